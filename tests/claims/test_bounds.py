@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sympy import Integral, oo
 
 from tests.catalogue import experiment
+from tests.following import holds, holds_with
 from verify.claims.softmax import softmax_saturation
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
 
@@ -61,10 +63,9 @@ def test_the_largest_of_a_million_scores_is_held_against_both_roots() -> None:
 def test_the_smaller_weight_is_integrated_over_the_whole_gap() -> None:
     """Another integrand, other ends or another subject do not follow."""
     route = softmax_saturation.derive().routes[0]
-    step = route.steps[0]
-    assert step.check.holds(route.start, step.expression)
-    (integral,) = step.expression.atoms(Integral)
+    assert holds(route)
+    (integral,) = route.steps[0].expression.atoms(Integral)
     x = softmax_saturation.x
-    assert not step.check.holds(route.start, 1 - Integral(integral.function * 2, (x, 0, oo)))
-    assert not step.check.holds(route.start, 1 - Integral(integral.function, (x, 1, oo)))
-    assert not step.check.holds(route.start + 1, step.expression)
+    assert not holds_with(route, 1 - Integral(integral.function * 2, (x, 0, oo)))
+    assert not holds_with(route, 1 - Integral(integral.function, (x, 1, oo)))
+    assert not holds(replace(route, start=route.start + 1))

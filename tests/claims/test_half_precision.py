@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sympy import Integral, exp, gamma, oo, pi, sqrt
 
+from tests.following import holds_with
 from verify.claims.limits import half_precision as claim
 from verify.symbolic.scores import d
 
@@ -32,15 +33,14 @@ TAIL = Integral(NORMAL, (x, b, oo))
 def test_a_wrong_mixture_is_noticed(wrong: Any) -> None:
     """What stands under the outer integral is compared as a whole."""
     (route,) = claim.derive().routes
-    (step,) = route.steps
-    assert step.check.holds(route.start, Integral(CHI_SQUARE * TAIL, (w, 0, oo)))
-    assert not step.check.holds(route.start, Integral(wrong, (w, 0, oo)))
+    assert holds_with(route, Integral(CHI_SQUARE * TAIL, (w, 0, oo)))
+    assert not holds_with(route, Integral(wrong, (w, 0, oo)))
 
 
 def test_the_query_may_be_of_any_length() -> None:
     """A weight that is right but stops at 5 leaves the long queries out, which overflow most."""
     (route,) = claim.derive().routes
-    assert not route.steps[0].check.holds(route.start, Integral(CHI_SQUARE * TAIL, (w, 0, 5)))
+    assert not holds_with(route, Integral(CHI_SQUARE * TAIL, (w, 0, 5)))
 
 
 @pytest.mark.parametrize(

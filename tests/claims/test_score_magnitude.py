@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sympy import Symbol, sqrt
 
+from tests.following import holds, holds_with
 from verify.claims.raw_scores import score_magnitude as claim
 from verify.symbolic.kernel.words import E
 from verify.symbolic.scores import d
@@ -27,14 +28,12 @@ LENGTH = claim.LENGTH
 def test_a_wrong_step_to_the_bound_is_noticed(number: int, wrong: Any) -> None:
     """Each step of the bound fails with another expression in its place."""
     bound = claim.derive().lemmas[0]
-    before = (bound.start, *(step.expression for step in bound.steps))[number]
-    step = bound.steps[number]
-    assert step.check.holds(before, step.expression)
-    assert not step.check.holds(before, wrong)
+    assert holds(bound, number)
+    assert not holds_with(bound, wrong, number)
 
 
 def test_a_share_is_positive() -> None:
     """Squares do not tell a share from its negative, so the step asks for the sign."""
-    first, step = claim.derive().lemmas[1].steps
-    assert step.check.holds(first.expression, step.expression)
-    assert not step.check.holds(first.expression, -step.expression)
+    share = claim.derive().lemmas[1]
+    assert holds(share, -1)
+    assert not holds_with(share, -share.end, -1)

@@ -8,13 +8,16 @@ from tests.catalogue import CATALOGUE, EACH, EACH_QUICKLY_MADE, derivation
 from verify.claims.chapters import CHAPTERS
 from verify.cli.explore import listing, page, shown
 from verify.report.latex import plain
-from verify.symbolic.derivation import CheckedStep, Examined
+from verify.symbolic.derivation import Examined
+from verify.symbolic.kernel.core import Reach
+from verify.symbolic.routes import Followed, TakenStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.tool import Ended
+    from verify.symbolic.routes import Step
 
 
 def test_every_claim_is_listed_under_its_chapter() -> None:
@@ -32,8 +35,8 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     """Statement, meaning, assumptions and all steps with how each was checked; no LaTeX is left."""
     claim, derived = CATALOGUE[name], derivation(name)
     routes = (*derived.lemmas, *derived.routes)
-    # The checks themselves are run with the claim, and below.
-    held = tuple((route, tuple(CheckedStep(step, True, "") for step in route.steps)) for route in routes)
+    # The kernel takes the steps with the claim, and below.
+    held = tuple(Followed(route, tuple(map(_as_taken, route.steps)), None) for route in routes)
     text = page(claim, derived, Examined(held, "", "proved", "every step holds"))
     assert text.startswith(f"{name} — ")
     assert CHAPTERS[claim.chapter].title in text
@@ -41,9 +44,13 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     assert all(line == line.rstrip() for line in text.splitlines())
     for route in routes:
         assert f"Derivation: {plain(route.title)}" in text
-        assert all(f"✓ {plain(step.check.label)}" in text for step in route.steps)
+        assert all(f"✓ {plain(step.rule.label)}" in text for step in route.steps)
     assert "\nProved: every step holds" in text
     assert ("Beyond the derivation: " in text) == bool(derived.beyond)
+
+
+def _as_taken(step: Step) -> TakenStep:
+    return TakenStep(step, step.relation, Reach.ALL_VALUES)
 
 
 @EACH_QUICKLY_MADE
@@ -52,6 +59,7 @@ def test_the_steps_of_what_is_shown_are_checked(name: str) -> None:
     text, proved = shown(CATALOGUE[name])
     endings = {
         "proved": "Proved",
+        "reviewed": "Reviewed, not proved",
         "checked-at-examples": "Derivation checked at examples",
         "in-part": "Derived in part",
     }
@@ -62,7 +70,11 @@ def test_the_steps_of_what_is_shown_are_checked(name: str) -> None:
 def test_a_wrong_step_is_marked(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:
     """A derivation that does not hold is shown all the same, with the step that fails."""
     right = "Derivation.of(variance_route(2 * score, STANDARD))"
-    path = claim_file((right, f"__import__('dataclasses').replace({right}, result=score)"))
+    path = claim_file(
+        (right, "Derivation.of(replace(variance_route(2 * score, STANDARD), start=score))"),
+        ("from verify.spec import", "from dataclasses import replace\nfrom verify.spec import"),
+    )
     ended = tool("show", "doubled-keys", "--claims", path)
     assert ended.status == 1
-    assert "FAILED: “Index by index” does not end in the stated result" in ended.out
+    assert "FAILED: “Index by index”, step 1: does not follow (" in ended.out
+    assert "✗ " in ended.out

@@ -21,6 +21,7 @@ from verify.spec.designs import score_cell
 from verify.spec.fitting import Wanted, fits, linear_fits
 from verify.spec.quantities import variances
 from verify.spec.words import Words
+from verify.symbolic.derivation import relation_of
 from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d
 
@@ -48,8 +49,10 @@ def test_a_derivation_is_on_record_step_by_step(proof: DerivationRecord) -> None
     for shown, route in zip(proof.routes, routes, strict=True):
         assert shown.start_plain == plain(route.start)
         assert [(one.rule, one.latex, one.checked_by, one.reach) for one in shown.steps] == [
-            (one.rule, latex(one.expression), one.check.label, one.check.reach) for one in route.steps
+            (one.words, latex(one.expression), one.rule.label, "all-values") for one in route.steps
         ]
+        assert (shown.subject, shown.result) == (latex(route.start), latex(route.end))
+        assert latex(relation_of(route.proved())) == shown.theorem
         assert all(one.holds for one in shown.steps)
 
 
@@ -71,14 +74,17 @@ def test_a_record_has_all_of_its_claim_and_is_sealed(proof: DerivationRecord) ->
     """Without evidence too; its verdict is that of its checks, and any change would show."""
     words = Words(CLAIM, derivation(NAME))
     record = claim_record(words, proof, NOTHING)
-    for name in ("id", "chapter", "title", "statement", "meaning", "assumptions", "references"):
+    for name in ("id", "chapter", "assumptions", "references"):
         assert getattr(record, name) == getattr(CLAIM, name)
+    assert {name: getattr(record, name) for name in words.said()} == words.said()
     assert record.sealed() == record
     wrong = check("a", 80.0, 64.0, verdict=Verdict.REFUTED)
     refuted = claim_record(
         words, proof, Evidence(checks=(wrong,), controls=(control("c", "it is 9", 9, 80),))
     )
-    assert (refuted.verdict, refuted.checks) == (Verdict.REFUTED, (wrong,))
+    # Its prediction is bound to no theorem here, and so it is not called derived.
+    unbound = wrong.model_copy(update={"origin": "computed"})
+    assert (refuted.verdict, refuted.checks) == (Verdict.REFUTED, (unbound,))
     assert refuted.digest != record.digest
 
 

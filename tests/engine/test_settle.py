@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.following import with_step
 from verify.engine.catalogue import BuiltIn, Made, catalogue
 from verify.engine.runner import settings
 from verify.engine.settle import Awaiting, CellToDraw, Settled, Work, advance, draw_chunks, received
@@ -105,7 +106,8 @@ def test_a_failed_derivation_is_all_that_is_on_record() -> None:
     """Nothing is drawn for it."""
 
     def derive() -> object:
-        return replace(CLAIM.derive(), result=d)
+        right = CLAIM.derive()
+        return replace(right, routes=tuple(with_step(one, -1, expression=d) for one in right.routes))
 
     work = replace(WORK, claim=Made(replace(CLAIM, derive=derive)))  # type: ignore[arg-type]  # that will do
     end = advance(work, "", ())

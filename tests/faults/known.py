@@ -263,15 +263,14 @@ FIGURES = {
     ),
 }
 GUARDS = {
-    "any-eigenvalue": Known(
-        "verify/symbolic/jacobian_bounds.py",
-        "S.Zero in gaps and all(gap.is_nonnegative for gap in gaps)",
-        "S.Zero in gaps",
+    "directions-bound": Known("verify/symbolic/kernel/entries.py", "free & bound or ", ""),
+    "inductions-from-anywhere": Known(
+        "verify/symbolic/kernel/entries.py",
+        "if not same(form.xreplace({self.at: low}), self.starts[kind(low)]):",
+        "if False:",
     ),
-    "no-eigenvalue": Known(
-        "verify/symbolic/jacobian_bounds.py",
-        "S.Zero in gaps and all(gap.is_nonnegative for gap in gaps)",
-        "all(gap.is_nonnegative for gap in gaps)",
+    "indices-beyond-their-range": Known(
+        "verify/symbolic/kernel/equations.py", "tuple(ends) == (1, ranges[index])", "True"
     ),
     "range-of-half": Known(
         "verify/symbolic/kernel/surplus.py", "M * (1 - ratio) / (1 + ratio)", "M / (1 + ratio)"
@@ -286,7 +285,7 @@ GUARDS = {
         "if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):",
         "if held and held != {index}:",
     ),
-    "sums-from-two": Known("verify/symbolic/kernel/multiplied_out.py", "if low != 1:", "if low > 2:"),
+    "sums-from-two": Known("verify/symbolic/kernel/multiplied_out.py", "if low != 1 or", "if low > 2 or"),
     "fields-of-any-growth": Known(
         "verify/symbolic/kernel/normal.py", "if not _is_tame(self.field):", "if False:"
     ),
@@ -300,8 +299,8 @@ GUARDS = {
     ),
     "bound-names-put-in": Known(
         "verify/symbolic/kernel/equations.py",
-        "if name in bound or value.free_symbols & bound:",
-        "if name in bound:",
+        "if name in bound or value.free_symbols & bound or",
+        "if name in bound or",
     ),
     "any-size-in-the-summand": Known(
         "verify/symbolic/kernel/equations.py",

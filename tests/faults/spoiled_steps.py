@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from verify.symbolic.derivation import Derivation
+    from verify.symbolic.kernel.core import Theorem
     from verify.symbolic.routes import Route
 
 _ALIKE = "both keys have the same distribution"
@@ -82,13 +83,32 @@ class Place:
         return replace(self.chain, steps=tuple(steps))
 
     def follows(self, chain: Route) -> bool:
-        """Return whether the steps to and from this place hold in ``chain``."""
-        expressions = (chain.start, *(step.expression for step in chain.steps))
-        touched = range(max(self.step - 1, 0), min(self.step + 1, len(chain.steps)))
-        try:
-            return all(chain.steps[j].check.holds(expressions[j], expressions[j + 1]) for j in touched)
-        except Exception:  # noqa: BLE001  # the derivation takes it as a step that does not hold, too
-            return False
+        """Return whether the kernel takes the steps to and from this place in ``chain``.
+
+        They start with what the steps before them assume, which are taken once; where one moves the whole
+        theorem that the chain has come to, all are taken again.
+        """
+        first, last = max(self.step - 1, 0), min(self.step + 1, len(chain.steps))
+        if first and not any(getattr(one.rule, "moves", False) for one in chain.steps[first:last]):
+            before = _come_to(self.chain, first)
+            if before is None:
+                return False
+            part = replace(chain, start=before.rhs, steps=chain.steps[first:last], under=before.hypotheses)
+        else:
+            part = replace(chain, steps=chain.steps[:last])
+        return part.followed().theorem is not None
+
+
+_TAKEN: dict[tuple[int, int], tuple[Route, Theorem | None]] = {}
+"""What so many steps of a chain, which is kept with it, come to; a chain is told from others as an object."""
+
+
+def _come_to(chain: Route, steps: int) -> Theorem | None:
+    """Return the theorem of so many of a chain's steps."""
+    key = id(chain), steps
+    if key not in _TAKEN:
+        _TAKEN[key] = chain, replace(chain, steps=chain.steps[:steps]).followed().theorem
+    return _TAKEN[key][1]
 
 
 def places(derivation: Derivation) -> Iterator[Place]:
@@ -133,8 +153,8 @@ def spoil(name: str, derivation: Derivation, sample: int, seed: int, limit: floa
 
 def _is_equivalent(name: str, place: Place, expression: Any) -> bool:
     """Return whether a survivor is as right as the original: listed, or with alike components exchanged."""
-    checks = [step.check for step in place.chain.steps]
-    groups = {group for check in checks for group in getattr(getattr(check, "population", None), "alike", ())}
+    rules = [step.rule for step in place.chain.steps]
+    groups = {group for rule in rules for group in getattr(getattr(rule, "population", None), "alike", ())}
     same = _in_order(expression, groups) == _in_order(place.expression, groups)
     return same or (name, plain(expression)) in EQUIVALENT
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.faults.spoiling import spoiled
 from verify.engine.catalogue import catalogue
 from verify.symbolic.checks import By
 from verify.symbolic.derivation import Derivation
+from verify.symbolic.kernel.equations import Identity, PutIn
 from verify.symbolic.kernel.words import E
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d, index, k, q
@@ -38,34 +40,50 @@ def test_a_sample_of_every_claim(name: str) -> None:
 
 def test_a_check_that_sees_nothing_is_found() -> None:
     """Where any step passes, every spoiled expression between start and result survives."""
-    blind = By("blind", lambda *_: True, "general")
-    route = Route("r", x, (Step(x + a, "", blind), Step(x + b, "", blind)))
-    derivation = Derivation(x, x + b, (route,))
+    blind = By("blind", lambda *_: True)
+    derivation = Derivation.of(Route.of("r", x, Step(x + a, "", blind), Step(x + b, "", blind)))
     tally = spoil("none", derivation, 100, 0, 5.0)
-    inner = list(spoiled(x + a, (x, x + b)))
-    assert len(inner) > 5
-    assert len(tally.survivors) == len(inner)
+    whole = (x, x + a, x + b)
+    every = [one for place in whole for one in spoiled(place, [other for other in whole if other != place])]
+    assert len(every) > 15
+    assert len(tally.survivors) == len(every)
     assert tally.tried == tally.caught + len(tally.survivors)
 
 
 def test_a_check_at_a_few_sizes_is_found() -> None:
     """What is right for one and two keys only survives where no more is tried."""
     n = Symbol("n", integer=True, positive=True)
-    few = By("few", lambda one, two: all((one - two).subs(n, size) == 0 for size in (1, 2)), "general")
-    route = Route("r", x * n, (Step(n * x, "", few),)).defining("a lemma")
+    few = By("few", lambda one, two: all((one - two).subs(n, size) == 0 for size in (1, 2)))
+    route = Route.of("r", x * n, Step(n * x, "", few), defines="a lemma")
     derivation = Derivation.none("only the lemma", lemmas=(route,))
     survivors = spoil("none", derivation, 100, 0, 5.0).survivors
     assert [one.split(" | ")[2] for one in survivors] == ["another value from 6 on: n"]
 
 
-def test_a_changed_start_or_result_never_survives() -> None:
-    """A chain that starts or ends elsewhere is no derivation, whatever its steps."""
-    blind = By("blind", lambda *_: True, "general")
-    derivation = Derivation(x, a, (Route("r", x, (Step(a, "", blind),)),))
-    start, end = places(derivation)
+def test_a_changed_start_or_result_of_a_second_route_never_survives() -> None:
+    """A chain that starts or ends elsewhere than the first is none of that derivation, whatever its steps."""
+    blind = By("blind", lambda *_: True)
+    route = Route.of("r", x, Step(a, "", blind))
+    derivation = Derivation.of(route, replace(route, title="again"))
+    *_, start, end = places(derivation)
     assert not survives(derivation, start, x + 1)
     assert not survives(derivation, end, a + 1)
     assert survives(derivation, end, a)
+
+
+def test_a_step_after_others_has_what_they_assume() -> None:
+    """Also where it moves the whole theorem; a wrong expression there is caught."""
+    chain = Route.of(
+        "r",
+        x**2 / (x - b),
+        Step(x + b + b**2 / (x - b), "", Identity()),
+        Step((x**2 - b**2) / (x - b) + b**2 / (x - b), "", Identity()),
+        Step(a**4 / (a**2 - b), "", PutIn({x: a**2})),
+    )
+    derivation = Derivation.of(chain)
+    for place in places(derivation):
+        assert survives(derivation, place, place.expression)
+        assert not survives(derivation, place, place.expression + 1)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from sympy import S, Sum
 
 from verify.montecarlo.attention import gradients, probabilities
 from verify.symbolic.attention import (
+    DIFFERENTIATED,
     DK,
     DP,
     DQ,
     DS,
     DV,
-    Differentiated,
     G,
     K,
     P,
@@ -31,6 +31,7 @@ from verify.symbolic.attention import (
     m,
     value,
 )
+from verify.symbolic.kernel.core import Reach, Refused, prove
 from verify.symbolic.kernel.words import n
 from verify.symbolic.scores import d
 
@@ -50,8 +51,9 @@ OF_SCORES = P[a, j] * (DP[a, j] - INNER)
 )
 def test_the_gradients_are_accepted(derivative: Any, formula: Any) -> None:
     """Each formula of the matrices' entries is what SymPy finds by differentiating the loss."""
-    assert Differentiated().holds(derivative, formula)
-    assert not Differentiated().holds(derivative, formula * S(11) / 10)
+    assert prove(DIFFERENTIATED, derivative, formula).relation == "="
+    with pytest.raises(Refused):
+        prove(DIFFERENTIATED, derivative, formula * S(101) / 100)
 
 
 @pytest.mark.parametrize(
@@ -68,15 +70,17 @@ def test_the_gradients_are_accepted(derivative: Any, formula: Any) -> None:
 )
 def test_wrong_gradients_are_not(derivative: Any, formula: Any) -> None:
     """Popular slips, right at the smallest shapes some of them, fail at another."""
-    assert not Differentiated().holds(derivative, formula)
+    with pytest.raises(Refused):
+        prove(DIFFERENTIATED, derivative, formula)
 
 
 def test_probabilities_are_softmax_of_the_scores() -> None:
     """Written out, they are positive and sum to 1 in every row; scores are c times the products."""
     total = Sum(P[a, j], (j, 1, n))
-    assert Differentiated().holds(total, S.One)
+    assert prove(DIFFERENTIATED, total, S.One).relation == "="
     product = Sum(Q[a, h] * K[j, h], (h, 1, d))
-    assert not Differentiated().holds(product, product + P[a, j])
+    with pytest.raises(Refused):
+        prove(DIFFERENTIATED, product, product + P[a, j])
 
 
 def test_values_are_those_of_the_array_code() -> None:
@@ -94,6 +98,8 @@ def test_values_are_those_of_the_array_code() -> None:
 
 
 def test_the_label_says_how_far() -> None:
-    """Any sizes, and the check covers that."""
-    assert "any number of queries, keys and dimensions" in Differentiated().label
-    assert Differentiated().reach == "general"
+    """Any sizes, and the theorem says where its indices run."""
+    assert "any number of queries, keys and dimensions" in DIFFERENTIATED.label
+    theorem = prove(DIFFERENTIATED, DV[j, b], Sum(P[a, j] * G[a, b], (a, 1, m)))
+    assert theorem.reach == Reach.ALL_VALUES
+    assert theorem.hypotheses.ranges == {j: n, b: d_v}

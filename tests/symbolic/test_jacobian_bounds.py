@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from sympy import Integer, S
+from sympy import Interval, Rational, oo
 
 from verify.montecarlo.attention import softmax
 from verify.symbolic.derivation import Derivation
@@ -12,6 +14,7 @@ from verify.symbolic.jacobian import LENGTH, value
 from verify.symbolic.jacobian_bounds import (
     BOUND,
     LEADING,
+    SMALLEST,
     by_largest,
     by_row_sums,
     from_below,
@@ -19,6 +22,7 @@ from verify.symbolic.jacobian_bounds import (
     one_ahead,
     t,
 )
+from verify.symbolic.kernel.core import NOTHING, Refused
 from verify.symbolic.kernel.words import n, p
 
 
@@ -41,29 +45,37 @@ def test_one_key_ahead_rises_until_it_leads_by_all_others() -> None:
         weights = np.array([lead, *[1] * 15]) / (lead + 15)
         norm = np.linalg.norm(np.diag(weights) - np.outer(weights, weights), 2)
         assert float(LEADING.subs({n: 16, t: lead})) == pytest.approx(norm, rel=1e-12)
-    slope = one_ahead().end.subs(n, 16)
+    slope = one_ahead()[-1].end.subs(n, 16)
     assert [np.sign(float(slope.subs(t, lead))) for lead in (14, 15, 16)] == [1, 0, -1]
 
 
-def test_each_chain_holds() -> None:
-    """Every step's own check accepts it."""
-    lemmas = (by_largest(), never_above_half(), *from_below(), one_ahead())
-    upper = by_row_sums()
-    whole = Derivation(upper.start, upper.end, (upper,), lemmas, "≤")
-    assert whole.examine().holds
+def test_each_chain_is_proved() -> None:
+    """For all values, with what they assume."""
+    lemmas = (by_largest(), never_above_half(), *from_below(), *one_ahead())
+    whole = Derivation.of(by_row_sums(), lemmas=lemmas)
+    assert whole.examine().status == "proved"
+
+
+def test_one_key_ahead_is_bounded_where_it_leads() -> None:
+    """By a lead of at least 1, at which other directions are no longer than that of the first key."""
+    above, reached, _ = one_ahead()
+    assert above.proved().hypotheses.domain(t) == Interval(1, oo)
+    assert reached.proved().relation == "="
+    with pytest.raises(Refused):
+        replace(above, under=NOTHING).proved()
 
 
 def test_a_smaller_bound_is_not_accepted() -> None:
-    """The checks notice a bound that is too small, and a lead that is no largest eigenvalue."""
-    *_, last = by_row_sums().steps
-    assert not last.check.holds(by_row_sums().steps[-2].expression, BOUND * LENGTH / 2)
-    over, half = never_above_half().steps
-    assert not over.check.holds(BOUND * LENGTH, BOUND / 2)
-    assert not half.check.holds(BOUND, Integer(1) / 4)
-    eigenvalue, *_ = one_ahead().steps
-    assert not eigenvalue.check.holds(one_ahead().start, 1 / (t + n - 1))
-    # An eigenvalue for every number of keys, but the smallest; and a bound of all of them, but none itself.
-    assert not eigenvalue.check.holds(S.Zero, S.Zero)
-    assert not eigenvalue.check.holds(p[1], t / (t + n - 1))
-    direction, *_ = from_below()[0].steps
-    assert not direction.check.holds(from_below()[0].start, S.One)
+    """The rules notice a bound that is too small, and another value in a direction."""
+    for route, end in (
+        (by_row_sums(), BOUND * LENGTH * 99 / 100),
+        (never_above_half(), Rational(49, 100)),
+        (from_below()[0], SMALLEST * 101 / 100),
+        (from_below()[1], p[1]),
+        (one_ahead()[0], LEADING * 99 / 100),
+        (one_ahead()[1], LEADING * 101 / 100),
+    ):
+        *steps, last = route.steps
+        spoiled = replace(route, steps=(*steps, replace(last, expression=end)))
+        with pytest.raises(Refused):
+            spoiled.proved()

@@ -193,7 +193,6 @@ from verify.symbolic import (
 from verify.symbolic.checks import By, by, made_by
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.gauss import integrals, legendre
-from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.calculus import (
     AtItsLeast,
@@ -204,15 +203,16 @@ from verify.symbolic.kernel.calculus import (
     OnRange,
     Rising,
     Roots,
+    Solved,
 )
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
+    Assuming,
     ClosedSums,
     Equivalent,
     FirstTerms,
-    Given,
     Identity,
     PutIn,
     Replaced,
@@ -229,8 +229,19 @@ from verify.symbolic.kernel.integrals import (
     Primitive,
     SameIntegrands,
     Substituted,
-    euler_integral,
 )
+from verify.symbolic.kernel.laws import (
+    AlikeTerms,
+    AlongAndAcross,
+    DensityGiven,
+    Given,
+    RootOfMeanSquare,
+    SumOfSquares,
+    density,
+    exceeds,
+    normal_density,
+)
+from verify.symbolic.kernel.many_terms import AboutTheMean, CentralLimit
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
     Evaluation,
@@ -242,9 +253,19 @@ from verify.symbolic.kernel.moments import (
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
 from verify.symbolic.kernel.signs import Sign, SignKept
+from verify.symbolic.kernel.special_integrals import (
+    BesselIntegrals,
+    BinomialTheorem,
+    Exchanged,
+    GammaTail,
+    GaussIntegrals,
+    SplitAt,
+)
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.transforms import DensityByTransform, Moments, SameLaw
+from verify.symbolic.kernel.vectors import WhichCoincide
 from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
 from verify.symbolic.kernel.written_out import FewKeys
 from verify.symbolic.predict import function
@@ -269,6 +290,7 @@ from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
     NORMAL_MOMENTS,
+    NORMAL_VECTORS,
     STANDARD,
     d,
     index,
@@ -327,6 +349,7 @@ __all__ = [
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
+    "NORMAL_VECTORS",
     "ON_PAPER",
     "OPENAI",
     "PENG",
@@ -358,17 +381,23 @@ __all__ = [
     "WEIGHTED_SCORE",
     "XIAO",
     "YANG",
+    "AboutTheMean",
+    "AlikeTerms",
     "AllPairs",
     "Allowance",
+    "AlongAndAcross",
     "Applied",
     "Approximation",
     "Array",
+    "Assuming",
     "Assumption",
     "AtItsLeast",
     "AtItsMost",
     "Axis",
     "BesideSink",
+    "BesselIntegrals",
     "BiasedRows",
+    "BinomialTheorem",
     "BothScales",
     "Bounded",
     "By",
@@ -376,6 +405,7 @@ __all__ = [
     "CappedScores",
     "CausalRows",
     "Cell",
+    "CentralLimit",
     "Check",
     "Claim",
     "ClosedSums",
@@ -385,6 +415,8 @@ __all__ = [
     "Components",
     "Control",
     "Cosines",
+    "DensityByTransform",
+    "DensityGiven",
     "Derivation",
     "DistanceToLaw",
     "Distribution",
@@ -397,6 +429,7 @@ __all__ = [
     "Even",
     "EvenIsMost",
     "Exact",
+    "Exchanged",
     "Experiment",
     "Fact",
     "Families",
@@ -407,6 +440,8 @@ __all__ = [
     "FirstTerms",
     "Fit",
     "FromZero",
+    "GammaTail",
+    "GaussIntegrals",
     "Given",
     "GroupedScores",
     "Hypotheses",
@@ -423,6 +458,7 @@ __all__ = [
     "Lookup",
     "MatrixIdentity",
     "MatrixShape",
+    "Moments",
     "NormalRows",
     "Normalisation",
     "Notation",
@@ -452,6 +488,7 @@ __all__ = [
     "Relation",
     "Replaced",
     "Rising",
+    "RootOfMeanSquare",
     "Roots",
     "RotatedScores",
     "RoundedScores",
@@ -459,6 +496,7 @@ __all__ = [
     "RowGradients",
     "RowVariance",
     "SameIntegrands",
+    "SameLaw",
     "ScoreCell",
     "ScoreMoments",
     "ScorePowers",
@@ -474,10 +512,13 @@ __all__ = [
     "SingleQueries",
     "Smooth",
     "SoftmaxRows",
+    "Solved",
+    "SplitAt",
     "Statistic",
     "Step",
     "Substituted",
     "SumIdentity",
+    "SumOfSquares",
     "Surplus",
     "Tolerance",
     "TotalGrows",
@@ -488,6 +529,7 @@ __all__ = [
     "VectorMoments",
     "Vectors",
     "Wanted",
+    "WhichCoincide",
     "against_loops",
     "assume",
     "attention",
@@ -513,6 +555,7 @@ __all__ = [
     "cosine",
     "covariance",
     "d",
+    "density",
     "descent",
     "difference",
     "distance_from_half",
@@ -522,11 +565,11 @@ __all__ = [
     "effective_keys",
     "entropy_lost",
     "estimates",
-    "euler_integral",
     "evaluate",
     "even_dimensions",
     "everywhere",
     "exactly",
+    "exceeds",
     "expected",
     "exponent",
     "extremes",
@@ -587,6 +630,7 @@ __all__ = [
     "no_distance",
     "no_slope",
     "normal",
+    "normal_density",
     "of_deviation",
     "of_halves",
     "of_probability",
@@ -607,7 +651,6 @@ __all__ = [
     "rotation_angles",
     "rounded",
     "row_gradients",
-    "runs_over",
     "s",
     "same",
     "saturation",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-from sympy import I, Rational, S, diff, exp, expand_log, log, pi, sqrt, symbols
+from sympy import I, Integral, Rational, S, Symbol, exp, oo, symbols
 
-from verify.symbolic.checks import By
-from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.integrals import euler_integral
+from verify.symbolic.kernel.laws import Given, normal_density
+from verify.symbolic.kernel.special_integrals import GaussIntegrals
+from verify.symbolic.kernel.transforms import Multiplied
 from verify.symbolic.kernel.words import E
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.scores import d, one_product
+from verify.symbolic.scores import NORMAL_VECTORS, d, index, k, one_product, q
 
 t = symbols("t", real=True)
 OF_ONE_PRODUCT = (1 + t**2) ** Rational(-1, 2)
@@ -22,43 +20,35 @@ OF_SCORE = (1 + t**2) ** (-d / 2)
 
 START = E(exp(I * t * one_product()))
 
-
-@cache  # two claims take this step
-def _averages_to(before: Any, after: Any) -> bool:
-    """Average exp(i·a·y) over a normal key, then exp(-t²y²/2) over a normal query.
-
-    The function F of a density with f' = -yf obeys F' = -aF, by parts, and F(0) = 1: it is exp(-a²/2).
-    """
-    a, y = symbols("a y", positive=True)  # both densities are even
-    density = exp(-(y**2) / 2) / sqrt(2 * pi)
-    of_key = exp(-(a**2) / 2)
-    normal = diff(density, y) == -y * density and 2 * euler_integral(density, y) == S.One
-    obeys = diff(of_key, a) == -a * of_key and of_key.subs(a, 0) == S.One
-    averaged = 2 * euler_integral(of_key.subs(a, t * y) * density, y)
-    return before == START and normal and obeys and same(averaged, after)
+y, v = Symbol("y", real=True), Symbol("v", positive=True)
 
 
-def _is_the_power(before: Any, after: Any) -> bool:
-    ratio = expand_log(log(after), force=True) - d * expand_log(log(before), force=True)
-    return is_zero(ratio)
-
-
-STEPS = (
-    Step(
-        OF_ONE_PRODUCT,
-        "One product: average over a normal key, then over a normal query",
-        By("SymPy: a differential equation, then Euler’s integral", _averages_to),
-    ),
-    Step(
-        OF_SCORE,
-        "Independent dimensions multiply: the function of the score",
-        By("SymPy: its logarithm is d times the one before", _is_the_power),
-        relation="⇒",
-    ),
-)
-"""From E exp(i t q_i k_i) to the characteristic function of the score."""
+def of_normal(function: Any, mean: Any) -> Route:
+    """Return the mean of a function of a centred normal number y of variance v, by Gauss's integral."""
+    start = Integral(function * normal_density(y, v), (y, -oo, oo))
+    return Route.of(
+        "A normal number of variance v", start, Step(mean, "The square completed", GaussIntegrals(y))
+    )
 
 
 def route(title: str, *steps: Step) -> Route:
     """Return the chain from one product to the function of the score, and by more ``steps`` from there."""
-    return Route.of(title, START, *STEPS, *steps).defining("the characteristic function of one product")
+    of_key = of_normal(exp(I * t * y), exp(-(t**2) * v / 2))
+    of_query = of_normal(exp(-(t**2) * y**2 / 2), (1 + t**2 * v) ** -S.Half)
+    given_query = Given(NORMAL_VECTORS, k, one_product(), of_key.proved(), v)
+    return Route.of(
+        title,
+        START,
+        Step(E(exp(-(t**2) * q[index] ** 2 / 2)), "One product: averaged over a normal key", given_query),
+        Step(
+            OF_ONE_PRODUCT,
+            "Then over a normal query",
+            Given(NORMAL_VECTORS, q, q[index], of_query.proved(), v),
+        ),
+        Step(
+            OF_SCORE,
+            "Independent dimensions multiply: the function of the score",
+            Multiplied(NORMAL_VECTORS, index),
+        ),
+        *steps,
+    ).defining("the characteristic function of one product")

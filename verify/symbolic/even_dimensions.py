@@ -8,37 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sympy import (
-    Dummy,
     I,
     Integral,
-    S,
     Sum,
     Symbol,
-    Tuple,
     binomial,
-    diff,
     exp,
-    expand,
     expand_log,
     factorial,
     gamma,
-    gammasimp,
     log,
     loggamma,
     oo,
-    powsimp,
+    sign,
 )
 
 from verify.symbolic import characteristic
-from verify.symbolic.checks import by
-from verify.symbolic.integrals import runs_over
-from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.integrals import euler_integral
+from verify.symbolic.kernel.equations import Identity, PutIn, Unfolded
+from verify.symbolic.kernel.integrals import EulerIntegrals
+from verify.symbolic.kernel.laws import exceeds
+from verify.symbolic.kernel.special_integrals import BinomialTheorem, Exchanged, GammaTail, SplitAt
+from verify.symbolic.kernel.transforms import SameLaw
 from verify.symbolic.kernel.words import Ordered
 from verify.symbolic.predict import function
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.scores import d
+from verify.symbolic.scores import d, score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,79 +41,65 @@ b = Ordered("b", "b", positive=True)
 TAIL = Symbol(r"P(q\cdot k > b)")
 """The chance of a score above b."""
 
+EVEN_TAIL = Symbol(r"P_{2m}(q\cdot k > b)")
+"""The same in 2m dimensions."""
+
 m = Ordered("m", "a", integer=True, positive=True)
 """Half the dimension."""
 
-k, i = Symbol("k", integer=True, nonnegative=True), Symbol("i", integer=True, nonnegative=True)
+k, j = (Symbol(name, integer=True, nonnegative=True) for name in "kj")
 v, y = Symbol("v", positive=True), Symbol("y", positive=True)
 
 
-def _density(order: Any, at: Any) -> Any:
-    """Return the density of a gamma number of that order."""
-    return at ** (order - 1) * exp(-at) / gamma(order)
+IN_EVEN = score.subs(d, 2 * m)
 
 
-_BOTH = Integral(_density(m, y) * Integral(_density(m, v), (v, b + y, oo)), (y, 0, oo))
-"""The chance that the first of two gamma numbers of order m exceeds the other by more than b."""
-
-
-@by("SymPy: the characteristic functions of both gamma numbers multiply to the score’s")
-def _is_a_difference(before: Any, after: Any) -> bool:
-    """They are (1 - it)^-m and, of what is subtracted, (1 + it)^-m: Laplace transforms at ∓it."""
-    t, s = characteristic.t, Dummy(positive=True)
-    base, power = euler_integral(_density(m, y) * exp(-s * y), y).as_base_exp()
-    product = expand(base.subs(s, I * t) * base.subs(s, -I * t)) ** power
-    of_score = bool(product == characteristic.OF_SCORE.subs(d, 2 * m))
-    return before == TAIL and of_score and bool(after == _BOTH)
-
-
-@by("induction over m: by parts the tail grows by the next term")
-def _is_a_sum(before: Any, after: Any) -> bool:
-    """The density of order m + 1 has the derivative g_m - g_(m+1), so that the tails differ by it."""
-    (total,), c = after.atoms(Sum), b + y
-    if before != _BOTH or not runs_over(after, (y, 0, oo)) or total.limits != (Tuple(k, 0, m - 1),):
-        return False
-    following = _density(m + 1, v)
-    by_parts = powsimp(gammasimp(diff(following, v) - _density(m, v) + following))
-    of_one = euler_integral(_density(S.One, v).subs(v, c + v), v) - exp(-c) * total.subs(m, 1).doit()
-    grows = same(exp(-c) * total.function.subs(k, m), following.subs(v, c))
-    put_in = bool(after.function == _density(m, y) * exp(-c) * total)
-    return put_in and grows and by_parts == S.Zero and is_zero(of_one)
-
-
-@by("SymPy: the binomial theorem, and Euler’s integral of every term")
-def _term_by_term(before: Any, after: Any) -> bool:
-    """Over k! the power of b + y has as its derivative in b the one before, and is y^k/k! for b = 0.
-
-    So has and is the sum of b^i·y^(k - i)/(i!·(k - i)!) over i from 0 to k.
-    """
-    term = b**i * y ** (k - i) / (factorial(i) * factorial(k - i))
-    (total,) = before.atoms(Sum)
-    earlier = term.subs({i: i - 1, k: k - 1}, simultaneous=True)
-    theorem = same(diff(term, b), earlier) and total.function == (b + y) ** k / factorial(k)
-    sums = after.limits == (Tuple(i, 0, k), Tuple(k, 0, m - 1)) and total.limits == (Tuple(k, 0, m - 1),)
-    one = euler_integral(before.function / total * term, y)
-    return theorem and sums and runs_over(before, (y, 0, oo)) and same(one, after.function)
+def _density(at: Any) -> Any:
+    """Return the density of a gamma number of order m."""
+    return at ** (m - 1) * exp(-at) / gamma(m)
 
 
 def tail() -> Route:
     """Return the tail of a score in 2m dimensions."""
-    beyond = Sum((b + y) ** k / factorial(k), (k, 0, m - 1))
-    term = exp(-b) * b**i / factorial(i) * binomial(m + k - i - 1, k - i) / 2 ** (m + k - i)
+    t, both = characteristic.t, _density(v) * _density(y)
+    of_score = characteristic.route("In 2m dimensions", Step((1 + t**2) ** -m, "", PutIn({d: 2 * m})))
+    of_difference = Route.of(
+        "The difference of two gamma numbers",
+        Integral(exp(I * t * (v - y)) * both, (v, 0, oo), (y, 0, oo)),
+        Step((1 - I * t) ** -m * (1 + I * t) ** -m, "Each by itself", EulerIntegrals(v, y)),
+        Step((1 + t**2) ** -m, "Multiplied", Identity()),
+    )
+    power, beside = (b + y) ** k, _density(y) * exp(-b - y)
+    terms = binomial(k, j) * b ** (k - j) * y**j
+    of_term = exp(-b) * b ** (k - j) / factorial(k - j) * binomial(m + j - 1, j) / 2 ** (m + j)
     return Route.of(
         "In an even dimension, $d_k = 2m$",
-        TAIL,
+        EVEN_TAIL,
+        Step(exceeds(IN_EVEN, b), "As a mean", Unfolded({EVEN_TAIL: exceeds(IN_EVEN, b)})),
         Step(
-            _BOTH,
-            "A score is the difference of two independent gamma numbers of order m",
-            _is_a_difference,
+            Integral((1 + sign(v - y - b)) / 2 * both, (v, 0, oo), (y, 0, oo)),
+            "A score is the difference of two independent gamma numbers of order m: both have the "
+            "characteristic function $(1 + t^2)^{-m}$",
+            SameLaw(of_score.proved(), of_difference.proved()),
         ),
+        Step(Integral(both, (v, b + y, oo), (y, 0, oo)), "Where it exceeds b", SplitAt(v, b + y)),
         Step(
-            Integral(_density(m, y) * exp(-b - y) * beyond, (y, 0, oo)),
+            Integral(beside * Sum(power / factorial(k), (k, 0, m - 1)), (y, 0, oo)),
             "The tail of a gamma number of whole order",
-            _is_a_sum,
+            GammaTail(v, k),
         ),
-        Step(Sum(term, (i, 0, k), (k, 0, m - 1)), "Integrated term by term", _term_by_term),
+        Step(
+            Integral(beside * Sum(Sum(terms, (j, 0, k)) / factorial(k), (k, 0, m - 1)), (y, 0, oo)),
+            "The powers multiplied out",
+            BinomialTheorem(power, y, j),
+        ),
+        Step(
+            Sum(Integral(beside * terms / factorial(k), (y, 0, oo)), (j, 0, k), (k, 0, m - 1)),
+            "Term by term; none is negative",
+            Exchanged(),
+        ),
+        Step(Sum(of_term, (j, 0, k), (k, 0, m - 1)), "Integrated", EulerIntegrals(y)),
+        defines="the chance of a score above b in 2m dimensions",
     )
 
 

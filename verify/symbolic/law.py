@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
-from sympy import Integral, Symbol, besselk, exp, expand, gamma, oo, pi, sqrt
-from sympy import integrate as integrate_symbolically
+from sympy import Idx, Integral, S, Sum, Symbol, besselk, cos, exp, gamma, oo, pi, sqrt
 
 from verify.symbolic import characteristic
-from verify.symbolic.checks import by
 from verify.symbolic.gauss import integrals
-from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.integrals import EulerIntegrals
+from verify.symbolic.kernel.laws import AlikeTerms, Given, SumOfSquares, chi_square_density, normal_density
+from verify.symbolic.kernel.special_integrals import BesselIntegrals, Exchanged, GaussIntegrals
 from verify.symbolic.kernel.words import E, Ordered, n
 from verify.symbolic.predict import function
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.scores import d
+from verify.symbolic.scores import NORMAL_VECTORS, d, index, k, q, score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,51 +36,80 @@ _TAIL, _STEP, _OF_DEVIATION = 1e-18, 0.1, 0.7
 """What is left out at either end; step in the logarithm of a length, at most, and over its deviation."""
 
 w = Symbol("w", positive=True)
-CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
+CHI_SQUARE = chi_square_density(w, d)
 """The density of a query's squared length."""
 
+SQUARES = Sum(q[index] ** 2, (index, 1, d))
+"""A query's squared length."""
 
-Z = Ordered("Z", "Z", positive=True)
+SQUARES_ARE_CHI_SQUARE = SumOfSquares(NORMAL_VECTORS, q, w)
+
+MIXED = Integral(normal_density(x, w) * CHI_SQUARE, (w, 0, oo))
+"""The density as a mixture of those of normal numbers with the variance w."""
+
+j = Idx("j")
+TOTAL = Sum(exp(Sum(q[index] * k[j, index], (index, 1, d)) / sqrt(d)), (j, 1, n))
 """The sum of the exponentials of n scores over √d of one query."""
 
 
-@by("SymPy completes the square")
-def by_lengths(before: Any, after: Any) -> bool:
-    """E Z by a query's squared length w: given it a score has variance v = w/d, and E exp(s) = exp(v/2)."""
-    s, v = Symbol("s", real=True), Symbol("v", positive=True)
-    square = expand(s - s**2 / (2 * v) - (v / 2 - (s - v) ** 2 / (2 * v)))
-    total = n * exp(v / 2).subs(v, w / d) * CHI_SQUARE
-    return before == E(Z) and square == 0 and bool(after == Integral(total, (w, 0, oo)))
+def given_query(function: Any, mean: Any, of: Any = score) -> Given:
+    """Return the rule that puts the ``mean`` of a ``function`` of a normal number y of variance v in for E.
+
+    Given the query a score is normal, with the query's squared length as variance.
+    """
+    return Given(NORMAL_VECTORS, k, of, characteristic.of_normal(function, mean).proved(), characteristic.v)
 
 
 def mean_total() -> Route:
     """Return the mean of the sum of the exponentials of n scores over √d of one query."""
+    of_one = exp(TOTAL.function.args[0])
+    given = given_query(
+        exp(characteristic.y / sqrt(d)), exp(characteristic.v / (2 * d)), of_one.args[0] * sqrt(d)
+    )
     return Route.of(
         "The mean total of $n$ scaled scores",
-        E(Z),
+        E(TOTAL),
+        Step(n * E(of_one), "The keys are alike", AlikeTerms(NORMAL_VECTORS, j)),
+        Step(
+            n * E(exp(SQUARES / (2 * d))),
+            "Given the query a score is normal, its variance the query’s squared length over $d_k$",
+            given,
+        ),
         Step(
             Integral(n * exp(w / (2 * d)) * CHI_SQUARE, (w, 0, oo)),
-            "Given a query of squared length w a score is normal with variance $w/d_k$",
-            by_lengths,
+            "The squared length is chi-square",
+            SQUARES_ARE_CHI_SQUARE,
         ),
         Step(n * (1 - 1 / d) ** (-d / 2), "Integrated over w, for $d_k > 1$", EulerIntegrals(w)),
     )
 
 
-def over_both_sides(even: Any) -> Any:
-    """Return the integral over the whole line of an ``even`` function, given as it is for x > 0."""
-    return integrate_symbolically(2 * even, (x, 0, oo), meijerg=True, conds="none")
-
-
-def is_mixed_by(weight: Any) -> bool:
-    """Return whether a score has the law of normal numbers whose variance ``w`` has the density ``weight``.
-
-    A normal law of variance w has the characteristic function exp(-t²w/2); averaged over w, that has to be
-    the score's own.
-    """
-    t = Symbol("t", positive=True)
-    average = euler_integral(exp(-(t**2) * w / 2) * weight, w)
-    return same(average, characteristic.OF_SCORE.subs(characteristic.t, t))
+def transform() -> Route:
+    """Return the cosine transform of twice the density."""
+    t, weights = characteristic.t, Integral(CHI_SQUARE, (w, 0, oo))
+    whole = Route.of(
+        "The whole probability",
+        Integral(2 * MIXED.function, (x, 0, oo), (w, 0, oo)),
+        Step(weights, "Normal densities", GaussIntegrals(x)),
+        Step(S.One, "Weights", EulerIntegrals(w)),
+    )
+    return Route.of(
+        "The cosine transform of twice the density",
+        Integral(2 * cos(t * x) * DENSITY, (x, 0, oo)),
+        Step(
+            Integral(2 * cos(t * x) * MIXED, (x, 0, oo)),
+            "The density as a mixture of normal ones",
+            BesselIntegrals(w),
+        ),
+        Step(
+            Integral(2 * cos(t * x) * MIXED.function, (x, 0, oo), (w, 0, oo)),
+            "The order of the integrals; without the cosine they are the whole probability, 1",
+            Exchanged(whole.proved()),
+        ),
+        Step(Integral(exp(-(t**2) * w / 2) * CHI_SQUARE, (w, 0, oo)), "Over x", GaussIntegrals(x)),
+        Step(characteristic.OF_SCORE, "Over w", EulerIntegrals(w)),
+        defines="the transform of the density",
+    )
 
 
 def mean_of_even(of_score: Any, score: Any, dimension: int, scale: float) -> float:

@@ -96,7 +96,7 @@ class Route:
         return route.defining(defines) if defines else route
 
     @classmethod
-    def telling(cls, title: str, start: Any, steps: Iterable[Step]) -> Route:
+    def telling(cls, title: str, start: Any, steps: Iterable[Step], under: Hypotheses = NOTHING) -> Route:
         """Return the route with those of ``steps`` that change the form of what they are applied to.
 
         For rules applied in turn to whatever expression is given: not each has something to do each time.
@@ -105,7 +105,7 @@ class Route:
         for step in steps:
             if step.expression != (kept[-1].expression if kept else start):
                 kept.append(step)
-        return cls(title, start, tuple(kept))
+        return cls(title, start, tuple(kept), under=under)
 
     def then(self, *steps: Step) -> Route:
         """Return this chain with more steps at its end."""
@@ -180,7 +180,15 @@ def _missed(step: Step, error: Exception) -> TakenStep:
 
 
 def one_step(
-    title: str, start: Any, end: Any, words: str, rule: Rule | By, *, defines: str = "", name: str = ""
+    title: str,
+    start: Any,
+    end: Any,
+    words: str,
+    rule: Rule | By,
+    *,
+    defines: str = "",
+    name: str = "",
+    under: Hypotheses = NOTHING,
 ) -> Route:
     """Return the route of a single step from ``start`` to ``end``, as ``Route.of`` of that ``Step``."""
-    return Route.of(title, start, Step(end, words, rule), defines=defines, name=name)
+    return Route.of(title, start, Step(end, words, rule), defines=defines, name=name, under=under)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sympy import Idx, Indexed, S, Sum, apart, expand, factor, factorial2, sqrt
 
-from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.core import Hypotheses, Population
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.moments import Evaluation, by_component, by_index, by_moments, unfold
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
@@ -35,6 +35,9 @@ NORMAL_MOMENTS = tuple(factorial2(order - 1) if order % 2 == 0 else S.Zero for o
 
 STANDARD = Population({q: (S.One, S.Zero, S.One), k: (S.One, S.Zero, S.One)}, d)
 """Components with mean 0 and variance 1."""
+
+NORMAL_VECTORS = Population({q: (S.One, S.Zero, S.One), k: (S.One, S.Zero, S.One)}, d, normal=(q, k))
+"""Standard normal components."""
 
 
 def one_product() -> Indexed:
@@ -133,4 +136,5 @@ def kurtosis_route(population: Population, title: str = "Index by index") -> Rou
             Step(known, "Independence, and the moments of the components", moments),
             Step(apart(expand(known), d), "Collecting powers of the dimension", Identity()),
         ),
+        under=Hypotheses(law=population),
     )

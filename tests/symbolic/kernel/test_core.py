@@ -8,14 +8,40 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sympy import (
-    Eq, FiniteSet, Gt, Idx, IndexedBase, Integral, Interval, Limit, Ne, Range, S, Sum, Symbol, oo, symbols,
+    Eq,
+    FiniteSet,
+    Gt,
+    Idx,
+    IndexedBase,
+    Integral,
+    Interval,
+    Limit,
+    Ne,
+    Range,
+    S,
+    Sum,
+    Symbol,
+    oo,
+    symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel import RULES
 from verify.symbolic.kernel.core import (
-    NOTHING, Chain, Hypotheses, Population, Reach, Refused, Reviewed, Same, assumed, chained, is_theorem,
-    premises_of, prove, replayed,
+    NOTHING,
+    Chain,
+    Hypotheses,
+    Population,
+    Reach,
+    Refused,
+    Reviewed,
+    Same,
+    assumed,
+    chained,
+    is_theorem,
+    premises_of,
+    prove,
+    replayed,
 )  # fmt: skip
 from verify.symbolic.kernel.equations import FirstTerms, Identity, PutIn, Replaced
 from verify.symbolic.kernel.moments import Evaluation

@@ -9,8 +9,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add, Derivative, Eq, Expr, FiniteSet, Function, Gt, Idx, Integer, Integral, Interval, Limit, Mul, Ne, Pow,
-    Rational, S, Sum, Symbol, cos, cosh, exp, expand, expand_trig, gamma, log, oo, pi, sin, sinh, sqrt, symbols,
+    Add,
+    Derivative,
+    Eq,
+    Expr,
+    FiniteSet,
+    Function,
+    Gt,
+    Idx,
+    Integer,
+    Integral,
+    Interval,
+    Limit,
+    Mul,
+    Ne,
+    Pow,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    cos,
+    cosh,
+    exp,
+    expand,
+    expand_trig,
+    gamma,
+    log,
+    oo,
+    pi,
+    sin,
+    sinh,
+    sqrt,
+    symbols,
     tanh,
 )  # fmt: skip
 from sympy import E as EULER
@@ -19,7 +49,16 @@ from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, prove
 from verify.symbolic.kernel.equations import (
-    Applied, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded, same,
+    Applied,
+    ClosedSums,
+    Equivalent,
+    FirstTerms,
+    Identity,
+    PutIn,
+    Replaced,
+    Turned,
+    Unfolded,
+    same,
 )  # fmt: skip
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign
@@ -266,7 +305,7 @@ class TestApplied:
         )
 
     def test_the_hole_assumes_no_more_than_is_known(self) -> None:
-        """A positive symbol does not stand for a side that may be negative; -2b ≤ b is no bound of squares."""
+        """A positive symbol does not stand for a side that may be negative; -2b ≤ b bounds no squares."""
         known = prove(Turned(prove(Sign(), S.Zero, 3 * b), -2 * b), S.Zero, b)
         assert "not known: -2*b lies in" in refused(Applied(h**2, h, known), S.Zero, b**2)
         across = prove(Turned(prove(Sign(), S.Zero, b), y), S.Zero, y + b)

@@ -15,7 +15,7 @@ from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import NOTHING, Refused, prove
 from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
-from verify.symbolic.kernel.words import n, x as entry
+from verify.symbolic.kernel.words import n, p
 
 a, b, c, r, u, x, y = symbols("a b c r u x y", positive=True)
 real = Symbol("z", real=True)
@@ -104,6 +104,6 @@ def test_where_it_converges() -> None:
     known = prove(EulerIntegrals(x), Integral(x ** (-real) * exp(-x), (x, 0, oo)), gamma(1 - real), below)
     assert known.hypotheses == below
     refused(EulerIntegrals(x), Integral(exp(b * x), (x, 0, oo)), -1 / b)
-    of_entry = prove(EulerIntegrals(x), Integral(exp(-entry[1] * x), (x, 0, oo)), 1 / entry[1])
-    assert Gt(entry[1], 0) in of_entry.hypotheses.conditions
+    of_entry = prove(EulerIntegrals(x), Integral(exp((p[1] - 2) * x), (x, 0, oo)), 1 / (2 - p[1]))
+    assert Gt(2 - p[1], 0) in of_entry.hypotheses.conditions
     proved(EulerIntegrals(x), Integral(x**n * exp(-x), (x, 0, oo)), gamma(n + 1))

@@ -26,7 +26,7 @@ from sympy import (
 from verify.claims.limits import dependent_query_key
 from verify.symbolic.hypotheses import assumptions_of
 from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, Vectors, prove
-from verify.symbolic.kernel.equations import Applied, Given, Identity, PutIn, Replaced
+from verify.symbolic.kernel.equations import Applied, Assuming, Identity, PutIn, Replaced
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.words import E, MatrixShape, Var
@@ -198,25 +198,25 @@ def test_what_is_assumed_is_put_in() -> None:
     """Sums of constants become what they are assumed to be, which the page prints."""
     x = IndexedBase("x")
     length = Sum(x[i] ** 2, (i, 1, d))
-    made = prove(Given((Eq(length, d),)), a * length + length, a * d + d)
+    made = prove(Assuming((Eq(length, d),)), a * length + length, a * d + d)
     assert made.hypotheses.conditions == {Eq(length, d)}
-    _refused(Given((Eq(length, d),)), a * length, a * d + 1, "is not this")
-    _refused(Given((Eq(length, d),)), a + d, a + d, "does not stand")
-    _refused(Given((Eq(b, 2 * a),)), Derivative(a * b, a), 4 * a, "derivative")
-    _refused(Given((Eq(b, 2 * a),)), Integral(b, (a, 0, 1)), Integral(2 * a, (a, 0, 1)), "integral")
-    _refused(Given((Eq(b, 2),)), E(b), S(2), "under a mean")
-    _refused(Given((Eq(x[i], 3),)), Sum(x[i], (i, 1, d)), Sum(3, (i, 1, d)), "bound")
+    _refused(Assuming((Eq(length, d),)), a * length, a * d + 1, "is not this")
+    _refused(Assuming((Eq(length, d),)), a + d, a + d, "does not stand")
+    _refused(Assuming((Eq(b, 2 * a),)), Derivative(a * b, a), 4 * a, "derivative")
+    _refused(Assuming((Eq(b, 2 * a),)), Integral(b, (a, 0, 1)), Integral(2 * a, (a, 0, 1)), "integral")
+    _refused(Assuming((Eq(b, 2),)), E(b), S(2), "under a mean")
+    _refused(Assuming((Eq(x[i], 3),)), Sum(x[i], (i, 1, d)), Sum(3, (i, 1, d)), "bound")
 
 
 def test_what_is_assumed_of_some_values_does_not_pass_under_a_derivative() -> None:
     """Nor does what is random become a constant, nor a family a number."""
-    assumed = prove(Given((Eq(b, 2 * a),)), b, 2 * a)
+    assumed = prove(Assuming((Eq(b, 2 * a),)), b, 2 * a)
     _refused(Replaced(assumed), Derivative(a * b, a), Derivative(2 * a**2, a), "some values of a only")
     random = prove(Evaluation(STANDARD, assumed=True), E(q[1] ** 2), S.One)
-    _refused(Given((Eq(q[1], 2),)), q[1] * E(q[1] ** 2), 2 * E(q[1] ** 2), "random|mean", random.hypotheses)
+    _refused(Assuming((Eq(q[1], 2),)), q[1] * E(q[1] ** 2), 2 * E(q[1] ** 2), "random|mean", random.hypotheses)
     _refused(PutIn({q.label: Symbol("w")}, random), S.Zero, S.One, "no symbol of a number")
     named = Symbol("y")
     family = IndexedBase(named)
-    equal = prove(Given((Eq(b, c),)), b, c)
+    equal = prove(Assuming((Eq(b, c),)), b, c)
     _refused(Applied(family[1], named, equal), S.Zero, IndexedBase(c)[1], "symbol of its own")
     _refused(Identity(), family[1] + named, named + family[1], "a family and a number")

@@ -55,9 +55,9 @@ def test_the_bounds_hold_by_integration(name: str) -> None:
             LargestScore(), E(largest) ** 2, 2 * sigma**2 * log(n), "not known to move one way", id="a square"
         ),
         pytest.param(LargestScore(), E(largest), sqrt(log(n)) * sigma, "not this", id="another root"),
-        pytest.param(TotalGrows(), E(ENTROPY), log(n), "not this with the bound", id="nothing put in"),
-        pytest.param(EvenIsMost(), E(LOG_TOTAL), log(n), "something else", id="not the entropy"),
-        pytest.param(EvenIsMost(), log(n), E(ENTROPY), "something else", id="the wrong way round"),
+        pytest.param(TotalGrows(), E(ENTROPY), log(n), "no such mean in it", id="nothing put in"),
+        pytest.param(EvenIsMost(), E(LOG_TOTAL), log(n), "terms are left over", id="not the entropy"),
+        pytest.param(EvenIsMost(), log(n), E(ENTROPY), "terms are left over", id="the wrong way round"),
     ],
 )
 def test_what_does_not_follow_is_refused(rule: Any, before: Any, after: Any, words: str) -> None:

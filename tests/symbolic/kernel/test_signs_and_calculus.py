@@ -11,7 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    FiniteSet, Interval, Poly, Range, Rational, S, Sum, Symbol, cosh, exp, log, oo, sinh, sqrt, symbols, tan,
+    FiniteSet,
+    Interval,
+    Poly,
+    Range,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    cosh,
+    exp,
+    log,
+    oo,
+    sinh,
+    sqrt,
+    symbols,
+    tan,
     tanh,
 )  # fmt: skip
 

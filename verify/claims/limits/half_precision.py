@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sympy import Expr, Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, sqrt
+from sympy import Expr, Integral, Rational, S, Sum, Symbol, log, oo, sign, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, SINGLE_SCORES, Allowance, Bounded, Claim, Comparison,
-    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route,
-    Simulated, Step, Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated,
-    is_zero, line, measured, runs_over, scaled, score_law, softmax, threshold, wrong,
+    E, EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, SINGLE_SCORES, Allowance, Bounded, Claim,
+    Comparison, Control, Derivation, Exact, Experiment, Fact, Figure, Findings, Given, PairShares, Prediction,
+    Quantity, Route, Simulated, SplitAt, Step, Tolerance, Unfolded, assume, cell_of, characteristic, computed,
+    d, even_dimensions, exceeds, fact, figure, integrated, k, line, measured, normal_density, one_step,
+    scaled, score, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)
@@ -26,27 +27,27 @@ NEVER = Rational(1, 10**13)
 
 ROOT = 1 / sqrt(d)
 
-b, w, x = even_dimensions.b, score_law.w, Symbol("x", real=True)
-NORMAL_TAIL = Integral(exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w), (x, b, oo))
-MIXTURE = Integral(score_law.CHI_SQUARE * NORMAL_TAIL, (w, 0, oo))
+b, w, x, v = even_dimensions.b, score_law.w, Symbol("x", real=True), characteristic.v
+ABOVE = exceeds(score, b)
 
 
-@by("SymPy: the tail is a normal law's, the mixture has the score's characteristic function")
-def _has_the_right_law(before: Expr, after: Expr) -> bool:
-    """Inside is the tail of the normal law of variance w, and the weights give the score's own function."""
-    if before != even_dimensions.TAIL or not runs_over(after, (x, b, oo), (w, 0, oo)):
-        return False
-    (inner,) = after.function.atoms(Integral)
-    normal = is_zero(inner.function - exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w))
-    weight = after.function / inner
-    return bool(normal and not weight.has(x) and score_law.is_mixed_by(weight))
+def _normal_tail(variance: Expr) -> Expr:
+    return Integral(normal_density(x, variance), (x, b, oo))
 
 
 def derive() -> Derivation:
     """Derive the tail as a mixture of normal tails, and in even dimensions as a finite sum."""
-    normal = ("Given the query, the score is normal, its variance the squared length of the query, which is "
-              "chi-square")  # fmt: skip
-    mixture = Route.of("Given the query", even_dimensions.TAIL, Step(MIXTURE, normal, _has_the_right_law))
+    normal = one_step("A normal number of variance v", Integral((1 + sign(x - b)) / 2 * normal_density(x, v),
+                      (x, -oo, oo)), _normal_tail(v), "Where it exceeds b", SplitAt(x, b))  # fmt: skip
+    mixture = Route.of(
+        "Given the query", even_dimensions.TAIL,
+        Step(ABOVE, "As a mean", Unfolded({even_dimensions.TAIL: ABOVE})),
+        Step(E(_normal_tail(score_law.SQUARES)),
+             "Given the query, the score is normal, its variance the squared length of the query",
+             Given(NORMAL_VECTORS, k, score, normal.proved(), v)),
+        Step(Integral(score_law.CHI_SQUARE * _normal_tail(w), (w, 0, oo)), "which is chi-square",
+             score_law.SQUARES_ARE_CHI_SQUARE),
+    )  # fmt: skip
     return Derivation.of(mixture, lemmas=(even_dimensions.tail(),))
 
 

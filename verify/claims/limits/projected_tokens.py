@@ -5,9 +5,9 @@ from fractions import Fraction
 from sympy import Eq, Expr, Idx, S, Sum, integrate, sqrt
 
 from verify.spec import (
-    EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Experiment, Fact, Families, Given, Ordered,
-    OtherTokens, ProjectedTokens, Quantity, Route, Step, SumIdentity, Var, assume, biased, capped, cell_of,
-    component, d, fact, index, ordered, prediction, wrong,
+    EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Assuming, Claim, Derivation, Experiment, Fact, Families,
+    Ordered, OtherTokens, ProjectedTokens, Quantity, Route, Step, SumIdentity, Var, assume, biased, capped,
+    cell_of, component, d, fact, index, ordered, prediction, wrong,
 )  # fmt: skip
 
 WIDTH, HEAD, TOKENS = 128, 32, 64
@@ -48,7 +48,7 @@ def derive() -> Derivation:
         Step(v**2 * lengths[0] * lengths[1],
              "A projected component adds D independent entries, weighted by those of a token",
              SumIdentity(FAMILIES, "components")),
-        Step(v**2 * D**2, "Tokens of squared length D", Given(tuple(Eq(one, D) for one in lengths))),
+        Step(v**2 * D**2, "Tokens of squared length D", Assuming(tuple(Eq(one, D) for one in lengths))),
     )  # fmt: skip
     return Derivation.of(route)
 

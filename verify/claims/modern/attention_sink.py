@@ -7,8 +7,8 @@ from sympy import Derivative, Rational, exp, sqrt
 
 from verify.spec import (
     E, INDEPENDENT, NORMAL_COMPONENTS, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation, Experiment,
-    Figure, Findings, Identity, Jensen, Replaced, Route, Step, Unfolded, beside, beside_sink, biased, capped,
-    cells_of, complex_step, component, computed, d, figure, fixed_normals, function, in_turn,
+    Figure, Findings, Identity, Jensen, PutIn, Replaced, Route, Step, Unfolded, beside, beside_sink, biased,
+    capped, cells_of, complex_step, component, computed, d, figure, fixed_normals, function, in_turn,
     largest_difference, line, mean_beside_sink, mean_of_rows, n, normal, one_step, ordered, over_cells,
     score_law, sharper, wrong,
 )  # fmt: skip
@@ -16,7 +16,7 @@ from verify.spec import (
 D, SCALE, ROWS = 16, 1 / sqrt(d), ((4, 0), (4, 2), (64, 2), (64, 5))
 """Dimension and scale of the scores; numbers of keys and scores of the sink."""
 LABEL = "mean weight of all keys together"
-(b, s), (x, R), Z = ordered("b s_j", real=True), ordered("x R", positive=True), score_law.Z
+(b, s), (x, R, Z) = ordered("b s_j", real=True), ordered("x R Z", positive=True)
 _kept = partial(mean_of_rows, mean_beside_sink, dimension=D, scale=SCALE)
 KEPT = Z / (Z + exp(b))
 """The keys’ weight, Z being the sum of their exponentials; x is that of one of them, R that of all others."""
@@ -28,6 +28,8 @@ def derive() -> Derivation:
     bound = Route.of(
         "The weight that is left to the keys", E(KEPT),
         Step(KEPT.subs(Z, E(Z)), "Concave in the total: at most its value at the mean", Jensen(Z)),
+        Step(KEPT.subs(Z, E(score_law.TOTAL)), "The total of the keys’ exponentials",
+             PutIn({Z: score_law.TOTAL})),
         Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", Replaced(total.proved())),
     )  # fmt: skip
     odds = one_step("Keys against sink", KEPT / (1 - KEPT), Z / exp(b),

@@ -1,11 +1,11 @@
 """Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
 
-from sympy import Expr, S, Sum, Symbol, cancel, sqrt
+from sympy import Expr, Interval, S, Sum, Symbol, cancel, sqrt
 
 from verify.spec import (
-    E, LI, SRIVASTAVA, Claim, Derivation, DroppedWeights, Experiment, Families, Figure, Findings, Identity,
-    SumIdentity, Tolerance, beside, biased, cells_of, d, figure, in_turn, j, n, normal, one_step, ordered,
-    over_cells, p, ratio, wrong,
+    E, LI, SRIVASTAVA, Claim, Derivation, DroppedWeights, Experiment, Families, Figure, Findings, Hypotheses,
+    Identity, SumIdentity, Tolerance, beside, biased, cells_of, d, figure, in_turn, j, n, normal, one_step,
+    ordered, over_cells, p, ratio, wrong,
 )  # fmt: skip
 
 D, KEYS = 8, 8
@@ -27,13 +27,16 @@ LEAD = r"share of its lead $2p_1 - 1$ that the larger of two weights loses, keys
 def derive() -> Derivation:
     """Derive mean and variance of an output whose weights are dropped, and what dropping keys does to two."""
     squares = Sum(p[j] ** 2 * v[j] ** 2, (j, 1, n))
-    mean = one_step("Mean", E(DROPPED), OUTPUT, "Every weight keeps its mean", MASKS)
+    rate = Hypotheses().restricted(r, Interval.open(0, 1))
+    mean = one_step("Mean", E(DROPPED), OUTPUT, "Every weight keeps its mean", MASKS, under=rate)
     variance = one_step("Variance", E((DROPPED - OUTPUT) ** 2), r / (1 - r) * squares,
                         "Masks are independent, of variance $r(1 - r)$", MASKS,
-                        defines="the variance of one component of the output", name="noise")  # fmt: skip
+                        defines="the variance of one component of the output", name="noise",
+                        under=rate)  # fmt: skip
     keys = one_step("Two keys, dropped before softmax, one at least being kept", OF_TWO,
                     first + r * (1 - 2 * first) / (1 + r), "Over the common denominator", Identity(),
-                    defines="the mean weight of the first of two keys", name="keys")  # fmt: skip
+                    defines="the mean weight of the first of two keys", name="keys",
+                    under=rate.restricted(first, Interval(0, 1)))  # fmt: skip
     size = one_step("Mean square of an output over its values", E(OUTPUT**2), E(squares),
                     "Values are independent and centred: products of two average to 0", VALUES,
                     defines="the mean square of one component of the output")  # fmt: skip

@@ -4,9 +4,9 @@ from sympy import Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import (
     DEHGHANI, E, HENRY, INDEPENDENT, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation, EulerIntegrals,
-    Experiment, Families, Figure, Findings, Identity, Route, Step, SumIdentity, beside, biased, cell_of,
-    cells_of, component, computed, cosine, d, figure, i, j, k, kurtosis, largest_cosine, line, normal,
-    one_step, over_cells, q, score, score_law, wrong,
+    Experiment, Families, Figure, Findings, PutIn, Replaced, Route, Step, SumIdentity, Unfolded, beside,
+    biased, cell_of, cells_of, component, computed, cosine, d, figure, i, j, k, kurtosis, largest_cosine,
+    line, normal, one_step, over_cells, q, score, score_law, wrong,
 )  # fmt: skip
 
 SCALES = {"cosine": (S.One, r"$\operatorname{Var}(\hat q\cdot\hat k)$"),
@@ -22,6 +22,8 @@ def derive() -> Derivation:
     beta = gamma(n + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(n + d / 2))
     moments = Route.of(
         "All even moments; odd ones are 0, for $-q$ has the law of $q$", E(cosine.COSINE ** (2 * n)),
+        Step(E(cosine.MEANING ** (2 * n)), "The score over both lengths",
+             Unfolded({cosine.COSINE: cosine.MEANING})),
         Step(Integral(both / (z**2 + w) ** n, (z, 0, oo), (w, 0, oo)),
              "One component along the key, for $d_k > 1$ others across: a normal and a chi-square number",
              cosine.along_the_key),
@@ -31,11 +33,12 @@ def derive() -> Derivation:
              "Integrated over z and w", EulerIntegrals(z, w)),
         Step(beta, "Integrated over t: the moments of a Beta(½, (d − 1)/2) number", EulerIntegrals(t)),
     )  # fmt: skip
-    rule = "Gamma functions of neighbours"
     variance, fourth = (
-        one_step(f"The {name}", beta.subs(n, half), end, rule, Identity(), defines=f"the {name}")
-        for half, name, end in ((1, "variance", 1 / d), (2, "fourth moment", 3 / (d * (d + 2))))
-    )
+        one_step(f"The {name}", E(cosine.COSINE ** (2 * half)), end, "Gamma functions of neighbours",
+                 Replaced(moments.then(Step(beta.subs(n, half), "n put in", PutIn({n: half}))).proved()),
+                 defines=f"the {name}; the mean is 0")
+        for half, name, end in ((S.One, "variance", 1 / d), (S(2), "fourth moment", 3 / (d * (d + 2))))
+    )  # fmt: skip
     squares = Sum((q[i] * k[j] - q[j] * k[i]) ** 2, (i, 1, d), (j, 1, d)) / 2
     lagrange = SumIdentity(Families(sizes={q: (d,), k: (d,)}), "components")
     bound = one_step("Bound", score.subs(k, q) * score.subs(q, k) - score**2, squares,

@@ -76,9 +76,8 @@ def derive() -> Derivation:
     mixed_query, mixed_key = mixing * fresh[:2, :], mixing * fresh[2:, :]
     unmixed = Evaluation(Population(dict.fromkeys(fresh, (S.One, S.Zero, S.One)), d), assumed=True)
     product, varies = mixed_query.dot(turned(turn) * mixed_key), 2 * (1 + rho**2 * cos(2 * turn))
-    correlated = Route.of("Variance, components of a pair correlated by ρ", Var(product),
-                          Step(varies, "The angle stays", unmixed),
-                          under=Hypotheses().restricted(rho, Interval(-1, 1)),
+    correlated = one_step("Variance, components of a pair correlated by ρ", Var(product), varies,
+                          "The angle stays", unmixed, under=Hypotheses().restricted(rho, Interval(-1, 1)),
                           defines="the variance where both components of a pair are correlated")  # fmt: skip
     added_up = _over_pairs(variance, mean, correlated)
     return Derivation.of(variance, lemmas=(mean, lengths, relative, *added_up, correlated))

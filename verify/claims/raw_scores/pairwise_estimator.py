@@ -3,17 +3,14 @@
 import ast
 import builtins
 from functools import cache
-from itertools import combinations
 
-from sympy import (
-    Expr, IndexedBase, Poly, Rational, S, Sum, Symbol, binomial, expand, sqrt, together,
-)  # fmt: skip
+from sympy import Expr, Idx, IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, expand, sqrt
 
 from verify.spec import (
     E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact, Figure,
-    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, beside, biased,
-    by, cell_of, d, evaluate, exactly, fact, figure, index, is_zero, linear_fits, moment_steps, over_cells,
-    prediction, variance, wrong, wrong_fits,
+    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Unfolded, Var,
+    WhichCoincide, assume, beside, biased, cell_of, d, evaluate, exactly, fact, figure, index, j, linear_fits,
+    moment_steps, over_cells, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100
@@ -26,8 +23,9 @@ N = Ordered("N", "A", integer=True, positive=True)
 V = Symbol(r"\hat{V}")
 mu, sigma = Symbol("mu", real=True), Symbol("sigma", positive=True)
 _RAW = (S.One, mu, mu**2 + sigma**2, Symbol("m_3"), Symbol("m_4"))
-a, b, c, e = (IndexedBase(name) for name in "abce")
-SHARED = Population(dict.fromkeys((a, b, c, e), _RAW), d)
+other = Idx("l")
+x, a, b, c, e = (IndexedBase(name) for name in "xabce")
+SHARED = Population(dict.fromkeys((x, a, b, c, e), _RAW), d, alike=((x, a, b, c, e),))
 
 PRINTED = """
 def calculate(array_length):
@@ -42,31 +40,18 @@ axis = range(0, len(points))
 """The printed experiment in outline, with its names and ranges; draw, keep and dot stand for its calls."""
 
 
-def _score(x: Expr, y: Expr) -> Expr:
-    return Sum(x[index] * y[index], (index, 1, d))
+def _score(one: Expr, another: Expr) -> Expr:
+    return Sum(one[index] * another[index], (index, 1, d))
 
 
-@by(
-    "all pairs written out for N = 2, 3, 4: times N(N−1)/2 both sides are at most quadratic in N",
-)
-def _all_pairs(before: Expr, after: Expr) -> bool:
-    """Write out all pairs of all N vectors for small N, and evaluate in any dimension.
+def _over_pairs(of_pair: Expr) -> Expr:
+    """Return the mean over all pairs of different vectors."""
+    return Sum((1 - KroneckerDelta(j, other)) * of_pair, (j, 1, N), (other, 1, N)) / (N * (N - 1))
 
-    Times N(N-1)/2 both sides are at most quadratic in N, for pairs of pairs share two, one or no vectors:
-    three N settle the step.
-    """
-    scaled = Poly(together(after * N * (N - 1)), N)
-    if before != E(V) or scaled.degree() > 2:
-        return False
-    for vectors in (2, 3, 4):
-        bases = [IndexedBase(f"x{j}") for j in range(vectors)]
-        population = Population(dict.fromkeys(bases, _RAW), d)
-        scores = [_score(x, y) for x, y in combinations(bases, 2)]
-        count = binomial(vectors, 2)
-        estimator = sum(s**2 for s in scores) / count - (sum(scores) / count) ** 2
-        if not is_zero(evaluate(E(estimator), population) - evaluate(after.subs(N, vectors), SHARED)):
-            return False
-    return True
+
+OF_PAIR = Sum(x[j, index] * x[other, index], (index, 1, d))
+ESTIMATOR = _over_pairs(OF_PAIR**2) - _over_pairs(OF_PAIR) ** 2
+"""The plain variance of all scores: the mean square less the squared mean."""
 
 
 def derive() -> Derivation:
@@ -77,8 +62,13 @@ def derive() -> Derivation:
     none_shared = (N - 2) * (N - 3) / 2 * E(_score(a, b)) ** 2
     by_sharing = same - (same + one_shared + none_shared) / pairs
     shares = "Each of the N(N−1)/2 pairs shares one vector with 2(N−2) others"
-    first = Step(by_sharing, shares, _all_pairs)
-    return Derivation.of(Route.of("Pairs of pairs", E(V), first, *moment_steps(by_sharing, SHARED)))
+    return Derivation.of(Route.of(
+        "Pairs of pairs", E(V),
+        Step(E(ESTIMATOR), "Mean square less squared mean, over all pairs of vectors",
+             Unfolded({V: ESTIMATOR})),
+        Step(by_sharing, shares, WhichCoincide(SHARED, x, N, (a, b, c, e))),
+        *moment_steps(by_sharing, SHARED),
+    ))  # fmt: skip
 
 
 def _for_uniform(expression: Expr) -> Expr:

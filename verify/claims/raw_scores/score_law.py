@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import special
-from sympy import Expr, Integral, cos, exp, expand_power_base, oo, pi, sqrt, symbols
 
 from verify.spec import (
-    DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw, Experiment,
-    Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of, characteristic, d,
-    euler_integral, figure, function, is_zero, line, of_probability, prediction, runs_over, same, scatter,
-    score_law, wrong,
+    DLMF_BASSET, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, Array, BesselIntegrals, Claim,
+    DensityByTransform, DensityGiven, Derivation, DistanceToLaw, Experiment, Figure, Findings, Ordered,
+    PairShares, Quantity, Route, Simulated, Step, Unfolded, cell_of, characteristic, d, density, figure,
+    function, k, line, normal_density, of_probability, prediction, scatter, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4, 16, 64)
@@ -18,52 +17,28 @@ GRID = 256
 """The distribution functions are compared at so many points, of equal probability apart."""
 
 LABEL = "largest gap between measured and exact distribution function"
-f = Ordered("f(x)", "f", positive=True)
-t = symbols("t", positive=True)
+f = Ordered("f(x)", "f")
 x, w = score_law.x, score_law.w
-NORMAL_GIVEN = exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)
-"""The density of a score, given the query's squared length w."""
-
-
-@by("SymPy: its cosine transform, symbolic d")
-def _transform(before: Expr, after: Expr) -> bool:
-    """The cosine transform of twice the density is the characteristic function, for symbolic d."""
-    transform = score_law.over_both_sides(cos(t * x) * after)
-    return is_zero(transform - before.subs(characteristic.t, t))
-
-
-@by("SymPy: the mixture has the score's characteristic function")
-def _mixes_to_score(before: Expr, after: Expr) -> bool:
-    """What the normal density of variance w is weighted with has to give the score's own function."""
-    weight = after.function / NORMAL_GIVEN
-    known = before == f and runs_over(after, (w, 0, oo)) and not weight.has(x)
-    return known and score_law.is_mixed_by(weight)
-
-
-@by("SymPy: all even moments, symbolic n and d")
-def _all_moments(before: Expr, after: Expr) -> bool:
-    """Every even moment of the density is that of the mixture, symbolic in n and d."""
-    n = symbols("n", integer=True, nonnegative=True)
-    own = score_law.over_both_sides(x ** (2 * n) * after)
-    given_variance = expand_power_base(2 * euler_integral(x ** (2 * n) * before.function, x))
-    whole = runs_over(before, (w, 0, oo))
-    return whole and same(own, euler_integral(given_variance, w))
 
 
 def derive() -> Derivation:
-    """Derive the density from the characteristic function, and again as a mixture of normals."""
-    determined = "The density with this transform; a characteristic function determines its law"
-    density = Step(score_law.DENSITY, determined, _transform, "⇒")
-    by_transform = characteristic.route("Inverting the characteristic function", density)
-    chi_square = "The query's squared length is chi-square; given it, the score is normal with that variance"
-    same = "The same moments; the tails are exponential, so the moments determine the law"
+    """Derive the density as a mixture of normals, and again from the characteristic function."""
+    slope = density(score, x)
+    by_definition = Step(slope, "The slope of the chance to be below x", Unfolded({f: slope}))
     mixture = Route.of(
-        "A normal law whose variance is the squared length of the query",
-        f,
-        Step(Integral(NORMAL_GIVEN * score_law.CHI_SQUARE, (w, 0, oo)), chi_square, _mixes_to_score),
-        Step(score_law.DENSITY, same, _all_moments),
-    )
-    return Derivation.of(mixture, by_transform)
+        "A normal law whose variance is the squared length of the query", f, by_definition,
+        Step(E(normal_density(x, score_law.SQUARES)),
+             "Given the query, the score is normal with that variance",
+             DensityGiven(NORMAL_VECTORS, k, score)),
+        Step(score_law.MIXED, "The query's squared length is chi-square", score_law.SQUARES_ARE_CHI_SQUARE),
+        Step(score_law.DENSITY, "An integral of Basset’s", BesselIntegrals(w)),
+    )  # fmt: skip
+    function, transform = characteristic.route("The characteristic function"), score_law.transform()
+    determined = "The density with this transform; a characteristic function determines its law"
+    inverted = DensityByTransform(function.proved(), transform.proved())
+    by_transform = Route.of("Inverting the characteristic function", f, by_definition,
+                            Step(score_law.DENSITY, determined, inverted))  # fmt: skip
+    return Derivation.of(mixture, by_transform, lemmas=(function, transform))
 
 
 def _equally_probable(density: Callable[..., float], dimension: int) -> Array:

@@ -1,13 +1,12 @@
 """E|q·k| grows like the root of the dimension."""
 
-from sympy import (
-    Abs, Expr, Rational, S, Sum, Symbol, exp, expand, gamma, gammasimp, pi, sqrt,
-)  # fmt: skip
+from sympy import Abs, Integral, Rational, S, gamma, oo, pi, sqrt
 
 from verify.spec import (
-    DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, Experiment,
-    Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d,
-    euler_integral, evaluate, figure, function, index, is_zero, line, measured, over_cells, q, same, score,
+    DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, Applied, BesselIntegrals, Claim,
+    Derivation, EulerIntegrals, Evaluation, Even, Experiment, Figure, Findings, Given, PutIn, Replaced,
+    RootOfMeanSquare, Route, SameLaw, ScorePowers, Simulated, Step, Turned, biased, cell_of, characteristic,
+    component, computed, d, figure, function, k, line, measured, normal_density, ordered, over_cells, score,
     score_law, wrong,
 )  # fmt: skip
 
@@ -18,88 +17,61 @@ LABEL = r"$\mathbb{E}|q\cdot k|$"
 BOUNDED = 64
 """The dimension in which both bounds are compared."""
 
-LENGTH = Symbol(r"\lVert q\rVert", positive=True)
+LENGTH = sqrt(score_law.SQUARES)
 EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
 ASYMPTOTE = sqrt(2 * d / pi)
 
-
-@by("SymPy integrates the mean size of a normal number")
-def _over_keys(before: Expr, after: Expr) -> bool:
-    """Given the query a score is normal with its length as deviation; average the size of such a number."""
-    y, deviation = Symbol("y", positive=True), Symbol("s", positive=True)
-    density = exp(-(y**2) / (2 * deviation**2)) / (deviation * sqrt(2 * pi))
-    size = 2 * euler_integral(y * density, y) / deviation
-    return before == E(Abs(score)) and is_zero(after - size * E(LENGTH))
-
-
-@by("SymPy integrates the mean root of a chi-square number")
-def _over_lengths(before: Expr, after: Expr) -> bool:
-    """The squared length is chi-square with d degrees of freedom; average its root."""
-    w = score_law.w
-    mean = euler_integral(sqrt(w) * score_law.CHI_SQUARE, w)
-    return same(before.subs(E(LENGTH), mean), after)
-
-
-@by("SymPy integrates, symbolic d")
-def _mean_of_the_density(before: Expr, after: Expr) -> bool:
-    mean = score_law.over_both_sides(score_law.x * score_law.DENSITY)
-    return before == E(Abs(score)) and same(mean, after)
-
-
-@by("SymPy: the quotient is 1")
-def _shares(before: Expr, after: Expr) -> bool:
-    share = before / ASYMPTOTE
-    return bool(gammasimp(after / (share * share.subs(d, d + 1))) == S.One)
-
-
-@by("SymPy: the squares differ by a mean of squares")
-def _root_of_the_mean_square(before: Expr, after: Expr) -> bool:
-    """The mean square less the squared mean is the mean of a square, and so not negative."""
-    (variable,) = before.args
-    mean = Symbol("m", real=True)
-    deviation = expand((variable - mean) ** 2)
-    average = deviation.coeff(variable, 2) * after**2 + deviation.coeff(variable, 1) * mean
-    gap = average + deviation.coeff(variable, 0) - (after**2 - mean**2)
-    return before == E(variable) and after == sqrt(E(variable**2)) and is_zero(gap)
-
-
-@by("moment calculus, symbolic d")
-def _squared_lengths(before: Expr, after: Expr) -> bool:
-    """The squared length is a sum of d squares of mean 1, by the moment calculus."""
-    square = evaluate(E(Sum(q[index] ** 2, (index, 1, d))), STANDARD)
-    return is_zero(before.subs(E(LENGTH**2), square) - after)
+w, x = score_law.w, score_law.x
+v, y = characteristic.v, characteristic.y
 
 
 def derive() -> Derivation:
-    """Derive the mean size by averaging over keys first, and from the exact density."""
-    normal = "Given the query, the score is normal, with the query's length as standard deviation"
+    """Derive the mean size by averaging over keys first, and from the exact density; bounds on both sides."""
+    of_normal = Route.of(
+        "The mean size of a normal number of variance v",
+        Integral(Abs(y) * normal_density(y, v), (y, -oo, oo)),
+        Step(2 * Integral(x * normal_density(x, v), (x, 0, oo)), "Twice the positive half", Even(y, x)),
+        Step(sqrt(2 * v / pi), "Integrated", EulerIntegrals(x)),
+        defines="the mean size of a normal number",
+    )  # fmt: skip
+    keys_first = Step(sqrt(2 / pi) * E(LENGTH),
+                      "Given the query, the score is normal, with the query's length as standard deviation",
+                      Given(NORMAL_VECTORS, k, score, of_normal.proved(), v))  # fmt: skip
     by_length = Route.of(
-        "Keys first, then the length of the query",
-        E(Abs(score)),
-        Step(sqrt(2 / pi) * E(LENGTH), normal, _over_keys),
-        Step(EXACT, "The squared length is chi-square", _over_lengths),
-    )
-    twice = Step(EXACT, "Twice the integral of x f(x)", _mean_of_the_density)
-    by_density = Route.of("From the exact density", E(Abs(score)), twice)
-    longest = Route.of(
-        r"The length of the query, of which the mean size is $\sqrt{2/\pi}$ times the mean",
-        E(LENGTH),
-        Step(sqrt(E(LENGTH**2)), "No variance is negative (Jensen)", _root_of_the_mean_square, "≤"),
-        Step(sqrt(d), r"so the mean size is at most $\sqrt{2d_k/\pi}$", _squared_lengths),
-    ).defining("the mean length of a query")
-    share = EXACT / ASYMPTOTE
-    further = r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further"
-    squares = By(
-        "SymPy: both are positive, and their squares agree",
-        lambda a, b: a.is_positive and b.is_positive and is_zero(gammasimp(a) ** 2 - b**2),
-    )
-    squeeze = Route.of(
-        r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",
-        EXACT,
-        Step(share * share.subs(d, d + 1), further, _shares, "⇒"),
-        Step(sqrt(d / (d + 1)), r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1", squares),
-    )
-    return Derivation.of(by_length, by_density, lemmas=(longest, squeeze))
+        "Keys first, then the length of the query", E(Abs(score)), keys_first,
+        Step(sqrt(2 / pi) * Integral(sqrt(w) * score_law.CHI_SQUARE, (w, 0, oo)),
+             "The squared length is chi-square", score_law.SQUARES_ARE_CHI_SQUARE),
+        Step(EXACT, "Integrated", EulerIntegrals(w)),
+    )  # fmt: skip
+    function, transform = characteristic.route("The characteristic function"), score_law.transform()
+    by_density = Route.of(
+        "From the exact density", E(Abs(score)),
+        Step(Integral(2 * x * score_law.DENSITY, (x, 0, oo)), "Twice the integral of x f(x)",
+             SameLaw(function.proved(), transform.proved())),
+        Step(EXACT, "Integrated", BesselIntegrals(x)),
+    )  # fmt: skip
+    length = Route.of(
+        "The mean length of a query", E(LENGTH),
+        Step(sqrt(E(score_law.SQUARES)), "No variance is negative", RootOfMeanSquare()),
+        Step(sqrt(d), "The mean square of each component is 1", Evaluation(NORMAL_VECTORS, assumed=True)),
+        defines="the mean length of a query",
+    )  # fmt: skip
+    above = Route.of("From above", E(Abs(score)), keys_first,
+                     Step(ASYMPTOTE, "The length's bound",
+                          Replaced(length.proved())))  # fmt: skip
+    other_way = by_length.then(Step(E(Abs(score)), "Read from right to left", Turned()))
+    further, hole = ASYMPTOTE.subs(d, d + 1), ordered("h", positive=True)
+    least = ASYMPTOTE * sqrt(d / (d + 1))
+    below = Route.of(
+        "From below, by the next dimension's size", EXACT,
+        Step(E(Abs(score)), "The mean size", Replaced(other_way.proved())),
+        Step(ASYMPTOTE, "which is bounded", Replaced(above.proved())),
+        Step(further, "One dimension further", PutIn({d: d + 1})),
+        Step(least, r"Of both dimensions' sizes the product is $2d_k/\pi$: divided by the next",
+             Applied(least * further / hole, hole)),
+        Step(least, "That is the size itself", Turned(start=EXACT)),
+    )  # fmt: skip
+    return Derivation.of(by_length, by_density, lemmas=(of_normal, function, transform, length, above, below))
 
 
 def _size(derivation: Derivation, n: float) -> float:

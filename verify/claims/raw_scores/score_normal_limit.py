@@ -4,16 +4,15 @@ from functools import cache
 
 import numpy as np
 from scipy import special
-from sympy import (
-    Derivative, Expr, Poly, Rational, S, Symbol, diff, exp, expand, log, pi, series, sqrt,
-)  # fmt: skip
+from sympy import Derivative, Expr, Integral, Rational, S, Symbol, erf, exp, oo, pi, sign, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Allowance, By, Claim, Control, Derivation,
-    DistanceToLaw, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction,
-    Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d,
-    euler_integral, exponent, figure, is_zero, k, kurtosis, kurtosis_route, line, made_by, mean_route,
-    measured, of_probability, prediction, q, score, score_law, wrong,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, AboutTheMean, Allowance, Claim, Compared,
+    Control, Derivation, DistanceToLaw, Exact, Experiment, Figure, Findings, GaussIntegrals, Given, Identity,
+    PairShares, Population, Prediction, Quantity, Route, ScorePowers, Simulated, SplitAt, Step, biased,
+    capped, cell_of, characteristic, computed, d, exceeds, exponent, figure, k, kurtosis, kurtosis_route,
+    line, mean_route, measured, normal_density, of_probability, one_step, prediction, q, score, score_law,
+    wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -27,8 +26,8 @@ KURTOSIS = r"$\mathbb{E}[(q\cdot k)^4]/\operatorname{Var}(q\cdot k)^2$"
 LABEL = r"$|P(q\cdot k \le -x\sqrt{d_k}) - \Phi(-x)|$ at $x = 0.742$"
 RATE = r"exponent of $|P(q\cdot k \le -x\sqrt{d_k}) - \Phi(-x)|$ in $d_k$"
 
-t, x = characteristic.t, Symbol("x", positive=True)
-POPULATION = Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d)
+x = Symbol("x", positive=True)
+POPULATION = Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d, normal=(q, k))
 WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
 """Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
 
@@ -39,44 +38,8 @@ PLACES = tuple(map(float, np.linspace(0.125, 4.0, 32)))
 """Distances from 0, in standard deviations, at which the exact law is searched for its largest gap."""
 
 
-@by("SymPy: series of its logarithm in 1/d")
-def _expansion(before: Expr, after: Expr) -> bool:
-    """Expand d·log of the function in powers of 1/d, and exponentiate."""
-    small = Symbol("epsilon", positive=True)
-    exponent = series(log(before).expand(force=True).subs(d, 1 / small), small, 0, 2).removeO()
-    ratio = series(exp(exponent + t**2 / 2), small, 0, 2).removeO()
-    return is_zero(ratio * exp(-(t**2) / 2) - after.subs(d, 1 / small))
-
-
-@by("SymPy: cosine transform of the correction")
-def _inversion(before: Expr, after: Expr) -> bool:
-    """The cosine transform of the difference from the normal law's function, integrated over -∞…-x.
-
-    That function g obeys g' = -tg, and so its transform G, by parts, G' = -xG with ∫g for G(0); that of t²·g
-    is minus the second derivative of G, and so on.
-    """
-    normal = exp(-(t**2) / 2)
-    over_x = 2 * euler_integral(normal.subs(t, x), x) * exp(-(x**2) / 2) / (2 * pi)
-    obeys = diff(normal, t) == -t * normal and diff(over_x, x) == -x * over_x
-    terms = Poly(expand(before / normal) - 1, t).terms()
-    even = all(power % 2 == 0 for (power,), _ in terms)
-    density = sum(rate * (-1) ** (power // 2) * diff(over_x, x, power) for (power,), rate in terms)
-    # The law is symmetric: what lies below -x is minus the integral of the density's correction from 0.
-    gained = -diff(after, x)
-    return bool(obeys and even and is_zero(density - gained) and after.subs(x, 0) == 0)
-
-
-@by("SymPy differentiates, and compares the sizes at both roots")
-def _largest_at_worst(before: Expr, after: Expr) -> bool:
-    """The slope vanishes at both roots and nowhere else, and the term is larger at the first."""
-    term = before.args[0]
-    sizes = [abs(term.subs(x, root)) * d for root in (WORST, SECOND)]
-    zero = all(is_zero(after.subs(x, root)) for root in (WORST, SECOND))
-    return bool(is_zero(before.doit() - after) and zero and sizes[0] > sizes[1])
-
-
 def derive() -> Derivation:
-    """Derive skewness and kurtosis by moments, and the distance from the characteristic function."""
+    """Derive skewness and kurtosis by moments, and the distance by the query's squared length."""
     fourth = kurtosis_route(POPULATION)
     route = Route.of(
         fourth.title,
@@ -84,29 +47,33 @@ def derive() -> Derivation:
         *(Step(step.expression - 3, step.words, step.rule) for step in fourth.steps[:-1]),
         Step(6 / d, "Collecting powers of the dimension", Identity()),
     )
-    tail, root = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d), t / sqrt(d)
-    put_in = By("SymPy puts it in", lambda a, b: is_zero(log(a.subs(t, root) / b)))
-    distance = characteristic.route(
-        "Distance to the normal law, to first order in $1/d_k$",
-        Step(characteristic.OF_SCORE.subs(t, root),
-             r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$", put_in, "⇒"),
-        Step(exp(-(t**2) / 2) * (1 + t**4 / (4 * d)), "Expanded in $1/d_k$", _expansion, "⇒"),
-        Step(tail, r"What is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$", _inversion, "⇒"),
+    v, y, place, normal = characteristic.v, characteristic.y, -x * sqrt(d), (1 - erf(x / sqrt(2))) / 2
+    of_normal = normal_density(y, v)
+    given = Route.of(
+        "A normal number of variance v", Integral((1 + sign(place - y)) / 2 * of_normal, (y, -oo, oo)),
+        Step(Integral(of_normal, (y, -oo, place)), "Where it is below", SplitAt(y, place)),
+        Step((1 - erf(x * sqrt(d) / sqrt(2 * v))) / 2, "Integrated", GaussIntegrals(y)),
+    )  # fmt: skip
+    tail = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
+    distance = Route.of(
+        "Distance to the normal law, to first order in $1/d_k$", exceeds(place, score) - normal,
+        Step(E((1 - erf(x * sqrt(d) / sqrt(2 * score_law.SQUARES))) / 2) - normal,
+             "Given the query a score is normal, its variance the query’s squared length",
+             Given(POPULATION, k, score, given.proved(), v)),
+        Step(tail, "That is the mean of many squares: expanded about its own mean",
+             AboutTheMean(POPULATION, score_law.SQUARES, Symbol("U", positive=True))),
+        defines=r"what is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$",
     )  # fmt: skip
     slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (SECOND**2 - x**2)
-    derivative = made_by("the derivative of the term above", lambda term: Derivative(term, x))
-    largest = Route.of(
-        "Where that first-order term is largest",
-        tail,
-        Step(Derivative(tail, x), "How it changes with the place", derivative, "⇒"),
-        Step(slope, r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$",
-             _largest_at_worst),
-    )  # fmt: skip
+    level = one_step("Where that first-order term is level", Derivative(tail, x), slope,
+                     r"at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6}$", Identity(),
+                     defines="how the first-order term changes with the place")  # fmt: skip
+    largest = one_step("Where it is largest in size", tail.subs(x, SECOND), -tail.subs(x, WORST),
+                       "At the first of the two it is larger in size", Compared("<"),
+                       defines="the first-order term at the second")  # fmt: skip
     skewness = mean_route(score**3, POPULATION, "Skewness: the third moment vanishes")
     skewness = skewness.defining("the third moment of a score, whose mean is 0")
-    beyond = ("that the distance is its first-order term but for what falls faster than $1/d_k$: the "
-              "remainder is not bounded, but computed from the exact law in high dimensions.")  # fmt: skip
-    return Derivation.of(route, lemmas=(distance, largest, skewness), beyond=beyond)
+    return Derivation.of(route, lemmas=(distance, level, largest, skewness))
 
 
 @cache

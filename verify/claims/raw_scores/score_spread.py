@@ -5,24 +5,23 @@ from functools import cache
 
 import numpy as np
 import scipy
-from sympy import (
-    Expr, Function, Integral, Limit, Rational, Symbol, diff, erf, erfinv, integrate, limit, log, oo,
-    sqrt,
-)  # fmt: skip
+from sympy import Eq, Integral, Interval, Limit, Min, Rational, Symbol, erf, erfinv, log, oo, sign, sqrt
 
 from verify.spec import (
-    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact,
-    Experiment, Figure, Findings, PairShares, Quantile, Quantity, Route, Simulated, Step, assume, biased, by,
-    capped, cell_of, d, exactly, figure, function, integrated, is_zero, line, prediction, scatter, score,
+    E, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, CentralLimit, Claim, Control, Derivation,
+    Distribution, Equivalent, Exact, Experiment, Figure, Findings, Hypotheses, PairShares, Primitive,
+    Quantile, Quantity, Replaced, Route, Simulated, Solved, SplitAt, Step, Unfolded, assume, biased, capped,
+    cell_of, d, exactly, figure, function, integrated, line, mu_k, mu_q, one_step, prediction, scatter, score,
     score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
 UNIFORM_DIMENSIONS = (3, 100, 1000)
 LEVEL = 0.95
+EXACTLY = Rational(95, 100)
 LABEL = "95% point of the scores, above their mean"
 IN_DEVIATIONS = "the same point, in standard deviations of a score"
-NORMAL_POINT = sqrt(2) * erfinv(2 * Rational(95, 100) - 1)
+NORMAL_POINT = sqrt(2) * erfinv(2 * EXACTLY - 1)
 """The 95% point of the normal law."""
 
 IN_UNITS = np.concatenate([np.arange(1, 1.55, 0.05), np.arange(1.55, 1.9, 0.0025), np.arange(1.9, 2.5, 0.05)])
@@ -31,88 +30,47 @@ IN_UNITS = np.concatenate([np.arange(1, 1.55, 0.05), np.arange(1.55, 1.9, 0.0025
 _CELLS = 2048
 """Intervals into which (0, 1) is cut to convolve the law of a product numerically."""
 
-u, v, w = (Symbol(name, positive=True) for name in "uvw")
-t = Symbol("t", real=True)
-phi = Function("phi")
+u, v = (Symbol(name, positive=True) for name in "uv")
+x = Symbol("x", real=True)
 SHARE = Symbol(r"P(q_i k_i \le u)")
+GIVEN_QUERY = Integral(Min(1, u / v), (v, 0, 1))
+BELOW, ABOVE = Integral(1, (v, 0, u)), Integral(u / v, (v, u, 1))
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
-
-IN_THE_LIMIT = Limit(d * log(phi(t / sqrt(d))), d, oo)
-"""The logarithm of the characteristic function of a standardised score, as the dimension grows."""
-
-
-@by("SymPy: the smaller of 1 and u/v")
-def _over_the_query(before: Expr, after: Expr) -> bool:
-    """Given the query v, a key from U(0, 1) is at most u/v with probability min(1, u/v)."""
-    below, above = (v, 0, u), (v, u, 1)
-    over = {tuple(one.limits[0]): one.function for one in after.atoms(Integral)}
-    if before != SHARE or over.keys() != {below, above}:
-        return False
-    # Up to u the quotient is 1 + w, beyond it 1/(1 + w).
-    sure = over[below] == 1 and (u / v).subs(v, u / (1 + w)) > 1
-    rest = over[above] == u / v and (u / v).subs(v, u * (1 + w)) < 1
-    return bool(sure and rest and after == Integral(over[below], below) + Integral(over[above], above))
-
-
-@by("SymPy integrates")
-def _area(before: Expr, after: Expr) -> bool:
-    """The area below the hyperbola xy = u in the unit square, by its density and its value at 1."""
-    area = u + integrate(u / v, (v, u, 1))
-    return bool(is_zero(before.doit() - area) and is_zero(after - area))
-
-
-@by("SymPy takes the limit")
-def _limit(before: Expr, after: Expr) -> bool:
-    """Put in what is known of any such function, its remainder with a factor that stays bounded."""
-    bounded = Symbol("r")
-    known = before.args[0].replace(phi, lambda at: 1 - at**2 / 2 + bounded * at**3)
-    return is_zero(limit(known, d, oo) - after)
-
-
-@by("SymPy: the density that has this function, and its integral")
-def _normal_share(before: Expr, after: Expr) -> bool:
-    """The transform F of a density with f' = -xf/(2a) obeys F' = -2atF, so that F is exp(-at²)."""
-    a, place = -before / t**2, Symbol("x", real=True)
-    below = (1 + erf(place / (2 * sqrt(a)))) / 2
-    density = diff(below, place)
-    normal = is_zero(diff(density, place) + place / (2 * a) * density) and not a.has(t)
-    whole = below.subs(place, -oo) == 0 and below.subs(place, oo) == 1
-    return normal and whole and is_zero(below.subs(place, after) - Rational(95, 100))
-
-
-@by("SymPy differentiates")
-def _is_the_primitive(before: Expr, after: Expr) -> bool:
-    """Return whether the integral is 0 where it is empty, and its integrand the slope."""
-    slope = after.function.subs(v, u) - diff(before, u)
-    return is_zero(slope) and limit(before, u, 0) == 0 and after.limits == Integral(1, (v, 0, u)).limits
 
 
 def derive() -> Derivation:
     """Derive the variance, which sets the width, how many deviations that is, and a single product's law."""
+    unit = Hypotheses().restricted(u, Interval.open(0, 1))
+    sure, rest = (Route.of("", of, Step(area, "", Primitive(v, primitive)), under=unit).proved()
+                  for of, area, primitive in ((BELOW, u, v), (ABOVE, -u * log(u), u * log(v))))  # fmt: skip
     product = Route.of(
         "One product of components from $U(0, 1)$",
         SHARE,
-        Step(Integral(1, (v, 0, u)) + Integral(u / v, (v, u, 1)),
-             r"Given the query, $v$: certain for $v \le u$, the probability $u/v$ of a key beyond",
-             _over_the_query),
-        Step(PRODUCT, "The area of the unit square where the product is at most u", _area),
-        Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", _is_the_primitive),
-    ).defining("the share of products that are at most u")  # fmt: skip
+        Step(GIVEN_QUERY, "Given the query, $v$, a key is at most $u/v$ with that probability, at most 1",
+             Unfolded({SHARE: GIVEN_QUERY})),
+        Step(BELOW + ABOVE, r"Certain for $v \le u$, the probability $u/v$ beyond", SplitAt(v, u)),
+        Step(u + ABOVE, "The area of the unit square where the product is at most u", Replaced(sure)),
+        Step(PRODUCT, "Integrated", Replaced(rest)),
+        defines="the share of products that are at most u", under=unit,
+    )  # fmt: skip
+    route = variance_route(score, GENERAL)
+    below = (1 + sign(x - (score - mu_q * mu_k * d) / sqrt(route.end))) / 2
+    in_the_limit, normal = Limit(E(below), d, oo), (1 + erf(x / sqrt(2))) / 2
+    limit = one_step("A score less its mean and over its standard deviation", in_the_limit, normal,
+                     "A sum of independent products with one law and a finite variance",
+                     CentralLimit(GENERAL),
+                     defines="the chance that it is at most x, as the dimension grows")  # fmt: skip
+    equation, point = Eq(in_the_limit, EXACTLY, evaluate=False), Eq(x, NORMAL_POINT, evaluate=False)
     many_dimensions = Route.of(
-        "A score in many dimensions, less its mean and over its standard deviation: the logarithm of its "
-        "characteristic function",
-        IN_THE_LIMIT,
-        Step(-(t**2) / 2,
-             r"$\phi$ belongs to one product, less its mean and over its standard deviation; its third "
-             r"moment is finite, so that $\phi(u) = 1 - u^2/2 + O(u^3)$", _limit),
-        Step(NORMAL_POINT, "That is the normal law’s, and so the 95% point tends to that of the normal law",
-             _normal_share, "⇒"),
-    ).defining(r"each of the $d_k$ products adds its own, at $t/\sqrt{d_k}$")  # fmt: skip
+        "Where that is 95%", equation,
+        Step(Eq(normal, EXACTLY, evaluate=False), "The normal law’s", Equivalent(sides=limit.proved())),
+        Step(point, "which only rises", Solved(x)),
+        defines="that 95% of scores are at most x",
+    )  # fmt: skip
     beyond = ("the 95% points at a given dimension, which are computed numerically from the exact law of the "
               "scores, or from that of one product, and measured.")  # fmt: skip
-    route, lemmas = variance_route(score, GENERAL), (product, many_dimensions)
-    return Derivation.of(route, lemmas=lemmas, beyond=beyond)
+    return Derivation.of(route, lemmas=(product, limit, many_dimensions), beyond=beyond)
 
 
 @cache
@@ -165,7 +123,7 @@ def _in_deviations(derivation: Derivation, law: Distribution, n: int, name: str)
     """Return the comparison with the normal law, whose point moves out exactly like the deviation."""
     point = _normal_point if law is NORMAL else _uniform_point
     found = point(n) / _deviation(derivation, law, n)
-    settings, limited = (("d_k", n), ("components", law.name)), prediction(derivation.lemmas[1].end)
+    settings, limited = (("d_k", n), ("components", law.name)), prediction(derivation.lemmas[2].end.rhs)
     far = Allowance(0.01, "the distance from the limit of high dimension")
     return Exact(name, IN_DEVIATIONS, settings, limited, found, far, code=point)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Dummy, Interval, Poly, S, diff, expand, oo, tanh
+from sympy import Dummy, Eq, Interval, Poly, S, diff, erfinv, expand, oo, tanh
 
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
@@ -243,3 +243,35 @@ class Roots(Rule):
         if whole.degree() != len(self.roots) or not (same(before, product) and same(after, product)):
             raise Refused("these are not all of its roots")
         return Conclusion("=", where_defined(before, where_defined(after, under)))
+
+
+@rule
+@dataclass(frozen=True)
+class Solved(Rule):
+    """f(x) = c exactly where x = a, for a function f that rises, or falls, all over the domain of x.
+
+    That is an interval, on all of which f is defined. Its slope has one sign, strictly, and f(a) is c.
+    """
+
+    variable: Any
+    label = "it moves one way all over, and has the value there"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equivalence."""
+        x = self.variable
+        if not (isinstance(before, Eq) and isinstance(after, Eq) and after.lhs == x):
+            raise Refused("an equation is solved by an equation of the variable")
+        domain = under.domain(x) if x.is_Symbol else S.EmptySet
+        if before.rhs.has(x) or after.rhs.has(x) or not (domain == S.Reals or isinstance(domain, Interval)):
+            raise Refused(f"{x} must stand on the left alone, and have an interval as its domain")
+        # Such an inverse is a real number, which SymPy does not say.
+        inverses = {one: Dummy(real=True) for one in after.rhs.atoms(erfinv) if abs(one.args[0]).is_number}
+        put = {one: real for one, real in inverses.items() if (1 - abs(one.args[0])).is_positive}
+        if not same(before.lhs.subs(x, after.rhs), before.rhs):
+            raise Refused(f"{after.rhs} is no solution")
+        if not lies_in(after.rhs.xreplace(put), domain, under):
+            raise Refused(f"not known: {after.rhs} lies in {domain}")
+        slope = diff(before.lhs, x)
+        if not (is_known(slope, under, strict=True) or is_known(-slope, under, strict=True)):
+            raise Refused(f"not known to move one way: its slope is {slope}")
+        return Conclusion("⇔", everywhere(before.lhs, x, under))

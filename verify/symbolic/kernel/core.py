@@ -18,6 +18,7 @@ from sympy import (
     Dummy,
     Eq,
     FiniteSet,
+    Gt,
     Idx,
     Indexed,
     IndexedBase,
@@ -25,13 +26,20 @@ from sympy import (
     Intersection,
     Interval,
     Limit,
+    Mul,
+    Ne,
+    Pow,
     Range,
     Rel,
     S,
     Sum,
     Symbol,
+    factor,
+    fraction,
+    log,
     oo,
     preorder_traversal,
+    together,
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
@@ -236,6 +244,7 @@ class Hypotheses:
         Raises:
             Refused: it is false.
         """
+        condition = _plainer(condition)
         if condition == True:  # noqa: E712  # SymPy's truth
             return self
         if condition == False:  # noqa: E712
@@ -286,6 +295,25 @@ class Hypotheses:
 
 NOTHING = Hypotheses()
 """No hypotheses but the symbols' own domains."""
+
+
+def _plainer(condition: Any) -> Any:
+    """Return e > 0 or e ≠ 0 as what it is equivalent to: without positive factors, roots and logarithms."""
+    if not isinstance(condition, Ne | Gt) or condition.rhs != 0:
+        return condition
+    top, bottom = fraction(together(condition.lhs))
+    known = "is_positive" if isinstance(condition, Gt) else "is_nonzero"
+    rest = Mul(*(one for one in Mul.make_args(factor(top)) if not getattr(one, known)))
+    kind = condition.func
+    if isinstance(rest, Pow) and rest.exp == S.Half:
+        rest = rest.base
+    elif isinstance(rest, Pow) and rest.exp.is_even and rest.exp.is_positive and rest.base.is_real:
+        kind, rest = Ne, rest.base
+    elif isinstance(rest, log) and kind is Gt:
+        rest = rest.args[0] - 1
+    if not bottom.is_positive or rest == condition.lhs:
+        return condition
+    return _plainer(kind(rest, 0))
 
 
 def assumed(symbol: Any) -> Set:
@@ -460,7 +488,7 @@ def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[An
 
 
 def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
-    """Return what is random: components of the law, and what is defined by them.
+    """Return what is random: components of the law, and what is defined by them, but not by means of them.
 
     Where no law is assumed, what is defined by the families inside means: these themselves may be given.
     """
@@ -468,7 +496,8 @@ def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
     first = set(law.moments) if law else averaged(*sides)
     found = set(first)
     for _ in hypotheses.definitions:
-        found |= {name for name, meaning in hypotheses.definitions if found and meaning.has(*found)}
+        pairs = ((name, outside_means(meaning)) for name, meaning in hypotheses.definitions)
+        found |= {name for name, meaning in pairs if found and meaning.has(*found)}
     return found if law else found - first
 
 

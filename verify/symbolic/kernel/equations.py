@@ -98,7 +98,16 @@ def _same_products(one: Any, other: Any) -> bool:
     for factor in Mul.make_args(powsimp(ratio.replace(lambda e: isinstance(e, Pow), _together))):
         if not _collect(factor, S.One, exponents):
             return False
-    return all(expand(power) == 0 for power in exponents.values())
+    left = {base: power for base, power in exponents.items() if expand(power) != 0}
+    return not left or _is_one(left)
+
+
+def _is_one(exponents: dict[Any, Any]) -> bool:
+    """Return whether bases with one exponent, or its opposite, multiply to 1."""
+    power = next(iter(exponents.values()))
+    signs = {base: next((sign for sign in (1, -1) if expand(sign * other - power) == 0), 0)
+             for base, other in exponents.items()}  # fmt: skip
+    return all(signs.values()) and is_zero(Mul(*(base**sign for base, sign in signs.items())) - 1)
 
 
 def _together(power: Any) -> Any:
@@ -106,12 +115,16 @@ def _together(power: Any) -> Any:
 
 
 def _collect(factor: Any, power: Any, exponents: dict[Any, Any]) -> bool:
-    """Add the exponents of a factor's prime bases; False if one is not known to be positive."""
-    if isinstance(factor, exp):
+    """Add the exponents of a factor's prime bases; False if one is not known to be positive.
+
+    A power of a power is the power of the product where the base is positive, or the outer power is whole.
+    """
+    whole = power.is_integer
+    if isinstance(factor, exp) and (whole or factor.args[0].is_real):
         factor, power = EULER, power * factor.args[0]
     if isinstance(factor, Mul):
         return all(_collect(part, power, exponents) for part in factor.args)
-    if isinstance(factor, Pow):
+    if isinstance(factor, Pow) and (whole or (factor.base.is_positive and factor.exp.is_real)):
         return _collect(factor.base, power * factor.exp, exponents)
     if factor.is_Rational and factor > 0:
         for prime, times in factor.factors().items():
@@ -182,7 +195,7 @@ def _depends(meaning: Any, by: Any) -> bool:
 
 @rule
 @dataclass(frozen=True)
-class Given(Rule):
+class Assuming(Rule):
     """Parts are replaced by what they are assumed to equal: the ``equations`` become hypotheses.
 
     They are about constants, so that no such part may stand under a mean, integral, derivative or limit.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
-from sympy import Add, Integral, Interval, Mul, Poly, Pow, S, diff, exp, expand, gamma, log, oo
+from sympy import Add, I, Integral, Interval, Mul, Poly, Pow, S, diff, exp, expand, gamma, log, oo
 
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
@@ -24,7 +24,7 @@ def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return the integral of ``integrand`` over a ``variable`` from 0 to infinity, and what must be positive.
 
     It is ∫ x^(a-1)·exp(-r·x^m) dx = Γ(a/m)/(m·r^(a/m)) or ∫ x^(a-1)/(u + c·x)^(a+b) dx = B(a, b)/(c^a·u^b),
-    where it converges: a, b, r, u and c are positive.
+    where it converges: a, b, r, u and c are positive. A complex r with a positive real part will do as well.
 
     Raises:
         Refused: the integrand has neither form, or a parameter is known not to be positive.
@@ -33,7 +33,7 @@ def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     a = parts.power + 1
     if parts.exponent != 0 and parts.base is None:
         ((order, rate),) = _monomials(-parts.exponent, variable, integrand)
-        needed = parts.positive(a / order, rate)
+        needed = parts.positive(a / order, rate.as_real_imag()[0] if rate.has(I) else rate)
         return parts.constant * gamma(a / order) / (order * rate ** (a / order)), needed
     if parts.exponent == 0 and parts.base is not None:
         slope, level = Poly(parts.base, variable).all_coeffs()

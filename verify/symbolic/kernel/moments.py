@@ -21,6 +21,8 @@ from sympy import (
     Indexed,
     Mul,
     Poly,
+    PolynomialError,
+    Pow,
     S,
     Sum,
     symbols,
@@ -49,7 +51,7 @@ _ORDERS = 12
 
 
 @cache  # one object for the same components, so that what was evaluated once is known to all claims
-def _any_moments(population: Population) -> Population:
+def any_moments(population: Population) -> Population:
     """Return the components with a symbol of its own for every moment of every law.
 
     What holds there uses no assumption but independence, and which components are alike.
@@ -85,7 +87,7 @@ def pointwise(expression: Any) -> Any:
     Numbers stay as they are: a relation between two such random variables is one between their means.
 
     Raises:
-        Refused: it is not linear in its expectations, or what is averaged stands outside them too.
+        Refused: the expression is not linear in its expectations, or what is averaged stands outside, too.
     """
     refuse_nested(expression)
     outer = outside_means(expression)
@@ -265,9 +267,31 @@ class Evaluation(Rule):
         """Return the equation, with the population as its law."""
         if s in self.population.moments and any(side.has(p, largest) for side in (before, after)):
             raise Refused("probabilities and the largest score are random as the scores are")
-        law = self.population if self.assumed else _any_moments(self.population)
+        law = self.population if self.assumed else any_moments(self.population)
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
         found = Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
-        return Conclusion(hypotheses=where_defined(before, where_defined(after, under.merged(found))))
+        found = under.merged(found)
+        for side in (before, after):
+            found = where_defined(_with_known_denominators(side, found.law), found)
+        return Conclusion(hypotheses=found)
+
+
+def _with_known_denominators(side: Any, law: Population) -> Any:
+    """Return a side with the means below its fractions evaluated, where the law says their moments.
+
+    Raises:
+        Refused: one is 0.
+    """
+    known = {}
+    for one in side.atoms(Pow):
+        if one.exp.could_extract_minus_sign() and one.base.has(E, Var):
+            try:
+                value = evaluate(one.base, law)
+            except (Refused, PolynomialError):
+                continue
+            if is_zero(value):
+                raise Refused(f"{one.base} is 0, and stands below a fraction")
+            known[one] = value**one.exp
+    return side.xreplace(known)

@@ -115,12 +115,16 @@ class Reader:
     def _summed(self, expression: Any) -> Terms:
         names, bound = {}, {}
         for index, low, high in expression.limits:
-            if low != 1 or not high.is_integer:
+            if low != 1 or not high.is_integer or self._moves(high, expression):
                 raise Refused(f"{expression}: only sums from 1 to a whole number are covered")
             names[index] = self._name()
             bound[names[index]] = self._sizes[names[index]] = high
         inside = self.terms(expression.function.xreplace(names))
         return tuple(term.times(Term(bound=bound)) for term in inside)
+
+    def _moves(self, size: Any, expression: Any) -> bool:
+        """Return whether a size depends on an index."""
+        return not free_symbols(size).isdisjoint(self._sizes.keys() | set(expression.variables))
 
     def _entry(self, expression: Any) -> Terms:
         meaning = self._families.unfolded(expression)

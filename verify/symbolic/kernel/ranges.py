@@ -234,7 +234,7 @@ class On:
         return expand_log(found)
 
     def _far(self, expression: Any, end: Any) -> Any:
-        """Return the limit at an infinite end of what dies away, or is a function of one over the variable."""
+        """Return the limit at an infinite end of what dies away, or is continuous in one over it."""
         if self.dies_away(expression, end):
             return S.Zero
         small = Dummy("small", positive=True)

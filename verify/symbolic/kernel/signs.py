@@ -26,6 +26,7 @@ from sympy import (
     exp,
     factor,
     factor_list,
+    factorial,
     gamma,
     log,
     oo,
@@ -39,7 +40,15 @@ from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, prove, rule
+from verify.symbolic.kernel.core import (
+    Conclusion,
+    Hypotheses,
+    Refused,
+    Rule,
+    Theorem,
+    prove,
+    rule,
+)
 from verify.symbolic.kernel.words import E
 
 
@@ -133,7 +142,11 @@ def is_real(expression: Any) -> bool:
     """Return whether an expression is real, entries of families being real numbers."""
     entries = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
     plain = expression.xreplace(entries)
-    sums = {one: Dummy(real=True) for one in plain.atoms(Sum, E, Integral) if is_real(one.args[0])}
+    sums = {
+        one: Dummy(nonnegative=True) if visibly(one) else Dummy(real=True)
+        for one in plain.atoms(Sum, E, Integral)
+        if is_real(one.args[0])
+    }
     return bool(plain.xreplace(sums).is_real)
 
 
@@ -226,6 +239,7 @@ def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
     low, high = domain.inf, domain.sup
     strictly = bool(getattr(domain, "left_open", False)), bool(getattr(domain, "right_open", False))
     above = low == -oo or is_known(expression - low, under, strict=strictly[0])
+    above = above or (low == 0 and _is_positive(expression, under))
     return above and (high == oo or is_known(high - expression, under, strict=strictly[1]))
 
 
@@ -258,7 +272,10 @@ def everywhere(expression: Any, variable: Any, under: Hypotheses) -> Hypotheses:
 
 def _is_positive(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Sum):
-        return _is_positive(expression.args[0], under)
+        there = all((high - low).is_nonnegative for _, low, high in expression.limits)
+        return there and _is_positive(expression.function, under)
+    if isinstance(expression, exp):
+        return is_real(expression.args[0])
     # An exponential of what is real, and a probability.
     entries = {one: _of_entry(one) for one in expression.atoms(Indexed)}
     return is_known(expression.xreplace(entries), under, strict=True)
@@ -271,6 +288,8 @@ def _of_entry(entry: Any) -> Any:
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Mul):
         return all(_differs_from_zero(one, under) for one in expression.args)
+    if isinstance(expression, gamma | factorial):
+        return True
     if expression.is_nonzero or _is_positive(expression, under) or _is_positive(-expression, under):
         return True
     return bool(parametrised(expression, under).is_nonzero)

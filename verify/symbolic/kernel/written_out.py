@@ -96,7 +96,7 @@ def _halved(expression: Any) -> Any:
 
 
 def _with_sizes(*sides: Any) -> list[Any]:
-    """Return expressions with a symbol for each size, the same for what is equal but for the sign."""
+    """Return expressions with a symbol for each size, one for those of what is equal but for its sign."""
     known: list[tuple[Any, Any]] = []
     put = {}
     for one in set().union(*(side.atoms(Abs) for side in sides)):

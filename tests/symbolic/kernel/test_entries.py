@@ -1,0 +1,326 @@
+"""Entries put in, indices in their range, signs, absolute values and recursions: what is false is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sympy import (
+    Abs,
+    Derivative,
+    Dummy,
+    Function,
+    IndexedBase,
+    Integral,
+    KroneckerDelta,
+    Range,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    exp,
+    oo,
+    sign,
+    symbols,
+)  # fmt: skip
+
+from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, Refused, Same, chained, prove
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
+from verify.symbolic.kernel.equations import Applied, PutIn, Replaced, Turned, Unfolded
+from verify.symbolic.kernel.moments import Evaluation
+from verify.symbolic.kernel.sums import SumIdentity
+from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.words import E, M, n, p, s, x
+from verify.symbolic.softmax import i, j
+
+if TYPE_CHECKING:
+    from verify.symbolic.kernel.core import Theorem
+
+c, m, y = Symbol("c", positive=True), Symbol("m", integer=True, positive=True), Symbol("y", real=True)
+u, v = symbols("u v", real=True)
+hole, at = Dummy(), Dummy("i", integer=True)
+TOTAL, LENGTH = Sum(x[i], (i, 1, n)), Sum(x[i] ** 2, (i, 1, n))
+SQUARED = prove(SumIdentity(), TOTAL**2, Sum(x[i] * x[j], (i, 1, n), (j, 1, n)))
+FIRST = {x: ((at,), KroneckerDelta(at, 1) - 1 / n)}
+TWO_KEYS = NOTHING.restricted(n, Range(2, oo))
+
+
+def _put(families: Any, known: Theorem) -> Theorem:
+    return prove(FamilyPutIn(families, known), known.lhs, with_entries(known.rhs, families))
+
+
+def test_entries_are_put_in_on_both_sides() -> None:
+    """A direction in the index, in a sum and for a single entry."""
+    found = _put({x: ((at,), y * at)}, SQUARED)
+    assert found.lhs == Sum(y * i, (i, 1, n)) ** 2
+    assert found.rhs == Sum(y**2 * i * j, (i, 1, n), (j, 1, n))
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        pytest.param(x[i] * y, "bound", id="a bound name"),
+        pytest.param(S.ImaginaryUnit, "real", id="no real number"),
+        pytest.param(Function("f")(y), "real", id="a function known by name"),
+    ],
+)
+def test_entries_that_cannot_be_put_in(value: Any, why: str) -> None:
+    """A name in the value would be bound, or the entries are no real numbers."""
+    with pytest.raises(Refused, match=why):
+        _put({x: ((at,), value)}, SQUARED)
+
+
+def test_nothing_is_put_in_for_a_family_of_which_something_is_assumed() -> None:
+    """A bounded family, a defined one and what it rests on, a random one."""
+    bounded = prove(Surplus((M - x[1]) * (M + x[1]), bounded=True), x[1] ** 2, M**2)
+    softmax = prove(SumIdentity(), Sum(p[i], (i, 1, n)), S.One)
+    random = prove(SumIdentity(Families(variances={x: c})), E(x[1] ** 2), c)
+    for family, known in ((x, bounded), (p, softmax), (s, softmax), (x, random)):
+        with pytest.raises(Refused):
+            _put({family: ((at,), y)}, known)
+
+
+def test_the_other_side_must_be_that_with_the_entries() -> None:
+    """Not one per cent more, and not the theorem without them."""
+    for wrong in (SQUARED.rhs, Rational(101, 100) * Sum(y**2, (i, 1, n), (j, 1, n))):
+        with pytest.raises(Refused, match="with these entries"):
+            prove(FamilyPutIn({x: ((at,), y)}, SQUARED), SQUARED.lhs, wrong)
+
+
+def test_a_length_in_closed_form_is_known_to_differ_from_zero() -> None:
+    """That of the first key against the others, for two keys and more; for one it is 0."""
+    quotient = TOTAL**2 / LENGTH
+    assert not _put(FIRST, prove(Same(), quotient, quotient, TWO_KEYS)).hypotheses.conditions
+    assert _put(FIRST, prove(Same(), quotient, quotient)).hypotheses.domain(n) == Range(2, oo)
+    with pytest.raises(Refused, match="is 0"):
+        _put(FIRST, prove(Same(), 1 / TOTAL, 1 / TOTAL, TWO_KEYS))
+
+
+def test_a_derivative_by_the_family_stays() -> None:
+    """Its entries are variables there."""
+    slope = Derivative(x[1] ** 2, x[1])
+    with pytest.raises(Refused, match="differentiated by"):
+        _put({x: ((at,), y)}, prove(Same(), slope, slope))
+
+
+PICKED = prove(SumIdentity(), Sum(KroneckerDelta(i, j) * x[i], (i, 1, n)), x[j])
+"""A sum to n picks the term of an index that is one of 1, …, n."""
+
+
+def test_what_holds_for_every_entry_holds_for_their_sum() -> None:
+    """Over all entries, and then the index is free nowhere."""
+    assert PICKED.hypotheses.ranges == {j: n}
+    found = prove(Applied(Sum(hole, (j, 1, n)), hole, PICKED), S.Zero, Sum(x[j], (j, 1, n)))
+    assert not found.hypotheses.ranges
+
+
+@pytest.mark.parametrize("limits", [(j, 1, 2 * n), (j, 1, m), (j, 0, n)])
+def test_but_not_for_other_sums(limits: Any) -> None:
+    """Further than the entries, or to another size."""
+    with pytest.raises(Refused, match="from 1 to n only"):
+        prove(Applied(Sum(hole, limits), hole, PICKED), S.Zero, Sum(x[j], limits))
+    whole = Sum(2 * PICKED.lhs, limits)
+    with pytest.raises(Refused, match="from 1 to n only"):
+        prove(Replaced(PICKED), whole, Sum(2 * x[j], limits))
+
+
+def test_an_index_has_one_range() -> None:
+    """Two theorems that say different ones have none in common."""
+    families = Families(sizes={x: (m,)})
+    other = prove(SumIdentity(families), x[j], Sum(KroneckerDelta(i, j) * x[i], (i, 1, m)))
+    with pytest.raises(Refused, match="two ranges"):
+        chained(PICKED, other)
+
+
+def test_a_bound_is_divided_by_a_positive_length() -> None:
+    """A sum of squares that is not 0; one of any numbers has no sign."""
+    bound = prove(Surplus(Sum((x[i] - x[j]) ** 2, (i, 1, n), (j, 1, n)) / 2), TOTAL**2, n * LENGTH)
+    found = prove(Applied(hole / LENGTH, hole, bound), S.Zero, n)
+    assert (found.relation, found.rhs) == ("≤", n)
+    assert found.hypotheses.conditions
+    for context in (hole / TOTAL, Sum(hole, (i, 1, n)) / LENGTH, -hole / LENGTH * n):
+        with pytest.raises(Refused):
+            prove(Applied(context, hole, bound), S.Zero, n)
+
+
+def test_a_bound_put_at_another_size_is_assumed_of_that() -> None:
+    """What bounds the entries moves with it."""
+    bounded = prove(Surplus((M - x[1]) * (M + x[1]), bounded=True), x[1] ** 2, M**2)
+    found = prove(PutIn({M: c / 2}, bounded), S.Zero, c**2 / 4)
+    assert found.hypotheses.entries == {("bounded", x, c / 2)}
+
+
+def test_a_surplus_is_looked_at_where_a_delta_names_a_key() -> None:
+    """At the first key this one is negative."""
+    wrong = Sum((1 - 2 * KroneckerDelta(i, 1)) * x[i] ** 2, (i, 1, n))
+    with pytest.raises(Refused, match="nowhere negative"):
+        prove(Surplus(wrong), S.Zero, wrong)
+
+
+def test_a_surplus_may_need_a_domain() -> None:
+    """(t - 1)x² for t from 1 on; not for all positive t."""
+    t = Symbol("t", positive=True)
+    surplus = (t - 1) * LENGTH
+    assert prove(Surplus(surplus), S.Zero, surplus, NOTHING.restricted(t, Range(1, oo))).relation == "≤"
+    with pytest.raises(Refused):
+        prove(Surplus(surplus), S.Zero, surplus)
+
+
+def test_names_under_a_derivative_are_constants() -> None:
+    """What depends on the variable has to be written out, in sums, in a definition, and in a context."""
+    slope = Derivative(p[i], s[j])
+    with pytest.raises(Refused, match="write it out"):
+        prove(SumIdentity(), slope, p[i] * (KroneckerDelta(i, j) - p[j]))
+    named = Unfolded({y: exp(u)})
+    with pytest.raises(Refused, match="write it out"):
+        prove(named, Derivative(y * u, u), exp(u) * (u + 1))
+    with pytest.raises(Refused, match="write it out"):
+        prove(named, Integral(y, (u, 0, 1)), Integral(exp(u), (u, 0, 1)))
+    known = prove(named, y, exp(u))
+    with pytest.raises(Refused, match="depends on u"):
+        prove(Applied(Derivative(hole, u), hole, known), S.Zero, exp(u))
+
+
+def test_what_stands_for_something_random_is_random() -> None:
+    """E y = y holds for a constant, and y := exp(u) is none where u is random."""
+    law = Population({u: (1, 0, 1), v: (1, 0, 1)})
+    constant = prove(Evaluation(law), E(y * v**2), y * E(v**2))
+    named = prove(Unfolded({y: exp(u)}), y, exp(u))
+    inside = prove(Replaced(named), E(y * v**2), E(exp(u) * v**2), Hypotheses(law=law))
+    turned = prove(Turned(inside), S.Zero, E(y * v**2))
+    with pytest.raises(Refused, match="outside every mean"):
+        chained(turned, constant)
+
+
+FALSE_SUMS = {
+    "an index that is bound in the meaning": (
+        Families(made_of={x: ((at,), Sum(s[at] * s[i], (i, 1, n)))}), x[i], Sum(s[i] ** 2, (i, 1, n))),
+    "a free index in an exponent": (
+        Families(), exp(x[i] * Sum(s[i], (i, 1, n))), exp(x[j] * Sum(s[j], (j, 1, n)))),
+    "a summed index in an exponent": (
+        Families(), Sum(exp(p[i] * Sum(x[i] * s[j], (j, 1, n))), (i, 1, n)),
+        Sum(exp(p[i] * Sum(x[j] * s[j], (j, 1, n))), (i, 1, n))),
+    "one over a delta": (Families(), 1 / KroneckerDelta(i, j), KroneckerDelta(i, j)),
+    "a sum up to another index": (Families(), Sum(x[1], (i, 1, j), (j, 1, n)), n * j * x[1]),
+    "a sum to no whole number": (Families(), Sum(S.One, (i, 1, c)) * x[1], c * x[1]),
+    "a random exponential": (Families(variances={x: c}), E(x[1] * exp(x[1])), S.Zero),
+    "one over what is random": (Families(variances={x: c}), E(x[1] / x[2]), S.Zero),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("families", "one", "other"), FALSE_SUMS.values(), ids=FALSE_SUMS.keys())
+def test_false_sums_are_refused(families: Families, one: Any, other: Any) -> None:
+    """Each was once an identity, or looks like one."""
+    with pytest.raises(Refused):
+        prove(SumIdentity(families), one, other)
+
+
+def test_what_is_made_of_what_is_made_of_something() -> None:
+    """All the way down, in an exponent too; and never of itself."""
+    scores, weights = IndexedBase("S"), IndexedBase("P")
+    made = {scores: ((at,), c * x[at]), weights: ((at,), exp(scores[at]) / Sum(exp(scores[i]), (i, 1, n)))}
+    start, end = Sum(weights[i], (i, 1, n)), exp(c * x[1]) / Sum(exp(c * x[i]), (i, 1, n))
+    assert prove(SumIdentity(Families(made_of=made)), start, S.One).relation == "="
+    assert prove(SumIdentity(Families(made_of=made)), weights[1], end).relation == "="
+    circular = {scores: ((at,), exp(scores[at]))}
+    with pytest.raises(Refused, match="made of itself"):
+        prove(SumIdentity(Families(made_of=circular)), exp(scores[1]), exp(exp(scores[1])))
+
+
+def test_a_positive_factor_leaves_the_sign() -> None:
+    """One that may be negative, or another difference, does not."""
+    assert prove(PositiveFactor(c), sign(c * u - c * v), sign(u - v)).relation == "="
+    for factor, after in (
+        (c, sign(v - u)),
+        (c, sign(u - Rational(99, 100) * v)),
+        (y, sign(u - v)),
+        (c, u - v),
+    ):
+        with pytest.raises(Refused):
+            prove(PositiveFactor(factor), sign(factor * u - factor * v), after)
+
+
+AVERAGE = Sum(p[i] * x[i], (i, 1, n))
+TOWARD = Sum(p[i] * (M**2 - x[i] * x[j]), (i, 1, n)) / M
+APART = prove(Surplus(TOWARD, bounded=True), S.Zero, TOWARD)
+
+
+def test_the_absolute_value_of_a_difference_of_signs() -> None:
+    """It is that towards the own sign; the law says that all are M or -M."""
+    found = prove(OfSigns(x, M, APART), E(c * Abs(x[j] - AVERAGE)), E(c * TOWARD))
+    assert found.hypotheses.law == Population({x: (1, 0, M**2, 0, M**4)})
+    mean = prove(SumIdentity(Families(variances={x: M**2})), found.rhs, c * M * (1 - p[j]))
+    assert chained(found, mean).hypotheses.law == found.hypotheses.law
+
+
+def test_false_absolute_values_are_refused() -> None:
+    """A square that differs, a constant one per cent off, another size, a side of unknown sign."""
+    start, end = E(Abs(x[j] - AVERAGE)), E(TOWARD)
+    turned = prove(Surplus(LENGTH), S.Zero, LENGTH)
+    for size, value, before, after in (
+        (M, APART, E(Abs(x[j] + AVERAGE)), end),
+        (M, APART, start, E(TOWARD * 99 / 100)),
+        (2 * M, APART, start, end),
+        (y, APART, start, end),
+        (M, turned, start, end),
+        (M, APART, E(x[j] - AVERAGE), end),
+    ):
+        with pytest.raises(Refused):
+            prove(OfSigns(x, size, value), before, after)
+
+
+f, g = Function("f"), Function("g")
+steps, depth = Symbol("L", integer=True, positive=True), Symbol("l", integer=True, nonnegative=True)
+START, NEXT = {f(0): S.One, g(0): 1 / n}, {f(depth + 1): f(depth) + g(depth), g(depth + 1): 2 * g(depth)}
+CLOSED = {f(depth): 1 + (2**depth - 1) / n, g(depth): 2**depth / n}
+
+
+def test_a_recursion_has_a_closed_form() -> None:
+    """At a symbol and at a number, with the recursion as definitions."""
+    found = prove(
+        Induction(depth, START, NEXT, CLOSED), f(steps) / f(3), (1 + (2**steps - 1) / n) / (1 + 7 / n)
+    )
+    assert dict(found.hypotheses.definitions) == START | NEXT
+
+
+def _spoiled(**changes: Any) -> Induction:
+    return Induction(**({"at": depth, "starts": START, "steps": NEXT, "closed": CLOSED} | changes))
+
+
+FALSE_INDUCTIONS = {
+    "another start": {"starts": START | {f(0): Rational(101, 100)}},
+    "another step": {"steps": NEXT | {f(depth + 1): f(depth) + 2 * g(depth)}},
+    "another form": {"closed": CLOSED | {g(depth): 2**depth}},
+    "a form of itself": {"closed": CLOSED | {g(depth): g(depth)}},
+    "a step that looks ahead": {"steps": NEXT | {g(depth + 1): g(depth + 1)}},
+    "a step from elsewhere": {"steps": NEXT | {g(depth + 1): 2 * g(0) * 2**depth}},
+    "no step": {"steps": {f(depth + 1): f(depth) + g(depth)}},
+    "a start further on": {"starts": {f(1): 1 + 1 / n, g(0): 1 / n}},
+    "no whole number": {"at": u},
+    "a pole on the way": {
+        "starts": {f(0): S.Zero}, "steps": {f(depth + 1): f(depth) + 1 / (depth - 3) - 1 / (depth - 3)},
+        "closed": {f(depth): (depth - 3) / (depth - 3) - 1 + 0 / (depth - 3) + 1 / (depth - 2)}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", FALSE_INDUCTIONS.values(), ids=FALSE_INDUCTIONS.keys())
+def test_false_inductions_are_refused(changes: dict[str, Any]) -> None:
+    """The first value, the next one, or what makes it a recursion at all is wrong."""
+    with pytest.raises(Refused):
+        prove(_spoiled(**changes), f(steps), 1 + (2**steps - 1) / n)
+
+
+@pytest.mark.parametrize("place", [Symbol("z", integer=True), u, depth, Symbol("r", positive=True)])
+def test_an_induction_holds_from_its_start_on(place: Any) -> None:
+    """Not at negative numbers, not between, and not at the number of the induction."""
+    with pytest.raises(Refused):
+        prove(Induction(depth, START, NEXT, CLOSED), f(place), 1 + (2**place - 1) / n)
+
+
+def test_laws_that_agree_are_one() -> None:
+    """The longer list of moments; but not another variance."""
+    short, long = (Hypotheses(law=Population({x: law})) for law in ((1, 0, c), (1, 0, c, 0)))
+    assert short.merged(long).law == long.merged(short).law == long.law
+    with pytest.raises(Refused, match="two laws"):
+        short.merged(Hypotheses(law=Population({x: (1, 0, 2 * c)})))
