@@ -676,7 +676,7 @@ def _refuse_ranges_outside(side: Any) -> None:
             lower, upper = (ends, ends) if isinstance(one, Integral) else ([low], [high])
             rooms = [end - domain.inf for end in lower] if domain.inf != -oo else []
             rooms += [domain.sup - end for end in upper] if domain.sup != oo else []
-            if domain != S.Complexes and not all(room.is_nonnegative for room in rooms):
+            if domain != S.Complexes and not all(room.is_extended_nonnegative for room in rooms):
                 raise Refused(f"{variable} runs from {low} to {high}, and is assumed to be in {domain}")
 
 
