@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from scipy import integrate
-from sympy import Integer, Limit, S, oo
+from sympy import Limit, Rational, oo
 
+from tests.following import holds, holds_with
 from tests.symbolic.all_scores import mean_over_scores
 from verify.montecarlo.attention import softmax
 from verify.symbolic.derivation import Derivation
@@ -37,12 +39,10 @@ def test_every_step_holds_and_none_is_arbitrary(route: object) -> None:
     """Each chain holds by its own checks; an end a tenth larger does not."""
     assert callable(route)
     chain: Route = route()
-    bounded = any(step.relation == "≤" for step in chain.steps)
-    assert Derivation(chain.start, chain.end, (chain,), relation="≤" if bounded else "=").examine().holds
-    before = chain.steps[-2].expression if len(chain.steps) > 1 else chain.start
-    last = chain.steps[-1]
-    wrong = before - Integer(1) / 10 if last.relation == "≤" else last.expression * Integer(11) / 10
-    assert not last.check.holds(before, wrong)
+    assert Derivation.of(chain).examine().holds
+    for place, step in enumerate(chain.steps):
+        assert holds_with(chain, step.expression, place)
+        assert not holds_with(chain, step.expression * Rational(9, 10), place)
 
 
 @pytest.mark.parametrize("deviation", [0.5, 3.0])
@@ -100,9 +100,7 @@ def test_one_over_the_length_by_simulation() -> None:
 
 def test_a_limit_that_does_not_follow_is_refused() -> None:
     """Another factor before the expectation, or a limit other than that of the identity."""
-    first, second = limit().steps
-    start = limit().start
-    assert not first.check.holds(start, Limit(identity().end, sigma, oo))
-    assert not first.check.holds(Limit(identity().start, sigma, oo), first.expression)
-    assert not second.check.holds(first.expression, LARGEST / 2)
-    assert not bound().steps[-1].check.holds(bound().steps[-2].expression, S.One)
+    chain = limit()
+    assert not holds_with(chain, Limit(identity().end, sigma, oo))
+    assert not holds(replace(chain, start=Limit(identity().start, sigma, oo)))
+    assert not holds_with(chain, LARGEST / 2, 1)
