@@ -145,7 +145,7 @@ def test_a_wrong_constant_fails_its_step(name: str) -> None:
 
 def test_how_much_of_a_bound_is_reached() -> None:
     """The largest of two scores is all but their mean at large deviations; a looser bound is reached less."""
-    *_, before, last = bound().steps
+    *_, before, _, last = bound().steps
     share = share_reached(before.expression, last.expression)
     assert 0.999 < share <= 1 + 1e-12
     assert share_reached(before.expression, 2 * last.expression) == pytest.approx(share / 2)

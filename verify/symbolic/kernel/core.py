@@ -786,9 +786,11 @@ def _refuse_ranges_outside(side: Any) -> None:
                 continue
             low, high = ends
             domain = assumed(variable)
-            least = low - domain.inf if domain.inf != -oo else S.Zero
-            most = domain.sup - high if domain.sup != oo else S.Zero
-            if domain != S.Complexes and not (least.is_nonnegative and most.is_nonnegative):
+            # An integral may run backwards, so that either of its ends may be the lower one.
+            lower, upper = (ends, ends) if isinstance(one, Integral) else ([low], [high])
+            rooms = [end - domain.inf for end in lower] if domain.inf != -oo else []
+            rooms += [domain.sup - end for end in upper] if domain.sup != oo else []
+            if domain != S.Complexes and not all(room.is_extended_nonnegative for room in rooms):
                 raise Refused(f"{variable} runs from {low} to {high}, and is assumed to be in {domain}")
 
 
