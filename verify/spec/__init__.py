@@ -183,6 +183,7 @@ from verify.symbolic import (
     extremes,
     jacobian,
     jacobian_bounds,
+    large_scores,
     row_gradients,
     saturation,
     stack,
@@ -241,6 +242,7 @@ from verify.symbolic.kernel.laws import (
     exceeds,
     normal_density,
 )
+from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive
 from verify.symbolic.kernel.many_terms import AboutTheMean, CentralLimit
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
@@ -252,6 +254,7 @@ from verify.symbolic.kernel.moments import (
     unfold,
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
+from verify.symbolic.kernel.normal_means import OneOfAll, OverQueries, Shifted
 from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.special_integrals import (
     BesselIntegrals,
@@ -393,9 +396,11 @@ __all__ = [
     "Assumption",
     "AtItsLeast",
     "AtItsMost",
+    "AtLimit",
     "Axis",
     "BesideSink",
     "BesselIntegrals",
+    "Between",
     "BiasedRows",
     "BinomialTheorem",
     "BothScales",
@@ -465,11 +470,13 @@ __all__ = [
     "OfRows",
     "OfSigns",
     "OnRange",
+    "OneOfAll",
     "Ordered",
     "OrderedBase",
     "OtherTokens",
     "Outputs",
     "OverNormal",
+    "OverQueries",
     "PairMoments",
     "PairShares",
     "Path",
@@ -506,6 +513,7 @@ __all__ = [
     "Shape",
     "ShapeOfProduct",
     "SharedVectors",
+    "Shifted",
     "Sign",
     "SignKept",
     "Simulated",
@@ -520,6 +528,7 @@ __all__ = [
     "SumIdentity",
     "SumOfSquares",
     "Surplus",
+    "TimesPositive",
     "Tolerance",
     "TotalGrows",
     "TrainingRuns",
@@ -599,6 +608,7 @@ __all__ = [
     "k",
     "kurtosis",
     "kurtosis_route",
+    "large_scores",
     "largest",
     "largest_cosine",
     "largest_difference",

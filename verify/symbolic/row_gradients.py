@@ -10,13 +10,12 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from sympy import Function, IndexedBase, Limit, S, Sum, Symbol, exp, sqrt
+from sympy import IndexedBase, Limit, S, Sum, Symbol, exp, sqrt
 
-from verify.symbolic.checks import By
 from verify.symbolic.jacobian import FROBENIUS
-from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.equations import PutIn
-from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.limits import AtLimit
+from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, Ordered, n, p, s, sigma
 from verify.symbolic.routes import Route, Step
@@ -33,9 +32,6 @@ Path = Literal["queries", "keys", "values"]
 g, k, x, z = (IndexedBase(name) for name in "gkxz")
 a = Symbol("a", integer=True, positive=True)
 c, tau = Ordered("c", "b", positive=True), Ordered("tau", "t", positive=True)
-delta = Function(r"\delta")
-"""δ_j(t): the gradient that reaches the score of key j, at scores t·s, for upstream products g."""
-
 AVERAGE = Sum(p[j] * z[j], (j, 1, n))
 OF_DIRECTION = E(Sum(p[i] * (z[i] - AVERAGE) * x[i], (i, 1, n)) ** 2)
 """The mean square of Σ δ_i x_i over the upstream products, where their variance is 1."""
@@ -57,17 +53,7 @@ def _even_attention(size: Any) -> Any:
 
 
 def _norm(size: Any) -> Any:
-    return sqrt(Sum(Sum(delta(j, size) * k[j, a], (j, 1, n)) ** 2, (a, 1, d)))
-
-
-def _tends_to(before: Any, after: Any) -> bool:
-    """Put 0 in for the size, where everything is continuous: the sum in the denominator is positive."""
-    return before.args[1:3] == (tau, 0) and vanishes(before.args[0].subs(tau, 0) - after)
-
-
-def _ratio_tends_to(before: Any, after: Any) -> bool:
-    """Put 0 in for the size; both norms are then the same, and not 0 for keys in general position."""
-    return before.args[1:3] == (tau, 0) and is_zero(before.args[0].subs(tau, 0) - after)
+    return sqrt(Sum(Sum(_even_attention(size) * k[j, a], (j, 1, n)) ** 2, (a, 1, d)))
 
 
 _AVERAGED = {base: SumIdentity(Families(variances={base: S.One})) for base in (x, z)}
@@ -80,10 +66,11 @@ def of_small_scores() -> Route:
         "What reaches the scores when they hardly vary",
         Limit(_even_attention(tau), tau, 0),
         (
+            Step(_even_attention(S.Zero), "The total of exponentials is positive: 0 is put in", AtLimit()),
             Step(
                 (g[j] - Sum(g[i], (i, 1, n)) / n) / n,
                 "Softmax of vanishing scores is even: every probability is one in so many",
-                By("SymPy puts 0 in, for any number of keys", _tends_to),
+                SumIdentity(),
             ),
         ),
     ).defining("the gradient at a score, of scores that vanish")
@@ -99,7 +86,7 @@ def ratio_at_small_scores() -> Route:
             Step(
                 1 / c,
                 "Both sums over keys tend to that of even attention; the factor before the keys is left",
-                By("SymPy puts 0 in, for any number of keys", _ratio_tends_to),
+                AtLimit(),
             ),
             Step(
                 sqrt(d),

@@ -7,15 +7,13 @@ keys.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sympy import (
     Derivative,
-    Indexed,
     Integral,
     KroneckerDelta,
-    Limit,
     Range,
     Rational,
     Sum,
@@ -26,18 +24,16 @@ from sympy import (
     sqrt,
 )
 
-from verify.symbolic.checks import By
-from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, by_definition, z
+from verify.symbolic.extremes import BELOW, BY_DENSITY, NORMAL_DENSITY, TIES, by_definition, z
 from verify.symbolic.jacobian import FROBENIUS
 from verify.symbolic.kernel.core import Hypotheses
 from verify.symbolic.kernel.gaussian import LargestOfNormal
 from verify.symbolic.kernel.integrals import EulerIntegrals, IntegralByParts, Primitive
-from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.normal import ByParts
-from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import in_scores
-from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma, x
+from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma
 from verify.symbolic.kernel.written_out import FewKeys
 from verify.symbolic.law import lengths
 from verify.symbolic.predict import function
@@ -59,8 +55,9 @@ OF_GAP = 4 * exp(2 * g) / (1 + exp(g)) ** 4
 LENGTH_DENSITY = r ** (d - 1) * exp(-(r**2) / 2) / (2 ** (d / 2 - 1) * gamma(d / 2))
 """The density of the length of a query with d standard normal components."""
 
-_VALUES = Sum(s[j] * p[j], (j, 1, n))
-_PASSED = 2 * Sum(s[j] * p[j] ** 2, (j, 1, n)) - SQUARES * _VALUES
+VALUES = Sum(s[j] * p[j], (j, 1, n))
+PASSED = 2 * Sum(s[j] * p[j] ** 2, (j, 1, n)) - SQUARES * VALUES
+"""The mean score of a row, and what is averaged in the identity."""
 
 
 def identity() -> Route:
@@ -81,32 +78,9 @@ def identity() -> Route:
                 r"\mathbb{E}[s_jF]/\sigma^2$",
                 ByParts(field),
             ),
-            Step(E(_PASSED) / (3 * sigma**2), "Collecting terms", SumIdentity()),
+            Step(E(PASSED) / (3 * sigma**2), "Collecting terms", SumIdentity()),
         ),
     ).defining("the mean squared norm of the Jacobian")
-
-
-def limit() -> Route:
-    """Return the limit of σ·E‖J‖² as scores grow, from the identity."""
-    of_scores = E(_PASSED) / (3 * sigma)
-    return Route(
-        "By the identity",
-        Limit(sigma * E(FROBENIUS), sigma, oo),
-        (
-            Step(
-                Limit(of_scores, sigma, oo),
-                "The identity",
-                By("the identity above, times σ", _follows_from_the_identity),
-            ),
-            Step(
-                LARGEST / 3,
-                "All probability goes to the largest score, σ times the largest of n standard normal ones; "
-                "what is averaged is at most three times the largest absolute value, so the limit may be "
-                "taken inside",
-                By("SymPy puts it in, for any number of keys", _goes_to_the_largest),
-            ),
-        ),
-    )
 
 
 def by_ties() -> Route:
@@ -143,7 +117,7 @@ def bound() -> Route:
                 "No eigenvalue is above ½, and their sum is the trace",
                 Surplus(rest),
             ),
-            Step(E(_VALUES) / (2 * sigma**2), "Gaussian integration by parts", ByParts(p[j] / 2)),
+            Step(E(VALUES) / (2 * sigma**2), "Gaussian integration by parts", ByParts(p[j] / 2)),
             Step(
                 E(largest) / (2 * sigma**2),
                 "A mean of scores is no more than the largest",
@@ -199,30 +173,3 @@ def of_two_keys(dimension: float, scale: float) -> float:
     gaps = np.minimum(math.sqrt(2) * scale * np.outer(length, np.exp(logarithm)), 170.0)
     passed = function((g,), OF_GAP, "numpy")(gaps)
     return float(probability @ passed @ (normal / np.sum(normal)))
-
-
-def _follows_from_the_identity(before: Any, after: Any) -> bool:
-    known = identity()
-    sides = zip((before, after), (known.start, known.end), strict=True)
-    return all(side.args[:3] == (sigma * mean, sigma, oo) for side, mean in sides)
-
-
-def _goes_to_the_largest(before: Any, after: Any) -> bool:
-    """Put scores σ·x in, all probability at the first key, and compare what is left with x₁.
-
-    What is averaged is of the first order in the scores, with bounded factors, so that over σ it is at most a
-    multiple of the largest of all |x|, whose mean is finite.
-    """
-    mean, variable, end = before.args[:3]
-    inside = pointwise(mean)
-    entries = inside.atoms(Indexed)
-    doubled = {one: 2 * one for one in entries if one.base == s}
-    first = {one: KroneckerDelta(*one.indices, 1) for one in entries if one.base == p}
-    placed = {one: sigma * x[one.indices] for one in doubled}
-    left = inside.xreplace(first | placed)
-    return (
-        (variable, end) == (sigma, oo)
-        and vanishes(inside.xreplace(doubled) - 2 * inside)
-        and vanishes(left - x[1] / 3)
-        and bool(after == LARGEST / 3)
-    )

@@ -23,8 +23,11 @@ ENTROPY = -Sum(p[i] * log(p[i]), (i, 1, n))
 WEIGHTED_SCORE = Sum(p[i] * s[i], (i, 1, n))
 """The average of the scores by their own weights."""
 
+TOTAL = Sum(exp(s[j]), (j, 1, n))
+"""The sum that the softmax divides by."""
+
 LOG_TOTAL = log(Sum(exp(s[i]), (i, 1, n)))
-"""The logarithm of the sum that the softmax divides by."""
+"""The logarithm of that sum."""
 
 
 def scores(keys: int) -> tuple[Symbol, ...]:

@@ -8,9 +8,9 @@ from sympy import S
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STEIN, BothScales, Cell, Claim, Control, Derivation,
     Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Smooth, Tolerance, assume, biased,
-    capped, cell_of, component, d, extremes, figure, function, integrated, line, mean_jacobian, mean_squares,
-    measured, normal, over_lengths, prediction, ratio, saturation, share_reached, sharper, sigma, threshold,
-    wrong,
+    capped, cell_of, component, d, extremes, figure, function, integrated, large_scores, line, mean_jacobian,
+    mean_squares, measured, normal, over_lengths, prediction, ratio, saturation, share_reached, sharper,
+    sigma, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (4, 16, 64)
@@ -24,9 +24,9 @@ RATIO = r"$\mathbb{E}\,\|J\|_F^2$ unscaled, over the same scaled"
 
 def derive() -> Derivation:
     """Derive the limit from an identity and again by ties, and a bound for every deviation."""
-    route, again = saturation.limit(), saturation.by_ties()
+    route, again = large_scores.limit(), saturation.by_ties()
     bounds = saturation.identity(), saturation.bound(), saturation.inverse_length()
-    lemmas = (*bounds, saturation.two_keys(), extremes.largest())
+    lemmas = (*bounds, saturation.two_keys(), extremes.largest(), *large_scores.lemmas())
     return Derivation.of(route, again, lemmas=lemmas)
 
 

@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from sympy import Float, Rational, Sum, log, sqrt
+from sympy import Float, Range, Rational, Sum, log, oo, sqrt
 
 from verify.spec import (
     CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact,
-    Figure, Findings, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance, assume,
-    capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line, mean_squares,
-    measured, n, p, prediction, s, sharper, sigma, wrong,
+    Figure, Findings, Hypotheses, LargestScore, NormalRows, PutIn, Quantity, Replaced, Route, Step, Surplus,
+    Tolerance, assume, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line,
+    mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,
 )  # fmt: skip
 
 KEYS = (4, 64, 1024)
@@ -31,11 +31,16 @@ def derive() -> Derivation:
              Surplus(Sum(p[j] * (largest - s[j]), (j, 1, n)) / sigma**2, "≥")),
         Step(1 - sqrt(2 * log(n)) / sigma, "The largest of $n$ normal scores", LargestScore()),
     )  # fmt: skip
-    kept = Step(1 - Rational(1, TIMES), "The number of keys cancels", PutIn({sigma: GROWING}))
-    choice = Route.of(rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$", route.end, kept)
+    choice = Route.of(
+        rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$",
+        E(SQUARES),
+        Step(route.end, "The bound for any spread", Replaced(route.proved())),
+        Step(1 - Rational(1, TIMES), "The number of keys cancels", PutIn({sigma: GROWING})),
+        under=Hypotheses().restricted(n, Range(2, oo)),
+    )
     finite = "what stays finite at a fixed spread, so that E Σp² falls to 0"
     thinning = effective_keys.for_many().defining(finite)
-    return Derivation.of(route, lemmas=(choice, thinning))
+    return Derivation.of(route, lemmas=(choice, *effective_keys.lemmas(), thinning))
 
 
 def _rows(keys: int, deviation: float, kind: str) -> Quantity:

@@ -1,12 +1,12 @@
 """The scale can be read off the output of attention, with an error that scores and values decide."""
 
 import numpy as np
-from sympy import Derivative, Expr, Idx, Rational, Sum, exp, log, simplify, sqrt, symbols
+from sympy import Derivative, Expr, Idx, Rational, Sum, exp, log, simplify, sqrt
 
 from verify.spec import (
     E, ROUNDING, Array, Claim, Derivation, Experiment, Families, RecoveredScales, SumIdentity, Tolerance,
-    assume, biased, by, capped, cells_of, complex_step, component, computed, d, fitted_scale, fixed_normals,
-    in_turn, is_zero, j, largest_difference, n, one_step, ordered, over_cells, p, response, s, softmax, wrong,
+    assume, biased, capped, cells_of, complex_step, component, computed, d, fitted_scale, fixed_normals, i,
+    in_turn, j, largest_difference, n, one_step, ordered, over_cells, p, response, s, softmax, wrong,
 )  # fmt: skip
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
@@ -23,6 +23,7 @@ SQUARES = Sum(g[at] ** 2, (at, 1, count))
 FITTED = E(Sum(g[at] * error[at], (at, 1, count)) ** 2) / SQUARES**2
 """One entry of the output, what two weights of a row say of its scale, and a fitted scale's mean squared
 error."""
+WEIGHTS = SumIdentity(Families(made_of={p: ((i,), exp(c * s[i]) / TOTAL)}))
 ENTRIES = SumIdentity(Families(sizes={g: (count,), error: (count,)}, variances={error: tau**2}), "entries")
 
 
@@ -30,27 +31,13 @@ def _mean(expression: Expr) -> Expr:
     return Sum(p[j] * expression, (j, 1, n))
 
 
-@by("SymPy, any number of keys: sums differentiated term by term, weights put in")
-def _term_by_term(before: Expr, after: Expr) -> bool:
-    weight = exp(c * s[j])
-    in_scores = after.replace(Sum, lambda term, limits: Sum(term.subs(p[j], weight), limits) / TOTAL)
-    return is_zero(before.doit() - in_scores)
-
-
-@by("SymPy: the logarithm of a quotient of exponentials")
-def _quotient(before: Expr, after: Expr) -> bool:
-    first, second = symbols("s_1 s_2", real=True)
-    in_scores = before.subs({p[place]: exp(c * s[place]) / TOTAL for place in (1, 2)})
-    return is_zero((in_scores - after).subs({s[1]: first, s[2]: second}))
-
-
 def derive() -> Derivation:
     """Derive how the output follows the scale, the scale from two weights, and a fitted scale's variance."""
     slope = _mean(s[j] * v[j]) - _mean(s[j]) * _mean(v[j])
     following = one_step("How the output follows the scale", Derivative(OUTPUT, c), slope,
-                         "The covariance of scores and values under the weights", _term_by_term)  # fmt: skip
+                         "The covariance of scores and values under the weights", WEIGHTS)  # fmt: skip
     inverse = one_step("The scale from two weights whose scores differ", RATIO, c,
-                       "The sum of all exponentials cancels", _quotient,
+                       "The sum of all exponentials cancels", WEIGHTS,
                        defines="what two weights of a row say of its scale")  # fmt: skip
     fitted = r"the mean square of $\sum g_a\varepsilon_a/\sum g_a^2$, $g_a$ being the slope of entry $a$"
     variance = one_step("Least squares, to first order in the errors", FITTED, tau**2 / SQUARES,

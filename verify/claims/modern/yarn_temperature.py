@@ -37,7 +37,7 @@ def derive() -> Derivation:
                     r"Most at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", AtItsMost(ell, at),
                     defines="how many times as many keys, as a logarithm")  # fmt: skip
     many = effective_keys.for_many().defining("many keys over the effective number of them")
-    return Derivation.of(variance, lemmas=(many, grows, most))
+    return Derivation.of(variance, lemmas=(*effective_keys.lemmas(), many, grows, most))
 
 
 def _exact(mean: Callable[..., Approximation], s: float, factor: Expr = FACTOR) -> float:

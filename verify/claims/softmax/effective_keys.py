@@ -21,8 +21,8 @@ def times_squares(keys: int) -> float:
 
 
 def derive() -> Derivation:
-    """Derive the limit from an exact integral for any number of keys and the law of large numbers."""
-    return Derivation.of(effective_keys.for_many())
+    """Derive the limit from a bound for any number of keys and another for many."""
+    return Derivation.of(effective_keys.for_many(), lemmas=effective_keys.lemmas())
 
 
 def _limit(name: str, derivation: Derivation, keys: int) -> Exact:

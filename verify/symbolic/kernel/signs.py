@@ -9,6 +9,7 @@ from sympy import (
     Add,
     Dummy,
     FiniteSet,
+    Gt,
     Idx,
     Indexed,
     IndexedBase,
@@ -22,7 +23,10 @@ from sympy import (
     Rational,
     S,
     Sum,
+    cos,
     cosh,
+    erf,
+    erfc,
     exp,
     factor,
     factor_list,
@@ -30,7 +34,9 @@ from sympy import (
     gamma,
     log,
     oo,
+    preorder_traversal,
     sign,
+    sin,
     sinh,
     tanh,
     together,
@@ -50,6 +56,9 @@ from verify.symbolic.kernel.core import (
     rule,
 )
 from verify.symbolic.kernel.words import E
+
+_SMOOTH = (Add, Mul, Sum, exp, sin, cos, sinh, cosh, tanh, erf, erfc)
+"""What is smooth wherever its parts are."""
 
 
 @rule
@@ -118,11 +127,39 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
         if expression in {exponential - 1, 1 - exponential}:  # of the sign of the exponent, or the other
             exponent = exponential.args[0]
             return is_known(exponent if expression == exponential - 1 else -exponent, under, strict=strict)
-    for form in (expression, parametrised(expression, under, strict=strict)):
+    opened = _with_signs_of_parts(expression, under)
+    for form in (expression, *(parametrised(one, under, strict=strict) for one in (expression, opened))):
         for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
             if getattr(shaped, what) or (not strict and visibly(shaped)):
                 return True
     return _by_sturm(expression, under, strict=strict)
+
+
+def _with_signs_of_parts(expression: Any, under: Hypotheses) -> Any:
+    """Return an expression with symbols for its entries, means, sums and exponentials, of the signs of these.
+
+    Entries are real, a mean or a sum of what is positive is positive, and exp(u) is above 1 for u > 0, below
+    for u < 0. What has a sign for any values of the symbols has it for those that the parts have together.
+    """
+    put = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
+    for one in expression.atoms(Sum, E):
+        whole = isinstance(one, E) or _is_not_empty(one, under)
+        if whole and is_known(one.args[0], under, strict=True):
+            put[one] = Dummy(positive=True)
+    for one in expression.atoms(exp):
+        exponent = parametrised(one.args[0], under, strict=True)
+        if exponent.is_nonnegative:
+            put[one] = 1 + Dummy(positive=exponent.is_positive, nonnegative=True)
+        elif exponent.is_nonpositive:
+            put[one] = 1 / (1 + Dummy(positive=exponent.is_negative, nonnegative=True))
+    return expression.xreplace(put)
+
+
+def _is_not_empty(total: Any, under: Hypotheses) -> bool:
+    """Return whether a sum surely has terms, finitely many."""
+    return all(
+        len(ends) == 2 and ends[1] != oo and is_known(ends[1] - ends[0], under) for _, *ends in total.limits
+    )
 
 
 def visibly(expression: Any) -> bool:
@@ -243,14 +280,49 @@ def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
     return above and (high == oo or is_known(high - expression, under, strict=strictly[1]))
 
 
+def refuse_unless_smooth(expression: Any, variable: Any, under: Hypotheses) -> None:
+    """Refuse what is not known to be continuous in a symbol, and smooth inside, on all of its domain.
+
+    The sign of a slope says nothing across a pole, such as that of 1/x or of the tangent.
+
+    Raises:
+        Refused: it is not known.
+    """
+    for node in preorder_traversal(expression):
+        if node == variable or not node.has(variable):
+            continue
+        known = isinstance(node, _SMOOTH)
+        if isinstance(node, log | gamma):
+            known = _is_positive(node.args[0], under)
+        elif isinstance(node, Pow):
+            known = _is_smooth_power(node, variable, under)
+        if not known:
+            raise Refused(f"not known to be smooth for all {variable}: {node}")
+
+
+def _is_smooth_power(power: Any, variable: Any, under: Hypotheses) -> bool:
+    base, exponent = power.args
+    if exponent.has(variable):
+        return _is_positive(base, under)
+    if exponent.is_integer:
+        return bool(exponent.is_nonnegative) or _differs_from_zero(base, under)
+    return _is_positive(base, under) or bool(exponent.is_positive and is_known(base, under))
+
+
 def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
-    """Return hypotheses under which no denominator is 0 and every logarithm is of something positive."""
+    """Return hypotheses under which no denominator is 0 and every logarithm is of something positive.
+
+    Raises:
+        Refused: a denominator is 0 whatever its symbols are.
+    """
     for one in sorted(expression.atoms(Pow, log, gamma), key=default_sort_key):
         inside = one.args[0]
         if isinstance(one, log | gamma):
             if not _is_positive(inside, under):
                 under = under.having(inside > 0)
         elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
+            if is_zero(inside):
+                raise Refused(f"divided by what is 0: {inside}")
             under = under.having(Ne(inside, 0))
     return under
 
@@ -276,6 +348,8 @@ def _is_positive(expression: Any, under: Hypotheses) -> bool:
         return there and _is_positive(expression.function, under)
     if isinstance(expression, exp):
         return is_real(expression.args[0])
+    if Gt(expression, 0) in under.conditions:
+        return True
     # An exponential of what is real, and a probability.
     entries = {one: _of_entry(one) for one in expression.atoms(Indexed)}
     return is_known(expression.xreplace(entries), under, strict=True)

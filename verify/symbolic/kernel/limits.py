@@ -1,0 +1,290 @@
+"""Limits: at a point by continuity, and of what lies between two bounds; and both sides times one factor.
+
+No limit is taken of an expression that is not understood, and none is exchanged with a sum without end, a
+mean or an integral: a limit of means is found between bounds of the means themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from sympy import (
+    Abs,
+    Add,
+    Ge,
+    Gt,
+    Indexed,
+    Interval,
+    Limit,
+    Mul,
+    Ne,
+    Pow,
+    Rational,
+    S,
+    Sum,
+    cos,
+    cosh,
+    exp,
+    expand,
+    fraction,
+    log,
+    oo,
+    sin,
+    sinh,
+    tanh,
+    together,
+)  # fmt: skip
+
+from verify.symbolic.kernel.core import (
+    FLIPPED,
+    Conclusion,
+    Hypotheses,
+    Refused,
+    Rule,
+    Theorem,
+    bound_in,
+    depending_on,
+    rule,
+)  # fmt: skip
+from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.signs import is_known, visibly, where_defined
+from verify.symbolic.kernel.words import E, Var, largest
+
+_CONTINUOUS = (Add, Mul, Abs, exp, sin, cos, sinh, cosh, tanh)
+
+
+@rule
+@dataclass(frozen=True)
+class AtLimit(Rule):
+    """A limit at a point, of an expression that is continuous there, is its value there.
+
+    Sums and products of what is continuous are, and exponentials, sines, cosines and finite sums of it; a
+    power is, where its base is not 0 or its exponent not negative, and where the base is positive or the
+    exponent whole; so is a logarithm of what is positive. Where a sign is not known, it becomes a hypothesis.
+    """
+
+    label = "everything is continuous there, so the point is put in"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation of the limit and the value."""
+        if not isinstance(before, Limit):
+            raise Refused(f"{before} is no limit")
+        expression, variable, at, side = before.args
+        _refuse_unless_near(variable, at, str(side), under)
+        if {variable, *at.free_symbols} & bound_in(expression):
+            raise Refused(f"{variable} or a name in {at} is bound")
+        _refuse_hidden(expression, variable, under, E, Var)
+        hypotheses = _continuous(expression, variable, at, where_defined(after, under))
+        value = expression.xreplace({variable: at})
+        if not same(value, after):
+            raise Refused(f"the value there is {value}")
+        return Conclusion(hypotheses=hypotheses)
+
+
+def _refuse_hidden(expression: Any, variable: Any, under: Hypotheses, *kinds: Any) -> None:
+    """Refuse what may depend on a variable that is not seen in it: some kinds, and what is defined by it.
+
+    Raises:
+        Refused: there is such a part.
+    """
+    hidden = {*kinds, *depending_on(variable, under)} - {variable}
+    for one in hidden:
+        if expression.has(one):
+            raise Refused(f"{one} in {expression} may depend on {variable}")
+
+
+def _refuse_unless_near(variable: Any, at: Any, side: str, under: Hypotheses) -> None:
+    """Refuse a limit at a point that the variable does not come to from that side.
+
+    Raises:
+        Refused: it is such a limit, or that is not known.
+    """
+    domain = Interval(-oo, oo) if (known := under.domain(variable)) == S.Reals else known
+    if not (isinstance(domain, Interval) and at.is_number and at.is_finite):
+        raise Refused(f"{variable} does not come to {at} through an interval")
+    if ("+" in side and not domain.start <= at < domain.end) or (
+        "-" in side and not domain.start < at <= domain.end
+    ):
+        raise Refused(f"{variable} is in {domain}, and does not come to {at} from that side")
+
+
+def _continuous(
+    expression: Any, variable: Any, at: Any, under: Hypotheses, *, alone: bool = True
+) -> Hypotheses:
+    """Return hypotheses under which an expression is continuous at a point; inside a sum there are no more.
+
+    Raises:
+        Refused: it is not known to be.
+    """
+    if expression == variable:
+        return under
+    if not expression.has(variable):
+        defined = where_defined(expression, under)
+        if defined != under and not alone:
+            raise Refused(f"not known to be defined: {expression}")
+        return defined
+    if isinstance(expression, Sum):
+        _refuse_endless(expression, variable)
+        return _continuous(expression.function, variable, at, under, alone=False)
+    if not isinstance(expression, (*_CONTINUOUS, Pow, log)):
+        raise Refused(f"not known to be continuous: {expression}")
+    for one in expression.args:
+        under = _continuous(one, variable, at, under, alone=alone)
+    needed = _needed(expression, variable, at, under)
+    if needed is not None and not alone:
+        raise Refused(f"not known in a sum: {needed}")
+    return under if needed is None else under.having(needed)
+
+
+def _refuse_endless(total: Any, variable: Any) -> None:
+    if any(end.has(variable) or end.is_infinite for _, *ends in total.limits for end in ends):
+        raise Refused(f"{total} has no fixed number of terms")
+
+
+def _needed(expression: Any, variable: Any, at: Any, under: Hypotheses) -> Any:
+    """Return what must hold at a point, so that a function of what is continuous there is so as well."""
+    if not isinstance(expression, Pow | log):
+        return None
+    base = expression.args[0]
+    value = base.xreplace({variable: at})
+    if is_known(value, under, strict=True):
+        return None
+    power = expression.exp if isinstance(expression, Pow) else None
+    if power is not None and power.is_integer:
+        if power.is_nonnegative or is_known(-value, under, strict=True) or value.is_nonzero:
+            return None
+        return Ne(value, 0)
+    if power is not None and power.is_positive and visibly(base):
+        return None
+    return Gt(value, 0)
+
+
+@rule
+@dataclass(frozen=True)
+class Between(Rule):
+    """What lies between two bounds that have one limit for ever larger values of a ``variable`` has it too.
+
+    The chain has come to one bound, ``other`` is that of the other side. Both bounds are quotients of sums
+    of powers of the variable, whose limits their leading powers decide. The bound that the chain has come to
+    may hold for large values only: a lower end of the variable, and conditions that hold from some value on,
+    are none of the limit's hypotheses.
+    """
+
+    variable: Any
+    other: Theorem
+    known: Any = None
+    moves: ClassVar[bool] = True
+    label = "it lies between two bounds that have this limit"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation of the limit and its value."""
+        known, other, variable = self.known, self.other, self.variable
+        sides = {"≤": "above", "<": "above", "≥": "below", ">": "below"}
+        quantity = known.lhs
+        if other.lhs != quantity:
+            if other.rhs != quantity:
+                raise Refused("the other bound is of something else")
+            relation, bound = FLIPPED.get(other.relation, ""), other.lhs
+        else:
+            relation, bound = other.relation, other.rhs
+        if {sides.get(known.relation), sides.get(relation)} != {"above", "below"}:
+            raise Refused("these are not one bound from above and one from below")
+        if not variable.is_Symbol or variable in bound_in(quantity) | bound_in(after) or after.has(variable):
+            raise Refused(f"{variable} must be free")
+        for one in (known.rhs, bound):
+            _refuse_hidden(one, variable, known.hypotheses, E, Var, Indexed, largest)
+            _refuse_hidden(one, variable, other.hypotheses)
+            if not same(limit_at_infinity(one, variable, known.hypotheses), after):
+                raise Refused(f"another limit: that of {one}")
+        return Conclusion("=", _eventually(known.hypotheses, variable), lhs=Limit(quantity, variable, oo))
+
+
+def leading(expression: Any, variable: Any, under: Hypotheses) -> tuple[Any, Any]:
+    """Return c and r of the leading c·x^r of a quotient of sums of powers, for ever larger positive x.
+
+    A coefficient may be 0 unseen above a fraction, and never below one.
+
+    Raises:
+        Refused: the expression is no such quotient, or what is below may vanish.
+    """
+    found = []
+    for part in fraction(together(expression)):
+        terms: dict[Any, Any] = {}
+        for term in Add.make_args(expand(part)):
+            coefficient, power = term.as_independent(variable, as_Add=False)
+            base, order = power.as_base_exp() if power != 1 else (variable, S.Zero)
+            if base != variable or not isinstance(order, Rational):
+                raise Refused(f"{term} is no power of {variable}")
+            terms[order] = terms.get(order, S.Zero) + coefficient
+        found.append(max(terms.items()))
+    (high, above), (low, below) = found
+    if not (is_known(below, under, strict=True) or is_known(-below, under, strict=True)):
+        raise Refused(f"not known to differ from 0: {below}")
+    return above / below, high - low
+
+
+def limit_at_infinity(expression: Any, variable: Any, under: Hypotheses) -> Any:
+    """Return the limit of a quotient of sums of powers, for ever larger values of a positive variable.
+
+    Raises:
+        Refused: it is none, or its limit is infinite or not known.
+    """
+    if not under.domain(variable).is_subset(Interval.open(0, oo)) or under.domain(variable).sup != oo:
+        raise Refused(f"{variable} must have all large values, and be positive")
+    coefficient, order = leading(expression, variable, under)
+    if order > 0 and coefficient != 0:
+        raise Refused(f"{expression} has no limit")
+    return coefficient if order == 0 else S.Zero
+
+
+def _eventually(found: Hypotheses, variable: Any) -> Hypotheses:
+    """Return hypotheses without those that all large values of a variable fulfil.
+
+    Raises:
+        Refused: one is not known to hold for all large values.
+    """
+    domains = tuple((one, domain) for one, domain in found.domains if one != variable)
+    kept = set()
+    for condition in found.conditions:
+        if variable not in condition.free_symbols:
+            kept.add(condition)
+        elif not isinstance(condition, Gt | Ge | Ne):
+            raise Refused(f"not known for large {variable}: {condition}")
+        else:
+            _refuse_hidden(condition, variable, found, E, Var, Indexed, largest)
+            _refuse_unless_eventual(condition, variable, found)
+    return replace(found, domains=domains, conditions=frozenset(kept))
+
+
+def _refuse_unless_eventual(condition: Any, variable: Any, under: Hypotheses) -> None:
+    coefficient, _ = leading(condition.lhs - condition.rhs, variable, under)
+    signs = (coefficient, -coefficient) if isinstance(condition, Ne) else (coefficient,)
+    if not any(is_known(one, under, strict=True) for one in signs):
+        raise Refused(f"not known for large {variable}: {condition}")
+
+
+@rule
+@dataclass(frozen=True)
+class TimesPositive(Rule):
+    """Both sides times a positive ``factor``; where its sign is not known, that becomes a hypothesis."""
+
+    factor: Any
+    known: Any = None
+    moves: ClassVar[bool] = True
+    label = "both sides times something positive"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the relation of the products."""
+        known, factor = self.known, self.factor
+        if known.relation not in FLIPPED or known.relation == "⇔":
+            raise Refused(f"{known.relation} has no sides to multiply")
+        if not all(one.is_real for one in fraction(factor)):
+            raise Refused(f"not known to be real: {factor}")
+        if not same(known.rhs * factor, after):
+            raise Refused(f"times {factor} it is {known.rhs * factor}")
+        hypotheses = known.hypotheses
+        for one in fraction(factor):
+            if not is_known(one, hypotheses, strict=True):
+                hypotheses = hypotheses.having(Gt(one, 0))
+        return Conclusion(known.relation, hypotheses, lhs=known.lhs * factor)
