@@ -5,14 +5,10 @@ from __future__ import annotations
 import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import verify
-
-if TYPE_CHECKING:
-    pass
 
 PACKAGE = Path(verify.__file__).parent
 TESTS = Path(__file__).parent
@@ -82,19 +78,3 @@ def test_few_modules_stand_at_the_door() -> None:
     """What does not belong to a package of its own fits on one screen."""
     names = sorted(path.stem for path in PACKAGE.glob("*.py"))
     assert len(names) <= AT_THE_DOOR, f"{len(names)} modules directly in verify/: {', '.join(names)}"
-
-
-def mirrored(path: Path) -> Path:
-    """Return where the tests of a module stand, the folders being the same."""
-    return TESTS / path.relative_to(PACKAGE).with_name(f"test_{path.stem.strip('_')}.py")
-
-
-def contract(path: Path) -> Path | None:
-    """Return the test of all modules of the folder that a module is in, if these are of one kind."""
-    folder = path.relative_to(PACKAGE).parent
-    return next((TESTS / test for pattern, test in TOGETHER.items() if folder.match(pattern)), None)
-
-
-def computes(path: Path) -> bool:
-    """Return whether a module has a function; names, texts and records alone are tested by who uses them."""
-    return any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text("utf-8"))))

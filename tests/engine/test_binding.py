@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 SCALED = variance_route(score / sqrt(d), STANDARD).proved()
 
 
+SCALE = 1 / sqrt(d)
+
+
 def _check(
-    theorem: Theorem, law: Any = NORMAL, scale: Any = 1 / sqrt(d), estimand: Smooth | None = None, **more: Any
+    theorem: Theorem, law: Any = NORMAL, scale: Any = SCALE, estimand: Smooth | None = None, **more: Any
 ) -> tuple[str, ...]:
     """Return what is bound of one check of the variance of scores in eight dimensions."""
     cell = cell_of("d8", Simulated(law, law, 16, 16, 8), ScoreMoments(), scale=scale)

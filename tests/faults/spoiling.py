@@ -26,7 +26,7 @@ from sympy import (
 )
 from sympy.matrices.expressions.matexpr import MatrixSymbol
 
-from verify.symbolic.kernel.moments import E, Var
+from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -38,7 +38,7 @@ from verify.symbolic.blocks import (
     row_variance,
     square_variance,
 )
-from verify.symbolic.kernel.moments import DerivationError, Population
+from verify.symbolic.kernel.core import Population, Refused
 from verify.symbolic.scores import STANDARD, d, index, mu_k, mu_q, score
 
 if TYPE_CHECKING:
@@ -195,5 +195,5 @@ def test_kurtosis_does_not_depend_on_where_a_sum_lies() -> None:
 
 def test_kurtosis_wants_the_moments() -> None:
     """Where nothing is assumed about fourth moments, nothing is said."""
-    with pytest.raises(DerivationError, match="moment of order"):
+    with pytest.raises(Refused, match="moment of order"):
         kurtosis(score, STANDARD)

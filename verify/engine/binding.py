@@ -23,6 +23,7 @@ from sympy import (
     Max,
     Mul,
     Pow,
+    S,
     Sum,
     Symbol,
     cos,
@@ -32,9 +33,11 @@ from sympy import (
     sin,
     sinh,
     sqrt,
+    sympify,
     tanh,
 )
 
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Smooth
 from verify.montecarlo.experiment import Fit, Quantity
 from verify.montecarlo.inputs import SharedVectors, Simulated
@@ -129,13 +132,30 @@ def _values(theorem: Theorem, sampler: Reduced, settings: Mapping[str, Any]) -> 
     numbers = {name: value for name, value in settings.items() if isinstance(value, int | float)}
     values |= {one: numbers[one.name] for one in free if isinstance(one, Symbol) and one.name in numbers}
     law = theorem.hypotheses.law or Population({})
+    if not isinstance(law, Population):
+        raise _Unknown("components of vectors are not drawn one by one")
     for component, moments in law.laws:
         drawn = _distribution(component, sampler)
-        if component in law.normal and drawn.name != "normal":
+        if component in law.normal and replace(drawn, loc=NORMAL.loc, scale=NORMAL.scale) != NORMAL:
             raise _Unknown(f"{component} is not normal")
         if moments is not None and component != s:
             _read_off(moments, drawn.moments(len(moments) - 1), values)
+    _refuse_outside(theorem, values)
     return values
+
+
+def _refuse_outside(theorem: Theorem, values: Mapping[Any, Any]) -> None:
+    """Refuse values of which the theorem says nothing.
+
+    Raises:
+        _Unknown: one lies outside its domain, or a condition does not hold.
+    """
+    for one, domain in theorem.hypotheses.domains:
+        if one in values and domain.contains(sympify(values[one])) is S.false:
+            raise _Unknown(f"{one} is {values[one]}, outside {domain}")
+    for condition in theorem.hypotheses.conditions:
+        if condition.subs(values) is S.false:
+            raise _Unknown(f"{condition} does not hold")
 
 
 def _distribution(component: Any, sampler: Reduced) -> Any:

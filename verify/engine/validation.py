@@ -36,6 +36,10 @@ _SAME_CODE = {
 }
 """What the code is that a check and its control share, by the kind of comparison."""
 
+_RELATION = re.compile(r"[<>=≤≥≈∼≠~]|\\(?:[lg]eq?|neq?|approx|sim|equiv)(?![A-Za-z])")
+_ESTIMATED = re.compile(r"\\(?:operatorname|mathbb|cdot|left)|[(|]")
+"""What a formula is of, that is more than the name of a setting."""
+
 MAX_BATCH_BYTES = 4 * 2**30
 """More memory than this is not asked for."""
 
@@ -84,6 +88,43 @@ def _refuse_nonsense(one: Comparison, claim: str) -> None:
         if value is not None and (not math.isfinite(value) or (positive and value <= 0)):
             wanted = "a positive number" if positive else "a finite number"
             raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
+    _refuse_typed(one, claim)
+
+
+def _refuse_typed(one: Comparison, claim: str) -> None:
+    """Refuse a prediction that is typed, or a label that says what only a prediction may."""
+    if wrong := _typed(one.prediction.latex, one.prediction.value):
+        raise ClaimError(f"claim {claim}, check {one.id}: its prediction is written {wrong}; make it of an "
+                         "expression: prediction(…)")  # fmt: skip
+    if found := _said_by(one.label):
+        raise ClaimError(f"claim {claim}, check {one.id}: its label has {found!r}; name what is estimated, "
+                         "and leave what is said of it to the prediction")  # fmt: skip
+
+
+def _said_by(label: str) -> str:
+    """Return the sign by which a label says how large what it names is, nothing where it says no more.
+
+    What it says of a setting, such as x = 2, and of an event in brackets is part of the name.
+    """
+    for formula in re.findall(r"\$([^$]*)\$", label):
+        outside = re.sub(r"\([^()]*\)|\{[^{}]*\}", lambda one: one[0][0] + "." * (len(one[0]) - 1), formula)
+        found = _RELATION.search(outside)
+        if found and _ESTIMATED.search(outside[: found.start()]):
+            return found[0]
+    return ""
+
+
+def _typed(latex: str, value: float) -> str:
+    """Return what is wrong with how a prediction is written: it holds symbols, or is another number."""
+    latex = latex.rpartition("=")[2].strip()
+    if re.search(r"[A-DF-Za-df-z]", re.sub(r"\\operatorname\{\w+\}|\\[A-Za-z]+|\be\b", "", latex)):
+        return f"${latex}$, with symbols in it"
+    number = re.fullmatch(r"(-?)(?:\\frac\{)?(\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?:\}\{(\d+)\})?", latex)
+    if number and not math.isclose(
+        written := float(number[1] + number[2]) / float(number[3] or 1), value, rel_tol=0.01, abs_tol=1e-12
+    ):
+        return f"{written:g}, and is {value:g}"
+    return ""
 
 
 def _refuse_silent_width(experiment: Experiment, claim: str) -> None:

@@ -13,6 +13,7 @@ from verify.evidence.claims import (
     Step,
     digest_of,
 )
+from verify.evidence.false_claims import FalseClaims, FalseKind
 from verify.evidence.figures import Axis, Figure, Layer
 from verify.evidence.findings import (
     Check,
@@ -44,6 +45,8 @@ __all__ = [
     "DerivationRecord",
     "Device",
     "Fact",
+    "FalseClaims",
+    "FalseKind",
     "Figure",
     "Layer",
     "Method",

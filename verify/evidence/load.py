@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from verify.errors import ResultsError, what_is_wrong
-from verify.evidence import Calibration, Record, RunRecord, digest_of
+from verify.evidence import Calibration, FalseClaims, Record, RunRecord, digest_of
 from verify.evidence.audits import AuditRecord
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
@@ -70,6 +70,16 @@ def json_schema(record: type[RunRecord | AuditRecord] = RunRecord) -> dict[str, 
 def stored_calibration() -> Calibration:
     """Return the table of the calibration study that ships with this version."""
     return read_calibration(folder("data") / "calibration.json")
+
+
+def stored_false_claims() -> FalseClaims:
+    """Return the table of the campaign of false claims that ships with this version.
+
+    Raises:
+        ResultsError: it is missing, or does not make sense.
+    """
+    path = folder("data") / "false_claims.json"
+    return _validated(FalseClaims, _content(path, _RESULTS.kind, _RESULTS.again), path, _RESULTS.again)
 
 
 def read_calibration(path: Path) -> Calibration:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Idx, Indexed, IndexedBase, Interval, MatrixSymbol, Range, S, Symbol, oo
 
-from verify.symbolic.kernel.core import Vectors, bound_in
+from verify.symbolic.kernel.core import Vectors, assumed, bound_in
 from verify.symbolic.kernel.words import E, Ordered, Var
 from verify.symbolic.printing import latex
 
@@ -38,7 +38,8 @@ def assumptions_of(theorem: Theorem) -> tuple[str, ...]:
         sentences.append("Any law for which the means exist.")
     sentences += _domains(found, theorem)
     sentences += [f"${latex(one)}$." for one in sorted(found.conditions, key=str)]
-    for kind, *rest in sorted(found.entries, key=str):
+    # That a symbol is constant goes without saying: all others are named as random.
+    for kind, *rest in sorted((one for one in found.entries if one[0] in _ENTRIES), key=str):
         sentences.append(_ENTRIES[kind].format(*map(latex, rest)))
     for name, meaning in found.definitions:
         sentences.append("${}$ stands for ${}$.".format(*map(latex, _defined(name, meaning))))
@@ -151,6 +152,10 @@ def _domains(found: Hypotheses, theorem: Theorem) -> Iterator[str]:
     for one in sorted(free, key=str):
         if type(one) in {Symbol, Ordered}:
             by_domain.setdefault(_in_words(found.domain(one)), []).append(f"${latex(one)}$")
+    families = {one for side in (theorem.lhs, theorem.rhs) for one in side.atoms(IndexedBase)} - random
+    for one in sorted(families, key=str):
+        if (domain := assumed(one[Idx("i")])) not in {S.Complexes, S.Reals}:
+            by_domain.setdefault(_in_words(domain), []).append(f"${latex(one[Idx('i')])}$")
     for (single, many), members in by_domain.items():
         if single:
             yield f"{_listed(members)} {f'are {many}' if len(members) > 1 else f'is {single}'}."

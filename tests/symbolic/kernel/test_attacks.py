@@ -1,5 +1,7 @@
 """Attacks on the kernel itself: none makes a theorem of what is false, and none changes one."""
 
+# ruff: noqa: E501, PT012  (one attack on one line reads better; some attacks are of two steps)
+
 from __future__ import annotations
 
 import ast
@@ -14,28 +16,33 @@ from sympy import (
     Abs,
     Add,
     Derivative,
+    Dummy,
     Eq,
     Float,
     Function,
+    IndexedBase,
     Integral,
     Interval,
+    KroneckerDelta,
     Limit,
     Pow,
     Rational,
     S,
     Sum,
     Symbol,
+    cbrt,
     cosh,
     exp,
     log,
     oo,
     sqrt,
     symbols,
+    tan,
 )  # fmt: skip
 
 import verify
 from verify.symbolic.kernel import RULES
-from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen
+from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
     NOTHING,
     Chain,
@@ -67,11 +74,11 @@ from verify.symbolic.kernel.equations import (
 )  # fmt: skip
 from verify.symbolic.kernel.integrals import EulerIntegrals
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.normal import ByParts
+from verify.symbolic.kernel.normal import ByParts, LargestScore
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
-from verify.symbolic.kernel.words import E, Var, largest, n, p, s, x
+from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma, x
 from verify.symbolic.scores import STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
 
@@ -83,6 +90,7 @@ r, y = symbols("r y", real=True)
 h = Symbol("h", real=True)
 whole = Symbol("j", integer=True, positive=True)
 w = Symbol("w", positive=True)
+complex_, c_i = Symbol("z"), IndexedBase("c")
 
 
 class EqualsAll(Symbol):  # type: ignore[misc]  # SymPy has no types
@@ -159,6 +167,22 @@ def _edited() -> Theorem:
     return theorem
 
 
+def _more() -> Theorem:
+    return prove(Turned(prove(Sign(), S.Zero, a), y), S.Zero, y + a)
+
+
+def _defined() -> Theorem:
+    return prove(Unfolded({b: a**2}), b, a**2)
+
+
+def _product() -> Theorem:
+    return prove(Evaluation(Population({a: None, b: None})), E(a * b), E(a) * E(b))
+
+
+FROM_ZERO = Hypotheses().restricted(r, Interval(0, oo))
+TWIN = Dummy("a", positive=True)
+ALIEN = type("Alien", (Symbol,), {"__module__": "sympy.core.relational"})("alien")
+NOTHING_OVER_NOTHING = ((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2)
 MEAN_OF_Z = Hypotheses(law=Population({a: None}))
 
 SQUARED = Population({y: (1, 0, 1)})
@@ -265,6 +289,57 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         PutIn({q.label: Symbol("w")}, prove(Evaluation(STANDARD, assumed=True), E(q[i] ** 2), S.One)), S.Zero, S.One),
     "a condition on a bound name": lambda: prove(
         Same(), Integral(1 / r, (r, -1, 1)), Integral(1 / r, (r, -1, 1)), Hypotheses().restricted(r, Interval.open(0, oo))),
+    # poles, ends and sides on which a slope or a curvature says nothing
+    "moved over a pole": lambda: prove(Replaced(_more()), -1 / y, -1 / (y + a)),
+    "least beyond a pole": lambda: prove(AtItsLeast(a, S.Zero), 1 / (a - 1), S.NegativeOne),
+    "rising over a pole": lambda: prove(Rising(r), S.One, -1 / (r - 1), FROM_ZERO),
+    "rising over the poles of the tangent": lambda: prove(Rising(r), S.Zero, tan(r), FROM_ZERO),
+    "convex on two sides of a pole": lambda: prove(Jensen(r, "≥"), E(1 / r**2), 1 / E(r) ** 2),
+    "concave on two sides of a pole": lambda: prove(AtItsMost(r, S(2)), log(r**2) - r, log(S(4)) - 2),
+    "flat but for a point": lambda: prove(AtItsMost(r, S.Zero), KroneckerDelta(r, 1), S.Zero),
+    "moved to the other side of 0": lambda: prove(
+        Replaced(prove(Turned(prove(Turned(prove(Sign(), S.Zero, a + b), -b), S.Zero, a)), S.Zero, -b)), a**2, b**2),
+    "a hole that is positive where the sides are not": lambda: prove(Applied(w**2, w, _more()), S.Zero, (y + a) ** 2),
+    # what stands for something else
+    "a derivative by what is put in": lambda: prove(PutIn({b: a}, prove(Identity(), Derivative(a * b, a), b)), S.Zero, a),
+    "a value for what is defined": lambda: prove(PutIn({b: S(5)}, _defined()), S.Zero, a**2),
+    "a definition that a sum binds": lambda: prove(
+        Replaced(prove(Unfolded({b: whole}), b, whole)), Sum(b, (whole, 1, n)), Sum(whole, (whole, 1, n))),
+    "a definition under a derivative": lambda: prove(Replaced(_defined()), Derivative(a * b, a), Derivative(a**3, a)),
+    "a value for the largest score": lambda: prove(
+        PutIn({largest: S(5)}, prove(LargestScore(), E(largest), sigma * sqrt(2 * log(n)))), S.Zero, sigma * sqrt(2 * log(n))),
+    "a name that is a relation": lambda: prove(Same(), 2 * Symbol("x = 3"), 2 * Symbol("x = 3")),
+    "a name that is a number": lambda: prove(Same(), Symbol("3"), Symbol("3")),
+    "a twin that prints alike": lambda: prove(Same(), a + TWIN, a + TWIN),
+    "a word that says it is a relation of SymPy's": lambda: prove(Same(), ALIEN, ALIEN),
+    # laws
+    "one random symbol for two": lambda: prove(PutIn({a: b}, _product()), S.Zero, E(b) ** 2),
+    "two random symbols for one": lambda: prove(PutIn({a: c, b: c}, _product()), S.Zero, E(c) ** 2),
+    "two random symbols for one, in turn": lambda: chained(
+        prove(PutIn({b: c}, prove(PutIn({a: c}, _product()), S.Zero, E(c) * E(b))), S.Zero, E(c) ** 2),
+        prove(Evaluation(Population({c: (1, 0, 1)}), assumed=True), E(c) ** 2, S.Zero)),
+    "a law that there is not": lambda: prove(
+        Evaluation(Population({q: (1, 0, -1), k: (1, 0, 1)}, d), assumed=True), Var(score), -d),
+    "a fourth moment that there is not": lambda: prove(
+        Evaluation(Population({c: (1, 0, 1, 0, S.Half)}), assumed=True), E(c**4), S.Half),
+    "a mean outside the domain": lambda: prove(
+        Jensen(a), E(log(a)), log(E(a)), Hypotheses(law=Population({a: (1, -2, 5)}))),
+    "weights that differ from term to term": lambda: prove(
+        Evaluation(STANDARD, assumed=True), Var(Sum(c_i[i] * q[i] * k[i], (i, 1, d))), d * c_i[i] ** 2),
+    # divided by 0
+    "sums divided by 0": lambda: prove(
+        SumIdentity(), (Sum(p[i], (i, 1, n)) - 1) / (Sum(p[j], (j, 1, n)) - 1), S(7)),
+    "a surplus divided by 0": lambda: prove(
+        Surplus(S.Zero), (Sum(p[i], (i, 1, n)) - 1) / (Sum(p[j], (j, 1, n)) - 1), S(7)),
+    "what is divided by 0 as a definition": lambda: prove(Unfolded({b: c}), NOTHING_OVER_NOTHING, S(7)),
+    "what is divided by 0 done to both sides": lambda: prove(
+        Applied(h, h, prove(Same(), S(7), S(7))), S.Zero, NOTHING_OVER_NOTHING),
+    # powers and terms
+    "the root of a complex square": lambda: prove(Identity(), sqrt(complex_**2), complex_),
+    "the cube root of a cube": lambda: prove(Identity(), cbrt(r**3), r),
+    "the root of a complex exponential": lambda: prove(Identity(), sqrt(exp(complex_)), exp(complex_ / 2)),
+    "first terms that are none": lambda: prove(FirstTerms(d, 0), 1 / d, S.Zero),
+    "first terms of a negative order": lambda: prove(FirstTerms(a, -1), a / (a + e), S.Zero),
 }  # fmt: skip
 
 

@@ -177,7 +177,7 @@ class TestHypotheses:
         """Each component has what either side assumes of it, which must agree."""
         any_q, of_b = Population({q: None}, d), Population({b: (1, 0, 1)}, normal=(b,))
         both = Hypotheses(law=any_q).merged(Hypotheses(law=STANDARD)).merged(Hypotheses(law=of_b)).law
-        assert both is not None
+        assert isinstance(both, Population)
         assert both.moments == {**STANDARD.moments, b: (1, 0, 1)}
         assert (both.dimension, both.normal) == (d, (b,))
         assert both.of_any_law().moments == dict.fromkeys((q, k, b))

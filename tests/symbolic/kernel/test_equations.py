@@ -422,7 +422,7 @@ def expressions(draw: st.DrawFn) -> Expr:
     found: Any = draw(st.sampled_from(ATOMS))
     for kind, other in draw(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(ATOMS)), max_size=4)):
         found = (found + other, found * other, found ** (2 if other.is_positive else -1))[kind]
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 @examples(40)

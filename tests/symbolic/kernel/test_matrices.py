@@ -78,7 +78,7 @@ def _refused(rule: Rule, before: Any, after: Any, why: str, under: Hypotheses = 
     ],
 )
 def test_sums_of_entries_are_compared_for_every_size(one: Any, other: Any) -> None:
-    """Traces, transposes, sums of matrices, vectors, rectangles, sines and cosines; a per cent more is not."""
+    """Traces, transposes, sums of matrices, vectors, rectangles, sines and cosines; 1% more is not."""
     assert prove(MatrixIdentity(), one, other).relation == "="
     _refused(MatrixIdentity(), one, other * Rational(101, 100), "differ")
 
@@ -213,8 +213,10 @@ def test_what_is_assumed_of_some_values_does_not_pass_under_a_derivative() -> No
     assumed = prove(Assuming((Eq(b, 2 * a),)), b, 2 * a)
     _refused(Replaced(assumed), Derivative(a * b, a), Derivative(2 * a**2, a), "some values of a only")
     random = prove(Evaluation(STANDARD, assumed=True), E(q[1] ** 2), S.One)
-    _refused(Assuming((Eq(q[1], 2),)), q[1] * E(q[1] ** 2), 2 * E(q[1] ** 2), "random|mean", random.hypotheses)
-    _refused(PutIn({q.label: Symbol("w")}, random), S.Zero, S.One, "no symbol of a number")
+    _refused(
+        Assuming((Eq(q[1], 2),)), q[1] * E(q[1] ** 2), 2 * E(q[1] ** 2), "random|mean", random.hypotheses
+    )
+    _refused(PutIn({q.label: Symbol("w")}, random), S.Zero, S.One, "no symbol that may have any value")
     named = Symbol("y")
     family = IndexedBase(named)
     equal = prove(Assuming((Eq(b, c),)), b, c)

@@ -207,7 +207,7 @@ class TestLeastAndMost:
     def test_not_across_a_pole(self) -> None:
         """-1/(a - 1) rises from 1 at 0, and is negative beyond 1."""
         text = refused(AtItsLeast(a, S.Zero, "≥"), -1 / (a - 1), S.One)
-        assert "not known to be defined for every" in text
+        assert "not known to be smooth" in text
 
     def test_most(self) -> None:
         """It is where the slope vanishes; neither beside that nor where the function is convex."""
@@ -220,7 +220,7 @@ class TestLeastAndMost:
             (r, S.Zero, r**3, S.Zero, "nowhere negative"),
             (a, S.Zero, -(a**2), S.Zero, "0 lies in"),
             (count, S.One, -((count - 1) ** 2), S.Zero, "no interval"),
-            (r, S(2), log(r**2) - r, log(S(4)) - 2, "defined for every r"),
+            (r, S(2), log(r**2) - r, log(S(4)) - 2, "not known to be smooth"),
         ):
             assert words in refused(AtItsMost(variable, at), before, after)
 

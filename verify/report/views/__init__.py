@@ -21,6 +21,7 @@ from verify.report.views.cards import (
     Tally,
     Title,
 )
+from verify.report.views.false_claims import FalseClaimsView, FalseKindRow
 from verify.report.views.run import BudgetView, ReportView
 from verify.report.views.screen import ChangesView, ChangeView, MeasuredPanel, MeasuredSide
 from verify.report.views.sources import OpenView, PartView, SourceView, StatementView
@@ -43,6 +44,8 @@ __all__ = [
     "ControlView",
     "EventRow",
     "FactView",
+    "FalseClaimsView",
+    "FalseKindRow",
     "FigureView",
     "FitView",
     "GroupView",

@@ -10,7 +10,15 @@ from sympy import Dummy, Eq, Interval, Poly, S, diff, erfinv, expand, oo, tanh
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.moments import pointwise
-from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, never_negative, signed, where_defined
+from verify.symbolic.kernel.signs import (
+    everywhere,
+    is_known,
+    lies_in,
+    never_negative,
+    refuse_unless_smooth,
+    signed,
+    where_defined,
+)
 from verify.symbolic.kernel.words import E
 
 
@@ -54,6 +62,7 @@ class Jensen(Rule):
         inside = pointwise(before)
         under = everywhere(inside, self.variable, under)
         sign = -1 if self.relation == "≤" else 1
+        refuse_unless_smooth(inside, self.variable, under)
         signed(sign * diff(inside, self.variable, 2), under, self.curvature)
         if not same(inside.subs(self.variable, E(self.variable)), after):
             raise Refused("the other side is not the function of the mean")
@@ -86,6 +95,7 @@ class AtItsLeast(Rule):
         moved = before.subs(self.argument, at)
         if not same(moved.xreplace({at: self.argument}), before) or moved.has(E):
             raise Refused(f"{before} is no function of {self.argument}")
+        refuse_unless_smooth(moved.subs(at, self.least + beyond), beyond, under)
         everywhere(moved.subs(at, self.least + beyond), beyond, under)
         sign = -1 if self.relation == "≤" else 1
         if not is_known(sign * diff(moved, at).subs(at, self.least + beyond), under):
@@ -110,6 +120,7 @@ class AtItsMost(Rule):
         domain = _on_an_interval(self.variable, under)
         if not lies_in(self.at, domain, under):
             raise Refused(f"not known: {self.at} lies in {domain}")
+        refuse_unless_smooth(before, self.variable, under)
         under = everywhere(before, self.variable, under)
         signed(-diff(before, self.variable, 2), under, self.curvature)
         if not same(diff(before, self.variable).subs(self.variable, self.at), S.Zero):
@@ -221,6 +232,7 @@ class Rising(Rule):
         domain = _on_an_interval(self.variable, under)
         if domain.left_open or domain.start == -oo:
             raise Refused(f"the domain {domain} of {self.variable} has no low end")
+        refuse_unless_smooth(after, self.variable, under)
         under = everywhere(after, self.variable, under)
         signed(diff(after, self.variable), under, self.slope)
         if not same(after.subs(self.variable, domain.start), before):

@@ -8,6 +8,8 @@ theorem keeps its rule, and whatever was stored or comes from elsewhere is repla
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,9 +17,12 @@ from weakref import WeakKeyDictionary
 
 from sympy import (
     Basic,
+    Derivative,
     Dummy,
     Eq,
     FiniteSet,
+    Function,
+    Ge,
     Gt,
     Idx,
     Indexed,
@@ -25,7 +30,10 @@ from sympy import (
     Integral,
     Intersection,
     Interval,
+    Le,
     Limit,
+    Lt,
+    Matrix,
     Mul,
     Ne,
     Pow,
@@ -571,6 +579,7 @@ def replayed(theorem: Theorem) -> Theorem:
 
 _PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach, Population, Hypotheses])
 _SYMBOLS = {Symbol, Dummy, Ordered}
+_RELATIONS = {Eq, Ne, Lt, Le, Gt, Ge}
 
 
 def _admit(one: Any) -> None:
@@ -592,11 +601,17 @@ def _admit(one: Any) -> None:
 
 def _admit_expression(one: Basic) -> None:
     """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
-    if isinstance(one, Set) and type(one).__module__.startswith("sympy.sets."):
+    if isinstance(one, Set) and _is_of(type(one), "sympy.sets."):
         return
     for node in preorder_traversal(one):
-        if not is_word(node) and type(node).__module__ != "sympy.core.relational":
+        if not is_word(node) and type(node) not in _RELATIONS:
             raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+
+
+def _is_of(kind: type, package: str) -> bool:
+    """Return whether a class is one of a package's own, and does not only say so."""
+    module = sys.modules.get(kind.__module__)
+    return kind.__module__.startswith(package) and getattr(module, kind.__name__, None) is kind
 
 
 def _parts_of(one: Any) -> tuple[Any, ...]:
@@ -606,7 +621,7 @@ def _parts_of(one: Any) -> tuple[Any, ...]:
         return tuple(one)
     if kind is dict:
         return tuple(one.items())
-    if is_dataclass(one) and kind.__module__.startswith("verify.symbolic.kernel."):
+    if is_dataclass(one) and _is_of(kind, "verify.symbolic.kernel."):
         return tuple(getattr(one, part.name) for part in fields(one))
     raise Refused(f"{kind.__name__} is no word of the kernel")
 
@@ -641,6 +656,12 @@ def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) ->
         raise Refused(f"names a family and a number: {', '.join(sorted(map(str, both)))}")
 
 
+def changed_in(expression: Any) -> set[Any]:
+    """Return the names that an expression binds, and those by which it differentiates."""
+    by = {one for each in expression.atoms(Derivative) for one in each.variables}
+    return bound_in(expression) | by
+
+
 def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
 
@@ -651,9 +672,13 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """
     names: dict[str, Any] = {}
     for side in sides:
+        _refuse_names(side)
         for one in side.atoms(Symbol, MatrixSymbol):
-            if not isinstance(one, Dummy) and names.setdefault(one.name, one) != one:
+            if names.setdefault(one.name, one) != one:
                 raise Refused(f"two symbols print as {one}")
+    _refuse_definitions(hypotheses, *sides)
+    if hypotheses.law:
+        _refuse_impossible(hypotheses, hypotheses.law)
     for side in sides:
         _refuse_ranges_outside(side)
     bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
@@ -684,6 +709,69 @@ def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
     for one in random:
         if any(part.has(one) for part in outside):
             raise Refused(f"{one} is random, and stands outside every mean")
+
+
+_NO_NAME = re.compile(r"[<>=≤≥≈∼≠~$]|\\(?:[lg]e|[lg]eq|neq?|approx|sim|equiv)(?![A-Za-z])")
+
+
+def _refuse_names(side: Any) -> None:
+    """Refuse a name that prints as a number, or as a relation.
+
+    Raises:
+        Refused: there is one.
+    """
+    directions = {one.args[3] for one in side.atoms(Limit)}
+    named = [one.name for one in side.atoms(Symbol) - directions if not isinstance(one, Dummy)]
+    named += [type(one).__name__ for one in side.atoms(Function)]
+    for name in named:
+        # A relation between brackets, as of a probability, says nothing about the whole.
+        outside = re.sub(r"\(.*\)|\{.*\}", "", name)
+        if _NO_NAME.search(outside) or not re.match(r"[^\W\d]|[|\\]", name):
+            raise Refused(f"{name} is no name of a symbol")
+
+
+def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
+    """Refuse that a symbol stands for what a side binds or differentiates by.
+
+    The symbol would be a constant there, and what it stands for is none.
+
+    Raises:
+        Refused: one does.
+    """
+    binders = {one for side in sides for one in side.atoms(*_BINDERS, Derivative)}
+    for name, meaning in hypotheses.definitions:
+        if isinstance(name, IndexedBase):
+            continue
+        inside = meaning.free_symbols | meaning.atoms(IndexedBase)
+        changed = {one for each in binders if each.has(name) for one in changed_in(each)}
+        if inside & changed:
+            raise Refused(f"{name} stands for {meaning}, which is no constant here")
+
+
+def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> None:
+    """Refuse a law of numbers that no random variable has, or one that is a constant elsewhere.
+
+    Raises:
+        Refused: it is.
+    """
+    for one in hypotheses.entries:
+        if one[0] == "constant" and one[1] in law.moments:
+            raise Refused(f"{one[1]} is random in one part, and a constant in another")
+    for one, moments in law.laws if isinstance(law, Population) else ():
+        if moments is None:
+            continue
+        if all(moment.is_number for moment in moments) and _contradict(moments):
+            raise Refused(f"no law has the moments of {one}")
+        mean = moments[1] if len(moments) > 1 and isinstance(one, Symbol) else None
+        if mean is not None and hypotheses.domain(one).contains(mean) is S.false:
+            raise Refused(f"the mean of {one} lies outside its domain")
+
+
+def _contradict(moments: tuple[Any, ...]) -> bool:
+    """Return whether no random variable has these moments: a square would have a negative mean."""
+    size = (len(moments) + 1) // 2
+    hankel = Matrix(size, size, lambda row, column: moments[row + column])
+    return any(hankel[:order, :order].det() < 0 for order in range(1, size + 1))
 
 
 def _refuse_ranges_outside(side: Any) -> None:

@@ -7,11 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import (
+    Add,
     Derivative,
     Dummy,
     Eq,
     Idx,
     Indexed,
+    IndexedBase,
     Integral,
     Interval,
     Limit,
@@ -46,17 +48,26 @@ from verify.symbolic.kernel.core import (
     Vectors,
     assumed,
     bound_in,
+    changed_in,
     labels_in,
     random_names,
     rule,
 )  # fmt: skip
-from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
+from verify.symbolic.kernel.signs import (
+    everywhere,
+    is_known,
+    lies_in,
+    refuse_unless_smooth,
+    signed,
+    where_defined,
+)
 from verify.symbolic.kernel.words import E, Var, largest, p, s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OPAQUE = (E, Var, Sum, Integral, Limit)
+_ORDERED = {"≤", "≥", "<", ">"}
 
 
 @cache  # lemmas that several claims share
@@ -64,8 +75,10 @@ def same(one: Any, other: Any) -> bool:
     """Return whether two expressions are equal by canonical forms, with derivatives taken.
 
     These are quotients of polynomials, of exponentials and of gamma functions. Means, sums, integrals and
-    limits are symbols there.
+    limits are symbols there. Nothing is equal to what divides by 0 whatever its symbols are.
     """
+    if _divides_by_zero(one) or _divides_by_zero(other):
+        return False
     gap = differentiated(one) - differentiated(other)
     outer = [part for part in gap.atoms(*_OPAQUE) if not _is_inside(part, gap)]
     gap = gap.xreplace({part: Dummy(real=part.is_real, positive=part.is_positive) for part in outer})
@@ -74,6 +87,11 @@ def same(one: Any, other: Any) -> bool:
     if gap.has(gamma, factorial) and gammasimp(together(gap.rewrite(gamma))) == S.Zero:
         return True
     return _same_products(one, other)
+
+
+def _divides_by_zero(expression: Any) -> bool:
+    below = (one.base for one in expression.atoms(Pow) if one.exp.could_extract_minus_sign())
+    return any(isinstance(one, Add) and is_zero(one) for one in below)
 
 
 def _is_inside(part: Any, whole: Any) -> bool:
@@ -171,7 +189,8 @@ class Unfolded(Rule):
         sides = [differentiated(side.xreplace(dict(self.definitions))) for side in (before, after)]
         if not same(*sides):
             raise Refused("the sides differ")
-        return Conclusion(hypotheses=where_defined(after, under).defining(*self.definitions.items()))
+        defined = where_defined(after, where_defined(before, under))
+        return Conclusion(hypotheses=defined.defining(*self.definitions.items()))
 
 
 def _refuse_dependent(name: Any, meaning: Any, *sides: Any) -> None:
@@ -280,6 +299,7 @@ def _hole_for(known: Theorem, under: Hypotheses) -> Any:
 def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
     """Return how the whole compares where a part does as ``relation`` says, by the sign of the slope."""
     everywhere(whole, hole, under)
+    refuse_unless_smooth(whole, hole, under)
     slope = diff(whole, hole)
     weak = {"<": "≤", ">": "≥"}.get(relation, relation)
     if given is not None:
@@ -339,12 +359,14 @@ class PutIn(Rule):
         if known.order:
             raise Refused("first terms hold for large values only")
         hypotheses, needed = known.hypotheses, []
-        bound = bound_in(known.lhs) | bound_in(known.rhs)
+        bound = changed_in(known.lhs) | changed_in(known.rhs)
+        constants = _constants_beside(values, known)
         for name, value in values.items():
-            if not name.is_Symbol or name in labels_in(known.lhs, known.rhs):
-                raise Refused(f"{name} is no symbol of a number")
-            if name in bound or value.free_symbols & bound or name in hypotheses.ranges:
-                raise Refused(f"{name} or a name in {value} is bound, or an index")
+            fixed = {largest, *dict(hypotheses.definitions), *hypotheses.ranges}
+            if not name.is_Symbol or name in fixed | labels_in(known.lhs, known.rhs):
+                raise Refused(f"{name} is no symbol that may have any value")
+            if name in bound or value.free_symbols & bound:
+                raise Refused(f"{name} or a name in {value} is bound")
             _refuse_random(name, value, hypotheses)
             domain = hypotheses.domain(name)
             needed += _needed(value, domain, hypotheses)
@@ -358,13 +380,48 @@ class PutIn(Rule):
             frozenset(),
             _law_at(hypotheses.law, values),
             hypotheses.definitions,
-            frozenset(
-                (kind, *(one.xreplace(values) for one in about)) for kind, *about in hypotheses.entries
-            ),
+            frozenset(_at(one, values) for one in hypotheses.entries) | constants,
         )
         for condition in (*needed, *(one.xreplace(values) for one in hypotheses.conditions)):
             found = found.having(condition)
         return Conclusion(known.relation, found, lhs=lhs)
+
+
+def _at(entry: tuple[Any, ...], values: Mapping[Any, Any]) -> tuple[Any, ...]:
+    kind, *parts = entry
+    return kind, *(one.xreplace(values) for one in parts)
+
+
+def _constants_beside(values: Mapping[Any, Any], known: Theorem) -> frozenset[tuple[Any, ...]]:
+    """Return that what stands beside a random symbol is constant, once that becomes a function of others.
+
+    Random symbols are independent of each other, so that one is no function of another, nor two of a third.
+
+    Raises:
+        Refused: one is.
+    """
+    law = known.hypotheses.law
+    random = set(law.moments) if law else set()
+    replaced = [name for name in values if name in random]
+    if not replaced:
+        return frozenset()
+    free = _free(known.lhs) | _free(known.rhs)
+    within = [_free(values[name]) for name in replaced]
+    others = random & free - set(replaced)
+    together = [one & other for place, one in enumerate(within) for other in within[:place]]
+    shared = {one for each in together for one in each if not one.is_integer}
+    if others & set().union(*within) or shared:
+        raise Refused("independent random symbols become functions of the same")
+    return frozenset(("constant", one) for one in free - random)
+
+
+def _free(expression: Any) -> set[Any]:
+    """Return the symbols and the families in an expression, but not their indices or names."""
+    families = expression.atoms(IndexedBase)
+    labels = {one.label for one in families}
+    found = {one for one in expression.free_symbols if not isinstance(one, Idx | Indexed)}
+    free: set[Any] = (found - labels - bound_in(expression)) | families
+    return free
 
 
 def _needed(value: Any, domain: Any, under: Hypotheses) -> list[Any]:
@@ -464,7 +521,7 @@ class Applied(Rule):
         hypotheses = where_defined(lhs, known.hypotheses)
         if known.relation == "=":
             return Conclusion("=", hypotheses, lhs=lhs)
-        if known.relation not in {"≤", "≥", "<", ">"} or changing:
+        if known.relation not in _ORDERED or changing:
             raise Refused(f"{known.relation} does not pass")
         if isinstance(self.context, E | Sum) and self.context.args[0] == hole:
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
@@ -517,7 +574,7 @@ class ClosedSums(Rule):
         put_in = before.xreplace(closed)
         if put_in != after and not same(put_in, after):
             raise Refused("the other side is not this with the closed forms")
-        return Conclusion(hypotheses=where_defined(after, under))
+        return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
 
 
 def _refuse_unless_inductive(total: Any, form: Any, under: Hypotheses) -> None:
@@ -554,6 +611,8 @@ class FirstTerms(Rule):
             raise Refused(f"{self.large} is bounded")
         small = Dummy("small", positive=True)
         terms = series(before.subs(self.large, 1 / small), small, 0, self.order + 1).removeO()
+        if terms == S.Zero:
+            raise Refused("nothing is left up to that power: what is left out is no smaller")
         if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
             raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
         return Conclusion("~", where_defined(before, under), order=(self.large, self.order))

@@ -193,9 +193,15 @@ def _apart(argument: Any, population: Population) -> tuple[Any, list[Any], Any, 
         if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):
             raise Refused(f"{one}: only sums from 1 to {population.dimension} are covered")
         variable = one.limits[0][0]
-        drawn = [a for a in population.randoms(one.function) if isinstance(a, Indexed)]
-        rest = one.function.xreplace({a: Dummy() for a in drawn if a.indices == (variable,)})
-        if rest.has(variable) or any(isinstance(left, Indexed) for left in population.randoms(rest)):
+        entries = {a: Dummy() for a in population.randoms(one.function) if a.has(variable)}
+        rest = one.function.xreplace(entries)
+        # Neither another index than the sum's, nor what is no random component and differs from term to term.
+        others = any(getattr(a, "indices", ()) != (variable,) for a in entries)
+        if (
+            others
+            or rest.has(variable)
+            or any(isinstance(left, Indexed) for left in population.randoms(rest))
+        ):
             raise Refused(f"{one}: its terms are not independent and alike")
     stand_ins = [Dummy() for _ in sums]
     outside = argument.xreplace(dict(zip(sums, stand_ins, strict=True)))

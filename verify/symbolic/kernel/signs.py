@@ -23,7 +23,10 @@ from sympy import (
     Rational,
     S,
     Sum,
+    cos,
     cosh,
+    erf,
+    erfc,
     exp,
     factor,
     factor_list,
@@ -31,7 +34,9 @@ from sympy import (
     gamma,
     log,
     oo,
+    preorder_traversal,
     sign,
+    sin,
     sinh,
     tanh,
     together,
@@ -51,6 +56,9 @@ from verify.symbolic.kernel.core import (
     rule,
 )
 from verify.symbolic.kernel.words import E
+
+_SMOOTH = (Add, Mul, Sum, exp, sin, cos, sinh, cosh, tanh, erf, erfc)
+"""What is smooth wherever its parts are."""
 
 
 @rule
@@ -272,14 +280,49 @@ def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
     return above and (high == oo or is_known(high - expression, under, strict=strictly[1]))
 
 
+def refuse_unless_smooth(expression: Any, variable: Any, under: Hypotheses) -> None:
+    """Refuse what is not known to be continuous in a symbol, and smooth inside, on all of its domain.
+
+    The sign of a slope says nothing across a pole, such as that of 1/x or of the tangent.
+
+    Raises:
+        Refused: it is not known.
+    """
+    for node in preorder_traversal(expression):
+        if node == variable or not node.has(variable):
+            continue
+        known = isinstance(node, _SMOOTH)
+        if isinstance(node, log | gamma):
+            known = _is_positive(node.args[0], under)
+        elif isinstance(node, Pow):
+            known = _is_smooth_power(node, variable, under)
+        if not known:
+            raise Refused(f"not known to be smooth for all {variable}: {node}")
+
+
+def _is_smooth_power(power: Any, variable: Any, under: Hypotheses) -> bool:
+    base, exponent = power.args
+    if exponent.has(variable):
+        return _is_positive(base, under)
+    if exponent.is_integer:
+        return bool(exponent.is_nonnegative) or _differs_from_zero(base, under)
+    return _is_positive(base, under) or bool(exponent.is_positive and is_known(base, under))
+
+
 def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
-    """Return hypotheses under which no denominator is 0 and every logarithm is of something positive."""
+    """Return hypotheses under which no denominator is 0 and every logarithm is of something positive.
+
+    Raises:
+        Refused: a denominator is 0 whatever its symbols are.
+    """
     for one in sorted(expression.atoms(Pow, log, gamma), key=default_sort_key):
         inside = one.args[0]
         if isinstance(one, log | gamma):
             if not _is_positive(inside, under):
                 under = under.having(inside > 0)
         elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
+            if is_zero(inside):
+                raise Refused(f"divided by what is 0: {inside}")
             under = under.having(Ne(inside, 0))
     return under
 

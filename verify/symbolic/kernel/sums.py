@@ -83,7 +83,7 @@ def where_zero(
     Raises:
         Refused: terms are left over, or it has no normal form.
     """
-    numerator = _numerator(expression)
+    numerator = _numerator(expression, families)
     reader = Reader(families, numerator, squares)
     if left := _collected(reader.terms(numerator)):
         raise Refused(f"terms are left over: {', '.join(map(str, list(left)[:3]))}")
@@ -130,7 +130,7 @@ def vanishes(expression: Any, families: Families = ROW) -> bool:
     Raises:
         Refused: it has no normal form.
     """
-    return not normal_form(_numerator(expression), families)
+    return not normal_form(_numerator(expression, families), families)
 
 
 def normal_form(expression: Any, families: Families = ROW) -> dict[Any, Any]:
@@ -151,12 +151,21 @@ def _collected(terms: Terms) -> dict[Any, Any]:
     return {factors: total for factors, total in totals.items() if not is_rational_zero(total)}
 
 
-def _numerator(expression: Any) -> Any:
-    """Return the numerator over a common denominator, sums and what depends on indices as they stand."""
+def _numerator(expression: Any, families: Families) -> Any:
+    """Return the numerator over a common denominator, sums and what depends on indices as they stand.
+
+    Raises:
+        Refused: a denominator is 0, by its normal form.
+    """
     kinds = (Sum, Derivative, E, Indexed, exp, log, KroneckerDelta)
     parts = {one: Dummy() for one in expression.atoms(*kinds)}
+    back = {stand_in: one for one, stand_in in parts.items()}
     outside = expression.xreplace(parts)
-    if not any(one.exp.could_extract_minus_sign() for one in outside.atoms(Pow)):
+    below = [one.base for one in outside.atoms(Pow) if one.exp.could_extract_minus_sign()]
+    if not below:
         return expression
+    for one in below:
+        if not normal_form(_numerator(one.xreplace(back), families), families):
+            raise Refused(f"divided by what is 0: {one.xreplace(back)}")
     top, _ = fraction(together(outside))
-    return top.xreplace({stand_in: one for one, stand_in in parts.items()})
+    return top.xreplace(back)

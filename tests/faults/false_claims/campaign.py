@@ -1,0 +1,182 @@
+"""Runs claims that are false, and the nearest true claim beside each.
+
+    python -m tests.faults.false_claims.campaign [--kind KIND] [--write FILE]
+
+prints, kind by kind, how many false claims are caught, by what, and how their true neighbours end;
+``--write`` stores the table that the report's method section prints. A false claim is caught where it is not
+proved, and ends with another status than 0 or says in its reason what is open. Each is a file of its own:
+
+    sdpa-verify run --claims tests/faults/false_claims/claims/domain_tangent.py --profile quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import verify
+from verify.engine.claim_files import load
+from verify.errors import VerifyError
+from verify.evidence import FalseClaims, FalseKind, Proof, Verdict
+from verify.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from verify.evidence import ClaimRecord
+
+COMMAND = "python -m tests.faults.false_claims.campaign --write data/false_claims.json"
+CLAIMS = Path(__file__).with_name("claims")
+TRUE = "_true"
+BESIDE = {"binding", "words", "tolerance", "control"}
+"""Kinds whose theorem is true: what is false is what is measured, or said, beside it."""
+BESIDE_TOO = {"integral_inverse_length"}
+"""Others of which that is so: their theorem says for which values it holds, and their words do not."""
+ONLY_FALSIFIER: frozenset[str] = frozenset()
+"""False claims that only the falsifier is known to catch: none of them is asked for without it."""
+
+_OPEN = (
+    "its derivation is reviewed",
+    "its derivation is checked at examples",
+    "derived in part",
+    "not bound to what is measured",
+    "the exact value is excluded",
+)
+"""What a claim's reason says where something is open."""
+
+_BY = (
+    ("kernel", ("that does not hold", "does not follow", "both sides are alike", "established")),
+    ("words", ("types “", "symbol", "notation", "label", "is written", "occurs nowhere")),
+    ("tolerance", ("tolerance",)),
+    ("control", ("control", "wrong version")),
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a claim file ended: its status, its proof, None where it was refused, and in words why."""
+
+    name: str
+    status: int
+    proof: Proof | None
+    verdict: Verdict | None
+    reason: str
+
+    @property
+    def kind(self) -> str:
+        """The kind of mistake, by the name of the file."""
+        return self.name.partition("_")[0]
+
+    @property
+    def is_caught(self) -> bool:
+        """Whether nothing certifies what is false in it."""
+        right = self.kind in BESIDE or self.name in BESIDE_TOO
+        return (right or self.proof is not Proof.PROVED) and (self.status != 0 or self.says_what_is_open)
+
+    @property
+    def says_what_is_open(self) -> bool:
+        """Whether its reason says that something is not proved, or not of what is measured."""
+        return any(one in self.reason for one in _OPEN)
+
+    @property
+    def passes(self) -> bool:
+        """Whether it is proved and confirmed, as the true neighbours are to be."""
+        return self.proof is Proof.PROVED and self.verdict is Verdict.CONFIRMED and self.status == 0
+
+    @property
+    def by(self) -> str:
+        """What catches it."""
+        if self.proof is Proof.FAILED:
+            return "kernel"
+        if self.proof is None:
+            return next((by for by, words in _BY if any(one in self.reason for one in words)), "other")
+        if self.verdict is Verdict.REFUTED:
+            return "measurement"
+        if self.proof is Proof.PROVED and "not bound to what is measured" in self.reason:
+            return "binding"
+        return (
+            "verdict" if self.status == 0 else "control" if "wrong version" in self.reason else "measurement"
+        )
+
+
+def files(kind: str = "") -> list[Path]:
+    """Return the files of false claims, of one kind or all."""
+    found = sorted(CLAIMS.glob("[a-z]*_*.py"))
+    return [
+        one
+        for one in found
+        if not one.stem.endswith(TRUE) and one.stem.startswith(f"{kind}_" if kind else "")
+    ]
+
+
+def neighbour(path: Path) -> Path:
+    """Return the file of the true claim beside a false one."""
+    return path.with_name(f"{path.stem}{TRUE}.py")
+
+
+def ended(path: Path) -> Ended:
+    """Return how a claim file ends in the quick profile, in this process."""
+    try:
+        run = verify.run([load(path, path.read_bytes())], profile="quick", workers=1)
+    except VerifyError as error:
+        return Ended(path.stem, 2, None, None, str(error))
+    (record,) = run.claims
+    return Ended(path.stem, run.exit_status(), record.derivation.status, record.verdict, _why(record))
+
+
+def _why(record: ClaimRecord) -> str:
+    return record.derivation.reason if record.derivation.status is Proof.FAILED else record.reason
+
+
+def table(pairs: Iterable[tuple[Ended, Ended]]) -> FalseClaims:
+    """Return what was caught, kind by kind, with what catches it, and how the neighbours ended."""
+    kinds: dict[str, list[tuple[Ended, Ended]]] = {}
+    for pair in pairs:
+        kinds.setdefault(pair[0].kind, []).append(pair)
+    rows = tuple(
+        FalseKind(
+            kind=kind,
+            of=len(found),
+            caught=sum(false.is_caught for false, _ in found),
+            by=dict(sorted(Counter(false.by for false, _ in found if false.is_caught).items())),
+            neighbours=sum(true.passes for _, true in found),
+        )
+        for kind, found in kinds.items()
+    )
+    return FalseClaims(command=COMMAND, version=__version__, kinds=rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run them; return 1 where one gets through or a true neighbour does not pass."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    kinds = sorted({one.stem.partition("_")[0] for one in files()})
+    parser.add_argument("--kind", choices=kinds, default="")
+    parser.add_argument("--write", type=Path, metavar="FILE")
+    parser.add_argument("-v", action="store_true", help="Print how each ends.")
+    options = parser.parse_args(arguments)
+    pairs = []
+    for path in files(options.kind):
+        false, true = ended(path), ended(neighbour(path))
+        pairs.append((false, true))
+        if options.v or not false.is_caught:
+            print(f"{'caught ' if false.is_caught else 'THROUGH'} {false.name}: {false.proof} {false.reason}")
+        if options.v or not true.passes:
+            print(f"{'passes ' if true.passes else 'FAILS  '} {true.name}: {true.proof} {true.reason}")
+    found = table(pairs)
+    for row in found.kinds:
+        by = ", ".join(f"{many} by {what}" for what, many in row.by.items())
+        print(f"{row.kind:10} {row.caught:3} of {row.of:3}; neighbours {row.neighbours:3}; {by}")
+    print(f"{found.caught} of {found.of} false claims are caught, {found.neighbours} neighbours pass")
+    if options.write:
+        options.write.write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    return int(not (found.caught == found.neighbours == found.of))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""False: a distribution that is called normal is one."""
+
+from tests.faults.false_claims.shared import claim, measured, steps
+from verify.spec import (
+    RADEMACHER,
+    Distribution,
+    Evaluation,
+    Population,
+    ScoreMoments,
+    Var,
+    d,
+    k,
+    q,
+    score,
+    variance,
+)
+
+LIKE = Distribution("normal", RADEMACHER.base_moments, RADEMACHER.fill)
+
+CLAIM = claim(
+    "The variance of a score",
+    lambda: steps(
+        Var(score), (d, Evaluation(Population({q: (1, 0, 1), k: (1, 0, 1)}, d, normal=(q, k)), assumed=True))
+    ),
+    measured(variance(), None, ScoreMoments(), query=LIKE, key=LIKE),
+)

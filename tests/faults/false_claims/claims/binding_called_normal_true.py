@@ -1,0 +1,12 @@
+"""True: a normal one."""
+
+from tests.faults.false_claims.shared import claim, measured, steps
+from verify.spec import Evaluation, Population, ScoreMoments, Var, d, k, q, score, variance
+
+CLAIM = claim(
+    "The variance of a score",
+    lambda: steps(
+        Var(score), (d, Evaluation(Population({q: (1, 0, 1), k: (1, 0, 1)}, d, normal=(q, k)), assumed=True))
+    ),
+    measured(variance(), None, ScoreMoments()),
+)

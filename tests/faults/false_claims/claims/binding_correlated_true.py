@@ -1,0 +1,10 @@
+"""True: of independent ones."""
+
+from tests.faults.false_claims.shared import claim, measured
+from verify.spec import STANDARD, Derivation, ScoreMoments, score, variance, variance_route
+
+CLAIM = claim(
+    "The variance of a score",
+    lambda: Derivation.of(variance_route(score, STANDARD)),
+    measured(variance(), None, ScoreMoments()),
+)

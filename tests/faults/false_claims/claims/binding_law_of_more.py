@@ -1,0 +1,12 @@
+"""False: a theorem for normal components speaks of random signs."""
+
+from tests.faults.false_claims.shared import claim, measured, steps
+from verify.spec import RADEMACHER, Evaluation, Population, ScoreMoments, Var, d, k, q, score, variance
+
+CLAIM = claim(
+    "The variance of a score",
+    lambda: steps(
+        Var(score), (d, Evaluation(Population({q: (1, 0, 1, 0, 3), k: (1, 0, 1, 0, 3)}, d), assumed=True))
+    ),
+    measured(variance(), None, ScoreMoments(), query=RADEMACHER, key=RADEMACHER),
+)

@@ -1,0 +1,21 @@
+"""False: the kurtosis of normal components is that of Laplace's."""
+
+from tests.faults.false_claims.shared import claim, measured
+from verify.spec import (
+    LAPLACE,
+    NORMAL_MOMENTS,
+    Derivation,
+    Population,
+    ScorePowers,
+    d,
+    k,
+    kurtosis,
+    kurtosis_route,
+    q,
+)
+
+CLAIM = claim(
+    "The kurtosis of a score",
+    lambda: Derivation.of(kurtosis_route(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d))),
+    measured(kurtosis(), None, ScorePowers((2, 4)), query=LAPLACE, key=LAPLACE, n=16),
+)

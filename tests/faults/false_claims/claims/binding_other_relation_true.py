@@ -1,0 +1,10 @@
+"""True: the value is derived."""
+
+from tests.faults.false_claims.shared import claim, measured, steps
+from verify.spec import STANDARD, E, Evaluation, ScoreMoments, component, d, score
+
+CLAIM = claim(
+    "The mean square",
+    lambda: steps(E(score**2), (d, Evaluation(STANDARD, assumed=True))),
+    measured(component("square", positive=True), None, ScoreMoments()),
+)

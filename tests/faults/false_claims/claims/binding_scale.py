@@ -1,0 +1,12 @@
+"""False: what is measured is at a scale 1% larger than what is derived."""
+
+from sympy import Rational
+
+from tests.faults.false_claims.shared import claim, measured
+from verify.spec import STANDARD, Derivation, ScoreMoments, score, variance, variance_route
+
+CLAIM = claim(
+    "Half a score",
+    lambda: Derivation.of(variance_route(score / 2, STANDARD)),
+    measured(variance(), None, ScoreMoments(), scale=Rational(505, 1000)),
+)

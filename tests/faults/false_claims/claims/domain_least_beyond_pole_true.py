@@ -1,0 +1,11 @@
+"""True: 1/(a + 1) is at most 1."""
+
+from sympy import S
+
+from tests.faults.false_claims.shared import a, claim, steps
+from verify.spec import AtItsLeast
+
+CLAIM = claim(
+    "An inverse at its least",
+    lambda: steps(1 / (a + 1), (S.One, AtItsLeast(a, S.Zero))),
+)

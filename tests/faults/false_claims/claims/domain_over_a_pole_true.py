@@ -1,0 +1,13 @@
+"""True: -1 ≤ -1/(r + 1)."""
+
+from sympy import Interval, S, oo
+
+from tests.faults.false_claims.shared import claim, r, steps
+from verify.spec import Hypotheses, Rising
+
+CLAIM = claim(
+    "A function that rises where it is defined",
+    lambda: steps(
+        S.NegativeOne, (-1 / (r + 1), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))
+    ),
+)

@@ -1,0 +1,11 @@
+"""True: it is (Σj)²."""
+
+from sympy import Sum
+
+from tests.faults.false_claims.shared import claim, j_, steps
+from verify.spec import ClosedSums, n
+
+CLAIM = claim(
+    "A sum of cubes",
+    lambda: steps(Sum(j_**3, (j_, 1, n)), ((n * (n + 1) / 2) ** 2, ClosedSums())),
+)

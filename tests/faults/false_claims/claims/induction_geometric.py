@@ -1,0 +1,11 @@
+"""False: Σ2^j is 2^(n + 1) - 1."""
+
+from sympy import Sum
+
+from tests.faults.false_claims.shared import claim, j_, steps
+from verify.spec import ClosedSums, n
+
+CLAIM = claim(
+    "A geometric sum",
+    lambda: steps(Sum(2**j_, (j_, 1, n)), (2 ** (n + 1) - 1, ClosedSums())),
+)

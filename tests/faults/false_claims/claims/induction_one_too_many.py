@@ -1,0 +1,11 @@
+"""False: Σj² is one more than it is."""
+
+from sympy import Sum
+
+from tests.faults.false_claims.shared import claim, j_, steps
+from verify.spec import ClosedSums, n
+
+CLAIM = claim(
+    "A sum of squares",
+    lambda: steps(Sum(j_**2, (j_, 1, n)), (n * (n + 1) * (2 * n + 1) / 6 + 1, ClosedSums())),
+)

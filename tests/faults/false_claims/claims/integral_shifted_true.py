@@ -1,0 +1,11 @@
+"""True: it is Γ(a + 1)."""
+
+from sympy import Integral, exp, gamma, oo
+
+from tests.faults.false_claims.shared import a, claim, steps, w
+from verify.spec import EulerIntegrals
+
+CLAIM = claim(
+    "A gamma function",
+    lambda: steps(Integral(w**a * exp(-w), (w, 0, oo)), (gamma(a + 1), EulerIntegrals(w))),
+)

@@ -1,0 +1,11 @@
+"""True: it is half of that."""
+
+from sympy import Integral, exp, oo, pi, sqrt
+
+from tests.faults.false_claims.shared import a, claim, steps, w
+from verify.spec import EulerIntegrals
+
+CLAIM = claim(
+    "Half of a normal integral",
+    lambda: steps(Integral(exp(-a * w**2), (w, 0, oo)), (sqrt(pi / a) / 2, EulerIntegrals(w))),
+)

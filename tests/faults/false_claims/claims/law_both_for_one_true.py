@@ -1,0 +1,9 @@
+"""True: E S² is d."""
+
+from tests.faults.false_claims.shared import claim, steps
+from verify.spec import STANDARD, E, Evaluation, d, score
+
+CLAIM = claim(
+    "A product of two means",
+    lambda: steps(E(score**2), (d, Evaluation(STANDARD, assumed=True))),
+)

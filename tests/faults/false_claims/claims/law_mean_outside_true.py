@@ -1,0 +1,11 @@
+"""True: it has mean 2."""
+
+from sympy import log
+
+from tests.faults.false_claims.shared import a, claim, steps
+from verify.spec import E, Hypotheses, Jensen, Population
+
+CLAIM = claim(
+    "The mean of a logarithm of what is positive",
+    lambda: steps(E(log(a)), (log(E(a)), Jensen(a)), under=Hypotheses(law=Population({a: (1, 2, 5)}))),
+)

@@ -1,0 +1,15 @@
+"""True: the means add to it."""
+
+from tests.faults.false_claims.shared import claim, steps
+from verify.spec import GENERAL, Evaluation, Var, d, mu_k, mu_q, score, sigma_k, sigma_q
+
+CLAIM = claim(
+    "Components with means",
+    lambda: steps(
+        Var(score),
+        (
+            d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2),
+            Evaluation(GENERAL, assumed=True),
+        ),
+    ),
+)

@@ -1,0 +1,9 @@
+"""False: for components of variance -1 the variance of a score is -d."""
+
+from tests.faults.false_claims.shared import claim, steps
+from verify.spec import Evaluation, Population, Var, d, k, q, score
+
+CLAIM = claim(
+    "An impossible variance",
+    lambda: steps(Var(score), (-d, Evaluation(Population({q: (1, 0, -1), k: (1, 0, 1)}, d), assumed=True))),
+)

@@ -1,0 +1,12 @@
+"""False: a lemma about E Z² is put in for E Z."""
+
+from tests.faults.false_claims.shared import a, b, claim, steps, theorem
+from verify.spec import E, Evaluation, Population, Replaced
+
+CLAIM = claim(
+    "What is derived for another part",
+    lambda: steps(
+        E(a) + 1,
+        (E(b) + 1, Replaced(theorem(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None})))))),
+    ),
+)

@@ -1,0 +1,20 @@
+"""True: 0 ≤ (r - 1)² for r ≥ 1."""
+
+from sympy import Interval, S, oo
+
+from tests.faults.false_claims.shared import claim, r, steps, theorem
+from verify.spec import Hypotheses, Rising, Sign
+
+CLAIM = claim(
+    "A slope from a lemma",
+    lambda: steps(
+        S.Zero,
+        (
+            (r - 1) ** 2,
+            Rising(
+                r, theorem(S.Zero, (2 * (r - 1), Sign()), under=Hypotheses().restricted(r, Interval(1, oo)))
+            ),
+        ),
+        under=Hypotheses().restricted(r, Interval(1, oo)),
+    ),
+)

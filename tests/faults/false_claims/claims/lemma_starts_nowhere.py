@@ -1,0 +1,12 @@
+"""False: the variance is 4 d, for that of twice the score is."""
+
+from tests.faults.false_claims.shared import claim, route
+from verify.spec import STANDARD, Derivation, Evaluation, Var, d, score
+
+CLAIM = claim(
+    "A lemma that starts at nothing",
+    lambda: Derivation.of(
+        route(Var(score), (d, Evaluation(STANDARD, assumed=True))),
+        lemmas=(route(Var(2 * score), (4 * d, Evaluation(STANDARD, assumed=True))),),
+    ),
+)

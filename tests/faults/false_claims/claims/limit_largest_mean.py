@@ -1,0 +1,11 @@
+"""False: the mean of the larger is the larger mean."""
+
+from sympy import Max
+
+from tests.faults.false_claims.shared import claim, r, steps, y
+from verify.spec import E, Identity
+
+CLAIM = claim(
+    "The mean of the larger",
+    lambda: steps(E(Max(r, y)), (Max(E(r), E(y)), Identity())),
+)

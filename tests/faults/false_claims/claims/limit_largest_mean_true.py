@@ -1,0 +1,9 @@
+"""True: the mean of the sum is the sum of the means."""
+
+from tests.faults.false_claims.shared import claim, r, steps, y
+from verify.spec import E, Evaluation, Population
+
+CLAIM = claim(
+    "The mean of the larger",
+    lambda: steps(E(r + y), (E(r) + E(y), Evaluation(Population({r: None, y: None})))),
+)

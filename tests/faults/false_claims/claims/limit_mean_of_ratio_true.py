@@ -1,0 +1,9 @@
+"""True: that of a product is the product."""
+
+from tests.faults.false_claims.shared import a, b, claim, steps
+from verify.spec import E, Evaluation, Population
+
+CLAIM = claim(
+    "The mean of a ratio",
+    lambda: steps(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None})))),
+)

@@ -1,0 +1,11 @@
+"""False: r² ≤ r from 0 to 2."""
+
+from sympy import S
+
+from tests.faults.false_claims.shared import claim, r, steps
+from verify.spec import OnRange
+
+CLAIM = claim(
+    "A cubic bound",
+    lambda: steps(r**2, (r, OnRange(r, S.Zero, S(2), S(3)))),
+)

@@ -1,0 +1,15 @@
+"""False: a bound, and then its first terms, make a bound of two over c²."""
+
+from sympy import S
+
+from tests.faults.false_claims.shared import a, c, claim, steps, theorem
+from verify.spec import FirstTerms, Replaced, Sign, Turned, d
+
+CLAIM = claim(
+    "What a cap costs",
+    lambda: steps(
+        (2 + 4 / d) / c**2 - a,
+        ((2 + 4 / d) / c**2, Replaced(theorem(S.Zero, (a, Sign()), (S.Zero, Turned(start=-a))))),
+        (2 / c**2, FirstTerms(d, 0)),
+    ),
+)

@@ -1,0 +1,11 @@
+"""False: E e^s is at least e^|E s|, by Jensen's inequality; that is e^(E s)."""
+
+from sympy import Abs, exp
+
+from tests.faults.false_claims.shared import claim, r, steps
+from verify.spec import E, Jensen
+
+CLAIM = claim(
+    "The mean of an exponential",
+    lambda: steps(E(exp(r)), (exp(Abs(E(r))), Jensen(r, "≥"))),
+)

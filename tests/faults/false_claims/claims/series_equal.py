@@ -1,0 +1,9 @@
+"""False: d/(d + e) is 1 - e/d."""
+
+from tests.faults.false_claims.shared import claim, e, steps
+from verify.spec import Identity, d
+
+CLAIM = claim(
+    "Terms taken for the whole",
+    lambda: steps(d / (d + e), (1 - e / d, Identity())),
+)

@@ -1,0 +1,9 @@
+"""True: 1/(d + 1) is about 1/d."""
+
+from tests.faults.false_claims.shared import claim, steps
+from verify.spec import FirstTerms, d
+
+CLAIM = claim(
+    "Terms that are none",
+    lambda: steps(1 / (d + 1), (1 / d, FirstTerms(d, 1))),
+)

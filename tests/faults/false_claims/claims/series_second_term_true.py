@@ -1,0 +1,9 @@
+"""True: the next term is e²/d²."""
+
+from tests.faults.false_claims.shared import claim, e, steps
+from verify.spec import FirstTerms, d
+
+CLAIM = claim(
+    "Two terms",
+    lambda: steps(d / (d + e), (1 - e / d + e**2 / d**2, FirstTerms(d, 2))),
+)

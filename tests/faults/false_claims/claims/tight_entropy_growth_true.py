@@ -1,0 +1,11 @@
+"""True: ½ σ² E(1 - Σp²)."""
+
+from sympy import Sum, log
+
+from tests.faults.false_claims.shared import claim, steps
+from verify.spec import LOG_TOTAL, E, TotalGrows, i, n, p, sigma
+
+CLAIM = claim(
+    "How a total grows",
+    lambda: steps(E(LOG_TOTAL), (log(n) + sigma**2 * E(1 - Sum(p[i] ** 2, (i, 1, n))) / 2, TotalGrows())),
+)

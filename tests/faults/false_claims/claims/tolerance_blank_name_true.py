@@ -1,0 +1,10 @@
+"""True: a scale that is named."""
+
+from tests.faults.false_claims.shared import claim, measured
+from verify.spec import STANDARD, Derivation, ScoreMoments, Tolerance, score, variance, variance_route
+
+CLAIM = claim(
+    "The variance of a score",
+    lambda: Derivation.of(variance_route(score, STANDARD)),
+    measured(variance(), None, ScoreMoments(), tolerance=Tolerance(1.0, 4.0, "the variance of a score")),
+)

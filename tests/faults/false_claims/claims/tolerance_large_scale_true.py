@@ -1,0 +1,10 @@
+"""True: twice the tolerance."""
+
+from tests.faults.false_claims.shared import claim, measured
+from verify.spec import STANDARD, Derivation, ScoreMoments, Tolerance, score, variance, variance_route
+
+CLAIM = claim(
+    "The variance of a score",
+    lambda: Derivation.of(variance_route(score, STANDARD)),
+    measured(variance(), None, ScoreMoments(), tolerance=Tolerance(2.0)),
+)

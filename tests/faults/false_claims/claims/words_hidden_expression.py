@@ -1,0 +1,12 @@
+"""False: a symbol that is nowhere derived."""
+
+from tests.faults.false_claims.shared import claim, measured
+from verify.spec import STANDARD, Derivation, ScoreMoments, d, score, variance, variance_route
+
+CLAIM = claim(
+    "The variance of a score",
+    lambda: Derivation.of(variance_route(score, STANDARD)),
+    measured(variance(), None, ScoreMoments()),
+    statement="It is {own}; {theorem}.",
+    symbols={"own": 3 * d},
+)

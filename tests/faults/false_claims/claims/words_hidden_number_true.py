@@ -1,0 +1,12 @@
+"""True: it names the dimension."""
+
+from tests.faults.false_claims.shared import claim, measured
+from verify.spec import STANDARD, Derivation, Notation, ScoreMoments, d, score, variance, variance_route
+
+CLAIM = claim(
+    "The variance of a score",
+    lambda: Derivation.of(variance_route(score, STANDARD)),
+    measured(variance(), None, ScoreMoments()),
+    statement="In {own}, {theorem}.",
+    symbols={"own": Notation(r"D", d)},
+)

@@ -1,0 +1,12 @@
+"""False: the name of a symbol is a relation."""
+
+from sympy import Symbol
+
+from tests.faults.false_claims.shared import claim, steps
+from verify.spec import Identity
+
+CLAIM = claim(
+    "A sum",
+    lambda: steps((Symbol("x = 3") + 1) ** 2, (1 + Symbol("x = 3") ** 2 + 2 * Symbol("x = 3"), Identity())),
+    statement="{theorem}.",
+)

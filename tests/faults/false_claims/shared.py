@@ -1,0 +1,116 @@
+"""What the claim files of this campaign share: symbols, chains in one call, and something to measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sympy import Rational, Symbol, symbols
+
+from verify.spec import (
+    NORMAL,
+    Claim,
+    Derivation,
+    Experiment,
+    Hypotheses,
+    Quantity,
+    Route,
+    ScoreMoments,
+    Simulated,
+    Step,
+    biased,
+    cell_of,
+    d,
+    prediction,
+    score_cell,
+    variance,
+    variances,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.symbolic.kernel.core import Theorem
+
+a, b, c, e, t, w = symbols("a b c e t w", positive=True)
+r, y = symbols("r y", real=True)
+h = Symbol("h", real=True)
+z = Symbol("z")
+j_ = Symbol("j", integer=True, positive=True)
+NOTHING = Hypotheses()
+LABEL = r"$\operatorname{Var}(q\cdot k)$"
+
+Taken = tuple[Any, Any]
+"""An expression, and the rule that leads to it."""
+
+
+def route(start: Any, *taken: Taken, under: Hypotheses = NOTHING) -> Route:
+    """Return the chain from ``start`` through what is ``taken``."""
+    return Route.of(
+        "Step by step", start, *(Step(end, "As the rule says", rule) for end, rule in taken), under=under
+    )
+
+
+def steps(start: Any, *taken: Taken, under: Hypotheses = NOTHING) -> Derivation:
+    """Return the derivation of that one chain."""
+    return Derivation.of(route(start, *taken, under=under))
+
+
+def theorem(start: Any, *taken: Taken, under: Hypotheses = NOTHING) -> Theorem:
+    """Return the theorem of that chain, for a rule that rests on one."""
+    return route(start, *taken, under=under).proved()
+
+
+def variance_in_four(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # whatever is derived
+    """Measure that scores of four dimensions have a variance of four: it stands for what agrees."""
+    (check,) = variances([score_cell(4, NORMAL, NORMAL, tolerance)], LABEL, d)
+    return Experiment((check,), (biased(check, tolerance),))
+
+
+def measured(
+    estimand: Any, law: Any, statistic: Any, *, name: str = "found", query: Any = NORMAL, key: Any = NORMAL,
+    n: int = 4, scale: Any = None, relation: Any = "=", controls: Any = None, label: str = LABEL, **more: Any,
+) -> Callable[[Derivation, float], Experiment]:  # fmt: skip
+    """Return the function that measures an estimand of a statistic of scores in ``n`` dimensions.
+
+    ``law`` None is what is derived; ``controls`` makes other controls of the check and the tolerance than the
+    biased one; ``more`` are fields of the check.
+    """
+
+    def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+        cell = cell_of(f"d{n}", Simulated(query, key, 8, 8, n), statistic, scale=scale)
+        found = prediction((derivation.result if law is None else law).subs(d, n))
+        check = Quantity(name, label, cell, estimand, found, relation=relation, **more)
+        others = (biased(check, tolerance),) if controls is None else controls(check, tolerance)
+        return Experiment((check,), others)
+
+    return experiment
+
+
+def measured_correlated(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance of scores of correlated components against what it is then."""
+    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 8, 8, 4, 0.5), ScoreMoments())
+    # Σ over all pairs of dimensions of ρ² for those that differ.
+    found = prediction(derivation.result.subs(d, 4) * (1 + 3 * Rational(1, 4)))
+    check = Quantity("found", LABEL, cell, variance(), found)
+    return Experiment((check,), (biased(check, tolerance),))
+
+
+def typed(derivation: Derivation, tolerance: float, given: Any) -> Experiment:  # noqa: ARG001  # typed, not derived
+    """Measure the variance of scores of four dimensions against a prediction that is given."""
+    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 8, 8, 4), ScoreMoments())
+    check = Quantity("found", LABEL, cell, variance(), given)
+    return Experiment((check,), (biased(check, tolerance),))
+
+
+def claim(
+    title: str,
+    derive: Callable[[], Derivation],
+    experiment: Callable[..., Experiment] = variance_in_four,
+    statement: str = "In every case, {theorem}.",
+    **more: Any,
+) -> Claim:
+    """Return a claim of few words, which measures what agrees unless it says what."""
+    return Claim(
+        title=title, statement=statement, meaning="It is one of a campaign.", assumptions=(), derive=derive,
+        experiment=experiment, **more,
+    )  # fmt: skip

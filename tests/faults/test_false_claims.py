@@ -1,0 +1,49 @@
+"""None of the false claims gets through, and the nearest true claim beside each passes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.faults.false_claims.campaign import ONLY_FALSIFIER, ended, files, main, neighbour, table
+from verify.evidence.load import stored_false_claims
+
+SAMPLE = random.Random(1).sample(files(), 12)  # noqa: S311  # a sample, and no secret
+
+
+@pytest.mark.parametrize("path", SAMPLE, ids=lambda path: path.stem)
+def test_a_false_claim_is_caught_and_its_neighbour_passes(path: object) -> None:
+    """A few of them, the same each time."""
+    false, true = ended(path), ended(neighbour(path))  # type: ignore[arg-type]
+    assert false.is_caught, false
+    assert true.passes, true
+
+
+@pytest.mark.slow
+def test_all_false_claims_are_caught(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing gets through; the last line counts."""
+    assert main([]) == 0, capsys.readouterr().out
+
+
+def test_each_false_claim_has_its_neighbour() -> None:
+    """And what is listed apart is there."""
+    names = {path.stem for path in files()}
+    assert all(neighbour(path).exists() for path in files())
+    assert names >= ONLY_FALSIFIER
+
+
+def test_the_stored_table_is_of_these_claims() -> None:
+    """As many of each kind as there are files; all are caught, and all neighbours pass."""
+    stored = stored_false_claims()
+    kinds = [path.stem.partition("_")[0] for path in files()]
+    counted = {one.kind: one.of for one in stored.kinds}
+    assert counted == {kind: kinds.count(kind) for kind in kinds}
+    assert stored.caught == stored.neighbours == stored.of >= 80
+
+
+def test_what_gets_through_is_counted_as_such() -> None:
+    """A true claim that stands for a false one is proved, and so not caught."""
+    through = ended(neighbour(files("domain")[0]))
+    (row,) = table([(through, through)]).kinds
+    assert (row.caught, row.of, row.neighbours, row.by) == (0, 1, 1, {})

@@ -1,0 +1,56 @@
+"""The campaign of false claims, as the method chapter prints it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.evidence import numbers
+from verify.report.views import FalseClaimsView, FalseKindRow
+
+if TYPE_CHECKING:
+    from verify.evidence import FalseClaims, FalseKind
+
+_KINDS = {
+    "binding": "derived is one thing, measured another",
+    "control": "no control that could fail",
+    "corner": "true but for one dimension, one or two keys, or no spread",
+    "domain": "outside the values for which it holds",
+    "induction": "sums in closed form",
+    "integral": "integrals from 0 to infinity",
+    "law": "another law than the assumed one",
+    "lemma": "lemmas and definitions about something else",
+    "limit": "limits, means and integrals exchanged",
+    "reach": "from some values to all",
+    "relation": "a relation the other way",
+    "series": "first terms for the whole",
+    "tight": "bounds a few per cent too tight",
+    "tolerance": "bands so wide that they hold everything",
+    "words": "words that say more than is shown",
+}
+"""What a kind is about; of others the name has to do."""
+
+
+def false_claims(table: FalseClaims | None) -> FalseClaimsView | None:
+    """Return the stored campaign as the report prints it, or None where the run holds none."""
+    if table is None:
+        return None
+    return FalseClaimsView(
+        rows=tuple(map(_row, table.kinds)),
+        kinds=numbers.count(len(table.kinds)),
+        caught=numbers.count(table.caught),
+        of=numbers.count(table.of),
+        neighbours=numbers.count(table.neighbours),
+        all_in_order=table.caught == table.neighbours == table.of,
+        command=table.command,
+    )
+
+
+def _row(one: FalseKind) -> FalseKindRow:
+    return FalseKindRow(
+        kind=_KINDS.get(one.kind, one.kind),
+        caught=numbers.count(one.caught),
+        of=numbers.count(one.of),
+        by=", ".join(f"{what} {many}" for what, many in one.by.items()),
+        neighbours=numbers.count(one.neighbours),
+        in_order=one.caught == one.neighbours == one.of,
+    )
