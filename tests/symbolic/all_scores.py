@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import S, lambdify
 
-from verify.symbolic.kernel.moments import E
-from verify.symbolic.kernel.words import sigma
+from verify.symbolic.kernel.words import E, sigma
 from verify.symbolic.softmax import scores, written_out
 
 if TYPE_CHECKING:

@@ -30,10 +30,14 @@ def _tried(lhs: Any, rhs: Any, law: Vectors, points: int = 3) -> Any:
     return falsify(given, points=points, climb=False)
 
 
+def _law(route: Any) -> Any:
+    return route.steps[0].rule.law
+
+
 @pytest.mark.parametrize("name", TRUE)
 def test_what_holds_of_random_vectors_holds_there_and_a_per_cent_more_does_not(name: str) -> None:
     """Linked and independent, normal and not, with matrices and with numbers as covariances."""
-    route, law = TRUE[name], TRUE[name].steps[0].rule.law
+    route, law = TRUE[name], _law(TRUE[name])
     assert _tried(route.start, route.end, law).held > 0
     with pytest.raises(Counterexample, match=r"(d_k|m) = "):
         _tried(route.start, route.end * Rational(101, 100), law)
@@ -41,7 +45,7 @@ def test_what_holds_of_random_vectors_holds_there_and_a_per_cent_more_does_not(n
 
 def test_normal_pairings_are_false_of_other_laws() -> None:
     """Fourth moments tell."""
-    normal = TRUE["pairings"].steps[0].rule.law
+    normal = _law(TRUE["pairings"])
     with pytest.raises(Counterexample):
         _tried(Var(PRODUCT), TRUE["pairings"].end, Vectors(normal.means, normal.covariances))
 

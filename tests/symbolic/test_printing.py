@@ -11,8 +11,8 @@ import sympy
 from sympy import Float, Indexed, IndexedBase, Symbol, expand, sqrt, sympify
 from sympy.core.sorting import default_sort_key
 
-from verify.symbolic.kernel.moments import E, Var
-from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain, unicode_art
+from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
+from verify.symbolic.printing import latex, ordered, plain, unicode_art
 from verify.symbolic.scores import (
     GENERAL,
     d,

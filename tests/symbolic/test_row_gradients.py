@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from scipy import integrate
+from sympy import Gt, sqrt
 
-from verify.symbolic.row_gradients import mean_square, mean_squares, ratio_of_roots
+from verify.symbolic.kernel.core import Reach
+from verify.symbolic.row_gradients import (
+    mean_square,
+    mean_squares,
+    of_small_scores,
+    ratio_at_small_scores,
+    ratio_of_roots,
+)
+from verify.symbolic.scores import d
 
 
 @pytest.mark.parametrize("keys", [2, 16])
@@ -63,5 +73,15 @@ def test_a_wrong_mean_square_fails() -> None:
     """A flipped sign in any of the three is not the average that the step says."""
     for route in mean_squares():
         (step,) = route.steps
-        assert step.check.holds(route.start, step.expression)
-        assert not step.check.holds(route.start, -step.expression)
+        assert route.followed().theorem is not None
+        wrong = replace(route, steps=(replace(step, expression=-step.expression),))
+        assert wrong.followed().theorem is None
+
+
+def test_the_limits_of_small_scores() -> None:
+    """Are proved; the ratio where even attention sends something back."""
+    assert of_small_scores().proved().reach is Reach.ALL_VALUES
+    ratio = ratio_at_small_scores().proved()
+    assert ratio.rhs == sqrt(d)
+    (condition,) = ratio.hypotheses.conditions
+    assert isinstance(condition, Gt)

@@ -14,8 +14,7 @@ from verify.claims.limits import causal_rows, length_scaling
 from verify.claims.softmax import attention_concentration, attention_entropy
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.jacobian import FROBENIUS
-from verify.symbolic.kernel.moments import E
-from verify.symbolic.kernel.words import largest, n, p, s, sigma
+from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.row_means import row_mean, share_reached
 from verify.symbolic.saturation import bound, identity
 from verify.symbolic.softmax import i, j
@@ -146,7 +145,7 @@ def test_a_wrong_constant_fails_its_step(name: str) -> None:
 
 def test_how_much_of_a_bound_is_reached() -> None:
     """The largest of two scores is all but their mean at large deviations; a looser bound is reached less."""
-    *_, before, last = bound().steps
+    *_, before, _, last = bound().steps
     share = share_reached(before.expression, last.expression)
     assert 0.999 < share <= 1 + 1e-12
     assert share_reached(before.expression, 2 * last.expression) == pytest.approx(share / 2)

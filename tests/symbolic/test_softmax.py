@@ -12,8 +12,7 @@ from sympy import Sum
 
 from tests.symbolic.all_scores import mean_over_scores
 from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.moments import E
-from verify.symbolic.kernel.words import n, p, s, sigma
+from verify.symbolic.kernel.words import E, n, p, s, sigma
 from verify.symbolic.softmax import i, scores, written_out
 
 SQUARES = Sum(p[i] ** 2, (i, 1, n))

@@ -264,7 +264,7 @@ from verify.symbolic.kernel.special_integrals import (
     GaussIntegrals,
     SplitAt,
 )
-from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.transforms import DensityByTransform, Moments, SameLaw
@@ -686,7 +686,6 @@ __all__ = [
     "student_quantile",
     "threshold",
     "unfold",
-    "vanishes",
     "variance",
     "variance_of_scores",
     "variance_route",

@@ -122,7 +122,8 @@ def _logarithm(product: Any) -> Any:
     parts = expand_log(log(product.rewrite(gamma)), force=True)
     return parts.replace(
         lambda one: isinstance(one, log) and isinstance(one.args[0], gamma),
-        lambda one: loggamma(*one.args[0].args),
+        # Of a whole number it would be written as the logarithm again.
+        lambda one: loggamma(*one.args[0].args, evaluate=False),
     )
 
 

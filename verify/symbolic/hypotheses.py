@@ -29,7 +29,7 @@ _ENTRIES = {
 def assumptions_of(theorem: Theorem) -> tuple[str, ...]:
     """Return what a theorem assumes, a sentence each: laws, domains, conditions, definitions."""
     found = theorem.hypotheses
-    sentences = []
+    sentences: list[str] = []
     if isinstance(found.law, Vectors):
         sentences += _joint(found.law)
     elif found.law:
@@ -147,6 +147,7 @@ def _domains(found: Hypotheses, theorem: Theorem) -> Iterator[str]:
     matrices = {one for side in (theorem.lhs, theorem.rhs) for one in side.atoms(MatrixSymbol)}
     sizes = {one for matrix in matrices for size in matrix.shape for one in size.free_symbols}
     free = theorem.lhs.free_symbols | theorem.rhs.free_symbols | sizes | _of_law(found.law)
+    free |= {one for one, _ in found.domains}
     free -= bound | random | names
     by_domain: dict[tuple[str, str], list[str]] = {}
     for one in sorted(free, key=str):

@@ -60,7 +60,7 @@ def joint(law: Vectors, at: Scene, rng: random.Random) -> list[Any]:
     outcomes = [_of_group(law, group, many, at, rng) for group in law.groups()]
     if reduce(lambda total, group: total * len(group), outcomes, 1) > _MOST:
         raise Unknown("too many outcomes")
-    found = []
+    found: list[Any] = []
     for chosen in product(*outcomes):
         put = reduce(lambda one, other: {**one, **other[0]}, chosen, dict[Any, Any]())
         found.append((put, {}, reduce(lambda weight, other: weight * other[1], chosen, fmpq(1))))

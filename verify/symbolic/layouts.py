@@ -125,9 +125,9 @@ class Layout:
             return frozenset()
         outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in self.sides]
         pairs = tuple(self.hypotheses.definitions)
-        fixed = (
-            {name for part in outside for name in names_in(part, pairs)} | self.sizes | set(self.definitions)
-        )
+        fixed = {name for part in outside for name in names_in(part, pairs)} | self.sizes
+        # Of a family that is defined by its entries, neither these nor the indices are drawn.
+        fixed |= {one for part in self.definitions for one in (part, *part.atoms(Symbol, IndexedBase))}
         found = {name for one in inside for name in names_in(one, pairs)} - fixed
         return frozenset(one for one in found if self._is_value(one) and str(one) != LARGEST)
 

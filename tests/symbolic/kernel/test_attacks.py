@@ -305,6 +305,12 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a value for what is defined": lambda: prove(PutIn({b: S(5)}, _defined()), S.Zero, a**2),
     "a definition that a sum binds": lambda: prove(
         Replaced(prove(Unfolded({b: whole}), b, whole)), Sum(b, (whole, 1, n)), Sum(whole, (whole, 1, n))),
+    "a definition that is random": lambda: chained(
+        prove(Turned(prove(Evaluation(Population({a: (1, 2, 5)})), E(b), b)), S.Zero, E(b)),
+        prove(Unfolded({b: a}), E(b), E(a), Hypotheses(law=Population({a: (1, 2, 5)})))),
+    "a definition that is random elsewhere": lambda: chained(
+        prove(Turned(prove(Evaluation(Population({c: (1, 2, 5)})), E(b * c), b * E(c))), S.Zero, E(b * c)),
+        prove(Unfolded({b: a}), E(b * c), E(a * c), Hypotheses(law=Population({a: (1, 2, 5)})))),
     "a definition under a derivative": lambda: prove(Replaced(_defined()), Derivative(a * b, a), Derivative(a**3, a)),
     "a value for the largest score": lambda: prove(
         PutIn({largest: S(5)}, prove(LargestScore(), E(largest), sigma * sqrt(2 * log(n)))), S.Zero, sigma * sqrt(2 * log(n))),
@@ -442,9 +448,6 @@ def test_a_rule_is_not_changed_by_replacing_its_fields() -> None:
     """A premise that is exchanged makes another theorem, or none."""
     first = _general()
     other = prove(Same(), a, a)
+    chain: Any = chained(first, prove(Same(), first.rhs, first.rhs)).rule
     with pytest.raises(Refused):
-        prove(
-            replace(chained(first, prove(Same(), first.rhs, first.rhs)).rule, first=other),
-            first.lhs,
-            first.rhs,
-        )  # type: ignore[type-var]
+        prove(replace(chain, first=other), first.lhs, first.rhs)

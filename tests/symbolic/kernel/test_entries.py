@@ -26,7 +26,7 @@ from sympy import (
 
 from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, Refused, Same, chained, prove
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
-from verify.symbolic.kernel.equations import Applied, PutIn, Replaced, Turned, Unfolded
+from verify.symbolic.kernel.equations import Applied, Identity, PutIn, Replaced, Turned, Unfolded
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
@@ -172,6 +172,8 @@ def test_names_under_a_derivative_are_constants() -> None:
     slope = Derivative(p[i], s[j])
     with pytest.raises(Refused, match="write it out"):
         prove(SumIdentity(), slope, p[i] * (KroneckerDelta(i, j) - p[j]))
+    with pytest.raises(Refused):
+        prove(Identity(), slope, S.Zero)
     named = Unfolded({y: exp(u)})
     with pytest.raises(Refused, match="write it out"):
         prove(named, Derivative(y * u, u), exp(u) * (u + 1))

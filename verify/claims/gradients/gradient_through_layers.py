@@ -35,8 +35,9 @@ MEAN_SQUARE = "growth of the gradient’s mean square through the stack, scores 
 
 def derive() -> Derivation:
     """Derive the growth through layers of even attention, which scores of no variance lead to."""
-    beyond = ("the growth with full scores and normalised tokens, which is measured against that of even "
-              "attention.")  # fmt: skip
+    beyond = ("that layers with weights of their own follow each other as the recursion says, whatever "
+              "gradient comes in, which is measured; and the growth with full scores and normalised tokens, "
+              "which is measured against that of even attention.")  # fmt: skip
     return replace(stack.even_attention(), beyond=beyond)
 
 

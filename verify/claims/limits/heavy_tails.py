@@ -52,7 +52,7 @@ def derive() -> Derivation:
         2 * x**2 * DENSITY,
         Step(least, r"From $x = e$ on $\ln x$ is at least 1", Replaced(at_least_one.proved())),
         Step(4 / pi**2, "and $x^2$ over $x^2 - 1$ is more than 1", Compared("≥")),
-        Step(Integral(4 / pi**2, (x, EULER, T)), "Over both signs of a product, from $e$ to $T$",
+        Step(Integral(4 / pi**2, (x, EULER, T)), "Integrated from $e$ to $T$",
              Integrated(x, EULER, T)),
         Step(4 / pi**2 * (T - EULER), "The moment grows with $T$, without bound",
              Primitive(x, 4 * x / pi**2)),

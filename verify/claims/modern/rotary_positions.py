@@ -46,7 +46,7 @@ def _over_pairs(variance: Route, mean: Route, correlated: Route) -> tuple[Route,
     unmixed = dict(zip(fresh, independent, strict=True))
     words = "Different pairs are independent, and each adds its own"
     return tuple(
-        Route.of(f"{route.title}, all pairs", kind(_added_up(*route.start.args, vectors)),
+        Route.of(f"{route.title}, all pairs", kind(_added_up(route.start.args[0], vectors)),
                  Step(_added_up(route.end, vectors), words, VectorMoments(given)), under=route.under,
                  defines=f"{what} of a score of m turned pairs")
         for route, kind, vectors, given, what in (

@@ -10,6 +10,7 @@ from sympy import sqrt
 from verify.engine.computed import Computed, Dimension, Vector, exact, listed, value_of
 from verify.evidence import Record
 from verify.symbolic import softmax
+from verify.symbolic.kernel.words import p
 
 CLAIM = "softmax-saturation"
 
@@ -33,7 +34,7 @@ def compute(inputs: Inputs) -> Computed:
     keys = len(inputs.scores)
     scale = sqrt(inputs.d_k) if inputs.d_k else 1
     given = dict(zip(softmax.scores(keys), (exact(one) / scale for one in inputs.scores), strict=True))
-    weight = softmax.written_out(softmax.p[inputs.key], keys).xreplace(given)
+    weight = softmax.written_out(p[inputs.key], keys).xreplace(given)
     scaled = f" divided by √{inputs.d_k}" if inputs.d_k else ""
     return Computed(
         value_of(weight), f"Weight {inputs.key} of the softmax of {listed(inputs.scores)}{scaled}"

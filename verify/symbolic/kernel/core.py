@@ -687,8 +687,6 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
     _refuse_labels_as_numbers(hypotheses, sides)
-    for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys() if hypotheses.law else ():
-        raise Refused(f"{one} is random by itself, and defined by something else")
     if any(side.has(E, Var) for side in sides):
         _refuse_random_outside(hypotheses, sides)
 
@@ -757,6 +755,8 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
     for one in hypotheses.entries:
         if one[0] == "constant" and one[1] in law.moments:
             raise Refused(f"{one[1]} is random in one part, and a constant in another")
+    for one in law.moments.keys() & dict(hypotheses.definitions).keys():
+        raise Refused(f"{one} is random by itself, and defined by something else")
     for one, moments in law.laws if isinstance(law, Population) else ():
         if moments is None:
             continue
@@ -786,9 +786,11 @@ def _refuse_ranges_outside(side: Any) -> None:
                 continue
             low, high = ends
             domain = assumed(variable)
-            least = low - domain.inf if domain.inf != -oo else S.Zero
-            most = domain.sup - high if domain.sup != oo else S.Zero
-            if domain != S.Complexes and not (least.is_nonnegative and most.is_nonnegative):
+            # An integral may run backwards, so that either of its ends may be the lower one.
+            lower, upper = (ends, ends) if isinstance(one, Integral) else ([low], [high])
+            rooms = [end - domain.inf for end in lower] if domain.inf != -oo else []
+            rooms += [domain.sup - end for end in upper] if domain.sup != oo else []
+            if domain != S.Complexes and not all(room.is_extended_nonnegative for room in rooms):
                 raise Refused(f"{variable} runs from {low} to {high}, and is assumed to be in {domain}")
 
 

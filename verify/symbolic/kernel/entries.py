@@ -117,6 +117,8 @@ def _refuse_assumed(base: Any, known: Hypotheses) -> None:
         raise Refused(f"something is assumed of {base}")
     if known.law and base in known.law.moments:
         raise Refused(f"{base} is random")
+    if any(one.has(base) for one, _ in known.domains):
+        raise Refused(f"the domain of {base} is restricted")
     for name, meaning in known.definitions:
         if base == name or meaning.has(base):
             raise Refused(f"{base} is defined, or {name} rests on it")

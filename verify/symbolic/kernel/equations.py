@@ -99,9 +99,18 @@ def _is_inside(part: Any, whole: Any) -> bool:
 
 
 def differentiated(expression: Any) -> Any:
-    """Return an expression with its derivatives taken, but for those under a mean, sum, integral or limit."""
-    parts = [one for one in expression.atoms(Derivative) if not one.expr.has(*_OPAQUE)]
+    """Return an expression with its derivatives taken, but for those under a mean, sum, integral or limit.
+
+    One by a score stays where the probabilities or the largest score are not written out in scores.
+    """
+    parts = [
+        one for one in expression.atoms(Derivative) if not (one.expr.has(*_OPAQUE) or _is_by_scores(one))
+    ]
     return expression.xreplace({one: diff(one.expr, *one.variable_count) for one in parts})
+
+
+def _is_by_scores(derivative: Any) -> bool:
+    return bool(derivative.expr.has(p, largest) and any(one.has(s) for one in derivative.variables))
 
 
 def _same_products(one: Any, other: Any) -> bool:

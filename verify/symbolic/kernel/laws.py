@@ -20,6 +20,7 @@ from sympy import (
     Mul,
     Pow,
     Range,
+    S,
     Sum,
     exp,
     gamma,
@@ -138,7 +139,7 @@ def _squares(part: Any, family: Any) -> Any:
         Refused: the part is no multiple of an entry, and no sum of such over all entries from 1 on.
     """
     if isinstance(part, Sum):
-        ((index, low, high),) = part.limits if len(part.limits) == 1 else ((None, None, None),)
+        ((index, low, high),) = part.limits if len(part.limits) == 1 else ((None, S.Zero, S.Zero),)
         if low != 1 or not (high.is_integer and high.is_positive):
             raise Refused(f"{part} is no sum from 1 to a size")
         one, entry = _squares(part.function, family), next(iter(_entries(part.function, family)))
@@ -410,7 +411,8 @@ class AlikeTerms(Rule):
 
     def _refuse_unlike(self, term: Any) -> None:
         """Refuse a term whose law may depend on its index."""
-        j, places = self.index, {}
+        j = self.index
+        places: dict[Any, Any] = {}
         for one in term.atoms(Indexed):
             here = tuple(place for place, index in enumerate(one.indices) if index == j)
             if any(index != j and index.has(j) for index in one.indices) or len(here) > 1:

@@ -20,6 +20,7 @@ from sympy import (
     Mul,
     Ne,
     Pow,
+    Range,
     Rational,
     S,
     Sum,
@@ -89,6 +90,8 @@ def _refuse_hidden(expression: Any, variable: Any, under: Hypotheses, *kinds: An
         Refused: there is such a part.
     """
     hidden = {*kinds, *depending_on(variable, under)} - {variable}
+    if any(S(size).has(variable) for size in under.ranges.values()):
+        raise Refused(f"an index runs up to {variable}")
     for one in hidden:
         if expression.has(one):
             raise Refused(f"{one} in {expression} may depend on {variable}")
@@ -212,7 +215,9 @@ def leading(expression: Any, variable: Any, under: Hypotheses) -> tuple[Any, Any
     for part in fraction(together(expression)):
         terms: dict[Any, Any] = {}
         for term in Add.make_args(expand(part)):
-            coefficient, power = term.as_independent(variable, as_Add=False)
+            coefficient, power = term, S.One
+            if term.has(variable):
+                coefficient, power = term.as_independent(variable, as_Add=False)
             base, order = power.as_base_exp() if power != 1 else (variable, S.Zero)
             if base != variable or not isinstance(order, Rational):
                 raise Refused(f"{term} is no power of {variable}")
@@ -230,7 +235,9 @@ def limit_at_infinity(expression: Any, variable: Any, under: Hypotheses) -> Any:
     Raises:
         Refused: it is none, or its limit is infinite or not known.
     """
-    if not under.domain(variable).is_subset(Interval.open(0, oo)) or under.domain(variable).sup != oo:
+    domain = under.domain(variable)
+    whole = isinstance(domain, Range) and domain.step == 1 and variable.is_integer
+    if not (whole or isinstance(domain, Interval)) or domain.inf < 0 or domain.sup != oo:
         raise Refused(f"{variable} must have all large values, and be positive")
     coefficient, order = leading(expression, variable, under)
     if order > 0 and coefficient != 0:

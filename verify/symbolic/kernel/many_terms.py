@@ -95,7 +95,8 @@ class AboutTheMean(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the first terms."""
-        size, u = self.law.dimension, positive_symbol(self.value, before)
+        size: Any = self.law.dimension
+        u = positive_symbol(self.value, before)
         term = _term(self.total, self.law)
         mean, spread, _ = (evaluate(one, self.law) for one in (E(term), Var(term), E(term**4)))
         if not (is_nowhere_negative(term.xreplace(_as_real(term))) and is_known(mean, under, strict=True)):

@@ -277,10 +277,10 @@ class Evaluation(Rule):
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
-        found = Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
-        found = under.merged(found)
+        assumed = self.population if self.assumed else self.population.of_any_law()
+        found = under.merged(Hypotheses(law=assumed))
         for side in (before, after):
-            found = where_defined(_with_known_denominators(side, found.law), found)
+            found = where_defined(_with_known_denominators(side, assumed), found)
         return Conclusion(hypotheses=found)
 
 

@@ -1,7 +1,4 @@
-"""Means over normal variables: shifted, over queries too, and of products; and bounds of the largest score.
-
-The variables are the entries of families: of the scores of a row, or of queries and keys.
-"""
+"""Means over normal variables: shifted, and over queries too; and bounds by all scores of the largest."""
 
 from __future__ import annotations
 
@@ -17,10 +14,12 @@ from sympy import (
     Integral,
     Limit,
     Mul,
+    Pow,
     S,
     Sum,
     Tuple,
     exp,
+    log,
     sqrt,
 )  # fmt: skip
 
@@ -39,7 +38,7 @@ from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.moments import pointwise, refuse_nested
 from verify.symbolic.kernel.normal import NORMAL_SCORES
 from verify.symbolic.kernel.signs import is_known, visibly, where_defined
-from verify.symbolic.kernel.words import E, Var, largest, n, s, sigma
+from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma
 
 _BINDERS = (E, Var, Sum, Integral, Limit)
 
@@ -149,8 +148,14 @@ class Shifted(Rule):
         if moved == before or not _agree_on_average(moved, after):
             raise Refused(f"shifted it is {moved}")
         found = where_defined(after, where_defined(before, under)).merged(Hypotheses(law=self.law))
+        return Conclusion(hypotheses=self._there(found))
+
+    def _there(self, found: Hypotheses) -> Hypotheses:
+        """Return hypotheses under which there is such an entry."""
         (index,) = self.entry.indices
-        return Conclusion(hypotheses=found.having(self.law.dimension >= index) if index.is_Integer else found)
+        if index.is_Integer:
+            return found.having(self.law.dimension >= index)
+        return found.merged(Hypotheses(entries=frozenset({("runs", index, self.law.dimension)})))
 
     def _moved(self, term: Any) -> Any:
         """Return a term of what is averaged, shifted; each term of a sum over its index in its own entry."""
@@ -197,6 +202,31 @@ class Shifted(Rule):
 _KEY, _AT = Dummy("j", integer=True), Dummy("i", integer=True)
 
 
+def _grows_slowly(part: Any) -> bool:
+    """Return whether an expression grows as a polynomial in scores and σ at most.
+
+    Probabilities are bounded, and their logarithms, and that of the total, grow as the scores do.
+    """
+    if isinstance(part, Add | Mul):
+        return all(map(_grows_slowly, part.args))
+    if isinstance(part, Sum):
+        return _grows_slowly(part.function)
+    if isinstance(part, log):
+        inside = part.args[0]
+        total = isinstance(inside, Sum) and inside.function == exp(s[inside.limits[0][0]])
+        return total or (isinstance(inside, Indexed) and inside.base == p) or _is_constant(part)
+    if isinstance(part, Pow) and part.exp.is_Rational and part.exp > 0:
+        whole = part.exp.is_Integer or part.base == sigma
+        return bool(whole and _grows_slowly(part.base)) or _is_constant(part)
+    entry = isinstance(part, Indexed) and part.base in {p, s}
+    return entry or part in {sigma, largest} or _is_constant(part)
+
+
+def _is_constant(part: Any) -> bool:
+    """Return whether nothing in an expression is random, or what the scores' law depends on."""
+    return not part.has(Indexed, sigma, largest, E, Var, Integral, Limit, Derivative)
+
+
 @rule
 @dataclass(frozen=True)
 class OverQueries(Rule):
@@ -205,7 +235,8 @@ class OverQueries(Rule):
     Scores s_j = c·Σ_i q_i k_ji of one query and normal keys are, given the query, independent and normal with
     mean 0 and standard deviation c|q|. So in a relation that is linear in its means, and holds for every
     σ > 0, σ is c|q| under the mean over the query as well: a mean is that of the means given the query. A
-    standard normal query is 0 with probability 0. ``square`` is |q|² as a sum, ``scale`` is c.
+    standard normal query is 0 with probability 0. What is averaged is nowhere negative, or grows as a
+    polynomial at most, so that its mean exists. ``square`` is |q|² as a sum, ``scale`` is c.
     """
 
     square: Any
@@ -224,7 +255,7 @@ class OverQueries(Rule):
             raise Refused(f"not known to be a positive constant: {self.scale}")
         if known.relation not in {"=", "≤", "≥", "<", ">"}:
             raise Refused(f"{known.relation} is none of means")
-        lhs, rhs = (self._over_queries(side) for side in (known.lhs, known.rhs))
+        lhs, rhs = (self._over_queries(side, known.hypotheses) for side in (known.lhs, known.rhs))
         if rhs != after and not agree(rhs, after):
             raise Refused(f"over queries it is {rhs}")
         law = Population({query: (1, 0, 1), self.key: (1, 0, 1)}, dimension, normal=(query, self.key))
@@ -264,10 +295,10 @@ class OverQueries(Rule):
         if any(side.has(*names) for side in (known.lhs, known.rhs, *found.conditions, *meanings)):
             raise Refused("queries or keys stand in it already")
 
-    def _over_queries(self, side: Any) -> Any:
+    def _over_queries(self, side: Any, under: Hypotheses) -> Any:
         inside = pointwise(side)
-        if inside.has(Limit, Integral, Derivative):
-            raise Refused(f"only sums may stand in {inside}")
+        if not (is_known(inside, under) or _grows_slowly(inside)):
+            raise Refused(f"neither nowhere negative nor known to grow as a polynomial at most: {inside}")
         return E(inside.xreplace({sigma: self.scale * sqrt(self.square)}))
 
 
@@ -283,6 +314,8 @@ class OneOfAll(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the bound, for any number of scores."""
+        if before.has(E) != after.has(E):
+            raise Refused("one side is a mean, and the other none")
         inside, total = pointwise(before), pointwise(after)
         if not (isinstance(total, Sum) and len(total.limits) == 1):
             raise Refused(f"{total} is no sum over the scores")

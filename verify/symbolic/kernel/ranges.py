@@ -164,13 +164,15 @@ class On:
         It is a sum of products of powers, of what is bounded, and of an exponential of a polynomial that
         goes to -∞.
         """
-        expression = expand(expression, deep=False, power_base=False, power_exp=False)
         if isinstance(expression, Add):
             return all(self.dies_away(one, end) for one in expression.args)
-        exponent = S.Zero
-        for factor in Mul.make_args(expression):
+        exponent, factors = S.Zero, list(Mul.make_args(expression))
+        for place, factor in enumerate(factors):
             if isinstance(factor, exp) and factor.args[0].is_polynomial(self.at):
                 exponent += factor.args[0]
+            elif isinstance(factor, Add) and not (factor.is_polynomial(self.at) or self.is_bounded(factor)):
+                others = Mul(*factors[:place], *factors[place + 1 :])
+                return all(self.dies_away(one * others, end) for one in factor.args)
             elif not (factor.is_polynomial(self.at) or self.is_bounded(factor)):
                 return False
         return _falls(expand(exponent), self.at, end, self.given)
@@ -284,7 +286,7 @@ def range_from(low: Any, high: Any, under: Hypotheses) -> On:
     Raises:
         Refused: it is not known to run upwards.
     """
-    upwards = low == -oo or high == oo or is_known(high - low, under)
+    upwards = low == -oo or high == oo or is_known(high - low, under) or (high - low >= 0) in under.conditions
     real = low.is_extended_real and high.is_extended_real
     if not (real and upwards and low != oo and high != -oo):
         raise Refused(f"not known: {low} is at most {high}")

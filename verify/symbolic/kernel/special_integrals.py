@@ -178,7 +178,7 @@ class _Factors:
             raise Refused(f"the exponent {self.exponent} has another form") from error
         if len(found) > degree + 1:
             raise Refused(f"the exponent {self.exponent} has another form")
-        return [S.Zero] * (degree + 1 - len(found)) + found
+        return [*([S.Zero] * (degree + 1 - len(found))), *found]
 
 
 @rule
@@ -419,7 +419,8 @@ class Exchanged(Rule):
 
 def _flat(expression: Any) -> tuple[list[Any], Any]:
     """Return over what nested sums and integrals run, outermost first, and what they add up."""
-    constant, places = S.One, []
+    constant: Any = S.One
+    places: list[Any] = []
     while True:
         whole = [one for one in Mul.make_args(expression) if isinstance(one, _BINDERS)]
         if len(whole) != 1:

@@ -150,7 +150,7 @@ class Moments(Rule):
         return Conclusion(hypotheses=self.known.hypotheses, lhs=self.of)
 
     def _order(self, x: Any) -> int:
-        base, order = self.of.args[0].as_base_exp() if self.of.args else (None, None)
+        base, order = self.of.args[0].as_base_exp() if self.of.args else (None, S.Zero)
         if self.of == E(x):
             return 1
         if base != x or self.of != E(x**order) or not (order.is_Integer and order > 0):
@@ -225,7 +225,8 @@ class SameLaw(Rule):
             g = inside.xreplace({x: h})
             if g == inside or g.free_symbols & set(self.transform.lhs.variables):
                 return None
-            refuse_untame(g, self.of.hypotheses.law or Population({}))
+            law = self.of.hypotheses.law
+            refuse_untame(g, law if isinstance(law, Population) else Population({}))
             at = g.xreplace({h: u})
             value = (at + g.xreplace({h: -u})) / 2 if of_cosine else at
             return Integral(value * weight, *self.transform.lhs.limits)

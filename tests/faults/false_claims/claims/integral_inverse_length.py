@@ -16,7 +16,8 @@ class InverseLengths(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the means, shape (blocks, 1)."""
-        return (1 / (keys**2).sum(axis=2)).mean(axis=1, keepdims=True)
+        inverse: Array = (1 / (keys**2).sum(axis=2)).mean(axis=1, keepdims=True)
+        return inverse
 
 
 CLAIM = claim(
