@@ -90,9 +90,8 @@ def test_the_id_is_the_name_of_the_file(name: str) -> None:
 
 @EACH
 def test_assumptions_have_names_of_their_own(name: str) -> None:
-    """A claim says under which conditions it is made, each once."""
+    """What an author states besides the theorem's hypotheses is stated once."""
     ids = [one.id for one in CATALOGUE[name].assumptions]
-    assert ids
     assert len(set(ids)) == len(ids)
 
 

@@ -42,6 +42,9 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "softmax-jacobian",
         "(-p[i]*Sum(p[j], (j, 1, n)) + p[i])*((n - 5)*(n - 4)*(n - 3)*(n - 2)*(n - 1) + 1)",
     ): "the sum is 1, so that it is a multiple of nothing",
+    ("linear-bias", "E(Sum((-m*i - s[i])**2, (i, 1, n))/n - Sum(-m*i + s[i], (i, 1, n))**2/n**2)"): (
+        "of a score with mean 0 a square's mean does not tell the sign"
+    ),
     ("softmax-jacobian", "0"): "the sum is 1, so that nothing is left without it as well",
 }
 """Claim and spoiled expression, which is as right as the original, and why."""
