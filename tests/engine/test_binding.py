@@ -6,17 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sympy import Float, sqrt
+from sympy import Float, Range, oo, sqrt
 
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
-from verify.montecarlo.distributions import LAPLACE, NORMAL, UNIT_INTERVAL
+from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL
 from verify.montecarlo.estimands import component, kurtosis, variance
 from verify.montecarlo.experiment import Exact, Quantity
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics.scores import ScoreMoments, ScorePowers
 from verify.spec.designs import cell_of, prediction
-from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.core import Hypotheses, Population
+from verify.symbolic.kernel.moments import Evaluation
+from verify.symbolic.kernel.words import Var
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import (
     GENERAL,
     NORMAL_MOMENTS,
@@ -105,3 +108,20 @@ def test_claims_are_bound(name: str, least: int) -> None:
     checks = claim.measured_by(derivation, 0.02).checks
     assert len(bound(theorems, checks)) >= least
     assert not any(isinstance(one, Exact) and one.id in bound(theorems, checks) for one in checks)
+
+
+def test_a_theorem_speaks_of_its_domain_alone() -> None:
+    """What holds from 64 dimensions on says nothing of eight."""
+    step = Step(d, "Moments", Evaluation(STANDARD, assumed=True))
+    under = Hypotheses().restricted(d, Range(64, oo))
+    assert _check(Route.of("All", Var(score), step).proved(), scale=1) == ("variance-d8",)
+    assert _check(Route.of("Large", Var(score), step, under=under).proved(), scale=1) == ()
+
+
+def test_what_is_called_normal_has_to_draw_so() -> None:
+    """A law is known by its draws, whatever its name, its mean and its scale."""
+    law = Population({q: (1, 0, 1), k: (1, 0, 1)}, d, normal=(q, k))
+    step = Step(d, "Moments", Evaluation(law, assumed=True))
+    theorem = Route.of("Normal", Var(score), step).proved()
+    assert _check(theorem, scale=1) == ("variance-d8",)
+    assert _check(theorem, law=replace(RADEMACHER, base="normal"), scale=1) == ()

@@ -152,3 +152,35 @@ def test_two_cells_of_one_name() -> None:
     other = replace(RIGHT, id="other", cell=Cell(RIGHT.cell.id, (), Bell(5.0)))
     with pytest.raises(ClaimError, match="two different cells"):
         validate(Experiment((RIGHT, other), (WRONG,)), "a-claim")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"prediction": Prediction(4.0, "3 d_k")},
+            r"its prediction is written \$3 d_k\$, with symbols in it",
+        ),
+        ({"prediction": Prediction(4.0, "3")}, "its prediction is written 3, and is 4"),
+        ({"prediction": Prediction(4.0, r"\frac{7}{2}")}, "its prediction is written 3.5, and is 4"),
+        ({"label": r"$\operatorname{Var}(q\cdot k) = 3 d_k$"}, "its label has '='; name what is estimated"),
+    ],
+)
+def test_what_only_a_prediction_may_say(change: dict[str, Any], said: str) -> None:
+    """A typed formula or number stands for no prediction, and a label says nothing of what it names."""
+    with pytest.raises(ClaimError, match=said):
+        validate(Experiment((replace(RIGHT, **change),), (WRONG,)), "a-claim")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prediction": Prediction(4.0, r"\frac{8}{2}")},
+        {"prediction": Prediction(4.0, r"\sum p_j^2 = 4.002")},
+        {"label": r"$\operatorname{Var}(cX)$, $c = -3$"},
+        {"label": r"$P(|S| \le 2)$"},
+    ],
+)
+def test_what_a_label_and_a_prediction_may_say(change: dict[str, Any]) -> None:
+    """Numbers, settings, and events in brackets."""
+    validate(Experiment((replace(RIGHT, **change),), (WRONG,)), "a-claim")

@@ -138,7 +138,9 @@ def _values(theorem: Theorem, sampler: Reduced, settings: Mapping[str, Any]) -> 
         drawn = _distribution(component, sampler)
         if component in law.normal and replace(drawn, loc=NORMAL.loc, scale=NORMAL.scale) != NORMAL:
             raise _Unknown(f"{component} is not normal")
-        if moments is not None and component != s:
+        if component == s and (moments is not None or s in law.normal):
+            raise _Unknown("scores of queries and keys have no law of their own")
+        if moments is not None:
             _read_off(moments, drawn.moments(len(moments) - 1), values)
     _refuse_outside(theorem, values)
     return values

@@ -194,7 +194,7 @@ from verify.symbolic import (
 from verify.symbolic.checks import By, by, made_by
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.gauss import integrals, legendre
-from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
+from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.calculus import (
     AtItsLeast,
     AtItsMost,
@@ -311,7 +311,7 @@ from verify.symbolic.scores import (
     variance_route,
     with_moments,
 )
-from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores
 from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 __all__ = [
@@ -601,7 +601,6 @@ __all__ = [
     "index",
     "integrals",
     "integrated",
-    "is_rational_zero",
     "is_zero",
     "j",
     "jacobian",
@@ -693,7 +692,6 @@ __all__ = [
     "with_entries",
     "with_linear_bias",
     "with_moments",
-    "written_out",
     "wrong",
     "wrong_fits",
 ]

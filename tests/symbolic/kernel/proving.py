@@ -9,10 +9,10 @@ import pytest
 from verify.symbolic.kernel.core import NOTHING, Reach, Refused, is_theorem, prove, replayed
 
 if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Hypotheses, Rule, Theorem
+    from verify.symbolic.kernel.core import Hypotheses, Theorem
 
 
-def proved(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING, relation: str = "=") -> Theorem:
+def proved(rule: Any, before: Any, after: Any, under: Hypotheses = NOTHING, relation: str = "=") -> Theorem:
     """Return the theorem of a rule, which is for all values and says the same when it is made again."""
     theorem = prove(rule, before, after, under)
     assert is_theorem(theorem)
@@ -22,7 +22,7 @@ def proved(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING, rel
     return theorem
 
 
-def refused(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> str:
+def refused(rule: Any, before: Any, after: Any, under: Hypotheses = NOTHING) -> str:
     """Return why the kernel makes no theorem of it."""
     with pytest.raises(Refused) as caught:
         prove(rule, before, after, under)

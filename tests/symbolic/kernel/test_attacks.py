@@ -72,9 +72,9 @@ from verify.symbolic.kernel.equations import (
     Turned,
     Unfolded,
 )  # fmt: skip
-from verify.symbolic.kernel.integrals import EulerIntegrals
+from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.normal import ByParts, LargestScore
+from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
@@ -319,6 +319,21 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a twin that prints alike": lambda: prove(Same(), a + TWIN, a + TWIN),
     "a word that says it is a relation of SymPy's": lambda: prove(Same(), ALIEN, ALIEN),
     # laws
+    "a constant without a law, random with one": lambda: chained(
+        prove(SumIdentity(), r, E(r)), prove(Evaluation(Population({r: (1, 0, 1)}), assumed=True), E(r), S.Zero)),
+    "a probability taken for a constant": lambda: prove(
+        Evaluation(NORMAL_SCORES, assumed=True), E(p[1] * s[1]), S.Zero),
+    "a mean of what is not averaged": lambda: prove(SumIdentity(), p[1], E(p[1])),
+    "the largest score taken for a constant": lambda: prove(
+        Evaluation(NORMAL_SCORES, assumed=True), E(largest), largest),
+    "a probability put in for a constant": lambda: prove(
+        PutIn({r: p[1]}, prove(Evaluation(NORMAL_SCORES, assumed=True), E(r * s[1]), S.Zero)), S.Zero, S.Zero),
+    "an integral that runs backwards out of a domain": lambda: prove(
+        Same(), Integral(a, (a, 1, -1)), Integral(a, (a, 1, -1))),
+    "a derivative of an integral taken for one": lambda: prove(
+        Primitive(y, a * y**2 / 2), Derivative(Integral(a * y, (y, 0, 1)), a), S.Zero),
+    "infinity taken for a number": lambda: prove(
+        Substituted(a, b, b**2), Integral(1 / a, (a, 1, oo)), Integral(2 / b, (b, 1, oo))),
     "one random symbol for two": lambda: prove(PutIn({a: b}, _product()), S.Zero, E(b) ** 2),
     "two random symbols for one": lambda: prove(PutIn({a: c, b: c}, _product()), S.Zero, E(c) ** 2),
     "two random symbols for one, in turn": lambda: chained(

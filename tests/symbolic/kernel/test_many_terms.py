@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sympy import (
     Idx,
     IndexedBase,
@@ -33,7 +35,7 @@ POPULATION = Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d, normal=(q, k)
 SQUARES = Sum(q[index] ** 2, (index, 1, d))
 
 
-def chance(total: object, deviation: object) -> object:
+def chance(total: Any, deviation: Any) -> Any:
     """Return the limit of the chance that a sum is at most so many deviations above 0."""
     return Limit(E((1 + sign(x - total / deviation)) / 2), d, oo)
 
@@ -79,7 +81,7 @@ ALIKE = Population(dict.fromkeys((vectors, one, two, three)), d, alike=((vectors
 RULE = WhichCoincide(ALIKE, vectors, N, (one, two, three))
 
 
-def of(a: object, b: object) -> object:
+def of(a: Any, b: Any) -> Any:
     """Return the score of two vectors."""
     return Sum(a[index] * b[index], (index, 1, d))
 

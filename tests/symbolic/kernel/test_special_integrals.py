@@ -77,8 +77,8 @@ def test_a_formula_is_the_integral_and_one_per_cent_off_it_is_not(rule: Any, who
     refused(rule, whole, value.subs(a, 2 * a))
     given = {a: 1.3, b: 0.7, p: 0.9, r: 0.4, c: 0.3, t: 0.8}
     inside = lambdify(whole.variables, whole.function.subs(given), ["scipy", "numpy"])
-    ends = (float(S(one).subs(given)) for one in whole.limits[0][1:])
-    assert float(value.subs(given).evalf()) == pytest.approx(integrate.quad(inside, *ends)[0], rel=1e-6)
+    low, high = (float(S(one).subs(given)) for one in whole.limits[0][1:])
+    assert float(value.subs(given).evalf()) == pytest.approx(integrate.quad(inside, low, high)[0], rel=1e-6)
 
 
 @pytest.mark.parametrize(
