@@ -38,8 +38,9 @@ DRAWN = {"estimate", "standard_error", "interval", "level", "verdict", "reason",
     "blocks",
     "draws",
     "power",
+    "origin",
 }
-"""What a record says of the sample rather than of the claim."""
+"""What a record says of the sample rather than of the claim; the origin, of what is bound to its draws."""
 
 
 @pytest.fixture(scope="module")
