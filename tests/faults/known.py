@@ -299,8 +299,8 @@ GUARDS = {
     ),
     "bound-names-put-in": Known(
         "verify/symbolic/kernel/equations.py",
-        "if name in bound or value.free_symbols & bound or",
-        "if name in bound or",
+        "if name in bound or value.free_symbols & bound:",
+        "if name in bound:",
     ),
     "any-size-in-the-summand": Known(
         "verify/symbolic/kernel/equations.py",
@@ -318,8 +318,8 @@ GUARDS = {
     ),
     "terms-unlike-each-other": Known(
         "verify/symbolic/kernel/moments.py",
-        "if rest.has(variable) or any(",
-        "if any(",
+        "            or rest.has(variable)\n",
+        "",
     ),
 }
 KNOWN = VACUOUS | STATISTICS | BOUNDS | FACTS | LABELS | ERRORS | COMMON | FIGURES | GUARDS
