@@ -6,7 +6,7 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sympy import Function, Symbol
+from sympy import Function, MatrixSymbol, Symbol
 from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
@@ -141,7 +141,13 @@ def _wrapped(text: str) -> str:
 
 def _art(expression: Any) -> str:
     """Return an expression drawn in Unicode, set in from the left; LaTeX in names of symbols as text."""
-    names = {one: Symbol(spoken(one.name)) for one in expression.free_symbols if "\\" in one.name}
+    names: dict[Any, Any] = {
+        one: MatrixSymbol(spoken(one.name), *one.shape)
+        if isinstance(one, MatrixSymbol)
+        else Symbol(spoken(one.name))
+        for one in expression.free_symbols
+        if "\\" in one.name
+    }
     for one in expression.atoms(AppliedUndef):
         if "\\" in one.func.__name__:
             names[one] = Function(spoken(one.func.__name__))(*one.args)
