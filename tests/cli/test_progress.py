@@ -107,7 +107,7 @@ def test_the_tightest_bound_is_named(small: RunRecord) -> None:
     plain = record.model_copy(
         update={"checks": tuple(c.model_copy(update={"tightness": None}) for c in record.checks)}
     )
-    assert "bound" not in verdict_line(plain)
+    assert "tightest bound" not in verdict_line(plain)
 
 
 def test_both_kinds_of_checks_are_counted(small: RunRecord) -> None:

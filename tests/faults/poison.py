@@ -11,7 +11,7 @@ from tests.auditing.records import bad
 from tests.report.records import record
 from tests.tool import ROOT
 from verify.evidence import Record, RunRecord
-from verify.evidence.load import read_calibration
+from verify.evidence.load import read_calibration, stored_false_claims
 from verify.evidence.runs import Device
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def sample() -> RunRecord:
             "calibration": calibration.model_copy(
                 update={"rows": calibration.cells(one), "together": (one,)}
             ),
+            "false_claims": stored_false_claims(),
         }
     ).sealed()
 
