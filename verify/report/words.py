@@ -25,7 +25,7 @@ _VERDICTS = {
 }
 _PROOFS = {
     Proof.PROVED: Badge("check", "good", "proved"),
-    Proof.REVIEWED: Badge("half", "fair", "reviewed"),
+    Proof.REVIEWED: Badge("eye", "fair", "reviewed"),
     Proof.AT_EXAMPLES: Badge("points", "fair", "checked at examples"),
     Proof.IN_PART: Badge("half", "fair", "in part"),
     Proof.FAILED: Badge("alarm", "bad", "derivation failed"),

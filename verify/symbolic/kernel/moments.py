@@ -273,14 +273,15 @@ class Evaluation(Rule):
         """Return the equation, with the population as its law."""
         if s in self.population.moments and any(side.has(p, largest) for side in (before, after)):
             raise Refused("probabilities and the largest score are random as the scores are")
-        law = self.population if self.assumed else any_moments(self.population)
-        gap = evaluate(before, law) - evaluate(after, law)
+        moments = self.population if self.assumed else any_moments(self.population)
+        gap = evaluate(before, moments) - evaluate(after, moments)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
         assumed = self.population if self.assumed else self.population.of_any_law()
         found = under.merged(Hypotheses(law=assumed))
+        law = found.law if isinstance(found.law, Population) else assumed
         for side in (before, after):
-            found = where_defined(_with_known_denominators(side, assumed), found)
+            found = where_defined(_with_known_denominators(side, law), found)
         return Conclusion(hypotheses=found)
 
 
