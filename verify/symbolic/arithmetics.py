@@ -292,3 +292,8 @@ FUNCTIONS = (*_PLAIN, *_IN_BALLS)
 """The functions that are evaluated."""
 
 EXACT, BALLS, FLOATS = Exact(), Balls(), Floats()
+
+
+def plain_float(raw: Any) -> float:
+    """Return a raw number as a float of Python's."""
+    return float(FLOATS.lift(raw))

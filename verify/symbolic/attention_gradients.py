@@ -44,8 +44,6 @@ OF_QUERIES = c * Sum(DS[a, j] * K[j, h], (j, 1, n))
 OF_KEYS = c * Sum(DS[a, j] * Q[a, h], (a, 1, m))
 OF_VALUES = Sum(P[a, j] * G[a, b], (a, 1, m))
 
-_OF_LOSS = "the loss’s derivative by one "
-
 
 def of_queries() -> Route:
     """Return the gradient of the queries by the chain rule."""

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq
 from sympy import Symbol
 
-from verify.symbolic.arithmetics import FLOATS, Unknown, rational
+from verify.symbolic.arithmetics import Unknown, plain_float, rational
 from verify.symbolic.balls import Scene, value
 from verify.symbolic.means import Law
 from verify.symbolic.places import contains, is_simplex, orders, refuse_outside
@@ -50,7 +50,7 @@ class Climb:
         for one, law in at.laws.items():
             if isinstance(one, Symbol) and layout.moments.get(one, ()) is None and law.kind == "points":
                 self._add_reals(one, "points", layout.domain(one), [x for x, _ in law.points])
-                self._add(one, "weights", np.log([_float(w) for _, w in law.points]))
+                self._add(one, "weights", np.log([plain_float(w) for _, w in law.points]))
 
     def _add(self, about: Any, kind: str, start: Any, low: float = -np.inf, high: float = np.inf) -> None:
         size = len(self.start)
@@ -59,17 +59,16 @@ class Climb:
 
     def _add_reals(self, about: Any, kind: str, domain: Any, now: list[Any]) -> None:
         low, high = _ends(domain)
-        self._add(about, kind, _opened(np.array([_float(x) for x in now]), low, high), low, high)
+        self._add(about, kind, _opened(np.array([plain_float(x) for x in now]), low, high), low, high)
 
     def _add_family(self, base: Any) -> None:
-        now = np.array([_float(x) for key, x in self.at.entries.items() if key[0] == base])
+        now = np.array([plain_float(x) for key, x in self.at.entries.items() if key[0] == base])
         bound = self.layout.bound_of(base, self.at)
         if is_simplex(base):
             self._add(base, "simplex", np.log(now))
         elif bound is not None:
-            self._add(
-                base, "reals", _opened(now, -_float(bound), _float(bound)), -_float(bound), _float(bound)
-            )
+            far = plain_float(bound)
+            self._add(base, "reals", _opened(now, -far, far), -far, far)
         else:
             low, high = _ends(self.layout.domain(base))
             self._add(base, "reals", _opened(now, low, high), low, high)
@@ -177,10 +176,6 @@ class Climb:
 
 def _ends(domain: Any) -> tuple[float, float]:
     return float(domain.inf), float(domain.sup)
-
-
-def _float(x: Any) -> float:
-    return float(FLOATS.lift(x))
 
 
 def _opened(x: Any, low: float, high: float) -> Any:

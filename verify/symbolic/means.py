@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 from sympy import Dummy, Indexed, IndexedBase, S, Sum, Symbol, oo, preorder_traversal
 
-from verify.symbolic.arithmetics import EXACT, FLOATS, Unknown, rational
+from verify.symbolic.arithmetics import EXACT, FLOATS, Unknown, plain_float, rational
 from verify.symbolic.balls import HANDLERS, Scene, value, whole
 from verify.symbolic.kernel.core import bound_in
 from verify.symbolic.kernel.words import E, Var
@@ -62,7 +62,7 @@ class Law:
     def __str__(self) -> str:
         if self.kind != "points":
             return self.kind
-        return ", ".join(f"{_float(x):.4g} with {w}" for x, w in self.points)
+        return ", ".join(f"{plain_float(x):.4g} with {w}" for x, w in self.points)
 
 
 # Laws with given moments.
@@ -105,14 +105,10 @@ def _standardised(moments: Sequence[Any], mean: fmpq, spread: fmpq) -> tuple[fmp
     )
 
 
-def _float(x: fmpq) -> float:
-    return float(FLOATS.lift(x))
-
-
 def _candidates(moments: Sequence[Any], within: Any, rng: random.Random) -> Iterator[list[fmpq]]:
     mean = moments[1] if len(moments) > 1 and moments[1] is not None else fmpq(0)
     variance = moments[2] - mean**2 if len(moments) > 2 and moments[2] is not None else fmpq(1)
-    spread = fmpq(max(1, round(1000 * math.sqrt(max(0.0, _float(variance))))), 1000)
+    spread = fmpq(max(1, round(1000 * math.sqrt(max(0.0, plain_float(variance))))), 1000)
     grid = [mean + spread * fmpq(j, 4) for j in range(-14, 15)]
     if within is not None:
         grid = [x for x in grid if within.contains(rational(x)) == True]  # noqa: E712
@@ -121,11 +117,11 @@ def _candidates(moments: Sequence[Any], within: Any, rng: random.Random) -> Iter
         pairs = size // 2
         for _ in range(300):
             away = rng.sample(grid[15:], pairs)
-            yield sorted({*away, *(-x for x in away), fmpq(0)}, key=_float)
+            yield sorted({*away, *(-x for x in away), fmpq(0)}, key=plain_float)
     for _ in range(1500):
         if len(grid) < size:
             return
-        yield sorted(rng.sample(grid, size), key=_float)
+        yield sorted(rng.sample(grid, size), key=plain_float)
 
 
 def _weighted(points: list[fmpq], moments: Sequence[Any]) -> Law | None:
@@ -454,11 +450,9 @@ def _tables(live: list[Any], at: Scene) -> tuple[dict[Any, Any], dict[Any, Any],
 
 def _draw(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
     if law.kind == "normal":
-        return float(FLOATS.lift(law.mean)) + math.sqrt(_float(fmpq(law.variance))) * rng.standard_normal(
-            shape
-        )
+        return plain_float(law.mean) + math.sqrt(plain_float(fmpq(law.variance))) * rng.standard_normal(shape)
     if law.kind == "exponential":
-        return float(FLOATS.lift(law.mean)) - 1 + rng.standard_exponential(shape)
-    weights = np.array([float(FLOATS.lift(w)) for _, w in law.points])
-    points = np.array([float(FLOATS.lift(x)) for x, _ in law.points])
+        return plain_float(law.mean) - 1 + rng.standard_exponential(shape)
+    weights = np.array([plain_float(w) for _, w in law.points])
+    points = np.array([plain_float(x) for x, _ in law.points])
     return rng.choice(points, size=shape, p=weights / weights.sum())

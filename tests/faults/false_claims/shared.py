@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sympy import Rational, Symbol, symbols
 
 from verify.spec import (
     NORMAL,
+    Array,
     Claim,
     Derivation,
     Experiment,
@@ -16,6 +18,7 @@ from verify.spec import (
     Route,
     ScoreMoments,
     Simulated,
+    Statistic,
     Step,
     biased,
     cell_of,
@@ -41,6 +44,18 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 
 Taken = tuple[Any, Any]
 """An expression, and the rule that leads to it."""
+
+
+@dataclass(frozen=True)
+class InverseLengths(Statistic):
+    """The mean of 1/|k|²."""
+
+    names = ("inverse",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:  # noqa: ARG002  # of keys alone
+        """Return the means, shape (blocks, 1)."""
+        inverse: Array = (1 / (keys**2).sum(axis=2)).mean(axis=1, keepdims=True)
+        return inverse
 
 
 def route(start: Any, *taken: Taken, under: Hypotheses = NOTHING) -> Route:

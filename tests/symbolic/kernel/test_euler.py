@@ -14,7 +14,7 @@ from sympy import Gt, Integral, Rational, S, Symbol, exp, gamma, lambdify, oo, s
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import NOTHING, Refused, prove
-from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.integrals import EulerIntegrals, euler
 from verify.symbolic.kernel.words import n, p
 
 a, b, c, r, u, x, y = symbols("a b c r u x y", positive=True)
@@ -32,7 +32,7 @@ def both(integrand: Any, *parameters: Any) -> tuple[Any, Any]:
     def numerically(*values: float) -> float:
         return float(integrate.quad(inside, 0, math.inf, args=values)[0])
 
-    return lambdify(parameters, euler_integral(integrand, x), "scipy"), numerically
+    return lambdify(parameters, euler(integrand, x)[0], "scipy"), numerically
 
 
 OF_GAMMAS = {power: both(integrand, a, r) for power, integrand in GAMMAS.items()}

@@ -61,12 +61,11 @@ from verify.symbolic.kernel.signs import (
     signed,
     where_defined,
 )
-from verify.symbolic.kernel.words import E, Var, largest, p, s
+from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, p, s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_OPAQUE = (E, Var, Sum, Integral, Limit)
 _ORDERED = {"≤", "≥", "<", ">"}
 
 
@@ -80,7 +79,7 @@ def same(one: Any, other: Any) -> bool:
     if _divides_by_zero(one) or _divides_by_zero(other):
         return False
     gap = differentiated(one) - differentiated(other)
-    outer = [part for part in gap.atoms(*_OPAQUE) if not _is_inside(part, gap)]
+    outer = [part for part in gap.atoms(*OPAQUE) if not is_inside(part, gap)]
     gap = gap.xreplace({part: Dummy(real=part.is_real, positive=part.is_positive) for part in outer})
     if is_zero(gap) or vanishes_in_exponentials(gap):
         return True
@@ -94,8 +93,9 @@ def _divides_by_zero(expression: Any) -> bool:
     return any(isinstance(one, Add) and is_zero(one) for one in below)
 
 
-def _is_inside(part: Any, whole: Any) -> bool:
-    return any(other != part and other.has(part) for other in whole.atoms(*_OPAQUE))
+def is_inside(part: Any, whole: Any) -> bool:
+    """Return whether a part stands under another mean, sum, integral or limit of a whole."""
+    return any(other != part and other.has(part) for other in whole.atoms(*OPAQUE))
 
 
 def differentiated(expression: Any) -> Any:
@@ -103,9 +103,7 @@ def differentiated(expression: Any) -> Any:
 
     One by a score stays where the probabilities or the largest score are not written out in scores.
     """
-    parts = [
-        one for one in expression.atoms(Derivative) if not (one.expr.has(*_OPAQUE) or _is_by_scores(one))
-    ]
+    parts = [one for one in expression.atoms(Derivative) if not (one.expr.has(*OPAQUE) or _is_by_scores(one))]
     return expression.xreplace({one: diff(one.expr, *one.variable_count) for one in parts})
 
 
@@ -210,7 +208,7 @@ def _refuse_dependent(name: Any, meaning: Any, *sides: Any) -> None:
     Raises:
         Refused: there is one.
     """
-    for one in set().union(*(side.atoms(Derivative, *_OPAQUE) for side in sides)):
+    for one in set().union(*(side.atoms(Derivative, *OPAQUE) for side in sides)):
         moving = set(one.variables) if isinstance(one, Derivative) else bound_in(one)
         if one.has(name) and any(_depends(meaning, by) for by in moving):
             raise Refused(f"{name} depends on what {one} is over; write it out there")
@@ -285,7 +283,7 @@ class Replaced(Rule):
         hypotheses = where_defined(after, where_defined(before, under.merged(given.hypotheses)))
         if given.relation in {"=", "~"} and (given.relation == "=" or opened == hole):
             return Conclusion(given.relation, hypotheses, order=given.order)
-        if any(one.has(hole) for one in opened.atoms(Derivative, *_OPAQUE)):
+        if any(one.has(hole) for one in opened.atoms(Derivative, *OPAQUE)):
             raise Refused("the part stands under a mean, a sum, an integral, a derivative or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
@@ -294,7 +292,7 @@ class Replaced(Rule):
 
 def _is_under_one(hole: Any, whole: Any) -> bool:
     """Return whether a symbol stands under a mean, a sum, an integral or a limit."""
-    return any(one.has(hole) for one in whole.atoms(*_OPAQUE))
+    return any(one.has(hole) for one in whole.atoms(*OPAQUE))
 
 
 def _hole_for(known: Theorem, under: Hypotheses) -> Any:

@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Add, Derivative, Dummy, Indexed, S, diff, erf, exp, expand, oo, pi, sqrt
+from sympy import Add, Derivative, Dummy, Indexed, S, diff, erf, expand, oo, sqrt
 
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.laws import normal_density
 from verify.symbolic.kernel.moments import component, refuse_nested
 from verify.symbolic.kernel.normal import NORMAL_SCORES
-from verify.symbolic.kernel.ranges import OPAQUE, defined, gathered
+from verify.symbolic.kernel.ranges import defined, gathered
 from verify.symbolic.kernel.signs import is_known, is_real
-from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma
+from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, n, p, s, sigma
 
 SCORES = Population({s: (S.One, S.Zero, sigma**2)}, normal=(s,))
 """Independent normal scores with mean 0 and standard deviation σ, however many."""
-
-
-def density(value: Any, mean: Any, variance: Any) -> Any:
-    """Return the density of a normal variable at a value."""
-    return exp(-((value - mean) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
 
 
 def _averaged(expression: Any) -> tuple[Any, Any]:
@@ -97,7 +93,7 @@ class OverNormal(Rule):
         self._refuse_others(rest, inside, under)
 
         def integrand(at: Any) -> Any:
-            return inside.xreplace({first: (at - others) / factor}) * density(at, mean, variance)
+            return inside.xreplace({first: (at - others) / factor}) * normal_density(at - mean, variance)
 
         found = _compared(rest, after, self.variable, integrand, under)
         return Conclusion(hypotheses=self._there(parts, found).merged(Hypotheses(law=self.population)))
@@ -164,7 +160,7 @@ class LargestOfNormal(Rule):
 
         def integrand(at: Any) -> Any:
             below = (1 + erf(at / sqrt(2))) / 2
-            return inside.xreplace({largest: sigma * at}) * n * density(at, S.Zero, S.One) * below ** (n - 1)
+            return inside.xreplace({largest: sigma * at}) * n * normal_density(at, S.One) * below ** (n - 1)
 
         found = _compared(rest, after, self.variable, integrand, under)
         return Conclusion(hypotheses=found.merged(Hypotheses(law=NORMAL_SCORES)))

@@ -43,11 +43,6 @@ def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     raise parts.error()
 
 
-def euler_integral(integrand: Any, variable: Any) -> Any:
-    """Return the integral of ``integrand`` over a ``variable`` from 0 to infinity, as ``euler`` does."""
-    return euler(integrand, variable)[0]
-
-
 def _monomials(polynomial: Any, variable: Any, integrand: Any) -> list[tuple[int, Any]]:
     terms = [(power, rate) for (power,), rate in Poly(polynomial, variable).terms() if power]
     if len(terms) != 1:

@@ -34,21 +34,19 @@ from verify.symbolic.kernel.core import (
     depending_on,
     rule,
 )  # fmt: skip
-from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.equations import is_inside, same
 from verify.symbolic.kernel.moments import pointwise, refuse_nested
 from verify.symbolic.kernel.normal import NORMAL_SCORES
 from verify.symbolic.kernel.signs import is_known, visibly, where_defined
-from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma
-
-_BINDERS = (E, Var, Sum, Integral, Limit)
+from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, n, p, s, sigma
 
 
 def agree(one: Any, other: Any) -> bool:
     """Return whether two expressions are the same, means, sums and integrals by what stands in them."""
-    theirs = [part for part in other.atoms(*_BINDERS) if not _is_inside(part, other)]
+    theirs = [part for part in other.atoms(*OPAQUE) if not is_inside(part, other)]
     put = {}
-    for part in one.atoms(*_BINDERS):
-        if _is_inside(part, one) or part in theirs:
+    for part in one.atoms(*OPAQUE):
+        if is_inside(part, one) or part in theirs:
             continue
         alike = (each for each in theirs if each.func == part.func and each.args[1:] == part.args[1:])
         if found := [each for each in alike if agree(part.args[0], each.args[0])]:
@@ -66,10 +64,6 @@ def _agree_on_average(one: Any, other: Any) -> bool:
             raise Refused(f"an index stands inside a sum and outside: {term}")
         totals[limits] = totals.get(limits, S.Zero) + before * (total.function if limits else 1)
     return all(same(gap, S.Zero) for gap in totals.values())
-
-
-def _is_inside(part: Any, whole: Any) -> bool:
-    return any(other != part and other.has(part) for other in whole.atoms(*_BINDERS))
 
 
 def _refuse_unknown(expression: Any, law: Population, under: Hypotheses) -> None:

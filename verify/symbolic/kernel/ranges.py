@@ -17,14 +17,12 @@ from sympy import (
     Dummy,
     Integral,
     Interval,
-    Limit,
     Max,
     Min,
     Mul,
     Poly,
     Pow,
     S,
-    Sum,
     Symbol,
     cos,
     cosh,
@@ -49,12 +47,11 @@ from sympy.polys.polyerrors import PolynomialError
 from verify.symbolic.kernel.core import Hypotheses, Refused
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.signs import is_known, is_real, where_defined
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import OPAQUE
 
 if TYPE_CHECKING:
     from verify.symbolic.kernel.core import Theorem
 
-OPAQUE = (E, Var, Sum, Integral, Limit)
 _SMOOTH = (Add, Mul, exp, erf, erfc, sin, cos, sinh, cosh, tanh)
 _WITHIN_ONE = (erf, sin, cos, tanh)
 _CORNERED = (Abs, Max, Min)

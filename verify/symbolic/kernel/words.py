@@ -174,6 +174,10 @@ class Var(Function):  # type: ignore[misc]  # SymPy has no types
         return body if exp is None else rf"{body}^{{{exp}}}"
 
 
+OPAQUE = (E, Var, Sum, Integral, Limit)
+"""What binds names of its own, so that what stands inside is not replaced from outside."""
+
+
 class MatrixShape(Function):  # type: ignore[misc]  # SymPy has no types
     """The numbers of rows and columns of a matrix."""
 

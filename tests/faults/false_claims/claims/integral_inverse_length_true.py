@@ -1,24 +1,9 @@
 """True: it is from three dimensions on."""
 
-from dataclasses import dataclass
-
 from sympy import Integral, exp, gamma, oo
 
-from tests.faults.false_claims.shared import claim, measured, steps, w
-from verify.spec import Array, EulerIntegrals, Statistic, component, d
-
-
-@dataclass(frozen=True)
-class InverseLengths(Statistic):
-    """The mean of 1/|k|²."""
-
-    names = ("inverse",)
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return the means, shape (blocks, 1)."""
-        inverse: Array = (1 / (keys**2).sum(axis=2)).mean(axis=1, keepdims=True)
-        return inverse
-
+from tests.faults.false_claims.shared import InverseLengths, claim, measured, steps, w
+from verify.spec import EulerIntegrals, component, d
 
 CLAIM = claim(
     "The mean of an inverse squared length",
