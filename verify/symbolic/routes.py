@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from verify.errors import described
@@ -26,7 +27,7 @@ class Step:
 
     expression: Any
     words: str
-    rule: Rule | By
+    rule: Rule | By = field(hash=False)  # some hold mappings
     relation: Literal["=", "≤", "≥", "⇒", "⇔"] = "="
 
 
@@ -124,6 +125,7 @@ class Route:
         """The expression that the route ends in."""
         return self.steps[-1].expression
 
+    @lru_cache(maxsize=1024)  # noqa: B019  # lemmas are shared by claims; what they rest on is proved first
     def followed(self) -> Followed:
         """Return the chain with all its steps taken, and the theorem that they make."""
         taken: list[TakenStep] = []

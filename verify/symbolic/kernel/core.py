@@ -448,7 +448,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
     if type(rule) not in _RULES:
         raise Refused(f"{type(rule).__name__} is no rule of the kernel")
     for one in (before, after, under, *(getattr(rule, part.name) for part in fields(rule))):  # type: ignore[arg-type]
-        _admit(one)
+        admit(one)
     premises = tuple(premises_of(rule))
     found = rule.conclude(before, after, under)
     lhs = before if found.lhs is None else found.lhs
@@ -582,7 +582,7 @@ _SYMBOLS = {Symbol, Dummy, Ordered}
 _RELATIONS = {Eq, Ne, Lt, Le, Gt, Ge}
 
 
-def _admit(one: Any) -> None:
+def admit(one: Any) -> None:
     """Refuse whatever is not plain data of the kernel's vocabulary.
 
     Raises:
@@ -596,7 +596,7 @@ def _admit(one: Any) -> None:
         _admit_expression(one)
     elif kind not in _PLAIN:
         for part in _parts_of(one):
-            _admit(part)
+            admit(part)
 
 
 def _admit_expression(one: Basic) -> None:
@@ -651,7 +651,12 @@ def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) ->
     stated = (*sides, *hypotheses.conditions)
     numbers = {one for one, _ in (*hypotheses.domains, *hypotheses.definitions)}
     for one in stated:
-        numbers |= one.xreplace({entry: Dummy() for entry in one.atoms(Indexed)}).free_symbols
+        walk = preorder_traversal(one)
+        for node in walk:
+            if isinstance(node, Indexed):
+                walk.skip()
+            elif isinstance(node, Symbol):
+                numbers.add(node)
     if both := labels_in(*stated) & numbers:
         raise Refused(f"names a family and a number: {', '.join(sorted(map(str, both)))}")
 

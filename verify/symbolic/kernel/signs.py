@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from sympy import (
     Add,
@@ -52,10 +53,14 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    admit,
     prove,
     rule,
 )
 from verify.symbolic.kernel.words import E
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SMOOTH = (Add, Mul, Sum, exp, sin, cos, sinh, cosh, tanh, erf, erfc)
 """What is smooth wherever its parts are."""
@@ -120,6 +125,13 @@ def signed(
 
 def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> bool:
     """Return whether a sign is surely known, by squares and signs of symbols in a few of its forms."""
+    admit(expression)  # or an object equal to everything would answer for all that is asked later
+    admit(under)
+    return _is_known(expression, under, strict)
+
+
+@cache  # asked again of the same parts, by every rule
+def _is_known(expression: Any, under: Hypotheses, strict: bool) -> bool:
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
@@ -127,12 +139,27 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
         if expression in {exponential - 1, 1 - exponential}:  # of the sign of the exponent, or the other
             exponent = exponential.args[0]
             return is_known(exponent if expression == exponential - 1 else -exponent, under, strict=strict)
-    opened = _with_signs_of_parts(expression, under)
-    for form in (expression, *(parametrised(one, under, strict=strict) for one in (expression, opened))):
-        for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
-            if getattr(shaped, what) or (not strict and visibly(shaped)):
-                return True
+    if any(getattr(one, what) or (not strict and visibly(one)) for one in _forms(expression, under, strict)):
+        return True
     return _by_sturm(expression, under, strict=strict)
+
+
+def _forms(expression: Any, under: Hypotheses, strict: bool) -> Iterator[Any]:
+    """Yield forms of an expression, the dear ones last.
+
+    Symbols of ever more parts are replaced by others that say the signs of what they stand for; each form is
+    also brought over one denominator and factored, and its hyperbolic functions written as exponentials.
+    """
+    forms = [expression, parametrised(expression, under, strict=strict)]
+    yield from forms
+    opened = _with_signs_of_parts(expression, under)
+    if opened != expression:
+        forms.append(parametrised(opened, under, strict=strict))
+        yield forms[-1]
+    for form in forms:
+        yield factor(together(form))
+        if form.has(cosh, sinh, tanh):
+            yield factor(together(form.rewrite([cosh, sinh, tanh], exp)))
 
 
 def _with_signs_of_parts(expression: Any, under: Hypotheses) -> Any:
