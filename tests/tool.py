@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 _START = (
-    # Where tests run in the background, a shell makes its children ignore Ctrl-C.
+    # Where tests run in the background, a shell makes its children ignore Ctrl-C, and nohup a hang-up.
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
     "from verify.__main__ import main; main()"
 )
 

@@ -253,11 +253,12 @@ class _Prepared:
             if proof:
                 record = DerivationRecord.model_validate_json(proof)
             else:
+                planned = self.planned[0]  # refused in less time than it takes to derive
                 whole = isinstance(self._work.claim, ClaimFile)
                 budget = FULL if whole else GLANCE
                 examined = tried(self.derivation.examine(), budget, whole=whole)
                 theorems = (one.theorem for one in examined.routes if one.theorem)
-                checks = bound(theorems, self.planned[0].checks) if examined.status != "failed" else ()
+                checks = bound(theorems, planned.checks) if examined.status != "failed" else ()
                 record = derivation_record(self.derivation, examined, checks)
                 proof = record.model_dump_json(by_alias=True)
             self._shown = proof, record
