@@ -26,6 +26,7 @@ c, s = ordered("c", positive=True), ordered("s", real=True)
         (E(score**4), r"\mathbb{E}[(q\cdot k)^4]"),
         (E(score.subs(q, k)), r"\mathbb{E}[|k|^2]"),
         (3 - 2 / d, r"3 - 2/d_k"),
+        (3 - c / (2 * s), r"3 - c/(2 s)"),
         (c * tanh(s / c), r"c \tanh(s/c)"),
         (d**12, r"d_k^{12}"),
     ],

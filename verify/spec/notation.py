@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Basic, Integer, Mul, Symbol, sqrt, sympify
+from sympy import Add, Basic, Integer, Mul, Symbol, fraction, sqrt, sympify
 from sympy.logic.boolalg import Boolean
 from sympy.printing.precedence import PRECEDENCE
 
@@ -30,6 +30,13 @@ class _InLine(_Latex):
     """Prints short fractions with a stroke."""
 
     _printed: ClassVar[dict[Any, Any]] = {}
+
+    def _print_Mul(self, expr: Any) -> str:  # noqa: N802
+        text, below = super()._print_Mul(expr), fraction(expr, exact=True)[1]
+        # What is below a stroke ends with its first factor, unless brackets say otherwise.
+        over, _, under = text.rpartition(" / ")
+        is_product = over and below.is_Mul and under == super()._print_Mul(below)
+        return f"{over} / ({under})" if is_product else text
 
 
 _IN_LINE = _InLine({"mul_symbol": None, "ln_notation": True, "fold_short_frac": True})
