@@ -51,6 +51,7 @@ def in_line(expression: Any, symbols: Mapping[str, Any] | None = None) -> str:
     written = {one.expression: one.symbol for one in known if isinstance(one, Notation)}
     text = str(_IN_LINE.doprint(sympify(expression).xreplace(written)))
     text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text.replace(" / ", "/").replace(r" \right", r"\right"))
+    text = re.sub(r"\\left\|\{([^{}]*)\}\\right\|", r"|\1|", text)
     while (shorter := _BRACKETS.sub(r"\1\2\3", text)) != text:
         text = shorter
     return re.sub(r"\{(\([^{}()]*\))\}", r"\1", text)

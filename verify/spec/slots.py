@@ -15,10 +15,6 @@ _USER = "user"
 
 NOT_YET = frozenset(
     {
-        "score-law",
-        "score-normal-limit",
-        "score-magnitude",
-        "score-spread",
         "pairwise-estimator",
         "worked-dot-products",
         "scaling-keeps-shape-and-order",
