@@ -11,7 +11,7 @@ import pytest
 from verify.claims.limits.half_precision import _tail
 from verify.claims.limits.heavy_tails import _below
 from verify.claims.raw_scores.score_normal_limit import _largest_gap
-from verify.claims.raw_scores.worked_dot_products import _dot, _p_value
+from verify.claims.raw_scores.worked_dot_products import _p_value
 from verify.engine import catalogue
 from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.inputs import SharedVectors
@@ -30,9 +30,6 @@ def percent(share: float, digits: int = 0) -> str:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        ("pairwise-estimator", f"by {percent(2 / 9900 * (1 + 196 / 4 / (1 / 12 + 1 / 2)), 1)} for $N = 100$"),
-        ("pairwise-estimator", f"its {math.comb(100, 2)} pairs"),
-        ("worked-dot-products", f"{_dot(2)}, {_dot(4)} and {_dot(6)} for $n = 2, 4, 6$"),
         ("correlated-components", f"the scaled variance at 64 dimensions is {1 + 63 / 16:.0f}, not 1"),
         ("projected-tokens", f"a factor of {4 / (1 / 9):.0f} in the variance"),
         ("heavy-tails", f"at 64 dimensions {percent(2 * _below(64, 80.0))} of them lie beyond $\\pm 10$"),

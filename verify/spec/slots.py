@@ -15,13 +15,6 @@ _USER = "user"
 
 NOT_YET = frozenset(
     {
-        "pairwise-estimator",
-        "worked-dot-products",
-        "scaling-keeps-shape-and-order",
-        "softmax-worked-examples",
-        "softmax-two-keys",
-        "softmax-saturation",
-        "effective-keys",
         "softmax-jacobian",
         "jacobian-bounds",
         "jacobian-saturation",
