@@ -38,6 +38,10 @@ class _InLine(_Latex):
         is_product = over and below.is_Mul and under == super()._print_Mul(below)
         return f"{over} / ({under})" if is_product else text
 
+    def _needs_mul_brackets(self, expr: Any, **place: bool) -> bool:
+        # Powers and functions of sums have brackets of their own.
+        return not (expr.is_Pow or expr.is_Function) and super()._needs_mul_brackets(expr, **place)
+
 
 _IN_LINE = _InLine({"mul_symbol": None, "ln_notation": True, "fold_short_frac": True})
 
