@@ -15,12 +15,6 @@ _USER = "user"
 
 NOT_YET = frozenset(
     {
-        "softmax-jacobian",
-        "jacobian-bounds",
-        "jacobian-saturation",
-        "attention-gradients",
-        "ignored-keys",
-        "vanishing-or-exploding",
         "gradient-through-layers",
         "training-stability",
         "attention-shapes",
