@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Eq, Expr, S, sqrt, tanh
+from sympy import Abs, Eq, Expr, Idx, IndexedBase, S, Sum, sqrt, tanh
 
 from verify.errors import ClaimError
 from verify.spec.notation import Notation, in_line, refuse_values
@@ -26,7 +26,13 @@ c, s = ordered("c", positive=True), ordered("s", real=True)
         (E(score**4), r"\mathbb{E}[(q\cdot k)^4]"),
         (E(score.subs(q, k)), r"\mathbb{E}[|k|^2]"),
         (3 - 2 / d, r"3 - 2/d_k"),
+        (3 - c / (2 * s), r"3 - c/(2 s)"),
         (c * tanh(s / c), r"c \tanh(s/c)"),
+        (
+            c * (1 - Sum(IndexedBase("q")[Idx("i")], (Idx("i"), 1, d))) ** 2,
+            r"c \left(1 - \sum_{i=1}^{d_k} q_i\right)^2",
+        ),
+        (E(Abs(score)), r"\mathbb{E}[|q\cdot k|]"),
         (d**12, r"d_k^{12}"),
     ],
 )

@@ -18,6 +18,7 @@ from verify.spec.controls import biased, wrong
 from verify.spec.designs import fact, score_cell
 from verify.spec.figures import figure, line, scatter
 from verify.spec.quantities import variances
+from verify.spec.slots import NOT_YET
 from verify.spec.words import Words, titled
 from verify.symbolic.checks import by
 from verify.symbolic.derivation import Derivation
@@ -133,8 +134,8 @@ def test_a_control_speaks_of_its_own_cell() -> None:
     said, at64 = WORDS.spoken(EXPERIMENT).controls
     assert said.what == "it is $d_k^2$, here $64$"
     assert at64.what == "the value at $d_k = 64$ is larger by twice the tolerance"
-    own = WORDS.fill("control", "{cell:d_k=} and {query} and {d_k}", CONTROL.comparison)
-    assert own == "$d_k = 8$ and normal and $d_k$"
+    own = WORDS.fill("control", "{cell:d_k=} and {query} and {d_k}, {value:2}", CONTROL.comparison)
+    assert own == "$d_k = 8$ and normal and $d_k$, 64"
 
 
 def test_a_figure_is_filled_everywhere() -> None:
@@ -185,7 +186,7 @@ def test_the_hole_is_closed() -> None:
 
 def test_claims_not_moved_over_yet_keep_their_words() -> None:
     """Their braces are no slots."""
-    old = claim(id="score-law", chapter="raw_scores", statement=r"It is $d_{k} = 3$.")
+    old = claim(id=min(NOT_YET), chapter="raw_scores", statement=r"It is $d_{k} = 3$.")
     assert Words(old, DERIVED, (), EXPERIMENT).said()["statement"] == r"It is $d_{k} = 3$."
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Basic, Integer, Mul, Symbol, sqrt, sympify
+from sympy import Add, Basic, Integer, Mul, Symbol, fraction, sqrt, sympify
 from sympy.logic.boolalg import Boolean
 from sympy.printing.precedence import PRECEDENCE
 
@@ -31,6 +31,17 @@ class _InLine(_Latex):
 
     _printed: ClassVar[dict[Any, Any]] = {}
 
+    def _print_Mul(self, expr: Any) -> str:  # noqa: N802
+        text, below = super()._print_Mul(expr), fraction(expr, exact=True)[1]
+        # What is below a stroke ends with its first factor, unless brackets say otherwise.
+        over, _, under = text.rpartition(" / ")
+        is_product = over and below.is_Mul and under == super()._print_Mul(below)
+        return f"{over} / ({under})" if is_product else text
+
+    def _needs_mul_brackets(self, expr: Any, **place: bool) -> bool:
+        # Powers and functions of sums have brackets of their own.
+        return not (expr.is_Pow or expr.is_Function) and super()._needs_mul_brackets(expr, **place)
+
 
 _IN_LINE = _InLine({"mul_symbol": None, "ln_notation": True, "fold_short_frac": True})
 
@@ -44,6 +55,7 @@ def in_line(expression: Any, symbols: Mapping[str, Any] | None = None) -> str:
     written = {one.expression: one.symbol for one in known if isinstance(one, Notation)}
     text = str(_IN_LINE.doprint(sympify(expression).xreplace(written)))
     text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text.replace(" / ", "/").replace(r" \right", r"\right"))
+    text = re.sub(r"\\left\|\{([^{}]*)\}\\right\|", r"|\1|", text)
     while (shorter := _BRACKETS.sub(r"\1\2\3", text)) != text:
         text = shorter
     return re.sub(r"\{(\([^{}()]*\))\}", r"\1", text)

@@ -15,23 +15,6 @@ _USER = "user"
 
 NOT_YET = frozenset(
     {
-        "score-law",
-        "score-normal-limit",
-        "score-magnitude",
-        "score-spread",
-        "pairwise-estimator",
-        "worked-dot-products",
-        "scaling-keeps-shape-and-order",
-        "softmax-worked-examples",
-        "softmax-two-keys",
-        "softmax-saturation",
-        "effective-keys",
-        "softmax-jacobian",
-        "jacobian-bounds",
-        "jacobian-saturation",
-        "attention-gradients",
-        "ignored-keys",
-        "vanishing-or-exploding",
         "gradient-through-layers",
         "training-stability",
         "attention-shapes",

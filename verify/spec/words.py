@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from verify.evidence import Check, Fact, Figure
-    from verify.montecarlo.experiment import Comparison, Experiment
+    from verify.montecarlo.experiment import Comparison, Experiment, Prediction
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation
 
@@ -134,7 +134,7 @@ class Words:
             settings = _settings(own)
             known |= {one: partial(_own_setting, settings, one) for one in settings}
             known["cell"] = partial(_setting, settings)
-            known["value"] = lambda _: f"${own.prediction.latex}$"
+            known["value"] = partial(_claimed, own.prediction)
         for name, value in self._symbols.items():
             known[name] = partial(self._symbol, value, is_bound=where == "statement")
         known |= {one.id: partial(_fact, one) for one in self.facts or ()}
@@ -243,6 +243,13 @@ def _fact(fact: Fact, form: str) -> str:
     if not form:
         return f"${fact.latex}$"
     return exact(fact.value * (100 if per_cent else 1), digits or 3) + per_cent
+
+
+def _claimed(claimed: Prediction, form: str) -> str:
+    what, digits, per_cent = _parts(form)
+    if what:
+        raise ClaimError(f"a value has no form {what!r}; give a number of digits, such as :3, or nothing")
+    return _predicted(claimed.value, claimed.latex, digits, per_cent)
 
 
 def _predicted(value: float, latex: str, digits: int, per_cent: str) -> str:

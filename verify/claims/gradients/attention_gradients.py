@@ -26,9 +26,10 @@ GRADIENTS = dict(zip(BASES, ("values", "probabilities", "scores", "queries", "ke
 
 def derive() -> Derivation:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
-    queries, values = gradient_rules.of_queries(), gradient_rules.bounded_values()
-    unbounded = gradient_rules.same_scores(), gradient_rules.unbounded_queries()
-    lemmas = (*gradient_rules.of_single_matrices(), values, *unbounded)
+    queries, unbounded = gradient_rules.of_queries(), gradient_rules.unbounded_queries()
+    names = "probabilities", "scores", "keys", "values", "bound"
+    bounded = zip(names, (*gradient_rules.of_single_matrices(), gradient_rules.bounded_values()), strict=True)
+    lemmas = (*(route.called(name) for name, route in bounded), gradient_rules.same_scores(), unbounded)
     return Derivation.of(queries, lemmas=lemmas)
 
 
@@ -136,12 +137,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         replace(few, id="values-little-when-spread", prediction=threshold(S.Half)),
         replace(many, id="values-most-when-sharp", prediction=threshold(Rational(3, 4)), relation="≥"),
     ]
-    less = "what reaches the values stays 5% below what comes from above"
+    less = "what reaches the values stays five per cent below what comes from above"
     return Experiment(tuple(checks), (
         *_wrong_code(derivation, derived, stepped),
         wrong(many, "value-gradient-unbounded",
               "the gradient of the values grows with the scores without bound: in the mean square it is what "
-              "comes from above times the scores' variance, here 64", S(DIMENSIONS[-1]), relation="≥"),
+              "comes from above times the scores' variance, here {value}", S(DIMENSIONS[-1]), relation="≥"),
         wrong(tightest, "five-per-cent-less", less, Rational(95, 100) * S(most.value)),
     ))  # fmt: skip
 
@@ -156,9 +157,9 @@ def _wrong_code(
     unscaled = _coded(probabilities(query, key, SCALE), 1.0)[matrices.DQ]
     arrays = (
         ("own-probability-only", matrices.DS, logistic, _derived,
-         "each score changes its own probability only, by $p(1-p)$"),
+         "each score changes its own probability only, as a logistic function would"),
         ("scale-forwards-only", matrices.DQ, unscaled, _coded,
-         "the scale acts forwards only, and the gradient of the queries is $dS\\cdot K$ without it"),
+         "the scale acts forwards only, and the gradient of the queries is without it"),
         ("over-queries", matrices.DK, _coded(over_queries(scores))[matrices.DK], _coded,
          "the softmax may run over the queries instead of the keys"),
         ("single-precision", matrices.DQ, _coded(single)[matrices.DQ], _coded,
@@ -184,11 +185,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "values",
         "The gradient of the values never exceeds what comes from above",
-        "Mean squared gradient of the values over that of the output, without scaling, at 8, 16 and 64 "
-        "dimensions: it rises as the scores grow, but stays below its bound of one, while the variance "
-        "of the scores grows to 64.",
-        r"$\|dV\|^2$ over $\|g\|^2$",
-        line("bound: 1", float(derivation.lemmas[4].end / gradient_rules.g**2)),
+        "Mean squared gradient of the values over that of the output, unscaled, against the dimension: it "
+        "rises as the scores grow, but stays below its bound of one, while the variance of the scores grows "
+        "to {values-d64:d_k}.",
+        "squared gradient of the values over that of the output",
+        line("bound: {values-tightest:prediction}", float(derivation.lemmas[4].end / gradient_rules.g**2)),
         line("variance of the scores", lambda n: n, "control"),
         measured(findings.matching("values-d*")),
     )
@@ -196,11 +197,10 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The gradients of attention",
-    statement=r"For the output $PV$ with $P = \operatorname{softmax}(c\,QK^{\mathsf T})$ and the gradient "
-    r"$G$ of a loss at the output: $dV = P^{\mathsf T}G$, $dP = GV^{\mathsf T}$, $dS = P\circ(dP - "
-    r"\operatorname{rowsum}(P\circ dP))$, $dQ = c\,dS\,K$ and $dK = c\,dS^{\mathsf T}Q$. What one query with "
-    r"gradient $g$ sends to all values together satisfies $\|dV\|^2 = |g|^2\sum p_j^2 \le |g|^2$; for $dQ$ "
-    "and $dK$ there is no such bound.",
+    statement="For attention with queries Q, keys K, values V and the scale {c} on its scores S, "
+    "probabilities P and the gradient {G} of a loss at its output: {values}, {probabilities}, {scores}, "
+    "{theorem} and {keys}. What one query with a gradient of length {g} sends to all values together "
+    "satisfies {bound}; for {dQ} and {dK} there is no such bound.",
     meaning="Scores reach the gradients in two ways. Values get the upstream gradient shared out by the "
     "probabilities: more of it to one key when attention is sharp, but never more than there was. Queries "
     "and keys get it through the softmax's Jacobian, multiplied by the scale and by the keys or queries "
@@ -208,8 +208,8 @@ CLAIM = Claim(
     "than a spread one, up to the bound.",
     assumptions=assume(
         no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
-        drawn_normal="For what is measured: queries, keys, values and upstream gradients are standard "
-        "normal.",
+        drawn_normal="What is measured is drawn with standard normal queries, keys, values and gradients.",
     ),
+    symbols={"G": matrices.G, "c": matrices.c, "g": gradient_rules.g, "dQ": matrices.DQ, "dK": matrices.DK},
     references=(VASWANI, DAO),
 )

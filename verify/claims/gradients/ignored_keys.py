@@ -65,7 +65,7 @@ def derive() -> Derivation:
              OfSigns(x, M, apart.proved())),
         Step(bound / 2, "Every other key differs from key j, by 2M, with chance one half",
              SumIdentity(Families(variances={x: M**2}))),
-        defines="the mean length of the gradient of one key",
+        defines="the mean length of the gradient of one key", name="average",
     )  # fmt: skip
     return Derivation.of(route, lemmas=(attained, on_average))
 
@@ -123,10 +123,10 @@ def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control,
         return _worst(name, 5, derivation.result * times**2, relation="≤")
 
     return (
-        wrong(rare, "no-update-at-all", "keys of low probability, here 0.001 to 0.01, get no update at all",
+        wrong(rare, "no-update-at-all", "keys of a probability below a hundredth get no update at all",
               S.Zero, truth=None, tolerance=Tolerance(1.0, 1.0, "the value predicted")),
         wrong(rare, "bound-on-average", "the bound is what a key gets on average", bound, truth=None),
-        Control(r"$c|q|p_j(1-p_j)\max|dP|$ suffices, without the 2", of_five("without-the-two", S.Half)),
+        Control("half of the bound suffices", of_five("without-the-two", S.Half)),
         Control("the bound holds with two per cent less room",
                 of_five("two-per-cent-less", Rational(98, 100))),
         Control("single precision is exact", _worst("in-single-precision", 5, derivation.result, single)),
@@ -142,7 +142,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         return function((probability,), sqrt(square / UNIT**2).subs(p[j], probability))
 
     layers = [
-        line("bound: $2p_j(1-p_j)$", root(derivation.result), over=span),
+        line("bound", root(derivation.result), over=span),
         line("mean, derived: half of it", root(derivation.lemmas[1].end ** 2), over=span),
     ]
     for name, edges in EDGES.items():
@@ -153,28 +153,28 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "by-probability",
         "What reaches a key through the scores is in proportion to its probability",
-        "Mean gradient of a key against its probability, both on log axes, with scaling and without, "
-        "at 16 dimensions and random signs as values: on the derived line, half of the bound, from one "
-        "in ten thousand up to one half, and nowhere zero.",
-        r"$\|dk_j\|$, in units of $c|q|\max|dP|$",
+        "Mean gradient of a key against its probability, both on log axes, with scaling and without, at "
+        "{unscaled-below-01:d_k} dimensions and random signs as values: on the derived line, half of the "
+        "bound, from one in ten thousand up to one half, and nowhere zero.",
+        "length of the key’s gradient, in units of {unit}",
         *layers,
-        x="probability $p_j$ (classes, drawn at their middle)",
+        x="probability {p_j} (classes, drawn at their middle)",
     )
 
 
 CLAIM = Claim(
     title="Improbable keys get little through the scores, but not nothing",
-    statement="Let one query give key $j$ the probability $p_j$. The gradient that reaches that key through "
-    r"its score satisfies $|dS_j| = p_j\left|dP_j - \sum_i p_i\,dP_i\right| \le 2p_j(1-p_j)\max_i|dP_i|$, "
-    r"hence $\|dk_j\| \le 2c\,|q|\,p_j(1-p_j)\max_i|dP_i|$; for every $p$ there are gradients $dP$ that "
-    "attain it, and on average over random signs as values a key gets half of it.",
+    statement="Let one query give a key the probability {p_j}, and let no gradient {x_i} at a probability be "
+    "larger in size than {M}. The squared gradient that reaches that key, of {factor} times that of its "
+    "score, satisfies {theorem}; for every {p} there are gradients that attain it, and on average over "
+    "random signs as values a key gets half of what it allows, a length of {average:result}.",
     meaning="What attention passes over it also trains slowly: a key with a probability of one in a thousand "
     "gets at most about a five-hundredth of what there is to get. But the update is small, not zero, unless "
     "floating-point arithmetic rounds the probability to zero. And it is the gradient of one key from one "
     "query: the weights that make all keys also learn from the other keys and queries.",
     assumptions=assume(
         through_scores="Only the way through the scores counts; a token's value gets a gradient of its own.",
-        drawn_normal="For what is measured: queries, keys and upstream gradients are standard normal; "
-        "values are random signs.",
+        drawn_normal="For what is measured: values are random signs, all else is standard normal.",
     ),
+    symbols={"p_j": p[j], "x_i": x[i], "M": M, "p": p, "factor": matrices.c * q, "unit": UNIT},
 )

@@ -9,14 +9,15 @@ import numpy as np
 from sympy import Expr, Rational, S, log
 
 from verify.spec import (
-    STORN, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, OfRows, assume,
+    STORN, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Notation, OfRows,
     complex_step, computed, fact, figure, function, in_single_precision, jacobian, jacobian_bounds,
-    largest_ratio, line, n, p, scatter, softmax, spectral_norms,
+    largest_ratio, line, n, p, printed, scatter, softmax, spectral_norms,
 )  # fmt: skip
 
 Sides = tuple[OfRows, OfRows]
 """What must not be larger than what."""
 
+FORM, LENGTH = Notation(r"x^{\mathsf T}Jx", jacobian.FORM), Notation("|x|^2", jacobian.LENGTH)
 SIZES = (2, 3, 8)
 ROUNDING = Allowance(1e-10)
 """What eigenvalues of matrices near 0 lose."""
@@ -24,8 +25,9 @@ ROUNDING = Allowance(1e-10)
 
 def derive() -> Derivation:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
-    largest, half = jacobian_bounds.by_largest(), jacobian_bounds.never_above_half()
-    lemmas = (largest, half, *jacobian_bounds.from_below(), *jacobian_bounds.one_ahead())
+    routes = jacobian_bounds.by_largest(), jacobian_bounds.never_above_half(), *jacobian_bounds.from_below()
+    bounds = zip(("largest", "half", "first", "second"), routes, strict=True)
+    lemmas = (*(route.called(name) for name, route in bounds), *jacobian_bounds.one_ahead())
     return Derivation.of(jacobian_bounds.by_row_sums(), lemmas=lemmas)
 
 
@@ -126,7 +128,7 @@ def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
         tighter = bound.sides(3, Rational(99 if bound.upper else 101, 100))
         label = f"largest found, {less}: {bound.words}"
         check = _search(f"{name}-one-per-cent-less", label, 3, tighter, multiple_of=bound.sides(3))
-        controls.append(Control(f"a bound holds with {less}: {bound.words}", check))
+        controls.append(Control(f"a bound holds with {less}: {printed(bound.words)}", check))
     even = _attained("attained-by-even-rows", bounds["rows"], 8, _even(8))
     spread = Control("spread evenly, a row passes all that the bound by sums of rows allows", even)
     return (*controls, spread)
@@ -140,7 +142,7 @@ def _wrong_norms(bounds: dict[str, Bound], ahead: Expr) -> tuple[Control, ...]:
     return (
         Control("the norm never exceeds the largest slope of the logistic function, a quarter",
                 _search("a-quarter", r"largest $\|J\|_2$ found", 3, slope, Rational(1, 4), half.sides(3))),
-        Control("the norm is at most the largest entry, $p_1(1-p_1)$",
+        Control("the norm is at most the largest entry",
                 _search("largest-entry", r"$\|J\|_2$ over $p_1(1-p_1)$", 3, entry)),
         Control("larger scores always make the Jacobian smaller", replace(at_two, relation="≤")),
         Control("single precision is exact", _one_ahead("in-single-precision", single, ahead, 3, S(2))),
@@ -165,16 +167,16 @@ def figures(derivation: Derivation) -> Figure:
     for keys in (2, 16, 128):
         ahead = derivation.lemmas[-2].end.subs(n, keys)
         of_lead = function((jacobian_bounds.t,), ahead, "numpy")
-        layers.append(line(f"{keys} keys", np.asarray(of_lead(np.exp(leads))), at=leads))
+        layers.append(line(printed(f"{keys} keys"), np.asarray(of_lead(np.exp(leads))), at=leads))
         found = [_norm_ahead(softmax, keys, float(lead)) for lead in points]
         layers.append(scatter("", points, found))
     return figure(
         "lead",
         "With many keys, larger scores first open the softmax and only then close it",
-        "Norm of the softmax Jacobian against the lead of one key over all others, for 2, 16 and "
-        "128 keys: with two keys it only falls; with more it starts near zero, rises to just above a "
-        "quarter where the lead is the logarithm of the number of keys, and falls again.",
-        r"$\|J\|_2$",
+        "Norm of the softmax Jacobian against the lead of one key over all others, for two, sixteen and many "
+        "keys: with two keys it only falls; with more it starts near zero, rises to just above a quarter "
+        "where the lead is the logarithm of the number of keys, and falls again.",
+        "norm of the Jacobian",
         *layers,
         x="lead of one score over all others",
         x_scale="linear",
@@ -184,20 +186,16 @@ def figures(derivation: Derivation) -> Figure:
 
 CLAIM = Claim(
     title="How much a softmax row can pass on",
-    statement=r"Let $p_1 \ge p_2 \ge \dots$ be the probabilities of a row of $n \ge 2$ keys in falling "
-    r"order. The largest eigenvalue of $J = \operatorname{diag}(p) - pp^{\mathsf T}$, its norm $\|J\|_2$, "
-    r"satisfies $\max\left(p_2, \frac{n}{n-1}p_1(1-p_1)\right) \le \|J\|_2 \le \min\left(p_1, "
-    r"2p_1(1-p_1)\right) \le \frac12$. It is not monotone in the temperature: for the scores $(0,0,0)$, "
-    r"$(\ln 2, 0, 0)$ and $(2\ln 2, 0, 0)$ it is $\frac13$, $\frac38$ and $\frac13$.",
-    meaning="A row passes a gradient on only as far as its largest probability is neither near 0 nor near 1: "
-    "a row that is spread over very many keys is as closed as a saturated one. So making scores smaller does "
-    "not always let more gradient through; with many keys a uniform row passes almost nothing, and some "
+    statement="Let {p_1} and {p_2} be the largest probabilities of a row of {n} keys, two at least, and J "
+    "the Jacobian of its softmax. The norm of J, the largest {form} over unit vectors as J is symmetric, is "
+    "at least {second:result} and {first:result}; for every {x}, {largest} and {theorem}, and {half}. It is "
+    "not monotone in the temperature: where one of three scores leads the others by nothing, the logarithm "
+    "of two and twice that, it is {norm-t1}, {norm-t2} and {norm-t4}.",
+    meaning="A row passes a gradient on only as far as its largest probability is neither near zero nor near "
+    "one: a row that is spread over very many keys is as closed as a saturated one. So making scores smaller "
+    "does not always let more gradient through; with many keys a uniform row passes almost nothing, and some "
     "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
     "queries and keys is multiplied by these, and by the scale.",
-    assumptions=assume(
-        two_keys="There are at least two keys, and their scores are finite.",
-        symmetric=r"$J$ is symmetric and $x^{\mathsf T}Jx$ is a variance, so its norm is the largest "
-        r"$x^{\mathsf T}Jx$ with $|x| = 1$.",
-    ),
+    symbols={"n": n, "x": jacobian.x, "p_1": p[1], "p_2": p[2], "form": FORM, "length": LENGTH},
     references=(STORN,),
 )

@@ -6,16 +6,17 @@ from functools import cache
 from sympy import S
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STEIN, BothScales, Cell, Claim, Control, Derivation,
-    Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Smooth, Tolerance, assume, biased,
-    capped, cell_of, component, d, extremes, figure, function, integrated, large_scores, line, mean_jacobian,
-    mean_squares, measured, normal, over_lengths, prediction, ratio, saturation, share_reached, sharper,
+    E, EVEN, NORMAL, SQUARES, STEIN, BothScales, Cell, Claim, Control, Derivation, Experiment, Fact, Figure,
+    Findings, NormalRows, Notation, Prediction, Quantity, Smooth, Tolerance, biased, capped, cell_of,
+    component, d, extremes, figure, function, integrated, jacobian, large_scores, line, mean_jacobian,
+    mean_squares, measured, n, normal, over_lengths, prediction, ratio, saturation, share_reached, sharper,
     sigma, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (4, 16, 64)
 LARGE, NARROW = 32, 0.25
 """Standard deviations at which two keys are as good as at their limit, and at the bound by the trace."""
+SIZE = Notation(r"\|J\|_F^2", jacobian.FROBENIUS)
 NORM = r"$\mathbb{E}\,\|J\|_F^2$"
 OF_TRACE = r"$\mathbb{E}\,\|J\|_F^2\,/\,\tfrac12(1 - \mathbb{E}\sum p_j^2)$"
 OF_LARGE = r"$\sigma\,\mathbb{E}\,\|J\|_F^2$ of two keys with large scores"
@@ -25,7 +26,7 @@ RATIO = r"$\mathbb{E}\,\|J\|_F^2$ unscaled, over the same scaled"
 def derive() -> Derivation:
     """Derive the limit from an identity and again by ties, and a bound for every deviation."""
     route, again = large_scores.limit(), saturation.by_ties()
-    bounds = saturation.identity(), saturation.bound(), saturation.inverse_length()
+    bounds = saturation.identity(), saturation.bound().called("bound"), saturation.inverse_length()
     lemmas = (*bounds, saturation.two_keys(), extremes.largest(), *large_scores.lemmas())
     return Derivation.of(route, again, lemmas=lemmas)
 
@@ -93,7 +94,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sharper(by_trace, 0.95, 2 * mean_jacobian(2, NARROW).value / (1 - mean_squares(2, NARROW).value)),
         sharper(by_largest, 0.65, large),
         sharper(many[-1], 0.53, over_lengths(mean_jacobian, 16, 64, 1.0).value),
-        wrong(limiting, "half-in-the-limit", "the limit is that of the bound, half of $M_2$", most,
+        wrong(limiting, "half-in-the-limit", "the limit is that of the bound, half of {largest}", most,
               truth=large),
         *_wrong_scales(unscaled[64], scaled[64], *ratios),
     ))  # fmt: skip
@@ -112,11 +113,12 @@ def _wrong_scales(
               integrated(typical, 3),
               tolerance=Tolerance(1.0, unscaled.prediction.value, "the derived mean")),
         wrong(above, "less-in-every-dimension",
-              "in every dimension rows pass on less without scaling, such as 64 keys in 16 dimensions", one,
-              relation="≤"),
+              "in every dimension rows pass on less without scaling, such as {cell:n} keys in {cell:d_k} "
+              "dimensions", one, relation="≤"),
         wrong(below, "more-in-every-dimension",
-              "in every dimension they pass on more, such as 16 keys in 64 dimensions", one, relation="≥"),
-        wrong(above, "no-change", "scaling changes nothing for 64 keys in 16 dimensions", one),
+              "in every dimension they pass on more, such as {cell:n} keys in {cell:d_k} dimensions", one,
+              relation="≥"),
+        wrong(above, "no-change", "scaling changes nothing for {cell:n} keys in {cell:d_k} dimensions", one),
     )  # fmt: skip
 
 
@@ -141,13 +143,13 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "two-keys",
         "Scaled rows keep passing gradients on; unscaled ones less with every dimension",
-        "Mean squared norm of the softmax Jacobian of two keys against the dimension, on log axes: "
-        "with scaling it stays near 0.15, without it falls like one over the root of the dimension, "
-        "close to the derived limit; measured points lie on both curves.",
-        NORM,
+        "Mean squared norm of the softmax Jacobian of two keys against the dimension, on log axes: with "
+        "scaling it stays near {scaled-d64:prediction.2}, without it falls like one over the root of the "
+        "dimension, close to the derived limit; measured points lie on both curves.",
+        "mean of {norm}",
         line("scaled", lambda n: _exact(n, n**-0.5), over=span, points=15),
         line("unscaled", lambda n: _exact(n, 1.0), over=span, points=15),
-        line(r"limit $M_2/(3\sqrt{d_k})$", lambda n: top / math.sqrt(n), "other", over=span),
+        line("limit: {limit-of-two:3} over {root_d}", lambda n: top / math.sqrt(n), "other", over=span),
         measured(findings.matching("scaled-d*"), ""),
         measured(findings.matching("unscaled-d*")),
     )
@@ -155,22 +157,17 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Without scaling the softmax saturates, in the mean like one over the root of the dimension",
-    statement=r"For $n$ independent normal scores of standard deviation $\sigma$ and the softmax Jacobian "
-    r"$J$: $\mathbb{E}\,\|J\|_F^2 \le \tfrac12(1 - \mathbb{E}\sum p_j^2) \le M_n/(2\sigma)$ always and "
-    r"$\sigma\,\mathbb{E}\,\|J\|_F^2 \to M_n/3$ as $\sigma\to\infty$, where $M_n$ is the mean of the largest "
-    r"of $n$ standard normal variables. Unscaled, $\sigma$ is the length of the query, about $\sqrt{d_k}$, "
-    r"and the mean falls to 0; divided by $\sqrt{d_k}$, $\sigma$ tends to 1 and the mean to a constant.",
+    statement="For {n} independent normal scores of standard deviation {sigma} and the Jacobian J of their "
+    "softmax, {bound} always, by way of {middle}, and {theorem}, where {largest} is the mean of the largest "
+    "of {n} standard normal variables. Of standard normal queries and keys, {sigma} is unscaled the length "
+    "of the query, about {root_d}, and the mean falls to zero; divided by {root_d}, {sigma} tends to one and "
+    "the mean to a constant.",
     meaning="As the dimension grows, what a row can pass on to its scores soon settles if they are scaled, "
     "and fades if they are not. But it fades slowly, not exponentially: rare rows keep the mean up whose two "
     "largest scores nearly tie. (The bound is loose: no mean was found above two thirds of it, which is its "
     "limit.) And it falls below the scaled value late when there are many keys, since an almost uniform row "
-    "passes on little as well: 64 keys in 16 dimensions still pass on more unscaled. All this is for random "
-    "queries and keys, as at the start of training.",
-    assumptions=assume(
-        INDEPENDENT,
-        NORMAL_COMPONENTS,
-        given_the_query="Given a query $q$, its scores with normal keys are independent and normal, with "
-        "standard deviation $c|q|$ at scale $c$.",
-    ),
+    "passes on little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions still pass on more "
+    "unscaled. All this is for random queries and keys, as at the start of training.",
+    symbols={"n": n, "sigma": sigma, "largest": extremes.LARGEST, "middle": E(1 - SQUARES) / 2, "norm": SIZE},
     references=(STEIN,),
 )

@@ -9,7 +9,7 @@ from sympy import Derivative, Dummy, Idx, KroneckerDelta, S, Sum, exp, log, symb
 from verify.spec import (
     BRIDLE, ROUNDING, SQUARES, Applied, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step,
     SumIdentity, assume, complex_step, function, i, in_single_precision, integrated, j, jacobian,
-    largest_difference, n, of_halves, p, s, softmax,
+    largest_difference, n, of_halves, p, printed, s, softmax,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -56,14 +56,14 @@ def derive() -> Derivation:
         entry,
         Step(Sum(entry, (j, 1, n)), "Summed over a row", Applied(Sum(hole, (j, 1, n)), hole)),
         Step(p[i] - p[i] * Sum(p[j], (j, 1, n)), "The delta picks one term", CHECK),
-        Step(S.Zero, "Probabilities sum to 1", CHECK),
+        Step(S.Zero, "Probabilities sum to 1", CHECK), name="rows",
     )  # fmt: skip
     trace = Route.of(
         "Trace",
         entry,
         Step(diagonal.xreplace({hole: entry}), "Summed over the diagonal, which the delta picks",
              Applied(diagonal, hole)),
-        Step(1 - SQUARES, "Probabilities sum to 1", CHECK),
+        Step(1 - SQUARES, "Probabilities sum to 1", CHECK), name="trace",
     )  # fmt: skip
     squared = p[i] ** 2 * (delta - 2 * delta * p[j] + p[j] ** 2)
     norm = Route.of(
@@ -72,7 +72,7 @@ def derive() -> Derivation:
         Step(Sum(entry**2, (i, 1, n), (j, 1, n)), "Squared, and summed over all entries",
              Applied(Sum(hole**2, (i, 1, n), (j, 1, n)), hole)),
         Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", CHECK),
-        Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", CHECK),
+        Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", CHECK), name="norm",
     )  # fmt: skip
     return Derivation.of(by_quotient, by_logarithm, lemmas=(row_sums, trace, norm))
 
@@ -126,15 +126,15 @@ def experiment(derivation: Derivation) -> Experiment:
     checks = (
         _held(derived[keys], what, f"{what}-n{keys}", softmax, keys) for keys in KEYS for what in LABELS
     )
-    constant = "the normalising sum can be taken as constant, so that $J$ is diag$(p)$"
+    constant = "the normalising sum can be taken as constant, so that only its diagonal is left"
     single = in_single_precision(softmax)
     wrong: tuple[tuple[str, str, Softmax, str], ...] = (
         ("entries", "a-factor-cancels", of_halves, "a factor on all scores cancels as a shift does"),
-        ("row-sums", "constant-sum-rows", _constant_sum, f"{constant}, and its rows sum to 0"),
+        ("row-sums", "constant-sum-rows", _constant_sum, f"{constant}, and its rows sum to zero"),
         ("trace", "constant-sum", _constant_sum, constant),
         ("norm", "logistic-each", lambda scores: 1 / (1 + np.exp(-scores)),
          "each probability depends on its own score only, as a logistic function would"),
-        *((what, f"{what}-in-single-precision", single, f"single precision is exact: {label}")
+        *((what, f"{what}-in-single-precision", single, f"single precision is exact: {printed(label)}")
           for what, label in LABELS.items()),
     )  # fmt: skip
     controls = (Control(words, _held(derived[5], what, name, code, 5)) for what, name, code, words in wrong)
@@ -143,11 +143,10 @@ def experiment(derivation: Derivation) -> Experiment:
 
 CLAIM = Claim(
     title="The Jacobian of softmax",
-    statement=r"With $p = \operatorname{softmax}(s)$ the derivative of $p_i$ by $s_j$ is $J_{ij} = "
-    r"p_i(\delta_{ij} - p_j)$, that is $J = \operatorname{diag}(p) - pp^{\mathsf T}$. Its rows sum to 0, its "
-    r"trace is $1 - \sum p_i^2$, and $\|J\|_F^2 = \sum p_i^2 - 2\sum p_i^3 + \left(\sum p_i^2\right)^2$.",
+    statement="The Jacobian of softmax has the entries {theorem}. Its rows sum to {rows:result}, its trace "
+    "is {trace:result}, and its squared Frobenius norm is {norm:result}.",
     meaning="All gradients to queries and keys pass through this matrix. It vanishes when one probability is "
-    "1: a saturated row passes nothing back. It is not a list of logistic slopes, for raising one score "
+    "one: a saturated row passes nothing back. It is not a list of logistic slopes, for raising one score "
     "lowers all other probabilities; and moving all scores alike changes nothing, so what counts is their "
     "differences, not their size.",
     assumptions=assume(finite_scores="The scores are finite; a masked key counts as no key."),

@@ -8,10 +8,10 @@ import numpy as np
 from sympy import Expr, Float, Rational, S, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL_COMPONENTS, ON_PAPER, Cell, Claim, Control, Derivation, Experiment, Fact,
-    Figure, Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume,
-    biased, capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction, ratio,
-    row_gradients, softmax_over_queries, threshold, wrong,
+    EVEN, ON_PAPER, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings, Path, Quantile,
+    Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume, biased, capped, cell_of, d, fact,
+    figure, function, integrated, line, measured, prediction, printed, ratio, row_gradients,
+    softmax_over_queries, threshold, wrong,
 )  # fmt: skip
 
 TYPICAL = r"median of $\lVert dQ\rVert$, unscaled over scaled"
@@ -143,14 +143,14 @@ def _controls(
     of_rms = Rational(row_gradients.ratio_of_roots("queries", few.keys, few.d)).limit_denominator(1000)
     false: tuple[tuple[str, Place, Relation, Expr, str], ...] = (
         ("vanishes-in-every-dimension", few, "≤", S.One,
-         "the typical gradient is smaller without scaling in every dimension, such as 16"),
+         "the typical gradient is smaller without scaling in every dimension, such as {cell:d_k}"),
         ("typical-as-rms", few, "≥", of_rms, "the typical gradient grows as the root mean square does"),
         ("typical-explodes", HIGH, "≥", S.One,
          "the typical gradient explodes: without scaling it is larger in high dimension, too"),
         ("less-than-a-tenth", HIGH, "≤", Rational(1, 10),
-         "in 256 dimensions less than a tenth of the typical gradient is left"),
+         "in {cell:d_k} dimensions less than a tenth of the typical gradient is left"),
         ("less-than-a-ten-thousandth", VAST, "≤", Rational(1, 10_000),
-         "in 1024 dimensions less than a ten thousandth of the typical gradient is left"),
+         "in {cell:d_k} dimensions less than a ten thousandth of the typical gradient is left"),
     )  # fmt: skip
     vanish = "gradients vanish in the root mean square, too: without scaling it is smaller"
     at_limit = "at full size, too, the ratio of root mean squares is the root of the dimension"
@@ -186,40 +186,39 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     ratio_at = partial(row_gradients.ratio_of_roots, "queries", within=ON_PAPER)
     roots = [[ratio_at(keys, one) for keys in medians] for one in dimensions]
     for (keys, found), derived in zip(medians.items(), zip(*roots, strict=True), strict=True):
-        layers.append(line(f"root mean square, {keys} keys (derived)", derived, at=dimensions))
-        layers.append(measured(found, f"median, {keys} keys"))
+        layers.append(line(printed(f"root mean square, {keys} keys (derived)"), derived, at=dimensions))
+        layers.append(measured(found, printed(f"median, {keys} keys")))
     full = [one for one in checks if one.quantity == RMS.format("Q") and "small" not in one.id]
     return figure(
         "two-answers",
         "Without scaling the typical gradient dies while the root mean square grows",
         "Ratio of the query gradient's norm without scaling to that with it. The root mean square rises "
-        "steadily with the dimension, as derived; the median rises first, then falls below one, for 16 "
-        "keys between 64 and 128 dimensions.",
+        "steadily with the dimension, as derived; the median rises first, then falls below one, for "
+        "sixteen keys between {median-above-1-n16-d64:d_k} and {median-below-1-n16-d128:d_k} dimensions.",
         "norm of a query’s gradient, unscaled over scaled",
-        line(r"small scores: $\sqrt{d_k}$", function((d,), derivation.result), over=ends),
+        line("small scores: {theorem:result}", function((d,), derivation.result), over=ends),
         line("no difference", 1.0, "control", at=ends),
         *layers,
-        measured(full, "root mean square, 16 keys"),
+        measured(full, "root mean square, sixteen keys"),
     )
 
 
 CLAIM = Claim(
     title="Without scaling the typical gradient vanishes in high dimension while the root mean square grows",
-    statement="Let $R$ compare the norm of one query’s gradient at scale 1 with that at scale "
-    r"$1/\sqrt{d_k}$, for standard normal components. Where scores hardly vary, $R = \sqrt{d_k}$ in the "
-    "limit. At full size the ratio of root mean squares rises with the dimension, for 16 keys and $d_k$ of "
-    "16, 64 and 256 to 4.01, 6.44 and 9.59 for queries, nearly the same for keys, and 2.08, 2.43 and 2.59 "
-    "for values; that of medians starts above 1 and falls below it, for 16 keys between 64 and 128 "
-    "dimensions, to less than half a per cent in 1024, and for 128 keys between 256 and 768; for 1024 keys "
-    "it is still above 1 in 64.",
+    statement="Compare the norm of one query’s gradient at unit scale with that at the scale of one over "
+    "{root_d}, for standard normal components. Where scores hardly vary, the ratio is {theorem:result} in "
+    "the limit. At full size the ratio of root mean squares rises with the dimension, for sixteen keys and "
+    "{rms-queries-d16:d_k=}, {rms-queries-d64:d_k} and {rms-grows:d_k} to {ratio-queries-d16:3}, "
+    "{ratio-queries-d64:3} and {ratio-queries-d256:3} for queries, nearly the same for keys, and "
+    "{ratio-values-d16:3}, {ratio-values-d64:3} and {ratio-values-d256:3} for values; that of medians starts "
+    "above one and falls below it, for sixteen keys between {median-above-1-n16-d64:d_k} and "
+    "{median-below-1-n16-d128:d_k} dimensions, to less than half a per cent in {median-vanishes:d_k}, for "
+    "eight times as many between {rms-grows:d_k} and three times that; for a thousand keys it is still above "
+    "one in {rms-queries-d64:d_k}.",
     meaning="“Gradients vanish” and “gradients explode” are both half true. Most rows saturate and send "
     "almost nothing back, but the rare row that is still undecided between two keys sends back a gradient "
     "that lacks the damping factor, and it dominates every mean square. In low dimension, or with many keys, "
     "even the typical gradient is larger without scaling. Say which norm, which statistic and which path is "
     "meant. All this is at initialisation: trained weights are not independent.",
-    assumptions=assume(
-        INDEPENDENT,
-        NORMAL_COMPONENTS,
-        upstream="Values and the gradient at the output are standard normal and independent.",
-    ),
+    assumptions=assume(upstream="Values and the gradient at the output are standard normal and independent."),
 )

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import special
 
 from verify.spec import (
-    DLMF_BASSET, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, Array, BesselIntegrals, Claim,
-    DensityByTransform, DensityGiven, Derivation, DistanceToLaw, Experiment, Figure, Findings, Ordered,
-    PairShares, Quantity, Route, Simulated, Step, Unfolded, cell_of, characteristic, d, density, figure,
-    function, k, line, normal_density, of_probability, prediction, scatter, score, score_law, wrong,
+    DLMF_BASSET, E, NORMAL, NORMAL_VECTORS, Array, BesselIntegrals, Claim, DensityByTransform, DensityGiven,
+    Derivation, DistanceToLaw, Experiment, Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated,
+    Step, Unfolded, cell_of, characteristic, d, density, figure, function, k, line, normal_density,
+    of_probability, prediction, printed, scatter, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4, 16, 64)
@@ -72,11 +72,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks = tuple(_check(n, points[n], of(n, points[n])) for n in DIMENSIONS)
     last, stretch = DIMENSIONS[-1], 1 + 5 * tolerance
     return Experiment(checks, (
-        wrong(checks[0], "normal-law", "a score of one dimension is normal, with variance 1",
+        wrong(checks[0], "normal-law", "a score of one dimension is normal, with unit variance",
               estimand=_distance(special.ndtr(points[1]))),
         wrong(checks[1], "next-dimension", "a score of two dimensions has the law of three",
               estimand=of(3, points[2])),
-        wrong(checks[-1], "stretched", f"scores of {last} dimensions are larger by {stretch - 1:.0%}",
+        wrong(checks[-1], "stretched", "scores of {cell:d_k} dimensions are larger by five tolerances",
               estimand=of(last, points[last] / stretch)),
     ))  # fmt: skip
 
@@ -93,16 +93,16 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         derived = [root * density(max(abs(v), 1e-3) * root, n) for v in at]
         layers += [
             scatter("", ((edges[1:] + edges[:-1]) / 2)[::8], heights[::8]),
-            line(f"$d_k = {n}$", derived, at=at),
+            line(printed(f"$d_k = {n}$"), derived, at=at),
         ]
     return figure(
         "densities",
         "Scores of few dimensions are sharply peaked, those of many nearly normal",
-        "Measured densities of q·k over the square root of d at 1, 4 and 64 dimensions, on the "
-        "derived curves: an infinite peak at zero for one dimension, close to the normal bell for 64.",
+        "Measured densities of scaled scores at one, four and {distance-d64:d_k} dimensions, on the derived "
+        "curves: an infinite peak at zero for one dimension, close to the normal bell for the most.",
         "density",
         *layers,
-        x=r"$q\cdot k/\sqrt{d_k}$",
+        x="{scaled_score}",
         x_scale="linear",
         y_scale="linear",
     )
@@ -110,11 +110,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The exact law of a score",
-    statement=r"For independent standard normal components, $q\cdot k$ has the density $f(x) = "
-    r"|x|^{(d_k-1)/2} K_{(d_k-1)/2}(|x|) \big/ \left(\sqrt{\pi}\,\Gamma(d_k/2)\,2^{(d_k-1)/2}\right)$.",
+    statement="For independent standard normal components, {score} has the density {theorem} for positive "
+    "{x}; for negative ones it is measured to be the mirror image of that.",
     meaning="A score is not normal, even when its components are: in one dimension its density has an "
-    "infinite peak at 0 and heavier tails, in two it is the Laplace density, and only slowly does it "
+    "infinite peak at zero and heavier tails, in two it is the Laplace density, and only slowly does it "
     "approach the bell. Intervals made for normal data therefore do not hold for scores of few dimensions.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    symbols={"x": x},
     references=(DLMF_BASSET,),
 )

@@ -3,11 +3,10 @@
 from sympy import Abs, Integral, Rational, S, gamma, oo, pi, sqrt
 
 from verify.spec import (
-    DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, Applied, BesselIntegrals, Claim,
-    Derivation, EulerIntegrals, Evaluation, Even, Experiment, Figure, Findings, NormalGiven, PutIn, Replaced,
-    RootOfMeanSquare, Route, SameLaw, ScorePowers, Simulated, Step, Turned, biased, cell_of, characteristic,
-    component, computed, d, figure, function, k, line, measured, normal_density, ordered, over_cells, score,
-    score_law, wrong,
+    DLMF_GAMMA, E, NORMAL, NORMAL_VECTORS, Applied, BesselIntegrals, Claim, Derivation, EulerIntegrals,
+    Evaluation, Even, Experiment, Figure, Findings, NormalGiven, PutIn, Replaced, RootOfMeanSquare, Route,
+    SameLaw, ScorePowers, Simulated, Step, Turned, biased, cell_of, characteristic, component, computed, d,
+    figure, function, k, line, measured, normal_density, ordered, over_cells, score, score_law, wrong,
 )  # fmt: skip
 
 SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
@@ -57,8 +56,8 @@ def derive() -> Derivation:
         defines="the mean length of a query",
     )  # fmt: skip
     above = Route.of("From above", E(Abs(score)), keys_first,
-                     Step(ASYMPTOTE, "The length's bound",
-                          Replaced(length.proved())))  # fmt: skip
+                     Step(ASYMPTOTE, "The length's bound", Replaced(length.proved())),
+                     name="above")  # fmt: skip
     other_way = by_length.then(Step(E(Abs(score)), "Read from right to left", Turned()))
     further, hole = ASYMPTOTE.subs(d, d + 1), ordered("h", positive=True)
     least = ASYMPTOTE * sqrt(d / (d + 1))
@@ -94,12 +93,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     less, more = (most * Rational(99, 100), least * Rational(101, 100))
     return Experiment((*checks.values(), upper, lower), (
         wrong(at64, "size-of-deviation",
-              r"a typical score has the size of its standard deviation, $\sqrt{d_k}$", sqrt(S(64))),
-        wrong(at64, "proportional", r"sizes grow in proportion to $d_k$ from $\sqrt{2/\pi}$ on",
+              "a typical score has the size of its standard deviation, {root_d}", sqrt(S(64))),
+        wrong(at64, "proportional", "sizes grow in proportion to the dimension, to {value} here",
               64 * sqrt(2 / pi)),
         biased(at64, tolerance),
-        wrong(upper, "upper-bound-lower", "the upper bound holds with 1% less", less),
-        wrong(lower, "lower-bound-higher", "the lower bound holds with 1% more", more),
+        wrong(upper, "upper-bound-lower", "the upper bound holds with one per cent less", less),
+        wrong(lower, "lower-bound-higher", "the lower bound holds with one per cent more", more),
     ))  # fmt: skip
 
 
@@ -110,20 +109,20 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "A typical raw score grows like the root of the dimension",
         "The measured mean size of a score lies on the exact curve, which from a few dimensions on "
         "is the root of two d over pi.",
-        LABEL,
+        "{theorem:subject}",
         line("exact", function((d,), derivation.result, "mpmath")),
-        line(r"$\sqrt{2d_k/\pi}$", function((d,), ASYMPTOTE), "other"),
+        line("{above:result}", function((d,), ASYMPTOTE), "other"),
         measured(findings.matching("magnitude-d*")),
     )
 
 
 CLAIM = Claim(
     title="The size of a typical score grows like the root of the dimension",
-    statement=r"For independent standard normal components, $\mathbb{E}|q\cdot k| = 2\,\Gamma((d_k+1)/2) "
-    r"\big/ (\sqrt{\pi}\,\Gamma(d_k/2))$, which tends to $\sqrt{2d_k/\pi}$ from below.",
-    meaning="Scores do not grow because vectors with more components point more alike: their mean stays 0. "
-    "What grows is their size, about 0.8 times the root of the dimension, half of them positive and half "
-    "negative. A raw score of 6 or 7 is ordinary at 64 dimensions.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    statement="For independent standard normal components, {theorem}, which tends to {above:result} from "
+    "below.",
+    meaning="Scores do not grow because vectors with more components point more alike: their mean stays "
+    "zero. What grows is their size, about four fifths of the root of the dimension, half of them positive "
+    "and half negative. A raw score of {magnitude-d64:prediction.2} in size is ordinary at "
+    "{magnitude-d64:d_k} dimensions.",
     references=(DLMF_GAMMA,),
 )

@@ -7,12 +7,11 @@ from scipy import special
 from sympy import Derivative, Expr, Integral, Rational, S, Symbol, erf, exp, oo, pi, sign, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, AboutTheMean, Allowance, Claim, Compared,
-    Control, Derivation, DistanceToLaw, Exact, Experiment, Figure, Findings, GaussIntegrals, Identity,
-    NormalGiven, PairShares, Population, Prediction, Quantity, Route, ScorePowers, Simulated, SplitAt, Step,
-    biased, capped, cell_of, characteristic, computed, d, exceeds, exponent, figure, k, kurtosis,
-    kurtosis_route, line, mean_route, measured, normal_density, of_probability, one_step, prediction, q,
-    score, score_law, wrong,
+    E, NORMAL, NORMAL_MOMENTS, AboutTheMean, Allowance, Claim, Compared, Control, Derivation, DistanceToLaw,
+    Exact, Experiment, Figure, Findings, GaussIntegrals, Identity, NormalGiven, PairShares, Population,
+    Prediction, Quantity, Route, ScorePowers, Simulated, SplitAt, Step, biased, capped, cell_of,
+    characteristic, computed, d, exceeds, exponent, figure, k, kurtosis, kurtosis_route, line, mean_route,
+    measured, normal_density, of_probability, one_step, prediction, q, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -62,7 +61,7 @@ def derive() -> Derivation:
              NormalGiven(POPULATION, k, score, given.proved(), v)),
         Step(tail, "That is the mean of many squares: expanded about its own mean",
              AboutTheMean(POPULATION, score_law.SQUARES, Symbol("U", positive=True))),
-        defines=r"what is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$",
+        defines=r"what is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$", name="distance",
     )  # fmt: skip
     slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (SECOND**2 - x**2)
     level = one_step("Where that first-order term is level", Derivative(tail, x), slope,
@@ -72,7 +71,7 @@ def derive() -> Derivation:
                        "At the first of the two it is larger in size", Compared("<"),
                        defines="the first-order term at the second")  # fmt: skip
     skewness = mean_route(score**3, POPULATION, "Skewness: the third moment vanishes")
-    skewness = skewness.defining("the third moment of a score, whose mean is 0")
+    skewness = skewness.defining("the third moment of a score, whose mean is 0").called("third")
     return Derivation.of(route, lemmas=(distance, level, largest, skewness))
 
 
@@ -122,8 +121,8 @@ def _from_exact_law(derivation: Derivation) -> tuple[tuple[Exact, ...], tuple[Co
     largest = computed("largest-gap", label, {"d_k": NEAR}, *at_worst, allowance=of_largest)
     controls = (
         wrong(rate, "root-rate",
-              r"the distance shrinks like $1/\sqrt{d_k}$, as it does for sums of skewed terms", -S.Half),
-        wrong(leading, "larger-term", "the first-order term is larger by 1%", first * Rational(101, 100)),
+              "the distance shrinks as the inverse of {root_d}, as for sums of skewed terms", -S.Half),
+        wrong(leading, "larger-term", "its first order is one per cent larger", first * Rational(101, 100)),
         wrong(largest, "largest-at-second",
               "the gap is largest where the slope vanishes for the second time", second),
     )  # fmt: skip
@@ -139,7 +138,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     fourth = Quantity(f"kurtosis-d{MIDDLE}", KURTOSIS, powers, kurtosis(), expected, capped(1.0, tolerance))
     checks, controls = _from_exact_law(derivation)
     controls = (
-        wrong(fourth, "mesokurtic", "scores of 32 dimensions have the kurtosis of a normal law, 3", 3),
+        wrong(fourth, "mesokurtic", "in {cell:d_k} dimensions scores have a normal kurtosis, {value}", 3),
         wrong(one, "normal-at-once", "a score of one dimension is normal", 0, tolerance=of_probability(),
               truth=None),
         wrong(one, "first-order-is-exact", "the first-order term is exact already in one dimension",
@@ -156,11 +155,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     ends = drawn[0], drawn[-1]
     return figure(
         "distance",
-        "Scores approach the normal law like $1/d_k$",
-        "The exact distance of a score's law from the normal law, at 0.742 standard deviations, "
+        "Scores approach the normal law like the inverse of the dimension",
+        "The exact distance of a score's law from the normal law, where its first-order term is largest, "
         "falls from eight hundredths in one dimension and soon follows a line of slope minus one; "
         "measured values lie on it.",
-        "distance to the normal law at $x = 0.742$",
+        "distance to the normal law, where its first order is largest",
         line("exact law", [_gap(n) for n in drawn], at=drawn),
         line("first order", [_leading(derivation, n) for n in ends], "other", at=ends),
         measured(findings.matching("distance-d*")),
@@ -169,13 +168,13 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Scores become normal as the dimension grows",
-    statement=r"For independent standard normal components, $q\cdot k$ has skewness 0 and excess kurtosis "
-    r"$6/d_k$. For $x > 0$, $P(q\cdot k \le -x\sqrt{d_k})$ differs from $\Phi(-x)$ by $(x^3 - "
-    r"3x)\,e^{-x^2/2} / (4\sqrt{2\pi}\,d_k)$ to first order in $1/d_k$: the distance to the normal law "
-    r"shrinks like $1/d_k$, not like the usual $1/\sqrt{d_k}$.",
-    meaning="At the usual 64 dimensions a scaled score is normal for most purposes: the chance to lie below "
-    "any given value is off by about two thousandths at most, that to lie between two values by twice as "
-    "much. Formulas that take scores as normal are approximations of this quality, worse in few dimensions "
-    "and, relative to what is left there, in the far tails.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    statement="For independent standard normal components, {score} has the third moment {third:result} and "
+    "the excess kurtosis {theorem:result}. For positive {x}, its chance to lie {x} standard deviations or "
+    "more below zero differs from a normal number’s by {distance:result} to first order in the inverse of "
+    "{d_k}: the distance to the normal law shrinks like that, not like the usual inverse of {root_d}.",
+    meaning="At the usual sixty-four dimensions a scaled score is normal for most purposes: the chance to "
+    "lie below any given value is off by about two thousandths at most, that to lie between two values by "
+    "twice as much. Formulas that take scores as normal are approximations of this quality, worse in few "
+    "dimensions and, relative to what is left there, in the far tails.",
+    symbols={"x": x},
 )

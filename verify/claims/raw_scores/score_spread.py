@@ -8,11 +8,11 @@ import scipy
 from sympy import Eq, Integral, Interval, Limit, Min, Rational, Symbol, erf, erfinv, log, oo, sign, sqrt
 
 from verify.spec import (
-    E, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, CentralLimit, Claim, Control, Derivation,
-    Distribution, Equivalent, Exact, Experiment, Figure, Findings, Hypotheses, PairShares, Primitive,
-    Quantile, Quantity, Replaced, Route, Simulated, Solved, SplitAt, Step, Unfolded, assume, biased, capped,
-    cell_of, d, exactly, figure, function, integrated, line, mu_k, mu_q, one_step, prediction, scatter, score,
-    score_law, variance_route, with_moments, wrong,
+    E, GENERAL, NORMAL, UNIT_INTERVAL, Allowance, CentralLimit, Claim, Control, Derivation, Distribution,
+    Equivalent, Exact, Experiment, Figure, Findings, Hypotheses, PairShares, Primitive, Quantile, Quantity,
+    Replaced, Route, Simulated, Solved, SplitAt, Step, Unfolded, biased, capped, cell_of, d, exactly, figure,
+    function, integrated, line, mu_k, mu_q, one_step, prediction, printed, scatter, score, score_law,
+    variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -134,17 +134,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     uniform = tuple(_measured(derivation, UNIT_INTERVAL, n, tolerance) for n in UNIFORM_DIMENSIONS)
     of_normal = _in_deviations(derivation, NORMAL, 100, "normal-deviations-d100")
     of_uniform = _in_deviations(derivation, UNIT_INTERVAL, 1000, "uniform-deviations-d1000")
-    deviations, as_wide = (of_normal, of_uniform), two.prediction.value
-    at_limit = "{} components: in standard deviations the point is at its limit already at {} dimensions"
-    return Experiment((two, hundred, *uniform, *deviations), (
-        wrong(hundred, "same-width", "the histogram is as wide at 100 dimensions as at 2",
-              integrated(as_wide, 5)),
+    limit = "{cell:components} components: in deviations the point is at its limit at {cell:d_k} dimensions"
+    return Experiment((two, hundred, *uniform, of_normal, of_uniform), (
+        wrong(hundred, "same-width", "the histogram is as wide at {cell:d_k} dimensions as at two", two),
         wrong(hundred, "proportional-width", "its width grows in proportion to the dimension",
-              integrated(as_wide * 50, 5)),
+              integrated(two.prediction.value * 50, 5)),
         wrong(uniform[2], "tenfold-width",
-              "uniform components: it is 10 times as wide at 1000 dimensions as at 100",
+              "uniform components: it is ten times as wide at {cell:d_k} dimensions as at a hundred",
               integrated(10 * uniform[1].prediction.value, 5)),
-        *(Control(at_limit.format(name, n), _in_deviations(derivation, law, n, f"{name}-limit-at-{n}"))
+        *(Control(limit, _in_deviations(derivation, law, n, f"{name}-limit-at-{n}"))
           for name, law, n in (("normal", NORMAL, 2), ("uniform", UNIT_INTERVAL, 3))),
         biased(hundred, tolerance),
     ))  # fmt: skip
@@ -158,14 +156,14 @@ def figures(findings: Findings) -> Figure:
         shares = 1 - findings.samples[f"uniform-d{n}"].mean
         point = _uniform_point(n)
         layers += [
-            scatter(f"$d_k = {n}$", np.asarray(grid)[::10] - n / 4, shares[::10]),
+            scatter(printed(f"$d_k = {n}$"), np.asarray(grid)[::10] - n / 4, shares[::10]),
             line("", (1 - LEVEL, 1 - LEVEL, 0), at=(0, point, point)),
         ]
     return figure(
         "tails",
         "Five scores in a hundred lie beyond a point that moves out with the dimension",
-        "Share of scores beyond a distance above the mean, uniform components in 3, 100 and 1000 "
-        "dimensions; the derived points with five percent beyond them lie on the measured curves.",
+        "Share of scores beyond a distance above the mean, uniform components in three, a hundred and a "
+        "thousand dimensions; the derived points with five percent beyond them lie on the measured curves.",
         "share of scores beyond",
         *layers,
         x="distance above the mean",
@@ -176,11 +174,12 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Histograms of scores widen with the dimension",
-    statement="The 95% point of the scores above their mean moves out like the root of the dimension, "
-    "towards 1.645 standard deviations: for standard normal components from 2.30 at $d_k = 2$ to 16.4 at "
-    "100, for components from $U(0, 1)$ from 0.69 at 3 to 3.69 at 100 and 11.5 at 1000.",
+    statement="The point above their mean that five scores in a hundred exceed moves out like the root of "
+    "the dimension, towards {normal-deviations-d100:prediction.4} standard deviations: for standard normal "
+    "components from {normal-point-d2:prediction.3} in two dimensions to {normal-point-d100:prediction.3} in "
+    "a hundred, for uniform ones between zero and one from {uniform-point-d3:prediction.2} in three to "
+    "{uniform-point-d100:prediction.3} in a hundred and {uniform-point-d1000:prediction.3} in a thousand.",
     meaning="What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
     "the root of the ratio and not by the ratio itself. Where components have a mean, the histogram moves as "
     "a whole as well, and in proportion to the dimension; the two must not be confused.",
-    assumptions=assume(INDEPENDENT, laws="Components are standard normal, or uniform on $(0, 1)$."),
 )

@@ -117,7 +117,7 @@ def experiment(derivation: Derivation) -> Experiment:
         wrong(order, "exchanged", "with both sets exchanged the order is the same",
               computed=_order(*pair[::-1])),
         wrong(sums[6], "linear-growth",
-              "the dot products grow in proportion to the dimension, from 11 in two dimensions",
+              "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions",
               11 * 6 / S(2)),
         wrong(test, "three-degrees", "three products have three degrees of freedom", computed=_p_value(3)),
         *_evidence(),
@@ -131,7 +131,7 @@ def _evidence() -> tuple[Control, ...]:
     small = Exact("components-stay-small", label, (("n", 6),), prediction(smallest), float(largest))
     label, rejected = "the F test rejects equal variances (1 = yes)", float(_p_value(2) < EVIDENCE_LEVEL)
     test = Exact("three-products-are-evidence", label, (("products", 3),), prediction(1), rejected)
-    grows = f"three products each are evidence that the variance grows (F test at {EVIDENCE_LEVEL:.0%})"
+    grows = "three products each are evidence that the variance grows (F test at five per cent)"
     return Control("the components stay as small in six dimensions as in two", small), Control(grows, test)
 
 
@@ -151,9 +151,9 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="Worked dot products are right, and show nothing about variance",
-    statement=r"$[1,\dots,n]\cdot[3,\dots,n+2] = n(n+1)(2n+7)/6$: 11, 50 and 133 for $n = 2, 4, 6$. The "
-    "growth is cubic because the components grow too; three products in two and three dimensions each cannot "
-    "show that a variance grows.",
+    statement="Of the whole numbers from one and from three on the dot products are {theorem}: {dot-2}, "
+    "{dot-4} and {dot-6} for {sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. The growth is cubic because the "
+    "components grow too; three products in two and three dimensions each cannot show that a variance grows.",
     meaning="Examples with hand-picked integers are popular and their arithmetic is right. But they let the "
     "components grow along with the dimension, so what they show is a growing mean of products of positive "
     "numbers. And with three numbers a side, a ratio of variances as large as the printed one comes up by "

@@ -33,7 +33,8 @@ def derive() -> Derivation:
                      "A positive factor leaves the sign of the difference", PositiveFactor(c))  # fmt: skip
     cancels = "The common denominator cancels: only the difference counts"
     odds = one_step("What the softmax makes of two scores", log(p[1] / p[2]), s[1] - s[2], cancels,
-                    SumIdentity(), defines="the logarithm of the ratio of two weights")  # fmt: skip
+                    SumIdentity(), defines="the logarithm of the ratio of two "
+                    "weights", name="odds")  # fmt: skip
     scaled = one_step("and of two scaled scores", log(P[1] / P[2]), c * (s[1] - s[2]),
                       "The differences are multiplied by the factor", SumIdentity(SCALED),
                       defines="the same of the weights of scaled scores")  # fmt: skip
@@ -90,7 +91,7 @@ def experiment() -> Experiment:
     weights = Exact("weights-stay", label, (("keys", MOST),), prediction(0), moved)
     own = "a factor of its own for each key, as in cosine similarity, keeps the order as well"
     product = "a matrix product with a factor for each key keeps the shape as well"
-    small = "scaling makes all scores small: none is larger than 1 in size"
+    small = "scaling makes all scores small: none is larger than one in size"
     controls = (
         Control(own, _order("own-factor", MOST, "1 / length of the key", 1 / lengths)),
         Control(product, _shape("matrix-product", lambda scores: scores @ (1 / lengths))),
@@ -102,14 +103,12 @@ def experiment() -> Experiment:
 
 CLAIM = Claim(
     title="Scaling keeps shape and order and changes only the spacing",
-    statement="For any factor $c > 0$, $cs_i > cs_j$ exactly when $s_i > s_j$: the score matrix keeps its "
-    "shape, every row its ranking and its largest entry. The differences are multiplied by $c$, and these "
-    "are all that the softmax sees.",
+    statement="For any positive factor {c}, {theorem}: the score matrix keeps its shape, every row its "
+    "ranking and its largest entry. The differences are multiplied by {c}, and these are all that the "
+    "softmax sees: {odds}.",
     meaning="Scaling never decides which key wins, only by how much. Nor does it make all scores small: at "
-    "64 dimensions almost a third of the scaled scores are still larger than 1 in size. Its purpose is one "
-    "spread in every dimension.",
-    assumptions=assume(
-        positive="The factor is positive.",
-        normal="For the share of scores beyond 1: components are standard normal.",
-    ),
+    "{scores-beyond-one:d_k} dimensions almost a third of the scaled scores are still larger than one in "
+    "size. Its purpose is one spread in every dimension.",
+    assumptions=assume(normal="For the share of scores beyond one: components are standard normal."),
+    symbols={"c": c},
 )

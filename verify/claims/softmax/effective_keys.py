@@ -1,13 +1,11 @@
 """Attention over scores of variance 1 spreads over about n/e keys: n·E Σp² tends to e."""
 
-from math import e
-
 from sympy import E as EULER
 from sympy import S
 
 from verify.spec import (
-    NORMAL, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows, Smooth,
-    assume, cell_of, component, computed, effective_keys, figure, line, mean_squares, measured, over_cells,
+    NORMAL, SQUARES, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows,
+    Smooth, cell_of, component, computed, effective_keys, figure, line, mean_squares, measured, n, over_cells,
     sigma, wrong,
 )  # fmt: skip
 
@@ -44,7 +42,7 @@ def experiment(derivation: Derivation) -> Experiment:
     few, *_, many = checks.values()
     thousand = _limit("limit-at-thousand", derivation, 1000)
     controls = (
-        wrong(many, "over-all-keys", "attention spreads over all keys: $n\\sum p_j^2$ is 1", S.One),
+        wrong(many, "over-all-keys", "attention spreads over all keys: {times} is {value}", S.One),
         wrong(many, "over-half", "it spreads over half of them", S(2)),
         wrong(few, "limit-at-once", "the limit is reached with four keys", EULER),
         Control("a thousand keys are as good as infinitely many", thousand),
@@ -57,27 +55,26 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     limit, span = float(derivation.result.subs(sigma, 1)), (2.0, 4096.0)
     return figure(
         "towards-e",
-        "Scores of variance 1 use a share of about $1/e$ of the keys",
+        "Scores of unit variance use about one key in {limit:prediction}",
         "The number of keys times the mean sum of squared weights rises with the number of keys "
-        "along the exact curve towards e, 2.718; measured values lie on the curve.",
-        LABEL,
+        "along the exact curve towards e, {limit:prediction.4}; measured values lie on the curve.",
+        "mean of {times}",
         line("exact", lambda keys: times_squares(round(keys)), over=span, points=12),
-        line("$e$", limit, "other", over=span, points=2),
+        line("{limit:prediction}", limit, "other", over=span, points=2),
         measured(findings.matching("squares-n*"), against="n"),
-        x="number of keys $n$",
+        x="number of keys {n}",
         y_scale="linear",
     )
 
 
 CLAIM = Claim(
-    title="Softmax of scores of variance 1 spreads over about n/e keys",
-    statement=r"For independent normal scores of standard deviation $\sigma$, $n\,\mathbb{E}\sum p_j^2 \to "
-    r"e^{\sigma^2}$ as the number of keys grows: at $\sigma = 1$ the effective number of keys, $1/\sum "
-    "p_j^2$, is about $n/e$.",
+    title="Softmax of scores of unit variance spreads over about {spread} keys",
+    statement="For independent normal scores of standard deviation {sigma}, {theorem}: at {limit:sigma=} the "
+    "effective number of keys, the inverse of {squares}, is about {n} over {limit:prediction}.",
     meaning="A head whose scores are like this does not look anything up; it averages more than a third of "
     "everything there is, and with twice as many keys it averages over twice as many. Scaled scores of "
-    "random vectors have variance 1 over all queries; those of one query may have more or less. "
-    "The approach is quick: with "
-    f"64 keys the product is {times_squares(64):.2f} of {e:.2f}.",
-    assumptions=assume(normal=r"Scores are independent and normal with standard deviation $\sigma$."),
+    "random vectors have unit variance over all queries; those of one query may have more or less. The "
+    "approach is quick: with {squares-n64:n} keys the product is {squares-n64:prediction.3} of "
+    "{limit:prediction.3}.",
+    symbols={"sigma": sigma, "n": n, "squares": SQUARES, "times": n * SQUARES, "spread": n / EULER},
 )

@@ -7,11 +7,11 @@ from typing import Any
 from sympy import Expr, Float, Integral, Max, Min, S, Symbol, exp, log, oo, pi, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, SCORES, Approximation, AtItsLeast, Claim, Derivation, Even,
-    Experiment, Fact, FewKeys, Figure, Findings, Integrated, NormalRows, OverNormal, Primitive, Quantity,
-    Replaced, Route, Step, assume, attention_cell, beside, capped, cell_of, complement, component, d, fact,
-    figure, function, integrated, legendre, line, mean_largest_weight, measured, one_step, over_cells,
-    over_lengths, p, s, scaled, sharper, sigma, threshold, wrong,
+    E, NORMAL, SCORES, Approximation, AtItsLeast, Claim, Derivation, Even, Experiment, Fact, FewKeys, Figure,
+    Findings, Integrated, NormalRows, OverNormal, Primitive, Quantity, Replaced, Route, Step, attention_cell,
+    beside, capped, cell_of, complement, component, d, fact, figure, function, integrated, legendre, line,
+    mean_largest_weight, measured, one_step, over_cells, over_lengths, p, s, scaled, sharper, sigma,
+    threshold, wrong,
 )  # fmt: skip
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
@@ -62,12 +62,9 @@ def derive() -> Derivation:
         Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$",
              Primitive(x, -log(1 + exp(-x)) / (sigma * sqrt(pi)))),
     )  # fmt: skip
-    return Derivation.of(
-        route,
-        lemmas=(rest, bounded),
-        beyond=r"how large $\sigma$ is for raw and for scaled scores, and the means 0.669 and 0.725, which "
-        "are integrated numerically over the query’s length and measured.",
-    )
+    beyond = (r"how large $\sigma$ is for raw and for scaled scores, and the means of the latter, which are "
+              "integrated numerically over the query’s length and measured.")  # fmt: skip
+    return Derivation.of(route, lemmas=(rest, bounded), beyond=beyond)
 
 
 @cache
@@ -102,11 +99,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*raw, *even, *many, sharp, *bounds.values()), (
         sharper(bounds[most], 0.98, 1 - mean_largest_weight(2, float(most)).value),
         wrong(many[-1], "scaled-saturates",
-              "scaled attention saturates as well in high dimension: one of 16 keys gets as much as unscaled",
+              "scaled attention saturates in high dimension: one of {cell:n} keys gets as much as unscaled",
               sharp),
         wrong(raw[-1], "raw-stays", "without scaling the weights stay as they are with it", even[-1]),
         wrong(raw[-1], "softmax-prevents-it",
-              "the softmax itself prevents saturation: the largest of two weights stays below 0.9",
+              "the softmax itself prevents saturation: the largest of two weights stays below {value}",
               threshold(0.9), relation="≤"),
     ))  # fmt: skip
 
@@ -130,12 +127,12 @@ def figures(findings: Findings) -> Figure:
     """Draw the largest of two weights with and without scaling."""
     return figure(
         "largest-weight",
-        "Unscaled, the largest of two weights goes to 1; scaled, it settles",
+        "Unscaled, the largest of two weights goes to one; scaled, it settles",
         "The mean of the larger of two softmax weights over the dimension: unscaled it rises from "
         "two thirds towards one, scaled it settles below three quarters.",
         "mean of the larger weight of two keys",
         *beside(findings.matching("raw-two-keys-d*"), "unscaled", lambda n: _two_keys(n, 1.0), points=25),
-        line(r"over $\sqrt{d_k}$", lambda n: _two_keys(n, n**-0.5), points=25),
+        line("over {root_d}", lambda n: _two_keys(n, n**-0.5), points=25),
         measured(findings.matching("scaled-two-keys-d*"), ""),
         y_scale="linear",
     )
@@ -143,11 +140,13 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Without scaling, the softmax saturates as the dimension grows",
-    statement=r"For two keys whose scores have standard deviation $\sigma$, $\mathbb{E}\max_j p_j \ge 1 - "
-    r"\ln 2/(\sigma\sqrt{\pi})$, which tends to 1. Raw scores have $\sigma = |q| \approx \sqrt{d_k}$; for "
-    r"scaled ones $\sigma$ settles at 1, and the mean, 0.669 at $d_k = 1$, at 0.725.",
-    meaning="Winner takes all is what raw scores lead to, and the softmax does nothing against it. With 16 "
-    "keys and 256 dimensions the largest raw weight is near 0.9 on average, the largest scaled one about a "
-    "quarter. How quickly it happens depends on the number of keys; the claim on concentration says when.",
-    assumptions=assume(INDEPENDENT, NORMAL_COMPONENTS, one_query="All keys meet the same query."),
+    statement="For two keys whose scores have standard deviation {sigma}, {theorem}, which tends to one. Raw "
+    "scores of one query have its length as theirs, about {root_d}; for scaled ones it settles at one, and "
+    "the mean, {one-dimension:3} in one dimension, at {settles:3}.",
+    meaning="Winner takes all is what raw scores lead to, and the softmax does nothing against it. With "
+    "sixteen keys and {raw-many-keys-d256:d_k} dimensions the largest raw weight is "
+    "{raw-many-keys-d256:prediction.2} on average, the largest scaled one "
+    "{scaled-many-keys-d256:prediction.2}. How soon depends on the number of keys; the claim on "
+    "concentration says when.",
+    symbols={"sigma": sigma},
 )

@@ -7,8 +7,8 @@ from sympy import Float, Integral, S, Symbol, exp, oo, pi, sqrt
 
 from verify.spec import (
     E, NORMAL, SCORES, AtItsLeast, Claim, Derivation, Experiment, Fact, FewKeys, Figure, Findings, Identity,
-    Integrated, NormalRows, OverNormal, Primitive, Replaced, Route, Step, assume, capped, cell_of, component,
-    fact, figure, function, integrals, integrated, line, measured, one_step, over_cells, p, s, sharper, sigma,
+    Integrated, NormalRows, OverNormal, Primitive, Replaced, Route, Step, capped, cell_of, component, fact,
+    figure, function, integrals, integrated, line, measured, one_step, over_cells, p, s, sharper, sigma,
     wrong,
 )  # fmt: skip
 
@@ -48,7 +48,7 @@ def derive() -> Derivation:
     )  # fmt: skip
     logistic = one_step("The weights of two keys", p[1], 1 / (1 + exp(s[2] - s[1])),
                         "Divide by the first exponential", FewKeys(2),
-                        defines="the weight of the first key")  # fmt: skip
+                        defines="the weight of the first key", name="logistic")  # fmt: skip
     slope = one_step(r"The slope at a gap $x$, in the gap's hyperbolic form", SLOPE,
                      1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", Identity(),
                      defines="the slope of the logistic function")  # fmt: skip
@@ -74,11 +74,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*value.values(), *bounds.values()), (
         sharper(bounds[most], 0.97, value[most].prediction.value),
         wrong(value[8], "at-a-typical-gap",
-              r"the slope dies exponentially: at $\sigma = 8$ it is that of a typical gap, $\sqrt2\,\sigma$",
+              "the slope dies exponentially: at {cell:sigma=} it is that of a typical gap",
               integrated(float(function((x,), SLOPE)(math.sqrt(2) * 8))), relation="≤"),
         wrong(value[8], "spread-does-not-matter",
-              r"it does not depend on the spread: at $\sigma = 8$ as at $\sigma = 1$", value[1]),
-        wrong(value[1], "bound-as-value", r"the bound is the value: at $\sigma = 1$, too", bounds[1]),
+              "it does not depend on the spread: at {cell:sigma=} as at {product-sigma-1:sigma=}", value[1]),
+        wrong(value[1], "bound-as-value", "the bound is the value: at {cell:sigma=}, too", bounds[1]),
     ))  # fmt: skip
 
 
@@ -104,22 +104,22 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "The mean of p times one minus p over the standard deviation of the scores: measured values "
         "on the exact curve, which falls like one over sigma just below its bound, while the slope at a "
         "typical gap falls off a cliff.",
-        r"mean of $p(1-p)$",
+        "{theorem:subject}",
         line("exact", lambda deviation: _exact(derivation, deviation), at=at),
-        line(r"bound $1/(2\sigma\sqrt{\pi})$", bound, "other", at=at),
+        line("bound {theorem:result}", bound, "other", at=at),
         line("at a typical gap", lambda deviation: slope(math.sqrt(2) * deviation), "control", at=at[:9]),
         measured(findings.matching("product-sigma-*"), against="sigma"),
-        x=r"standard deviation $\sigma$ of the scores",
+        x="standard deviation {sigma} of the scores",
     )
 
 
 CLAIM = Claim(
     title="With two keys, saturation is slow: the slope falls like one over the spread",
-    statement=r"For two keys with independent normal scores of standard deviation $\sigma$, "
-    r"$\mathbb{E}[p(1-p)] \le 1/(2\sigma\sqrt{\pi})$, where $p = 1/(1 + e^{-(s_1 - s_2)})$.",
-    meaning="$p(1-p)$ is what a gradient is multiplied with on its way through the softmax. At a given large "
-    "gap it is exponentially small; on average over random gaps it is not, because now and then two scores "
-    "come close. Once the spread is large, twice the spread halves the average. Talk of gradients that "
-    "vanish exponentially describes the typical row only.",
-    assumptions=assume(normal=r"Both scores are independent and normal with deviation $\sigma$."),
+    statement="For two keys with independent normal scores of standard deviation {sigma}, {theorem}, where "
+    "{logistic}.",
+    meaning="The product of the weights is what a gradient is multiplied with on its way through the "
+    "softmax. At a given large gap it is exponentially small; on average over random gaps it is not, because "
+    "now and then two scores come close. Once the spread is large, twice the spread halves the average. Talk "
+    "of gradients that vanish exponentially describes the typical row only.",
+    symbols={"sigma": sigma},
 )

@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Expr, Rational, S, exp, sqrt
 
 from verify.spec import (
-    Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, FewKeys, Route, Step, assume,
-    computed, fact, in_single_precision, largest_difference, latex, p, prediction, s, softmax, threshold,
+    Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, FewKeys, Route, Step, computed,
+    fact, in_single_precision, largest_difference, latex, p, prediction, s, softmax, threshold,
 )  # fmt: skip
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
@@ -65,11 +65,11 @@ def experiment(derivation: Derivation) -> Experiment:
     by_ratio = _weight_check("ratio-counts", softmax, (14, 10), closed[7, 5])
     single = _weight_check("single", in_single_precision(softmax), (4, 5), closed[4, 5])
     controls = (
-        Control("the scaled weights are 0.880 and 0.120 to three digits", misprinted),
-        Control("scores count by their ratio: 14 and 10 weigh as 7 and 5 do", by_ratio),
+        Control("the first scaled weight is {value:3} to three digits", misprinted),
+        Control("scores count by their ratio: {cell:scores} weigh as {softmax-7-5:scores} do", by_ratio),
         Control("single precision is exact", single),
-        Control("a gap of 4 leaves less than a 56th", _gap("less-than-a-56th", Rational(1, 56))),
-        Control("the scale is $1/d_k$", _scaled("over-d", 1 / S(4))),
+        Control("a gap of four leaves less than a fifty-sixth", _gap("less-than-a-56th", Rational(1, 56))),
+        Control("the scale is the inverse of the dimension", _scaled("over-d", 1 / S(4))),
     )
     return Experiment((*weights, *others), controls)
 
@@ -86,11 +86,11 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="The printed softmax values, recomputed",
-    statement="Two scores $a$ and $b$ have the weights $1/(1 + e^{b - a})$ and $1/(1 + e^{a - b})$: 0.2689 "
-    "and 0.7311 for 4 and 5, 0.0001 and 0.9999 for 1 and 10, 0.982 and 0.018 for 14 and 10, 0.881 and 0.119 "
-    "for 7 and 5.",
-    meaning="A gap of 4 leaves one key less than a fiftieth of the weight; halving both scores halves the "
+    statement="The first of two scores has the weight {theorem:result}, and the second likewise: "
+    "{softmax-4-5-first:4} and {softmax-4-5-second:4} for {softmax-4-5:scores}; {softmax-1-10-first:1} and "
+    "{softmax-1-10-second:4} for {softmax-1-10:scores}; {softmax-14-10-first:3} and {softmax-14-10-second:2} "
+    "for {softmax-14-10:scores}; {softmax-7-5-first:3} and {softmax-7-5-second:3} for {softmax-7-5:scores}.",
+    meaning="A gap of four leaves one key less than a fiftieth of the weight; halving both scores halves the "
     "gap and gives it more than six times as much. The examples are small enough to check with a pocket "
     "calculator, and one of the printed figures does not survive that.",
-    assumptions=assume(printed="The scores are the ones that the sources print."),
 )
