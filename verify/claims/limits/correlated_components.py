@@ -15,7 +15,7 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 _STANDARD = (S.One, S.Zero, S.One)
 
 rho = Ordered("rho", "r", positive=True)
-COUNTED_ONCE = d * (1 + (d - 1) * rho)
+COUNTED_ONCE: Expr = d * (1 + (d - 1) * rho)
 """What the variance is not: the correlation enters it squared."""
 x, y = OrderedBase(Ordered("x", "q1")), OrderedBase(Ordered("y", "q2"))
 x0, y0 = Ordered("x_0", "x0"), Ordered("y_0", "y0")
