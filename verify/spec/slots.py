@@ -32,11 +32,6 @@ NOT_YET = frozenset(
         "attention-gradients",
         "ignored-keys",
         "vanishing-or-exploding",
-        "scale-from-output",
-        "query-key-normalisation",
-        "rotary-positions",
-        "attention-sink",
-        "yarn-temperature",
     }
 )
 """Ids of claims that come with the tool and type formulas still: a claim moved over leaves this set."""
