@@ -205,9 +205,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "growth-by-layer",
         "Without scaling the gradient grows from layer to layer",
-        "Growth of the gradient's norm over one to six layers on its way back, in {unscaled-growth:d_k} "
-        "dimensions, four times the width of the tokens. Unscaled it rises by about half or more in each; "
-        "over the root by a factor of {scaled-growth:estimate.3}; over the dimension it ends below one.",
+        "Growth of the gradient's norm on its way back, in {unscaled-growth:d_k} dimensions, four times "
+        "the width of the tokens. Unscaled it rises by about half or more in each of the six layers; over "
+        "the root by a factor of {scaled-growth:estimate.3} a layer; over the dimension it ends below one.",
         "norm of the gradient, in units of that at the output",
         line("even attention, not normalised (derived)", law, at=range(1, LAYERS + 1)),
         _path(findings, "unscaled", "unscaled"),

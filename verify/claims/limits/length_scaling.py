@@ -10,7 +10,7 @@ from verify.spec import (
     CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact,
     Figure, Findings, Hypotheses, LargestScore, NormalRows, Notation, PutIn, Quantity, Replaced, Route, Step,
     Surplus, Tolerance, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest,
-    line, mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,
+    line, mean_squares, measured, n, p, prediction, printed, s, sharper, sigma, wrong,
 )  # fmt: skip
 
 KEYS, TIMES = (4, 64, 1024), 2
@@ -92,8 +92,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         line("bound: {growing:result}", kept, "other", points=2),
         line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
         line("", exact(lambda _: 1.0), points=13),
-        measured(findings.matching("growing-n*"), "growing spread", "n"),
-        measured(findings.matching("fixed-n*"), "fixed spread", "n"),
+        measured(findings.matching("growing-n*"), printed(rf"$\sigma = {TIMES}\sqrt{{2\ln n}}$"), "n"),
+        measured(findings.matching("fixed-n*"), "{fixed-n4:sigma=}", "n"),
         x="number of keys {n}",
     )
 
