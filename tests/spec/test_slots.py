@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.claims.chapters import CHAPTERS
 from verify.errors import ClaimError
-from verify.spec.slots import NOT_YET, is_exempt, printed, refuse_typed, unmarked
+from verify.spec.slots import printed, refuse_typed, unmarked
 
 SIGNS = "=<>≤≥≈~∼≠≡≪⇒→∝$\\^{}+0123456789²½Ⅳ٣"
 WORDS = st.text(string.ascii_letters + " ,.;:·ᵀ'“”-%()/äö")
@@ -71,12 +70,3 @@ def test_no_number_and_no_relation_ever_passes(
 def test_marks_go() -> None:
     """What is printed is the text alone."""
     assert unmarked(f"a {printed('$b$')} c") == "a $b$ c"
-
-
-def test_only_claims_of_the_tool_are_exempt() -> None:
-    """Those that are named, which all exist; a user's claim of that name is not."""
-    names = {name for one in CHAPTERS.values() for name in one.claims}
-    assert names >= NOT_YET
-    for name in NOT_YET:
-        assert not is_exempt("user", name)
-    assert not is_exempt("raw_scores", "score-variance")

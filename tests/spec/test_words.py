@@ -18,7 +18,6 @@ from verify.spec.controls import biased, wrong
 from verify.spec.designs import fact, score_cell
 from verify.spec.figures import figure, line, scatter
 from verify.spec.quantities import variances
-from verify.spec.slots import NOT_YET
 from verify.spec.words import Words, titled
 from verify.symbolic.checks import by
 from verify.symbolic.derivation import Derivation
@@ -182,12 +181,6 @@ def test_the_hole_is_closed() -> None:
         r"claim mine: its statement types “$\operatorname{Var}(2 q\cdot k) = 3d_k$”; put a slot there, such "
         "as {theorem}, or a fact, check or symbol by its name"
     )
-
-
-def test_claims_not_moved_over_yet_keep_their_words() -> None:
-    """Their braces are no slots."""
-    old = claim(id=min(NOT_YET), chapter="raw_scores", statement=r"It is $d_{k} = 3$.")
-    assert Words(old, DERIVED, (), EXPERIMENT).said()["statement"] == r"It is $d_{k} = 3$."
 
 
 def test_a_lemma_may_be_a_bound() -> None:

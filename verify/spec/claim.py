@@ -13,7 +13,7 @@ from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Fact, Figure
 from verify.montecarlo.experiment import Experiment
 from verify.spec.notation import refuse_values
-from verify.spec.slots import is_exempt, refuse_typed
+from verify.spec.slots import refuse_typed
 from verify.symbolic.derivation import Derivation
 
 if TYPE_CHECKING:
@@ -190,9 +190,8 @@ class Claim:
         for one in ("derive", "experiment"):
             if getattr(placed, one) is _nothing:
                 raise ClaimError(f"{placed._named}it has no {one}; give it that function")
-        if not is_exempt(placed.chapter, placed.id):
-            for one in ("title", "statement", "meaning"):
-                refuse_typed(placed.id, one, getattr(placed, one))
+        for one in ("title", "statement", "meaning"):
+            refuse_typed(placed.id, one, getattr(placed, one))
         return placed
 
 

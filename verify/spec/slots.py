@@ -11,30 +11,6 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 PIECE = re.compile(rf"{_OPEN}(.*?){_CLOSE}|\{{([^{{}}]+)\}}", re.DOTALL)
 """A piece that the tool has printed, or a slot, without braces."""
 _IN_NAME = re.compile(r"\b[A-Za-z]+[0-9][A-Za-z0-9]*")
-_USER = "user"
-
-NOT_YET = frozenset(
-    {
-        "gradient-through-layers",
-        "training-stability",
-        "attention-shapes",
-        "attention-definition",
-        "correlated-components",
-        "dependent-query-key",
-        "projected-tokens",
-        "heavy-tails",
-        "length-scaling",
-        "causal-rows",
-        "half-precision",
-        "variance-split",
-        "scale-from-output",
-        "query-key-normalisation",
-        "rotary-positions",
-        "attention-sink",
-        "yarn-temperature",
-    }
-)
-"""Ids of claims that come with the tool and type formulas still: a claim moved over leaves this set."""
 
 
 def printed(text: str) -> str:
@@ -77,8 +53,3 @@ def _around(text: str, place: int) -> str:
         return text[place : (text.find("$", place + 1) + 1) or len(text)]
     before, after = re.split(r"\s", text[:place])[-1], re.split(r"\s", text[place:])[0]
     return unmarked(before + after)
-
-
-def is_exempt(chapter: str, name: str) -> bool:
-    """Return whether a claim comes with the tool and types its formulas still."""
-    return chapter != _USER and name in NOT_YET

@@ -12,7 +12,7 @@ from sympy import Symbol, sympify
 from verify.errors import ClaimError, unknown
 from verify.evidence.numbers import estimate, exact
 from verify.spec.notation import SYMBOLS, Notation, expression_of, in_line
-from verify.spec.slots import PIECE, is_exempt, refuse_typed, unmarked
+from verify.spec.slots import PIECE, refuse_typed
 from verify.symbolic.hypotheses import assumptions_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def titled(claim: Claim) -> str:
     Raises:
         ClaimError: it names something else than theorems and symbols.
     """
-    if is_exempt(claim.chapter, claim.id) or not PIECE.search(claim.title):
+    if not PIECE.search(claim.title):
         return claim.title
     return Words(claim, claim.derived(), ()).fill("title", claim.title)
 
@@ -110,8 +110,6 @@ class Words:
         Raises:
             ClaimError: as in ``said``.
         """
-        if is_exempt(self.claim.chapter, self.claim.id):
-            return unmarked(text)
         refuse_typed(self.claim.id, where, text)
         return PIECE.sub(lambda one: one[1] or self._slot(where, one[2] or "", own), text)
 

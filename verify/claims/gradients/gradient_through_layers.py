@@ -20,10 +20,8 @@ SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(d), "over-scaled": 1 / d}
 LEAST_BATCH = 64
 """Stacks of a batch at least."""
 
-TINY = Rational(1, 10_000)
-"""A scale at which scores hardly vary."""
-TENFOLD = S(10) ** Rational(1, MANY)
-"""The growth per layer that makes the norm ten times as large over many layers."""
+TINY, TENFOLD = Rational(1, 10_000), S(10) ** Rational(1, MANY)
+"""A scale at which scores hardly vary; the growth per layer that comes to ten times over many layers."""
 
 GROWTH = "growth of the gradient’s norm per layer (geometric mean)"
 FINE, DEEP = 0.02, 0.005
@@ -171,18 +169,18 @@ def _controls(result: Expr, small: Quantity, tolerance: float) -> tuple[Control,
     (here, deep), large = _even(result), Stack(16, weight_size=8**0.5)
     false: tuple[tuple[str, Stack, str, Relation, Expr, str], ...] = (
         ("bounds-like-clipping", large, "scaled", "≤", here,
-         r"scaling bounds the gradient as clipping does, with weights $\sqrt{8}$ times as large, too"),
+         "scaling bounds the gradient as clipping does, with weights the root of eight times as large, too"),
         ("vanishes-through-layers", Stack(D), "unscaled", "≤", S.One,
          "without scaling the gradient vanishes on its way through the layers"),
         ("root-of-two-at-the-width", Stack(WIDTH), "unscaled", "≥", deep,
-         r"without scaling the norm grows by $\sqrt{2}$ a layer where $d_k$ is the width"),
+         "without scaling the norm grows by {value} a layer where {d_k} is the width"),
         ("scaled-stays", Stack(D), "scaled", "≤", S.One, "with scaling the gradient does not grow at all"),
         ("doubles-at-four-widths", Stack(D), "unscaled", "≥", S(2),
-         "without scaling the norm doubles in every layer where $d_k$ is four times the width"),
+         "without scaling the norm doubles in every layer where {d_k} is four times the width"),
         ("keeps-its-rate", Stack(D, layers=MANY), "unscaled", "≥", deep,
-         r"without scaling the norm grows by $\sqrt{2}$ a layer in deep stacks, too"),
+         "without scaling the norm grows by {value} a layer in deep stacks, too"),
         ("over-scaled-keeps-the-norm", Stack(D), "over-scaled", "≥", (1 + here) / 2,
-         "at $1/d_k$ the norm grows half as much as by even attention"),
+         "divided by {d_k} the norm grows half as much as by even attention"),
     )  # fmt: skip
     return (
         *(Control(words, _rate(tolerance, *claimed)) for *claimed, words in false),
@@ -207,14 +205,14 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "growth-by-layer",
         "Without scaling the gradient grows from layer to layer",
-        "Growth of the gradient's norm over one to six layers on its way back, for 64-dimensional "
-        "queries and keys, four times the width of the tokens. Unscaled it rises by about half or more in "
-        "each of the six layers; scaled by the root it ends near 1.2, by the dimension itself below one.",
+        "Growth of the gradient's norm on its way back, in {unscaled-growth:d_k} dimensions, four times "
+        "the width of the tokens. Unscaled it rises by about half or more in each of the six layers; over "
+        "the root by a factor of {scaled-growth:estimate.3} a layer; over the dimension it ends below one.",
         "norm of the gradient, in units of that at the output",
         line("even attention, not normalised (derived)", law, at=range(1, LAYERS + 1)),
         _path(findings, "unscaled", "unscaled"),
-        _path(findings, "scaled", r"over $\sqrt{d_k}$"),
-        _path(findings, "over-scaled", "over $d_k$"),
+        _path(findings, "scaled", "over {root_d}"),
+        _path(findings, "over-scaled", "over {d_k}"),
         x="layers passed on the way back",
         x_scale="linear",
     )
@@ -222,24 +220,26 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Without scaling the gradient grows through the layers at initialisation, faster in wider heads",
-    statement="In a stack of $L$ residual attention layers over $n$ tokens whose scores hardly vary, without "
-    "normalisation, the gradient’s mean square grows by $1 + (2^L - 1)/n$. With full scores, tokens of width "
-    "16 normalised after every layer, $n = 8$ and $L = 6$, the norm grows at scale 1 by less than even "
-    "attention’s own rate, 1.20 a layer, for $d_k = 4$, by more for $d_k = 8$ and 16, and by more than "
-    r"$\sqrt{2}$, the most that even attention reaches in ever deeper stacks, for $d_k$ of 32 and 64, twice "
-    r"and four times the width. For $d_k = 64$ it grows by less than 1.20 at $1/\sqrt{d_k}$, and not at all "
-    "at $1/d_k$; over 24 layers it grows at scale 1 more than tenfold, but by less than $\\sqrt{2}$ a layer.",
+    statement="In a stack of {L} residual attention layers over {n} tokens whose scores hardly vary, without "
+    "normalisation, the gradient’s mean square grows by {theorem:result}. With full scores, tokens "
+    "({unscaled-growth:tokens}) normalised after each of {unscaled-growth:layers} layers, the norm grows "
+    "unscaled by less than even attention’s own rate, {scaled-growth:prediction.3} a layer, where {d_k} is a "
+    "quarter of the width, by more where it is half or all of it, and by more than "
+    "{unscaled-growth:prediction}, the most that even attention reaches in ever deeper stacks, where it is "
+    "twice or four times that. At {unscaled-growth:d_k=} it grows by less than even attention with scores "
+    "over {root_d}, and not at all over {d_k}; over {tenfold-over-many-layers:layers} layers it grows "
+    "unscaled more than tenfold, but by less than {unscaled-growth:prediction} a layer.",
     meaning="The text that says gradients accumulate without scaling is right for a network at its start, "
     "where rows that are not yet decided send back undamped gradients, and each layer adds some. By how much "
     "depends on the dimension of queries and keys against the width of the model: heads are mostly narrower "
     "than the model, and there the growth is slower than here at twice the width. It depends on the depth, "
-    "too: over 24 layers the norm grows by less per layer than over six. With scaling it grows over six "
+    "too: over four times as many layers the norm grows by less per layer. With scaling it grows over six "
     "layers by less than even attention makes it. That is not like clipping, which bounds every gradient at "
     "every step: once its weights have grown, scaled attention passes that rate again. Measured on small "
     "stacks of attention alone, without the other layers of a transformer.",
+    symbols={"L": stack.layers, "n": n},
     assumptions=assume(
-        initialisation="Weights are independent normal with mean 0 and variance one over their number of "
-        "rows.",
+        initialisation="Weights are independent normal with mean 0 and variance one over their rows.",
         tokens="Tokens and the gradient at the output are standard normal and independent.",
         values="Values keep the width of the tokens; one head a layer, no output projection besides.",
     ),

@@ -6,9 +6,9 @@ import numpy as np
 from sympy import Expr, Rational, S, sqrt
 
 from verify.spec import (
-    LAST, NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment,
-    Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns, against_loops, assume,
-    cell_of, computed, d, descent, estimates, figure, largest_difference, latex, line, losses,
+    NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
+    Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns, against_loops, assume, cell_of,
+    computed, d, descent, estimates, figure, largest_difference, latex, line, losses, printed,
     softmax_over_queries, stream, student_quantile, threshold,
 )  # fmt: skip
 
@@ -22,8 +22,7 @@ TUNED = "takes fewer steps to the goal, each at its best rate,"
 MEASURES = {MORE: "success-rate", FEWER: "steps-to-loss", TUNED: "steps-at-best-rate"}
 """In what scales are compared, with the checks' names, in the order in which the sampler numbers them."""
 
-RATES = tuple(4.0**power for power in range(-2, 5))
-STEPS, GOAL = 120, 0.2
+RATES, STEPS, GOAL = tuple(4.0**power for power in range(-2, 5)), 120, 0.2
 MARKS = (0, 1, 2, 3, 5, 7, 10, 14, 19, 26, 36, 49, 67, 91, STEPS - 1)
 D, HIGH, SMALL = 64, 512, 24
 HALF, MOST, NEARLY_ALL = S.Half, Rational(3, 4), Rational(7, 8)
@@ -143,11 +142,11 @@ def _controls() -> tuple[Control, ...]:
     low, same_rate = _duel(4, "helps-in-every-dimension", MORE, HALF), _rescaled("same-rate", S.One)
     return (
         Control("without scaling, training fails at every rate", _never("unscaled", UNSCALED)),
-        Control("division by $d_k$ makes training impossible", _never("over-scaled", WHOLE)),
-        Control("training succeeds at more rates with scaling in every dimension, such as 4", low),
-        Control("one rate serves all scales: unscaled training succeeds at that of division by $d_k$",
+        Control("division by {d_k} makes training impossible", _never("over-scaled", WHOLE)),
+        Control("training succeeds at more rates with scaling in every dimension, such as {cell:d_k}", low),
+        Control("one rate serves all scales: unscaled training succeeds at that of division by {d_k}",
                 _at_rate("unscaled-at-others-rate", UNSCALED, OWN_RATE[WHOLE], "≥")),
-        Control("one rate serves all scales: division by $d_k$ succeeds at that of unscaled training",
+        Control("one rate serves all scales: division by {d_k} succeeds at that of unscaled training",
                 _at_rate("over-scaled-at-others-rate", WHOLE, OWN_RATE[UNSCALED], "≥")),
         Control("a scale is a choice of initial weights alone, at the same rate", same_rate),
         softmax_over_queries(),
@@ -158,7 +157,7 @@ def _success_by_rate(findings: Findings, scale: str) -> Layer:
     """Return the share of seeds that succeed at each rate, with intervals at the level of the checks."""
     outputs = (TrainingRuns.success(_number(scale), rate) for rate in range(len(RATES)))
     found = findings.estimated(f"d{D}", map(Bounded, outputs), like="success-rate")
-    return estimates(scale, RATES, found, "measured" if scale == ROOT else "other")
+    return estimates(printed(scale), RATES, found, "measured" if scale == ROOT else "other")
 
 
 def _loss_at_best_rate(findings: Findings, scale: str) -> Layer:
@@ -171,7 +170,7 @@ def _loss_at_best_rate(findings: Findings, scale: str) -> Layer:
     squares = np.array([mean[runs.squared_loss(number, best, mark)] for mark in marks])
     half = student_quantile(alpha, sample.blocks) * np.sqrt((squares - losses_**2) / sample.blocks)
     found = zip(losses_, zip(losses_ - half, losses_ + half, strict=True), strict=True)
-    steps, label = [mark + 1 for mark in MARKS], f"{scale}, rate {RATES[best]:g}"
+    steps, label = [mark + 1 for mark in MARKS], printed(f"{scale}, rate {RATES[best]:g}")
     return estimates(label, steps, found, "measured" if scale == ROOT else "other", kind="band")
 
 
@@ -184,11 +183,11 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
         figure(
             "success-by-rate",
             "Each scale has its own range of learning rates, and the root’s is the widest",
-            "Share of seeds that succeed, over the learning rate, in 64 dimensions; a run succeeds if "
-            f"its mean loss over the last {LAST} steps is below {GOAL}. All three scales reach every seed at "
-            "some rate. Unscaled training does so at low rates only, scaling by the root over a wider range, "
-            "division by the dimension at high rates only.",
-            f"share of seeds with a mean loss below {GOAL} over the last {LAST} steps",
+            "Share of seeds that succeed, over the learning rate, in {success-rate:d_k} dimensions; success "
+            "is a {success-rate:success}. All three scales reach every seed at some rate. Unscaled training "
+            "does so at low rates only, scaling by the root over a wider range, division by the dimension at "
+            "high rates only.",
+            "share of seeds with a {success-rate:success}",
             line("every seed", 1.0, at=(RATES[0], RATES[-1])),
             *(_success_by_rate(findings, scale) for scale in scales),
             x="learning rate (at one rate, side by side)",
@@ -197,9 +196,9 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
         figure(
             "training-curves",
             "At its best learning rate unscaled training reaches the goal, but later",
-            "Mean loss over the training steps, each scale at its best learning rate, in 64 dimensions. "
-            "Unscaled training starts higher than even attention and falls later than the two scaled ones, "
-            "which are nearly alike.",
+            "Mean loss over the training steps, each scale at its best learning rate, in "
+            "{success-rate:d_k} dimensions. Unscaled training starts higher than even attention and falls "
+            "later than the two scaled ones, which are nearly alike.",
             "mean loss over the seeds",
             line("attention spread evenly", even, at=(1.0, STEPS)),
             *(_loss_at_best_rate(findings, scale) for scale in scales),
@@ -211,17 +210,18 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="On one task scaling widens the range of working rates, and speeds training up, in high dimension",
-    statement=r"Gradient descent at scale $c$ and rate $\eta$ is unscaled gradient descent from weights "
-    r"$\sqrt{c}$ times as large at rate $c\eta$. One head that learns to look up one of 4 tokens, from "
-    "weights of variance one over their rows, at 7 rates: with $d_k$ of 64 and 512 the scale "
-    r"$1/\sqrt{d_k}$, in most seeds, succeeds at more rates than scale 1 and takes fewer steps to the same "
-    "loss, averaged over the rates and at the best rate of each; at some rate every scale succeeds.",
-    meaning="Training without scaling is slower, and works at fewer learning rates, in 16 and more so in 64 "
-    "and 512 dimensions; in 4 dimensions it succeeded at more of them. It does not fail as such: with a rate "
-    "chosen for it, unscaled training succeeds too, and so does division by $d_k$, which at a high rate is "
-    "nearly as fast as the root. A scale is a choice of initial weights and learning rate; that is all it "
-    "does to plain gradient descent. One small task; how many rates succeed depends on which were tried: at "
-    "the lowest here unscaled training still succeeds, at the highest division by $d_k$ does.",
+    statement="Gradient descent at scale {c} and rate {eta} is unscaled gradient descent from weights {root} "
+    "times as large at rate {rate}. One head learning to look up one of four tokens, from weights of "
+    "variance one over their rows, at seven rates: with {d_k} of {success-rate:d_k}, and eight times that, "
+    "division by {root_d}, in most seeds, succeeds at more rates than no scale and takes fewer steps to the "
+    "same loss, averaged over the rates and at the best of each; at some rate every scale succeeds.",
+    meaning="Training without scaling is slower, and works at fewer learning rates, in sixteen dimensions "
+    "and more so in {success-rate:d_k} and in eight times as many; in four it succeeded at more. It does not "
+    "fail as such: with a rate chosen for it, unscaled training succeeds too, and so does division by {d_k}, "
+    "at a high rate nearly as fast as the root. A scale is a choice of initial weights and learning rate; "
+    "that is all it does to plain gradient descent. One small task; how many rates succeed depends on which "
+    "were tried: at the lowest here unscaled training still succeeds, at the highest division by {d_k}.",
+    symbols={"c": descent.c, "eta": descent.eta, "root": sqrt(descent.c), "rate": descent.c * descent.eta},
     assumptions=assume(
         descent="Plain gradient descent, without momentum or adaptive rates.",
         task="Fresh normal tokens in every step; each query is a copy of one token with noise, and the "

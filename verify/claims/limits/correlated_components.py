@@ -4,8 +4,8 @@ from sympy import Expr, Interval, Matrix, Rational, S, Sum, Trace, sqrt
 
 from verify.spec import (
     E, KEY, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, Derivation, Evaluation, Experiment, Figure,
-    Findings, Hypotheses, Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route,
-    ScoreMoments, Simulated, Step, Var, VectorMoments, Vectors, assume, biased, capped, cell_of, d, figure,
+    Findings, Hypotheses, Identity, Linked, Notation, Ordered, OrderedBase, PairMoments, Population, Quantity,
+    Route, ScoreMoments, Simulated, Step, Var, VectorMoments, Vectors, biased, capped, cell_of, d, figure,
     in_numbers, index, line, measured, one_step, over_cells, prediction, unfold, variance, wrong,
 )  # fmt: skip
 
@@ -15,6 +15,8 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 _STANDARD = (S.One, S.Zero, S.One)
 
 rho = Ordered("rho", "r", positive=True)
+COUNTED_ONCE: Expr = d * (1 + (d - 1) * rho)
+"""What the variance is not: the correlation enters it squared."""
 x, y = OrderedBase(Ordered("x", "q1")), OrderedBase(Ordered("y", "q2"))
 x0, y0 = Ordered("x_0", "x0"), Ordered("y_0", "y0")
 POPULATION = Population(dict.fromkeys((x, y, x0, y0), _STANDARD), d)
@@ -55,7 +57,7 @@ def derive() -> Derivation:
     words = r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$"
     trace = one_step("Any covariances of a centred query and key", Var(PRODUCT), Trace(SIGMA_Q * SIGMA_K),
                      "Sum over all pairs of dimensions", VectorMoments(CENTRED_VECTORS),
-                     defines=words)  # fmt: skip
+                     defines=words, name="trace")  # fmt: skip
     return Derivation.of(route, lemmas=(trace,))
 
 
@@ -81,13 +83,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     of_any = Quantity("any-covariances", LABEL, cell, estimand, trace, band)
     spread_q, spread_k = SPREADS.values()
     return Experiment((*checks.values(), of_any), (
-        wrong(last, "as-if-independent", "correlated or not, the variance is $d_k$", S(64)),
+        wrong(last, "as-if-independent", "correlated or not, the variance is {d_k}", S(64)),
         wrong(last, "correlation-counted-once",
-              r"the correlation adds its own size, not its square: $d_k(1 + (d_k - 1)\rho)$",
-              64 * (1 + 63 * RHO)),
+              "the correlation adds its own size, not its square: {counted_once}",
+              COUNTED_ONCE.subs({d: 64, rho: RHO})),
         biased(last, tolerance),
         wrong(of_any, "variances-alone",
-              r"covariances do not matter: the variance adds up the products of the components' variances",
+              "covariances do not matter: the variance adds up the products of the components' variances",
               spread_q.diagonal().dot(spread_k.diagonal()) * PAIRS),
     ))  # fmt: skip
 
@@ -96,10 +98,10 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the scaled variance leaving the level 1."""
     return figure(
         "leaves-the-line",
-        r"Correlated components outgrow the root",
-        "The measured variance of scores whose components have correlation one quarter follows d times "
-        "one plus d minus one sixteenths, and leaves the line variance = d from ten dimensions on.",
-        r"variance of $q\cdot k$, $\rho = 1/4$",
+        "Correlated components outgrow the root",
+        "The measured variance of scores whose components have correlation one quarter follows d times one "
+        "plus d minus one sixteenths, and leaves the line of independent ones from ten dimensions on.",
+        "variance of {score}, at a correlation of one quarter",
         line("derived", derivation.result.subs(rho, RHO)),
         line("independent", d, "control"),
         measured(findings.matching("variance-d*")),
@@ -108,15 +110,13 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Correlated components make the variance outgrow the dimension",
-    statement=r"For independent, centred $q$ and $k$ with covariance matrices $\Sigma_q$ and $\Sigma_k$, "
-    r"$\operatorname{Var}(q\cdot k) = \operatorname{tr}(\Sigma_q\Sigma_k)$; with unit variances and "
-    r"correlation $\rho$ between any two components of a vector, it is $d_k(1 + (d_k - 1)\rho^2)$.",
+    statement="For independent, centred {q} and {k} with covariance matrices {sigma_q} and {sigma_k}, "
+    "{trace}; with unit variances and correlation {rho} between any two components of a vector, it is "
+    "{theorem:result}.",
     meaning="The root of the dimension is enough only while components are uncorrelated. Real activations "
-    r"live in fewer directions than they have components; with a correlation of $\tfrac14$ the scaled "
-    "variance at 64 dimensions is 5, not 1. What counts is not $d_k$ but "
-    r"$\operatorname{tr}(\Sigma_q\Sigma_k)$, which can be measured.",
-    assumptions=assume(
-        independent="Query and key are independent of each other and centred.",
-        finite_variance="Their components have finite variances.",
-    ),
-)
+    "live in fewer directions than they have components; with a correlation of one quarter the variance at "
+    "{variance-d64:d_k} dimensions is {variance-d64:prediction}, about five times too much for the root. "
+    "What counts is not {d_k} but {trace:result}, which can be measured.",
+    symbols={"sigma_q": SIGMA_Q, "sigma_k": SIGMA_K, "rho": rho, "counted_once": COUNTED_ONCE,
+             "product": Notation(r"q\cdot k", PRODUCT)},
+)  # fmt: skip

@@ -7,8 +7,8 @@ from sympy import Add, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Trace
 from verify.spec import (
     E, ISSERLIS, KEY, MU_K, MU_Q, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, ComponentMoments,
     Derivation, Experiment, Linked, MatrixIdentity, PairMoments, Quantity, Route, Step, Tolerance, Var,
-    VectorMoments, Vectors, assume, biased, capped, cell_of, component, covariance, d, in_numbers,
-    of_deviation, one_step, prediction, variance, wrong,
+    VectorMoments, Vectors, biased, capped, cell_of, component, covariance, d, in_numbers, of_deviation,
+    one_step, prediction, printed, variance, wrong,
 )  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
@@ -19,7 +19,10 @@ COVARIANCES = (QUERY, QUERY, SIGMA_Q), (KEY, KEY, SIGMA_K), (QUERY, KEY, C)
 OF_BOTH = Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K)
 """What is left where query and key are independent."""
 
-GENERAL = OF_BOTH + Trace(C * C) + 2 * Trace(MU_Q.T * C.T * MU_K)
+SQUARE, CROSSED, OF_MEANS, OTHER_WAY = (
+    Trace(one) for one in (C * C, C * C.T, MU_Q.T * C.T * MU_K, MU_Q.T * C * MU_K)
+)
+GENERAL = OF_BOTH + SQUARE + 2 * OF_MEANS
 MEAN_OF_SCORE = Trace(C) + Trace(MU_Q.T * MU_K)
 
 
@@ -40,7 +43,8 @@ def derive() -> Derivation:
     )  # fmt: skip
     each = r"The mean of $q_ik_i$ is its covariance plus the product of the means"
     mean = one_step("The mean, for any law", E(PRODUCT), MEAN_OF_SCORE, each,
-                    VectorMoments(Vectors(MEANS, COVARIANCES)), defines="the mean of a score")  # fmt: skip
+                    VectorMoments(Vectors(MEANS, COVARIANCES)),
+                    defines="the mean of a score", name="mean")  # fmt: skip
     return Derivation.of(route, lemmas=(mean,))
 
 
@@ -85,18 +89,16 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     covariances = {place: _covariance(*place) for place in product(range(2), repeat=2)}
     false = (
         ("as-if-independent", "the dependence does not matter", OF_BOTH),
-        ("wrong-transpose", r"$\operatorname{tr}(CC^{\mathsf T})$ in place of $\operatorname{tr}(CC)$",
-         general.subs(Trace(C * C), Trace(C * C.T))),
-        ("wrong-transpose-of-means",
-         r"$2\mu_q^{\mathsf T}C\mu_k$ in place of $2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$",
-         general.subs(Trace(MU_Q.T * C.T * MU_K), Trace(MU_Q.T * C * MU_K))),
+        ("wrong-transpose", "{crossed} in place of {square}", general.subs(SQUARE, CROSSED)),
+        ("wrong-transpose-of-means", "{other_way} in place of {of_means}",
+         general.subs(OF_MEANS, OTHER_WAY)),
     )  # fmt: skip
     return Experiment((of_variance, of_mean, *covariances.values()), (
         *(wrong(of_variance, name, what, GROUPS * in_numbers(one, EXAMPLE)) for name, what, one in false),
         wrong(of_mean, "mean-as-if-independent", "the mean does not feel the dependence", mean - GROUPS),
         wrong(covariances[0, 1], "transposed",
-              r"$C$ is the covariance of the key with the query, the other way round", CROSS[1, 0]),
-        *(wrong(one, f"reversed-{one.id}", f"{one.label} has the other sign", -CROSS[place])
+              "{C} is the covariance of the key with the query, the other way round", CROSS[1, 0]),
+        *(wrong(one, f"reversed-{one.id}", f"{printed(one.label)} has the other sign", -CROSS[place])
           for place, one in covariances.items() if place != (0, 1)),
         biased(of_variance, tolerance),
     ))  # fmt: skip
@@ -104,13 +106,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="The general formula: a query and a key that depend on each other",
-    statement=r"For jointly normal $q$ and $k$ with $C = \operatorname{Cov}(q, k)$, the variance of $q\cdot "
-    r"k$ is $\operatorname{tr}(\Sigma_q\Sigma_k) + \operatorname{tr}(CC) + \mu_q^{\mathsf T}\Sigma_k\mu_q + "
-    r"\mu_k^{\mathsf T}\Sigma_q\mu_k + 2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$; the mean is "
-    r"$\operatorname{tr}(C) + \mu_q^{\mathsf T}\mu_k$.",
+    statement="For jointly normal {q} and {k} with the covariances {C} of {q} with {k}, the variance of "
+    "{score} is {theorem:result}; the mean is {mean:result}.",
     meaning="This is what takes over once training has made queries and keys depend on each other. The "
-    "dependence can lower the variance as well as raise it, for the trace of $CC$ may be negative. With $C = "
-    "0$ the formula of the earlier chapters comes back.",
-    assumptions=assume(jointly_normal="All components of query and key together are normal."),
+    "dependence can lower the variance as well as raise it, for {square} may be negative. Where {C} is zero "
+    "the formula of the earlier chapters comes back.",
+    symbols={"C": C, "square": SQUARE, "crossed": CROSSED, "of_means": OF_MEANS, "other_way": OTHER_WAY},
     references=(ISSERLIS,),
 )

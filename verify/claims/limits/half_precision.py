@@ -7,11 +7,11 @@ import numpy as np
 from sympy import Expr, Integral, Rational, S, Sum, Symbol, log, oo, sign, sqrt
 
 from verify.spec import (
-    E, EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, SINGLE_SCORES, Allowance, Bounded, Claim,
-    Comparison, Control, Derivation, Exact, Experiment, Fact, Figure, Findings, NormalGiven, PairShares,
-    Prediction, Quantity, Route, Simulated, SplitAt, Step, Tolerance, Unfolded, assume, cell_of,
-    characteristic, computed, d, even_dimensions, exceeds, fact, figure, integrated, k, line, measured,
-    normal_density, one_step, scaled, score, score_law, softmax, threshold, wrong,
+    E, EVEN, NORMAL, NORMAL_VECTORS, SINGLE_SCORES, Allowance, Bounded, Claim, Comparison, Control,
+    Derivation, Exact, Experiment, Fact, Figure, Findings, NormalGiven, PairShares, Prediction, Quantity,
+    Route, Simulated, SplitAt, Step, Tolerance, Unfolded, assume, cell_of, characteristic, computed, d,
+    even_dimensions, exceeds, fact, figure, integrated, k, line, measured, normal_density, one_step, scaled,
+    score, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)
@@ -130,16 +130,16 @@ def experiment(derivation: Derivation) -> Experiment:
         _spoilt("subtracting-helps", softmax),
     )
     return Experiment(checks, (
-        wrong(raw[many], "raw-as-rarely", f"at {many} dimensions raw scores overflow as rarely as at {few}",
-              raw[few]),
+        wrong(raw[many], "raw-as-rarely",
+              "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}", raw[few]),
         wrong(raw[few], "raw-rare",
-              f"raw scores overflow as rarely as scaled ones: under one in a thousand, at {few} dimensions",
+              "raw scores overflow as rarely as scaled: under one in a thousand, at {cell:d_k} dimensions",
               threshold(RARE), tolerance=EVEN, relation="≤"),
         Control("division by the fourth root is enough: by the derived law hardly any score overflows",
                 _never("fourth-root-law", total, few, -0.25)),
         Control("single precision overflows at the same score",
                 _overflow_point("single-precision", "IEEE 754 binary32", np.uint32, np.float32)),
-        Control("half precision needs no care: the plain formula gives finite weights for 200, 190 and 0",
+        Control("half precision needs no care: the plain formula gives finite weights for {cell:scores}",
                 _spoilt("plain-formula-is-safe", _plainly)),
     ))  # fmt: skip
 
@@ -155,8 +155,8 @@ def figures(findings: Findings) -> Figure:
     return figure(
         "overflow",
         "Raw scores overflow the exponential in half precision, scaled ones do not",
-        "The share of scores whose exponential leaves half precision, over the dimension: for raw "
-        "scores it rises to a quarter at 256 dimensions, for scaled ones it is practically zero.",
+        "The share of scores whose exponential leaves half precision, over the dimension: for raw scores it "
+        "rises to a quarter at {raw-d256:d_k} dimensions, for scaled ones it is practically zero.",
         "share of scores that overflow",
         line("raw", lambda n: _tail(n, 0.0), over=span, points=25),
         line("scaled", lambda n: _tail(n, -0.5), "other", over=span, points=25),
@@ -167,16 +167,13 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="In half precision, unscaled scores overflow the exponential",
-    statement=r"The exponential of a score above $\ln 65504 \approx 11.09$ is infinite in half precision. "
-    "For standard normal components so large are 0.4% of the raw scores at 16 dimensions, 8% at 64 and 24% "
-    "at 256, and of scaled scores less than one in $10^{13}$ at any of these by the derived law; a sample "
-    "shows only that it is less than one in a thousand.",
+    statement="The exponential of a score above {overflow-score}, about {overflow-score:4}, is infinite in "
+    "half precision. For standard normal components so large are {raw-d16:prediction.1%} of the raw scores "
+    "at {raw-d16:d_k} dimensions, {raw-d64:prediction.1%} at {raw-d64:d_k} and {raw-d256:prediction.2%} at "
+    "{raw-d256:d_k}, and of scaled scores less than {scaled-law-d16:prediction.1} at any of these by the "
+    "derived law; a sample shows only that it is less than one in a thousand.",
     meaning="Programs subtract each row's largest score before they take exponentials, and then nothing "
     "overflows at any scale: saturation is a matter of statistics, overflow one of arithmetic. Where a "
     "kernel leaves the subtraction out to save time, scaling is what keeps half precision alive.",
-    assumptions=assume(
-        INDEPENDENT,
-        NORMAL_COMPONENTS,
-        half="Arithmetic is that of IEEE 754 binary16, with 65504 as its largest number.",
-    ),
+    assumptions=assume(half="Arithmetic is that of IEEE 754 binary16, with 65504 as its largest number."),
 )

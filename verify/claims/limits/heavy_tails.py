@@ -5,13 +5,13 @@ from functools import cache
 import numpy as np
 from scipy import special
 from sympy import E as EULER
-from sympy import Integral, Interval, Rational, S, Symbol, limit, log, oo, pi, sqrt
+from sympy import Integral, Interval, Rational, S, limit, log, oo, pi, sqrt, symbols
 
 from verify.spec import (
     CAUCHY, SINGLE_SCORES, SPRINGER, Array, Bounded, Claim, Compared, Derivation, DistanceToLaw, Experiment,
     Fact, Figure, Findings, Hypotheses, Integrated, Ordered, PairShares, Primitive, Quantity, Replaced,
-    Rising, Route, Simulated, Step, Turned, Unfolded, assume, cell_of, d, fact, figure, function, integrals,
-    integrated, line, of_probability, prediction, scaled, scatter, score_law, threshold, wrong,
+    Rising, Route, Simulated, Step, Turned, Unfolded, cell_of, d, fact, figure, function, integrals,
+    integrated, line, of_probability, prediction, printed, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -21,8 +21,7 @@ BEYOND = r"$P(q\cdot k/\sqrt{d_k} \le -10)$"
 ROOT = 1 / sqrt(d)
 
 x = Ordered("x", "x", positive=True)
-u = Symbol("u", positive=True)
-T = Symbol("T", positive=True)
+u, T = symbols("u T", positive=True)
 f = Ordered("f(x)", "f", real=True)
 DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
 """Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric."""
@@ -118,12 +117,12 @@ def experiment(tolerance: float) -> Experiment:
     return Experiment((law, far), (
         wrong(law, "as-if-normal", "a product of Cauchy components has the law of a product of normal ones",
               estimand=normal),
-        wrong(law, "stretched", f"products of Cauchy components are larger by {stretch - 1:.0%}",
+        wrong(law, "stretched", f"products of Cauchy components are {printed(f'{stretch - 1:.0%}')} larger",
               estimand=DistanceToLaw(_law(stretch))),
         wrong(far, "as-without-scaling",
-              "division by the root brings no score back: as many lie below −10 as without it", unscaled),
+              "division by the root brings no score back: as many lie below minus ten without", unscaled),
         wrong(far, "ordinary-after-scaling",
-              "dividing by the root brings scores back to ordinary size: under 1% lie below −10",
+              "dividing by the root brings scores back to ordinary size: under one per cent lie that far",
               threshold(Rational(1, 100)), relation="≤"),
     ))  # fmt: skip
 
@@ -146,19 +145,20 @@ def figures(findings: Findings) -> Figure:
         line("Cauchy", lambda point: 2 * (1 - _upper(point)), at=POINTS),
         line("normal", lambda point: 2 * score_law.below(1, -point), "other", at=POINTS[:6]),
         scatter("measured", POINTS, 2 * shares),
-        x="size of $q_i k_i$",
+        x="size of a product",
     )
 
 
 CLAIM = Claim(
     title="Components without a second moment have no variance to scale",
-    statement=r"The product of two independent Cauchy components has the density $2\ln x/(\pi^2(x^2 - 1))$ "
-    "at $x > 0$ and the same at $-x$. Its second moment is infinite: no scale gives such scores a variance "
-    r"of 1, and at 64 dimensions 78% of them lie beyond $\pm 10$ after division by $\sqrt{d_k}$.",
+    statement="The product of two independent standard Cauchy components has the density {theorem:result} at "
+    "a positive {x} and the same at its negative. Its second moment is infinite: no scale gives such scores "
+    "unit variance, and at {far-out-after-scaling:d_k} dimensions {far-out-after-scaling:prediction.2%} of "
+    "them lie below minus ten after division by {root_d}, and as many above ten.",
     meaning="The theory of scaling is a theory of second moments. Where they do not exist, an estimate of "
     "the variance grows with the sample and never settles, so none is made here: what can be known are "
-    "shares and quantiles. Between the two worlds, Student’s t with 3 degrees has a variance, but no fourth "
-    "moment, and therefore no standard error for its estimate; this tool ends such a check undecided.",
-    assumptions=assume(cauchy="All components are independent and standard Cauchy."),
+    "shares and quantiles. Between the two worlds, Student’s t with three degrees has a variance, but no "
+    "fourth moment, and therefore no standard error for its estimate; this tool ends such a check undecided.",
+    symbols={"x": x},
     references=(SPRINGER,),
 )

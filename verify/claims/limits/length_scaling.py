@@ -8,14 +8,13 @@ from sympy import Float, Range, Rational, Sum, log, oo, sqrt
 
 from verify.spec import (
     CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact,
-    Figure, Findings, Hypotheses, LargestScore, NormalRows, PutIn, Quantity, Replaced, Route, Step, Surplus,
-    Tolerance, assume, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line,
-    mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,
+    Figure, Findings, Hypotheses, LargestScore, NormalRows, Notation, PutIn, Quantity, Replaced, Route, Step,
+    Surplus, Tolerance, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest,
+    line, mean_squares, measured, n, p, prediction, printed, s, sharper, sigma, wrong,
 )  # fmt: skip
 
-KEYS = (4, 64, 1024)
-TIMES = 2
-"""The growing spread is so many times √(2 ln n)."""
+KEYS, TIMES = (4, 64, 1024), 2
+"""Numbers of keys; the growing spread is so many times √(2 ln n)."""
 GROWING = TIMES * sqrt(2 * log(n))
 
 LABEL = r"$\mathbb{E}\sum p_j^2$"
@@ -39,8 +38,8 @@ def derive() -> Derivation:
         under=Hypotheses().restricted(n, Range(2, oo)),
     )
     finite = "what stays finite at a fixed spread, so that E Σp² falls to 0"
-    thinning = effective_keys.for_many().defining(finite)
-    return Derivation.of(route, lemmas=(choice, *effective_keys.lemmas(), thinning))
+    thinning = effective_keys.for_many().defining(finite).called("many")
+    return Derivation.of(route, lemmas=(choice.called("growing"), *effective_keys.lemmas(), thinning))
 
 
 def _rows(keys: int, deviation: float, kind: str) -> Quantity:
@@ -62,8 +61,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     last = growing[-1]
     return Experiment((*growing, *bounds, *fixed), (
         sharper(bounds[-1], 1.18, last.prediction.value),
-        wrong(thin, "fixed-keeps", "a fixed scale keeps attention as concentrated over 1024 keys as over 4",
-              dense),
+        wrong(thin, "fixed-keeps",
+              "a fixed scale keeps attention as concentrated over {cell:n} keys as over {fixed-n4:n}", dense),
         wrong(last, "growing-thins-out", "with the growing spread, too, attention thins out", thin),
     ))  # fmt: skip
 
@@ -86,28 +85,29 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
     return figure(
         "thinning-out",
-        r"A spread that grows like the root of $\ln n$ keeps attention concentrated",
+        "A spread that grows like the root of {log} keeps attention concentrated",
         "The mean sum of squared weights over the number of keys: with a spread of twice the root of "
         "two ln n it stays above one half, with a fixed spread it falls like one over n.",
-        LABEL,
-        line("bound: ½", kept, "other", points=2),
+        "{mean}",
+        line("bound: {growing:result}", kept, "other", points=2),
         line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
         line("", exact(lambda _: 1.0), points=13),
-        measured(findings.matching("growing-n*"), r"$\sigma = 2\sqrt{2\ln n}$", "n"),
-        measured(findings.matching("fixed-n*"), r"$\sigma = 1$", "n"),
-        x="number of keys $n$",
+        measured(findings.matching("growing-n*"), printed(rf"$\sigma = {TIMES}\sqrt{{2\ln n}}$"), "n"),
+        measured(findings.matching("fixed-n*"), "{fixed-n4:sigma=}", "n"),
+        x="number of keys {n}",
     )
 
 
 CLAIM = Claim(
-    title=r"Longer texts thin attention out unless scores spread like $\sqrt{\ln n}$",
-    statement=r"At a fixed spread $\sigma$ of the scores $\mathbb{E}\sum p_j^2$ falls towards 0 as the "
-    r"number of keys grows; with $\sigma = 2\sqrt{2\ln n}$ it stays above $\tfrac12$ for every $n$.",
-    meaning=r"The growing spread leaves a mean $\sum p_j^2$ of 0.71 for 4 keys, 0.57 for 1024 and 0.54 for a "
-    r"million. $1/\sqrt{d_k}$ makes attention independent of the dimension, not of the length: ten times as "
-    r"many keys share the same weight. For random scores a spread that grows like $\sqrt{\ln n}$ is enough "
-    r"to prevent it; log-length scaling of long contexts multiplies scores by a factor that grows with "
-    r"$\ln n$ itself. Trained scores are not random.",
-    assumptions=assume(normal=r"Scores are independent and normal with standard deviation $\sigma$."),
+    title="Longer texts thin attention out unless scores spread like {root_log}",
+    statement="At a fixed spread {sigma} of the scores {mean} falls towards zero as the number of keys "
+    "grows; with a spread of twice {spread} it is at least {growing:result} for every {n} from two on.",
+    meaning="The growing spread leaves {mean} at {kept-by-n4:2} for {kept-n4:n} keys, {kept-by-n1024:2} for "
+    "{kept-n1024:n} and {kept-by-n1000000:2} for a million. Division by {root_d} makes attention independent "
+    "of the dimension, not of the length: ten times as many keys share the same weight. For random scores a "
+    "spread that grows like {root_log} is enough to prevent it; log-length scaling of long contexts "
+    "multiplies scores by a factor that grows with {log} itself. Trained scores are not random.",
+    symbols={"n": n, "sigma": sigma, "log": log(n), "root_log": sqrt(log(n)), "mean": E(SQUARES),
+             "spread": Notation(r"\sqrt{2\ln n}", sqrt(2 * log(n)))},
     references=(CHIANG,),
-)
+)  # fmt: skip

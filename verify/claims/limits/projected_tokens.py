@@ -6,8 +6,8 @@ from sympy import Eq, Expr, Idx, S, Sum, integrate, sqrt
 
 from verify.spec import (
     EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Assuming, Claim, Derivation, Experiment, Fact, Families,
-    Ordered, OtherTokens, ProjectedTokens, Quantity, Route, Step, SumIdentity, Var, assume, biased, capped,
-    cell_of, component, d, fact, index, ordered, prediction, wrong,
+    Notation, Ordered, OtherTokens, ProjectedTokens, PutIn, Quantity, Replaced, Route, Step, SumIdentity, Var,
+    biased, capped, cell_of, component, d, fact, index, one_step, ordered, prediction, wrong,
 )  # fmt: skip
 
 WIDTH, HEAD, TOKENS = 128, 32, 64
@@ -16,13 +16,13 @@ LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
 D = Ordered("D", "D", integer=True, positive=True)
 v = Ordered("v", "v", positive=True)
 """Width of a token and variance of the entries of a projection."""
-a = Idx("a")
-x, y = ordered("x[] y[]")
-W_Q, W_K = ordered("W_Q[] W_K[]")
-FAMILIES = Families(
-    sizes={x: (D,), y: (D,), W_Q: (D, d), W_K: (D, d)}, made_of={}, variances={W_Q: v, W_K: v}
-)
+a, (x, y, W_Q, W_K) = Idx("a"), ordered("x[] y[] W_Q[] W_K[]")
+FAMILIES = Families(sizes={x: (D,), y: (D,), W_Q: (D, d), W_K: (D, d)}, variances={W_Q: v, W_K: v})
 """Two tokens, and what projects them to a query and a key."""
+
+_QUERY, _KEY = (Sum(token[a] * matrix[a, index], (a, 1, D)) for token, matrix in ((x, W_Q), (y, W_K)))
+PROJECTED = Sum(_QUERY * _KEY, (index, 1, d))
+"""The score of two tokens."""
 
 OF_UNIFORM = integrate(v**2, (v, -1, 1)) / 2
 INITIALISATIONS: dict[str, tuple[str, Expr, Fraction]] = {
@@ -40,17 +40,19 @@ the entries that are drawn, written out."""
 
 def derive() -> Derivation:
     """Derive the scaled score's mean square for entries of any variance."""
-    query, key = (Sum(token[a] * matrix[a, index], (a, 1, D)) for token, matrix in ((x, W_Q), (y, W_K)))
     lengths = tuple(Sum(token[a] ** 2, (a, 1, D)) for token in (x, y))
     route = Route.of(
         "Given the tokens, the projected components are independent",
-        Var(Sum(query * key, (index, 1, d)) / sqrt(d)),
+        Var(PROJECTED / sqrt(d)),
         Step(v**2 * lengths[0] * lengths[1],
              "A projected component adds D independent entries, weighted by those of a token",
              SumIdentity(FAMILIES, "components")),
         Step(v**2 * D**2, "Tokens of squared length D", Assuming(tuple(Eq(one, D) for one in lengths))),
     )  # fmt: skip
-    return Derivation.of(route)
+    end, at = 4 / (1 + d / D) ** 2, {v: INITIALISATIONS["per-head-xavier"][1]}
+    one = one_step("Xavier’s initialisation, head by head", route.start, end, "$v = 2/(D + d_k)$",
+                   Replaced(route.then(Step(end, "Put in", PutIn(at))).proved()), name="by-head")  # fmt: skip
+    return Derivation.of(route, lemmas=(one,))
 
 
 def _expected(derivation: Derivation, name: str) -> Expr:
@@ -71,7 +73,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks = {name: _square(derivation, name, tolerance) for name in INITIALISATIONS}
     controls = (
         wrong(checks[name], f"{name}-is-one",
-              f"after scaling the variance is 1, with the initialisation {INITIALISATIONS[name][0]}",
+              "after scaling the variance is {value}, with the initialisation {cell:initialisation}",
               S.One, tolerance=EVEN)
         for name in ("per-head-xavier", "packed-xavier", "he")
     )  # fmt: skip
@@ -88,18 +90,16 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 
 CLAIM = Claim(
-    title="Whether scaled scores start with variance 1 is decided by the initialisation",
-    statement="Different tokens of squared length $D$, as layer normalisation leaves them, sent through "
-    r"independent projections with centred entries of variance $v$, have $\mathbb{E}[(q\cdot k)^2/d_k] = "
-    "(vD)^2$: 1 for Xavier's initialisation of one square matrix, $4/(1 + d_k/D)^2$ head by head, "
-    r"$\tfrac14$ for queries, keys and values packed together, 4 for He's, $\tfrac19$ for a uniform law on "
-    r"$\pm1/\sqrt{D}$.",
+    title="Whether scaled scores start with unit variance is decided by the initialisation",
+    statement="Different tokens of squared length {D}, as layer normalisation leaves them, sent through "
+    "independent projections with centred entries of variance {v}, have {theorem}: {fused-xavier-variance} "
+    "for Xavier's initialisation of one square matrix, {by-head:result} head by head, "
+    "{packed-xavier-variance} for queries, keys and values packed together, {he-variance} for He's, "
+    "{linear-default-variance} for a uniform law up to one over the root of {D}.",
     meaning="The assumption of unit components is a statement about the projections. Common defaults differ "
-    "by a factor of 36 in the variance of scaled scores, from a softmax that starts almost even to one that "
-    "is already sharp. Who changes an initialisation changes the temperature of attention.",
-    assumptions=assume(
-        tokens="Tokens have squared length $D$ and differ from each other.",
-        entries="All entries of both projections are independent and centred, of variance $v$.",
-    ),
+    "in the variance of scaled scores from {linear-default-variance} to {he-variance}, from a softmax that "
+    "starts almost even to one that is already sharp. Who changes an initialisation changes the temperature "
+    "of attention.",
+    symbols={"D": D, "v": v, "projected": Notation(r"q\cdot k/\sqrt{d_k}", PROJECTED / sqrt(d))},
     references=(GLOROT, KAIMING_HE),
 )

@@ -6,11 +6,10 @@ import numpy as np
 from sympy import Derivative, Rational, exp, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL_COMPONENTS, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation, Experiment,
-    Figure, Findings, Identity, Jensen, PutIn, Replaced, Route, Step, Unfolded, beside, beside_sink, biased,
-    capped, cells_of, complex_step, component, computed, d, figure, fixed_normals, function, in_turn,
-    largest_difference, line, mean_beside_sink, mean_of_rows, n, normal, one_step, ordered, over_cells,
-    score_law, sharper, wrong,
+    E, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation, Experiment, Figure, Findings, Identity, Jensen,
+    PutIn, Replaced, Route, Step, Unfolded, beside, beside_sink, biased, capped, cells_of, complex_step,
+    component, computed, d, figure, fixed_normals, function, in_turn, largest_difference, line,
+    mean_beside_sink, mean_of_rows, n, normal, one_step, ordered, over_cells, score_law, sharper, wrong,
 )  # fmt: skip
 
 D, SCALE, ROWS = 16, 1 / sqrt(d), ((4, 0), (4, 2), (64, 2), (64, 5))
@@ -38,7 +37,7 @@ def derive() -> Derivation:
     parts = {x: exp(s), Z: exp(s) + R}
     follows = one_step("Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
                        x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", Unfolded(parts),
-                       defines="how the keys’ weight follows a score")  # fmt: skip
+                       defines="how the keys’ weight follows a score", name="slope")  # fmt: skip
     return Derivation.of(bound, lemmas=(total, odds, follows))
 
 
@@ -62,7 +61,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sharper(bounds[64, 2], 0.99, _kept(64, 2)),
         wrong(kept[4, 2], "one-more-key", "the sink counts as one more key at any score", Rational(4, 5)),
         wrong(kept[4, 2], "bound-as-value", "the bound is the value, for four keys too", bounds[4, 2]),
-        wrong(slope, "larger-sink", "the gradient is that beside a sink whose score is higher by 0.01",
+        wrong(slope, "larger-sink", "the gradient is that beside a sink whose score is higher by a hundredth",
               computed=distance_of_gradients(derivation, 1.01)),
         biased(kept[64, 5], tolerance, at="n"),
     ))  # fmt: skip
@@ -73,30 +72,30 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers = []
     for keys in (4, 64):
         found, bound = findings.matching(f"kept-n{keys}-b*"), derivation.result.subs({n: keys, d: D})
-        layers += [*beside(found, f"$n = {keys}$", partial(_kept, keys), "b", over=(-1, 8), points=10),
-                   line(f"bound, $n = {keys}$", bound, "other", over=(-1, 8))]  # fmt: skip
+        label = f"{{kept-n{keys}-b2:n=}}"
+        layers += [*beside(found, label, partial(_kept, keys), "b", over=(-1, 8), points=10),
+                   line(f"bound, {label}", bound, "other", over=(-1, 8))]  # fmt: skip
     return figure(
         "sink",
-        "A sink takes half of the weight where its score is about the logarithm of the number of keys plus ½",
-        "Weight of all keys over the sink’s score, for 4 and for 64 keys: falling curves, one half at scores "
-        "of about two and about five; measured points lie on them, and the bounds just above.",
-        LABEL, *layers, x="score $b$ of the sink", x_scale="linear", y_scale="linear",
+        "A sink takes half of the weight at a score of about the logarithm of the number of keys plus a half",
+        "Weight of all keys over the sink’s score, for four and for many keys: falling curves, one half at "
+        "about two and about five; measured points lie on them, and the bounds just above.",
+        LABEL, *layers, x="score {b} of the sink", x_scale="linear", y_scale="linear",
     )  # fmt: skip
 
 
 CLAIM = Claim(
     title="A sink takes weight from all keys in the same proportion",
-    statement="A sink of score $b$ adds $e^b$ to the sum $Z$ that softmax divides by, and multiplies every "
-    "weight by $Z/(Z + e^b)$. Over $n$ keys with scaled scores of normal components the keys keep at most "
-    "$1/(1 + e^b(1 - 1/d_k)^{d_k/2}/n)$ of the weight on average: for large $d_k$ half where $b$ is about "
-    r"$\ln n + \tfrac12$. The keys' weight $w$ follows a score at the slope $p_j w(1 - w)$, $p_j$ being its "
-    "weight among the keys.",
-    meaning="A head with a sink can attend to nothing in particular, which softmax alone cannot: its "
-    "weights sum to 1. The order of the keys and the ratios of their weights stay. What is new is that "
-    "moving all scores alike is no longer without effect, so gradients reach the level of a row's scores "
-    "too; they are largest where sink and keys have half each. To keep its share, a sink must be higher in "
-    "a longer text, by the logarithm of the lengths’ ratio. Here its score is one number, as a model may "
-    "learn it for each head; that of a token kept as a sink depends on the query.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    statement="A sink of score {b} adds {added} to the sum {Z} that softmax divides by, and multiplies every "
+    "weight by {kept}. Over {n} keys with scaled scores of normal components the keys keep at most "
+    "{theorem:result} of the weight on average: for large {d_k} half where {b} is about the logarithm of {n} "
+    "plus one half. The keys' weight follows a score at the slope {slope:result}, {x} being its exponential.",
+    meaning="A head with a sink can attend to nothing in particular, which softmax alone cannot: its weights "
+    "sum to one. The order of the keys and the ratios of their weights stay. What is new is that moving all "
+    "scores alike is no longer without effect, so gradients reach the level of a row's scores too; they are "
+    "largest where sink and keys have half each. To keep its share, a sink must be higher in a longer text, "
+    "by the logarithm of the lengths’ ratio. Here its score is one number, as a model may learn it for each "
+    "head; that of a token kept as a sink depends on the query.",
+    symbols={"b": b, "n": n, "x": x, "Z": Z, "added": exp(b), "kept": KEPT},
     references=(OPENAI, XIAO),
 )

@@ -3,10 +3,10 @@
 from sympy import Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import (
-    DEHGHANI, E, HENRY, INDEPENDENT, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation, EulerIntegrals,
-    Experiment, Families, Figure, Findings, PutIn, Replaced, Route, Step, SumIdentity, Unfolded, beside,
-    biased, cell_of, cells_of, component, computed, cosine, d, figure, i, j, k, kurtosis, largest_cosine,
-    line, normal, one_step, over_cells, q, score, score_law, wrong,
+    DEHGHANI, E, HENRY, ROUNDING, Claim, Cosines, Derivation, EulerIntegrals, Experiment, Families, Figure,
+    Findings, PutIn, Replaced, Route, Step, SumIdentity, Unfolded, beside, biased, cell_of, cells_of,
+    component, computed, cosine, d, figure, i, j, k, kurtosis, largest_cosine, line, normal, one_step,
+    over_cells, q, score, score_law, wrong,
 )  # fmt: skip
 
 SCALES = {"cosine": (S.One, r"$\operatorname{Var}(\hat q\cdot\hat k)$"),
@@ -36,7 +36,7 @@ def derive() -> Derivation:
     variance, fourth = (
         one_step(f"The {name}", E(cosine.COSINE ** (2 * half)), end, "Gamma functions of neighbours",
                  Replaced(moments.then(Step(beta.subs(n, half), "n put in", PutIn({n: half}))).proved()),
-                 defines=f"the {name}; the mean is 0")
+                 defines=f"the {name}; the mean is 0", name=name.replace(" ", "-"))
         for half, name, end in ((S.One, "variance", 1 / d), (S(2), "fourth moment", 3 / (d * (d + 2))))
     )  # fmt: skip
     squares = Sum((q[i] * k[j] - q[j] * k[i]) ** 2, (i, 1, d), (j, 1, d)) / 2
@@ -61,10 +61,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     label = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
     most = computed("bound", label, {"d_k": 64, "keys": 64}, 8, largest_cosine, 8.0, allowance=ROUNDING)
     return Experiment((*cosines.values(), *at_root.values(), flat, most), (
-        wrong(at_root[64], "usual-scale", r"dividing by $\sqrt{d_k}$ leaves the variance of cosines as it is",
+        wrong(at_root[64], "usual-scale", "dividing by {root_d} leaves the variance of cosines as it is",
               Rational(1, 64), cell=cell_of("usual", normal(16, 16, 64), Cosines(0.125)), truth=1 / 64**2),
-        wrong(flat, "normal", "scores of normalised vectors in 8 dimensions have a normal law’s kurtosis", 3),
-        wrong(most, "never-reached", "no score comes within 1% of the bound", Rational(99, 100) * 8),
+        wrong(flat, "normal", "in {cell:d_k} dimensions a cosine has the kurtosis of a normal law", 3),
+        wrong(most, "never-reached", "no score comes within a hundredth of the bound", Rational(99, 100) * 8),
         biased(cosines[8], tolerance),
         biased(at_root[64], tolerance, "biased-scaled"),
     ))  # fmt: skip
@@ -86,15 +86,15 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Normalised queries and keys need the root of the dimension as a factor, not as a divisor",
-    statement=r"For independent standard normal components, $\hat q = q/|q|$ and $\hat k = k/|k|$, the score "
-    r"$\hat q\cdot\hat k$ has mean 0, variance $1/d_k$ and kurtosis $3d_k/(d_k + 2)$; for $d_k > 1$ its "
-    r"square has a Beta law. So it is $\sqrt{d_k}\,\hat q\cdot\hat k$ that has variance 1, and it never "
-    r"exceeds $\sqrt{d_k}$.",
+    statement="For independent standard normal components the score of the query and the key over their "
+    "lengths, {cosine}, has mean zero, variance {variance:result} and fourth moment {fourth-moment:result}; "
+    "in more than one dimension its square has a Beta law. So it is {root_d} times that which has unit "
+    "variance, and it never exceeds {root_d}.",
     meaning="A normalised score is a cosine, which gets smaller as dimensions are added, not larger. "
-    r"Dividing it by $\sqrt{d_k}$ leaves a variance of $1/d_k^2$, and attention that cannot choose. Models "
-    r"multiply by a learnt factor instead, or normalise to length $\sqrt{d_k}$ and keep the divisor, which "
-    "comes to the same, or nearly if the mean is taken off as well; a gain $g$ on both vectors makes scores "
-    "$g^2$ times as large, and their bound too.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    "Dividing it by {root_d} leaves a variance of {left}, and attention that cannot choose. Models multiply "
+    "by a learnt factor instead, or normalise to length {root_d} and keep the divisor, which comes to the "
+    "same, or nearly if the mean is taken off as well; a gain on both vectors makes scores its square times "
+    "as large, and their bound too.",
+    symbols={"cosine": cosine.COSINE, "left": d**-2},
     references=(HENRY, DEHGHANI),
 )

@@ -7,9 +7,9 @@ from sympy import Expr, Idx, Interval, Matrix, MatrixSymbol, S, Sum, cos, rot_gi
 
 from verify.spec import (
     E, NORMAL, SU, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Hypotheses, Identity, Linked,
-    Population, RotatedScores, Route, Step, Var, VectorMoments, Vectors, assume, beside, biased, cells_of,
-    component, d, figure, function, in_turn, of_deviation, one_step, ordered, over_cells, rotation_angles,
-    sigma_k, sigma_q, variance, wrong,
+    Population, RotatedScores, Route, Step, Var, VectorMoments, Vectors, beside, biased, cells_of, component,
+    d, figure, function, in_turn, of_deviation, one_step, ordered, over_cells, rotation_angles, sigma_k,
+    sigma_q, variance, wrong,
 )  # fmt: skip
 
 PAIRS, MEANS, MIXED = 8, (0.5, -1.0, 1.0, -0.5), 0.8
@@ -78,7 +78,8 @@ def derive() -> Derivation:
     product, varies = mixed_query.dot(turned(turn) * mixed_key), 2 * (1 + rho**2 * cos(2 * turn))
     correlated = one_step("Variance, components of a pair correlated by ρ", Var(product), varies,
                           "The angle stays", unmixed, under=Hypotheses().restricted(rho, Interval(-1, 1)),
-                          defines="the variance where both components of a pair are correlated")  # fmt: skip
+                          defines="the variance where both components of a pair are correlated",
+                          name="correlated")  # fmt: skip
     added_up = _over_pairs(variance, mean, correlated)
     return Derivation.of(variance, lemmas=(mean, lengths, relative, *added_up, correlated))
 
@@ -125,24 +126,21 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "mean and variance of a score", *beside(findings.matching("mean-at*"), "mean", mean, "m"),
         *beside(findings.matching("variance-at*"), "variance, components with means", spread, "m"),
         *beside(findings.matching("correlated-at*"), "variance, correlated pairs", correlated, "m"),
-        x="distance $m$ of query and key", x_scale="linear", y_scale="linear",
+        x="distance of query and key", x_scale="linear", y_scale="linear",
     )  # fmt: skip
 
 
 CLAIM = Claim(
     title="Rotary positions leave the variance of scores as it is, and turn their mean",
-    statement="Turning pairs of components by an angle in proportion to the position keeps every length, "
-    "and scores depend on the distance alone. For independent components, with one variance for all of a "
-    "vector and any means, the variance of a score is the same at every distance; its mean is that of the "
-    "mean query and the turned mean key. Where in queries and in keys the two components of a pair, of mean "
-    r"0 and variance 1, have correlation $\rho$, a pair adds $2(1 + \rho^2\cos 2\theta)$ to the variance at "
-    r"the angle $\theta$ between query and key.",
-    meaning=r"The divisor $\sqrt{d_k}$ needs no change for rotary positions at the start of training. What "
-    "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys "
-    "have means. Where a pair is correlated in both, the variance depends on the distance too.",
-    assumptions=assume(
-        independent="Query and key are independent, and so are different pairs.",
-        alike="Components of a query have one variance, those of a key another.",
-    ),
+    statement="Turning pairs of components by an angle in proportion to the position keeps every length, and "
+    "scores depend on the distance alone. For independent components, with one variance for all of a vector "
+    "and any means, the variance of a score is the same at every distance; its mean is that of the mean "
+    "query and the turned mean key. Where in queries and in keys the two components of a pair, of mean zero "
+    "and unit variance, have correlation {rho}, a pair adds {correlated:result} to the variance at the angle "
+    "{theta} between query and key.",
+    meaning="The divisor {root_d} needs no change for rotary positions at the start of training. What "
+    "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys have "
+    "means. Where a pair is correlated in both, the variance depends on the distance too.",
+    symbols={"rho": rho, "theta": turn},
     references=(SU,),
 )

@@ -38,11 +38,11 @@ def derive() -> Derivation:
                          "The covariance of scores and values under the weights", WEIGHTS)  # fmt: skip
     inverse = one_step("The scale from two weights whose scores differ", RATIO, c,
                        "The sum of all exponentials cancels", WEIGHTS,
-                       defines="what two weights of a row say of its scale")  # fmt: skip
+                       defines="what two weights of a row say of its scale", name="inverse")  # fmt: skip
     fitted = r"the mean square of $\sum g_a\varepsilon_a/\sum g_a^2$, $g_a$ being the slope of entry $a$"
     variance = one_step("Least squares, to first order in the errors", FITTED, tau**2 / SQUARES,
                         r"The errors are independent, with mean 0 and variance $\tau^2$", ENTRIES,
-                        defines=fitted)  # fmt: skip
+                        defines=fitted, name="fitted")  # fmt: skip
     beyond = "that errors as small as those measured have effects of first order only: that is measured."
     return Derivation.of(following, lemmas=(inverse, variance), beyond=beyond)
 
@@ -86,26 +86,23 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*in_turn(biases, errors), again, slope), (
         wrong(biases[4], "half-an-error-off", "fitted scales are half a standard error off on average", 0.5),
         biased(errors[4], tolerance),
-        wrong(again, "larger-scale", "a scale that is larger by 1% leaves the same output",
+        wrong(again, "larger-scale", "a scale that is larger by one per cent leaves the same output",
               computed=fitted_to_row(larger)),
-        wrong(slope, "larger-slope", "the slope is the same under a scale that is larger by 1%",
+        wrong(slope, "larger-slope", "the slope is the same under a scale that is larger by one per cent",
               computed=distance_of_slopes(larger)),
     ))  # fmt: skip
 
 
 CLAIM = Claim(
     title="The scale of attention can be read off its output",
-    statement=r"The output $o$ of a row follows its scale $c$ at the slope $\partial o/\partial c = "
-    r"\operatorname{Cov}_p(s, v)$, the covariance of scores and values under the weights. Two weights whose "
-    r"scores differ give $c = \ln(p_1/p_2)/(s_1 - s_2)$; with errors of standard deviation $\tau$ in the "
-    r"output’s entries, least squares gives it with the standard error $\tau/\sqrt{\sum g_a^2}$ to first "
-    "order, over the slopes $g_a$ of all entries.",
+    statement="The output of a row follows its scale {c} at the slope {theorem:result}, the covariance of "
+    "scores and values under the weights. Two weights whose scores differ give it as {inverse:subject}; with "
+    "independent centred errors of standard deviation {tau} in the output’s entries, least squares gives it "
+    "with the squared standard error {fitted:result} to first order, over the slopes {slope} of all entries.",
     meaning="One need not look into a kernel to know what it divides by: queries, keys, values and output "
     "say it, wherever scores differ and so do the values of these keys. They say it the better the more "
     "the entries of the output move with the scale. Where all scores or all values of a row are alike, or "
     "its weights have frozen, nothing can be read off, and the standard error says so.",
-    assumptions=assume(
-        independent_errors=r"The output’s errors are independent, with mean 0 and variance $\tau^2$.",
-        known_inputs="Queries, keys, values and mask are those that were used.",
-    ),
+    symbols={"c": c, "tau": tau, "slope": g[at]},
+    assumptions=assume(known_inputs="Queries, keys, values and mask are those that were used."),
 )

@@ -4,7 +4,7 @@ from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Trace
 
 from verify.spec import (
     E, KEY, MU_K, MU_Q, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, Derivation, Experiment, Linked,
-    Quantity, Route, ScoreProducts, Step, Var, VectorMoments, Vectors, assume, biased, capped, cell_of, d,
+    Notation, Quantity, Route, ScoreProducts, Step, Var, VectorMoments, Vectors, biased, capped, cell_of, d,
     difference, in_numbers, of_deviation, prediction, wrong,
 )  # fmt: skip
 
@@ -27,13 +27,13 @@ def derive() -> Derivation:
         "Within rows", E(PRODUCT**2) - E(PRODUCT * OTHER),
         Step(E(OF_KEYS), "Given the query, its scores are independent and vary like this", LAW),
         Step(SEEN, "The mean of a quadratic form", LAW),
-        defines="the mean variance of the scores of one query",
+        defines="the mean variance of the scores of one query", name="within",
     )  # fmt: skip
     between = Route.of(
         "Between rows", E(PRODUCT * OTHER) - E(PRODUCT) * E(OTHER),
         Step(Var(OF_MEAN), "Given the query, both scores have this mean", LAW),
         Step(BY_KEY, "The variance of a linear form", LAW),
-        defines="the variance of the mean score of a query, which shifts its whole row",
+        defines="the variance of the mean score of a query, which shifts its whole row", name="between",
     )  # fmt: skip
     total = Route.of(
         "Both together", Var(PRODUCT),
@@ -83,15 +83,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="The variance of scores has a part that softmax sees and a part that it cannot",
-    statement=r"For independent $q$ and $k$ with means $\mu_q, \mu_k$ and covariances $\Sigma_q, \Sigma_k$, "
-    r"$\operatorname{Var}(q\cdot k)$ is the sum of the scores’ mean variance within a row, "
-    r"$\operatorname{tr}(\Sigma_q\Sigma_k) + \mu_q^{\mathsf T}\Sigma_k\mu_q$, and the variance of the rows’ "
-    r"means, $\mu_k^{\mathsf T}\Sigma_q\mu_k$, by which whole rows are shifted.",
+    statement="For independent {q} and {k} with means {mu_q}, {mu_k} and covariances {sigma_q}, {sigma_k}, "
+    "{theorem:subject} is the sum of the scores’ mean variance within a row, {within:result}, and the "
+    "variance of the rows’ means, {between:result}, by which whole rows are shifted.",
     meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first "
     "part acts. Keys with a large common component make scores look widely spread, and a scale chosen by "
     "the total variance would be too small. An audit of real attention reports both parts.",
-    assumptions=assume(
-        independent_vectors="Query and key are independent; their components need not be.",
-        second_moments="All components have a finite variance.",
-    ),
-)
+    symbols={"mu_q": MU_Q, "mu_k": MU_K, "sigma_q": SIGMA_Q, "sigma_k": SIGMA_K,
+             "product": Notation(r"q\cdot k", PRODUCT)},
+)  # fmt: skip

@@ -6,20 +6,20 @@ from sympy import Idx, IndexedBase, Sum, Symbol, exp
 
 from verify.spec import (
     EXACTLY, NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Families,
-    Ordered, OrderedBase, Route, Sees, Step, SumIdentity, assume, attention, attention_in_loops, d,
+    Notation, Ordered, OrderedBase, Route, Sees, Step, SumIdentity, attention, attention_in_loops, d,
     everywhere, in_single_precision, largest_difference, matrices, n, no_distance, over_queries,
     probabilities, softmax, stream,
 )  # fmt: skip
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
-SCALE = HEAD**-0.5
-ROUNDING = Allowance(1e-13)
+SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
 
 a, b, i, j, other = (Idx(name) for name in "abijl")
 c, m = Symbol("c", positive=True), matrices.m
 q, k, v = (OrderedBase(Ordered(name, order)) for name, order in (("q", "q1"), ("k", "q2"), ("v", "q3")))
 SCORE, WEIGHT = IndexedBase("S"), IndexedBase("P")
-_NUMERATOR = exp(c * Sum(q[a, i] * k[j, i], (i, 1, d)))
+SCORE_OF = Sum(q[a, i] * k[j, i], (i, 1, d))
+_NUMERATOR = exp(c * SCORE_OF)
 DEFINITION = Sum(_NUMERATOR * v[j, b], (j, 1, n)) / Sum(_NUMERATOR, (j, 1, n))
 FAMILIES = Families(
     sizes={q: (m, d), k: (n, d), v: (n, matrices.d_v), SCORE: (m, n), WEIGHT: (m, n)},
@@ -112,10 +112,10 @@ def _controls(scores: Array, values: Array) -> tuple[Control, ...]:
         ("loops", "mask-transposed", softmax(scores + transposed), "causal",
          "under a causal mask a query sees its own place and the later ones"),
         ("rows", "masked-after-softmax", np.where(padding, softmax(scores), 0.0), "padding",
-         "a mask may set weights to 0 after the softmax"),
-        ("rows", "rows-in-single-precision", single, "none", "rows of single precision sum to 1 exactly"),
+         "a mask may set weights to zero after the softmax"),
+        ("rows", "rows-in-single-precision", single, "none", "rows of single precision sum to one exactly"),
         ("masked", "masked-with-zero", softmax(np.where(padding, scores, 0.0)), "padding",
-         "a masked key gets no weight if its score is set to 0"),
+         "a masked key gets no weight if its score is set to zero"),
         ("masked", "mask-one-late", softmax(scores + late), "causal",
          "a causal mask may let a query see one key more"),
     )  # fmt: skip
@@ -127,12 +127,12 @@ def _controls(scores: Array, values: Array) -> tuple[Control, ...]:
 
 CLAIM = Claim(
     title="Four steps, with an optional mask, compute attention",
-    statement=r"Product $QK^{\mathsf T}$, scale, optional mask, softmax over the keys, product with $V$: "
-    r"each entry of the result is $\sum_j e^{c\,q_a\cdot k_j}v_{jb} \big/ \sum_j e^{c\,q_a\cdot k_j}$ over "
-    "the keys that the mask leaves, and the weights of every row sum to one.",
+    statement="Product of queries and keys, scale, optional mask, softmax over the keys, product with the "
+    "values: each entry of the result is {theorem:result}, over the keys that the mask leaves, and the "
+    "weights of every row sum to one.",
     meaning="The array code that the other claims measure is attention as defined: to rounding the same as "
     "plain loops, with no mask, a causal one and one for padding. A mask must set scores to minus infinity; "
     "zero is a score like any other. A row whose keys are all masked has no softmax.",
-    assumptions=assume(some_key="The mask leaves every query at least one key."),
+    symbols={"product": Notation(r"q_a\cdot k_j", SCORE_OF)},
     references=(VASWANI,),
 )

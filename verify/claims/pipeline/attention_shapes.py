@@ -3,33 +3,30 @@
 from sympy import Expr, MatrixSymbol, Tuple
 
 from verify.spec import (
-    NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, MatrixShape, Ordered, Route,
-    ShapeOfProduct, Step, assume, attention, computed, d, fact, probabilities, stream, wrong,
+    NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, MatrixShape, Notation, Route,
+    ShapeOfProduct, Step, attention, computed, d, fact, ordered, probabilities, stream, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
 SIDES = ("rows", "columns")
 ARRAYS = ("queries", "keys", "values", "scores", "weights", "output")
 
-T = Ordered("T", "A", integer=True, positive=True)
-D = Ordered("D", "B", integer=True, positive=True)
-d_v = Ordered("d_v", "c", integer=True, positive=True)
+T, D, d_v = ordered("T:A D:B d_v:c", integer=True, positive=True)
 X = MatrixSymbol("X", T, D)
 W_Q, W_K, W_V = (MatrixSymbol(name, D, size) for name, size in (("W_Q", d), ("W_K", d), ("W_V", d_v)))
 P = MatrixSymbol("P", T, T)
+QUERIES, SCORES, OUTPUT = Tuple(T, d), Tuple(T, T), Tuple(T, d_v)
 
 
 def derive() -> Derivation:
     """Derive the shape of the output; of queries, keys and scores as lemmas."""
     outer = "Rows of the first factor, columns of the last; the inner sizes agree"
     each = "Each score is a sum over the $d_k$ columns of a query and a key"
-    output = Route.of("Output", MatrixShape(P * (X * W_V)), Step(Tuple(T, d_v), outer, ShapeOfProduct()))
-    queries = Route.of(
-        "Queries (keys alike)", MatrixShape(X * W_Q), Step(Tuple(T, d), outer, ShapeOfProduct())
-    )
-    scores = Route.of("Scores", MatrixShape(X * W_Q * (X * W_K).T), Step(Tuple(T, T), each, ShapeOfProduct()))
-    lemmas = (queries.defining("rows and columns of the queries"),
-              scores.defining("rows and columns of the scores"))  # fmt: skip
+    output = Route.of("Output", MatrixShape(P * (X * W_V)), Step(OUTPUT, outer, ShapeOfProduct()))
+    queries = Route.of("Queries (keys alike)", MatrixShape(X * W_Q), Step(QUERIES, outer, ShapeOfProduct()))
+    scores = Route.of("Scores", MatrixShape(X * W_Q * (X * W_K).T), Step(SCORES, each, ShapeOfProduct()))
+    lemmas = (queries.defining("rows and columns of the queries").called("queries"),
+              scores.defining("rows and columns of the scores").called("scores"))  # fmt: skip
     return Derivation.of(output, lemmas=lemmas)
 
 
@@ -72,7 +69,7 @@ def experiment(derivation: Derivation) -> Experiment:
     checks = {found: _check("-".join(found), found, size, arrays) for found, size in sizes.items()}
     columns, score_rows, output_columns = ("keys", "columns"), ("scores", "rows"), ("output", "columns")
     whole = _check("one-head-key-columns", columns, _sizes(derivation, WIDTH)["keys"][1], _arrays(WIDTH))
-    embedding, a_token = "$d_k$ is the dimension of the embedding", "a score adds one product for each token"
+    embedding, a_token = "{d_k} is the dimension of the embedding", "a score adds one product for each token"
     rows = _check("transposed-rows", score_rows, sizes[score_rows], swapped)
     turned = _check("transposed-columns", output_columns, sizes[output_columns], swapped)
     controls = (
@@ -97,11 +94,14 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="Shapes: from three tokens to a three by three score matrix",
-    statement=r"$T$ tokens of width $D$ and weights of $D\times d_k$ give $T\times d_k$ queries and keys and "
-    r"$T\times T$ scores, each a sum of $d_k$ products; with values of width $d_v$ the output is $T\times "
-    r"d_v$. For 3 tokens of 512 and heads of 64: $3\times64$, $3\times3$, $3\times64$.",
-    meaning="The dimension under the root is the number of columns of queries and keys, $d_k$. It is neither "
-    "the width of the tokens nor their number, and often much smaller than the width: 64 where the embedding "
-    "has 512. It is the embedding's dimension where there is one head as wide as that.",
-    assumptions=assume(one_head="One head, with queries, keys and values from the same tokens."),
-)
+    statement="{T} tokens of width {D} and weights of {D} rows and {d_k} columns give {queries:result} "
+    "queries and keys and {scores:result} scores, each a sum of {d_k} products; with values of width {d_v} "
+    "the output is {theorem:result}. For {score-rows} tokens of {queries-rows:width} and heads of "
+    "{query-columns}: {score-rows} by {query-columns}, {score-rows} by {score-columns}, "
+    "{output-rows:prediction} by {output-columns:prediction}.",
+    meaning="The dimension under the root is the number of columns of queries and keys, {d_k}. It is neither "
+    "the width of the tokens nor their number, and often much smaller: {query-columns} where the embedding "
+    "has {queries-rows:width}. It is the embedding's dimension where there is one head as wide as that.",
+    symbols={"T": T, "D": D, "d_v": d_v, "of_queries": Notation(r"T\times d_k", QUERIES),
+             "of_scores": Notation(r"T\times T", SCORES), "of_output": Notation(r"T\times d_v", OUTPUT)},
+)  # fmt: skip
