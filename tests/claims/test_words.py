@@ -14,6 +14,7 @@ from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics.pairs import AllPairs
 from verify.symbolic.law import below
 
+
 def test_rounded_words_are_right() -> None:
     """What the texts say in words: thirds, three quarters, one in five or six, two thousandths."""
     assert 0.28 < 2 * below(64, -8.0) < 1 / 3, "almost a third of scaled scores beyond 1"
