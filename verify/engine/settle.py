@@ -253,12 +253,14 @@ class _Prepared:
             if proof:
                 record = DerivationRecord.model_validate_json(proof)
             else:
-                planned = self.planned[0]  # refused in less time than it takes to derive
-                whole = isinstance(self._work.claim, ClaimFile)
-                budget = FULL if whole else GLANCE
-                examined = tried(self.derivation.examine(), budget, whole=whole)
-                theorems = (one.theorem for one in examined.routes if one.theorem)
-                checks = bound(theorems, planned.checks) if examined.status != "failed" else ()
+                examined, checks = self.derivation.examine(), tuple[str, ...]()
+                if examined.status != "failed":
+                    planned = self.planned[0]  # refused in less time than it takes to try
+                    whole = isinstance(self._work.claim, ClaimFile)
+                    examined = tried(examined, FULL if whole else GLANCE, whole=whole)
+                if examined.status != "failed":
+                    theorems = (one.theorem for one in examined.routes if one.theorem)
+                    checks = bound(theorems, planned.checks)
                 record = derivation_record(self.derivation, examined, checks)
                 proof = record.model_dump_json(by_alias=True)
             self._shown = proof, record
