@@ -77,3 +77,11 @@ def test_many_outcomes_are_drawn() -> None:
     """Where enumeration would not end."""
     at = Scene(values={d: fmpq(40)}, laws={q: SKEWED, k: SKEWED}, shapes={q: (40,), k: (40,)})
     assert value(E(Sum(q[i] ** 2, (i, 1, d)) + Sum(k[i], (i, 1, d)) ** 2), at).contains(160)
+
+
+def test_rare_outcomes_are_not_left_to_draws() -> None:
+    """Draws that have none of them would tell that the spread is 0."""
+    rare = Law(((fmpq(1), fmpq(10**7 - 1, 10**7)), (fmpq(2), fmpq(1, 10**7))))
+    at = Scene(values={d: fmpq(40)}, laws={q: rare}, shapes={q: (40,)})
+    with pytest.raises(Unknown, match="so rare"):
+        value(Var(Sum(q[i] * q[j], (i, 1, d), (j, 1, d))), at)

@@ -395,6 +395,9 @@ def _is_plain(total: Any, random_ones: frozenset[Any]) -> bool:
 
 # Draws.
 
+SEEN = 50
+"""An outcome that is expected less often may be missing among draws, as if it did not exist."""
+
 
 def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> Any:
     """Return a mean over seeded draws, a ball of seven standard errors.
@@ -439,6 +442,8 @@ def _tables(live: list[Any], at: Scene) -> tuple[dict[Any, Any], dict[Any, Any],
         rows = max(400, min(40000, at.budget // max(1, many)))
         if rows * many > 2 * 10**7:
             raise Unknown("too many to draw")
+        if any(w * rows < SEEN for one in live for _, w in at.laws[one].points):
+            raise Unknown("an outcome so rare that draws do not see it")
         rng = np.random.default_rng([at.seed, many])
         drawn = {one: _draw(at.laws[one], (*shapes[one], rows), rng) for one in sorted(live, key=str)}
         families = {one: table for one, table in drawn.items() if isinstance(one, IndexedBase)}
