@@ -414,6 +414,8 @@ def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> A
         got = np.broadcast_to(value(inside, floats), (rows,))
         if np.iscomplexobj(got) or not np.isfinite(got).all():
             raise Unknown("draws that overflow")
+        if got.min() == got.max():
+            raise Unknown("draws that are all alike")
         squares = (got - got.mean()) ** 2
         share = max(0.02, min(0.2, 100 / rows))
         if squares.max() > share * squares.sum() > 0 and squares.max() > 1e-18 * (1 + got.mean() ** 2):
