@@ -11,7 +11,7 @@ from tests.auditing.records import bad
 from tests.report.records import record
 from tests.tool import ROOT
 from verify.evidence import Record, RunRecord
-from verify.evidence.load import read_calibration, stored_false_claims
+from verify.evidence.load import read_calibration, stored_false_claims, stored_falsified
 from verify.evidence.runs import Device
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def sample() -> RunRecord:
                 update={"rows": calibration.cells(one), "together": (one,)}
             ),
             "false_claims": stored_false_claims(),
+            "falsified": stored_falsified(),
         }
     ).sealed()
 

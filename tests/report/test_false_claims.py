@@ -1,10 +1,11 @@
-"""The campaign of false claims as the method chapter prints it."""
+"""False claims, and theorems tried at points, as the method chapter prints them."""
 
 from __future__ import annotations
 
 from tests.evidence.test_false_claims import kind
-from verify.evidence import FalseClaims
-from verify.report.false_claims import false_claims
+from verify.evidence import FalseClaims, numbers
+from verify.evidence.load import stored_falsified
+from verify.report.false_claims import false_claims, falsified
 
 
 def test_a_kind_says_what_it_is_about_and_what_catches_it() -> None:
@@ -21,3 +22,15 @@ def test_a_kind_says_what_it_is_about_and_what_catches_it() -> None:
 def test_no_campaign_no_table() -> None:
     """A record without one prints none."""
     assert false_claims(None) is None
+    assert falsified(None) is None
+
+
+def test_reasons_are_printed_in_plain_words() -> None:
+    """Each with the number of statements; one that has no others is printed as it is."""
+    found = stored_falsified().model_copy(
+        update={"held": 123456, "refuted": 1, "why": {"the balls are too wide": 7, "other": 2}}
+    )
+    shown = falsified(found)
+    assert shown is not None
+    assert (shown.held, shown.none_refuted) == (numbers.count(123456), False)
+    assert shown.why == "rounding is not bounded closely enough (7); other (2)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from flint import arb, fmpq
-from sympy import Idx, IndexedBase, Sum, Symbol, exp
+from sympy import Idx, IndexedBase, Sum, Symbol, exp, sign
 
 from verify.symbolic.arithmetics import Unknown
 from verify.symbolic.balls import Scene, value
@@ -77,3 +77,13 @@ def test_many_outcomes_are_drawn() -> None:
     """Where enumeration would not end."""
     at = Scene(values={d: fmpq(40)}, laws={q: SKEWED, k: SKEWED}, shapes={q: (40,), k: (40,)})
     assert value(E(Sum(q[i] ** 2, (i, 1, d)) + Sum(k[i], (i, 1, d)) ** 2), at).contains(160)
+
+
+def test_rare_events_are_not_left_to_draws() -> None:
+    """Draws that have none of them would tell that there is no spread."""
+    rare = Law(((fmpq(1), fmpq(10**7 - 1, 10**7)), (fmpq(2), fmpq(1, 10**7))))
+    at = Scene(values={d: fmpq(40)}, laws={q: rare}, shapes={q: (40,)})
+    with pytest.raises(Unknown, match="so rare"):
+        value(Var(Sum(q[i] * q[j], (i, 1, d), (j, 1, d))), at)
+    with pytest.raises(Unknown, match="all alike"):
+        value(E(sign(q[1] - 100)), at.having({}, laws={q: Law(kind="normal")}, memo={}))

@@ -7,7 +7,22 @@ from typing import Any
 
 import pytest
 from flint import arb, fmpq
-from sympy import FiniteSet, Idx, Interval, MatrixSymbol, Range, Rational, S, Sum, Symbol, Trace, oo
+from sympy import E as E1
+from sympy import (
+    FiniteSet,
+    Idx,
+    Interval,
+    MatrixSymbol,
+    Range,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    Trace,
+    oo,
+    pi,
+    sqrt,
+)  # fmt: skip
 
 from verify.symbolic.arithmetics import fraction
 from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population
@@ -21,7 +36,7 @@ a, c = Symbol("a", positive=True), Symbol("c", positive=True)
 DOMAINS = [
     S.Reals, S.Integers, S.Reals - FiniteSet(0), Interval(0, oo), Interval.open(0, 1), Interval(-oo, 2),
     Range(1, oo),
-    Range(3, oo), FiniteSet(1, 2),
+    Range(3, oo), FiniteSet(1, 2), Interval(E1, oo), Interval.open(-pi, sqrt(2)),
 ]  # fmt: skip
 
 
@@ -32,6 +47,7 @@ def test_corners_and_random_points_lie_in_the_domain(domain: Any) -> None:
     found = [*corners(domain), *(somewhere(domain, rng) for _ in range(20))]
     assert len(corners(domain)) >= 2
     assert all(contains(domain, one) and domain.contains(one) == True for one in found)  # noqa: E712
+    assert all(fraction(one) for one in found if one)
 
 
 def test_every_corner_of_each_symbol_is_tried() -> None:

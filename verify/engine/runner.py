@@ -19,7 +19,7 @@ from verify.engine.statements import decide
 from verify.engine.verdict import ErrorBudget
 from verify.errors import SettingsError
 from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Stored, Tool
-from verify.evidence.load import stored_calibration, stored_false_claims
+from verify.evidence.load import stored_calibration, stored_false_claims, stored_falsified
 from verify.executors.environment import environment
 from verify.executors.workers import Workers, using
 from verify.montecarlo.statistics.base import FINEST
@@ -162,6 +162,7 @@ def run(
         statements=decide(book, records),
         calibration=stored_calibration(),
         false_claims=stored_false_claims(),
+        falsified=stored_falsified(),
     ).sealed()
 
 

@@ -13,7 +13,7 @@ from verify.evidence.claims import (
     Step,
     digest_of,
 )
-from verify.evidence.false_claims import FalseClaims, FalseKind
+from verify.evidence.false_claims import FalseClaims, FalseKind, Falsified
 from verify.evidence.figures import Axis, Figure, Layer
 from verify.evidence.findings import (
     Check,
@@ -47,6 +47,7 @@ __all__ = [
     "Fact",
     "FalseClaims",
     "FalseKind",
+    "Falsified",
     "Figure",
     "Layer",
     "Method",

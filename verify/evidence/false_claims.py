@@ -1,4 +1,4 @@
-"""What is on record of the campaign of false claims: how many are caught, kind by kind, and by what."""
+"""What is on record of attempts to get past the tool: false claims, and points at which theorems may fail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import model_validator
 
 from verify.evidence.records import Record
-from verify.evidence.texts import Count, Line, Many, Named, Slug, Version, refuse
+from verify.evidence.texts import Count, Line, Many, Named, Positive, Seed, Slug, Version, refuse
 
 if TYPE_CHECKING:
     from typing import Self
@@ -57,3 +57,25 @@ class FalseClaims(Record):
     def neighbours(self) -> int:
         """How many of the true neighbours pass."""
         return sum(one.neighbours for one in self.kinds)
+
+
+class Falsified(Record):
+    """How the catalogue's theorems fared at points, added up over all ``statements``.
+
+    ``held``, ``undecided`` and ``refuted`` count points; ``stopped`` are the statements for which ``seconds``
+    did not do, ``untold`` those of which no point told anything. ``why`` are the reasons that most statements
+    have for a point undecided, with how many statements these are.
+    """
+
+    command: Line
+    version: Version
+    seed: Seed
+    points: Count
+    seconds: Positive
+    statements: Count
+    held: Count
+    undecided: Count
+    refuted: Count
+    stopped: Count
+    untold: Count
+    why: Named[Count]

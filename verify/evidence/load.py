@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from verify.errors import ResultsError, what_is_wrong
-from verify.evidence import Calibration, FalseClaims, Record, RunRecord, digest_of
+from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord, digest_of
 from verify.evidence.audits import AuditRecord
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
@@ -80,6 +80,17 @@ def stored_false_claims() -> FalseClaims:
     """
     path = folder("data") / "false_claims.json"
     return _validated(FalseClaims, _content(path, _RESULTS.kind, _RESULTS.again), path, _RESULTS.again)
+
+
+def stored_falsified() -> Falsified:
+    """Return how the catalogue's theorems fared at points, added up, as it ships with this version.
+
+    Raises:
+        ResultsError: it is missing, or does not make sense.
+    """
+    path = folder("data") / "falsified.json"
+    content = _content(path, _RESULTS.kind, _RESULTS.again)
+    return _validated(Falsified, dict(content).get("summary"), path, _RESULTS.again)
 
 
 def read_calibration(path: Path) -> Calibration:

@@ -9,7 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from verify.evidence.calibration import Calibration
 from verify.evidence.claims import ClaimRecord, Proof
-from verify.evidence.false_claims import FalseClaims
+from verify.evidence.false_claims import FalseClaims, Falsified
 from verify.evidence.findings import Verdict
 from verify.evidence.records import Record, Sealed, Shown, by_id, shown, table
 from verify.evidence.statements import Outcome, Source, Statement
@@ -155,14 +155,16 @@ class RunRecord(Sealed):
     statements: Many[Statement]
     calibration: Calibration | None = None
     false_claims: FalseClaims | None = None
+    falsified: Falsified | None = None
     seal: Digest = ""
 
     @model_serializer(mode="wrap")
-    def _as_before_the_campaign(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _as_before_the_campaigns(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out a table that there is not: so the seals of runs before it stay what they were."""
         content: dict[str, Any] = write(self)
-        if self.false_claims is None:
-            content.pop("false_claims", None)
+        for name in ("false_claims", "falsified"):
+            if getattr(self, name) is None:
+                content.pop(name, None)
         return content
 
     @model_validator(mode="after")

@@ -12,7 +12,7 @@ from verify.report.cards import card
 from verify.report.changes import changes
 from verify.report.citation import Citation, cite
 from verify.report.explorer import measured_panels
-from verify.report.false_claims import false_claims
+from verify.report.false_claims import false_claims, falsified
 from verify.report.latex import Prose, Tex
 from verify.report.statements import corrections, sources
 from verify.report.summary import by_chapter, chapter_figure, summary
@@ -63,6 +63,7 @@ def view(record: RunRecord, earlier: RunRecord | None = None) -> ReportView:
         budget=imprint.budget(record),
         calibration=calibration(record.calibration),
         false_claims=false_claims(record.false_claims),
+        falsified=falsified(record.falsified),
         seed=str(record.run.settings.seed),
         profile=record.run.settings.profile,
         tolerance=f"±{numbers.percent(record.run.settings.tolerance)}",

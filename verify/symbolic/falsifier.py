@@ -290,6 +290,8 @@ class _Trial:
                 got.append(values(side, at))
             except Undefined:
                 got.append(None)
+            except FloatingPointError as error:
+                raise Unknown("draws that overflow") from error
             except _BROKEN as error:
                 raise Unknown(f"{type(error).__name__}: {error}") from error
         return got[0], got[1]
@@ -312,6 +314,8 @@ class _Trial:
                     self.judge(suspect)
             except (Unknown, Undefined, Outside, *_BROKEN):
                 continue
+        if time.perf_counter() > until:
+            raise OutOfTime
 
     def told(self, at: Scene) -> str:
         """Return that the statement is false, where, and what both sides are there."""

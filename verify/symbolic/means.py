@@ -395,6 +395,9 @@ def _is_plain(total: Any, random_ones: frozenset[Any]) -> bool:
 
 # Draws.
 
+SEEN = 50
+"""An outcome that is expected less often may be missing among draws, as if it did not exist."""
+
 
 def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> Any:
     """Return a mean over seeded draws, a ball of seven standard errors.
@@ -411,6 +414,8 @@ def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> A
         got = np.broadcast_to(value(inside, floats), (rows,))
         if np.iscomplexobj(got) or not np.isfinite(got).all():
             raise Unknown("draws that overflow")
+        if got.min() == got.max():
+            raise Unknown("draws that are all alike")
         squares = (got - got.mean()) ** 2
         share = max(0.02, min(0.2, 100 / rows))
         if squares.max() > share * squares.sum() > 0 and squares.max() > 1e-18 * (1 + got.mean() ** 2):
@@ -439,6 +444,8 @@ def _tables(live: list[Any], at: Scene) -> tuple[dict[Any, Any], dict[Any, Any],
         rows = max(400, min(40000, at.budget // max(1, many)))
         if rows * many > 2 * 10**7:
             raise Unknown("too many to draw")
+        if any(w * rows < SEEN for one in live for _, w in at.laws[one].points):
+            raise Unknown("an outcome so rare that draws do not see it")
         rng = np.random.default_rng([at.seed, many])
         drawn = {one: _draw(at.laws[one], (*shapes[one], rows), rng) for one in sorted(live, key=str)}
         families = {one: table for one, table in drawn.items() if isinstance(one, IndexedBase)}

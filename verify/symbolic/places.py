@@ -25,6 +25,8 @@ from sympy import (
     S,
     Symbol,
     Union,
+    ceiling,
+    floor,
     oo,
 )  # fmt: skip
 from sympy.core.relational import Relational
@@ -53,6 +55,7 @@ _GRID = tuple(
 )
 _SEEN = Rational(1, 1000)
 """Floats see no less of a normal law's spread."""
+_FINE = 10**12
 
 
 def contains(domain: Any, point: Any) -> bool:
@@ -85,7 +88,18 @@ def _corners(domain: Any) -> list[Any]:
         return [one for part in domain.args for one in _corners(part)]
     if domain is S.Integers:
         return [Integer(one) for one in (-3, -1, 0, 1, 2, 100)]
-    return [one for one in _spread(domain.inf, domain.sup) if contains(domain, one)]
+    return [one for one in _spread(*_ends(domain)) if contains(domain, one)]
+
+
+@cache
+def _ends(domain: Any) -> tuple[Any, Any]:
+    """Return the ends of a domain; of an irrational one, such as e, a fraction close to it and inside."""
+    low, high = domain.inf, domain.sup
+    if low.is_finite and not low.is_rational:
+        low = Rational(ceiling(low * _FINE), _FINE)
+    if high.is_finite and not high.is_rational:
+        high = Rational(floor(high * _FINE), _FINE)
+    return low, high
 
 
 def _spread(low: Any, high: Any) -> list[Any]:
@@ -110,7 +124,7 @@ def somewhere(domain: Any, rng: random.Random) -> Any:
         return rng.choice(sorted(domain, key=str))
     for _ in range(50):
         size = Rational(round(10 ** rng.uniform(-4, 3) * 10**6), 10**6)
-        found = _from_end(domain.inf, domain.sup, size, rng)
+        found = _from_end(*_ends(domain), size, rng)
         if isinstance(domain, Range) or domain is S.Integers:
             found = Integer(round(found))
         if contains(domain, found):

@@ -21,7 +21,7 @@ from verify.report.views.cards import (
     Tally,
     Title,
 )
-from verify.report.views.false_claims import FalseClaimsView, FalseKindRow
+from verify.report.views.false_claims import FalseClaimsView, FalseKindRow, FalsifiedView
 from verify.report.views.run import BudgetView, ReportView
 from verify.report.views.screen import ChangesView, ChangeView, MeasuredPanel, MeasuredSide
 from verify.report.views.sources import OpenView, PartView, SourceView, StatementView
@@ -46,6 +46,7 @@ __all__ = [
     "FactView",
     "FalseClaimsView",
     "FalseKindRow",
+    "FalsifiedView",
     "FigureView",
     "FitView",
     "GroupView",

@@ -1,4 +1,4 @@
-"""What the report shows of the campaign of false claims."""
+"""What the report shows of false claims, and of theorems tried at points."""
 
 from __future__ import annotations
 
@@ -27,4 +27,22 @@ class FalseClaimsView:
     of: str
     neighbours: str
     all_in_order: bool
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class FalsifiedView:
+    """How theorems fared at points, each count in words or digits, with what made it."""
+
+    statements: str
+    points: str
+    seconds: str
+    seed: str
+    held: str
+    undecided: str
+    refuted: str
+    stopped: str
+    untold: str
+    why: str
+    none_refuted: bool
     command: str

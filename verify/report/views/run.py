@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from verify.report.views.calibration import CalibrationView
     from verify.report.views.cards import CardView, ChapterView, FigureView, Tally
-    from verify.report.views.false_claims import FalseClaimsView
+    from verify.report.views.false_claims import FalseClaimsView, FalsifiedView
     from verify.report.views.screen import ChangesView, MeasuredPanel
     from verify.report.views.sources import SourceView, StatementView
     from verify.report.views.summary import SummaryView
@@ -56,6 +56,7 @@ class ReportView:
     budget: BudgetView
     calibration: CalibrationView | None
     false_claims: FalseClaimsView | None
+    falsified: FalsifiedView | None
     seed: str
     profile: str
     tolerance: str
