@@ -87,7 +87,7 @@ def summary(record: RunRecord, chapters: Sequence[ChapterView]) -> SummaryView:
                 claim.id,
                 numbered[claim.id],
                 Prose(claim.title),
-                Prose(rf"$\displaystyle {claim.derivation.latex}$" if claim.derivation.latex else ""),
+                Prose(f"${claim.derivation.latex}$" if claim.derivation.latex else ""),
                 Prose(claim.statement),
             )
             for claim in record.claims
