@@ -20,8 +20,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import optimize
 from sympy import (
-    Add, ImmutableDenseMatrix, Indexed, IndexedBase, Integer, Integral, Limit, MatrixSymbol, S, Sum, Symbol,
-    lambdify, sympify,
+    Add,
+    ImmutableDenseMatrix,
+    Indexed,
+    IndexedBase,
+    Integer,
+    Integral,
+    Limit,
+    MatrixSymbol,
+    Ne,
+    S,
+    Sum,
+    Symbol,
+    lambdify,
+    sympify,
 )  # fmt: skip
 
 from verify.engine.on_draws import Draws, UnknownError, numbers
@@ -69,7 +81,9 @@ def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[st
 
     def is_bound(check: Quantity) -> bool:
         if check.id not in found:
-            found[check.id] = any(_binds(one, check) for one in known)
+            # What has no number on the draws is a NaN, which nothing is near.
+            with np.errstate(all="ignore"):
+                found[check.id] = any(_binds(one, check) for one in known)
         return found[check.id]
 
     return tuple(
@@ -87,7 +101,8 @@ def _binds(theorem: Theorem, check: Quantity) -> bool:
     if not sign or not _is_traced(check.cell.sampler) or not isinstance(check.estimand, Smooth | Bounded):
         return False
     start, end = (_written_out(side, theorem) for side in (theorem.lhs, theorem.rhs))
-    if not start.has(E, Var) or end.has(Integral, Limit):
+    of_families = {kind for kind, *_ in theorem.hypotheses.entries}
+    if not start.has(E, Var) or end.has(Integral, Limit) or of_families - {"runs", "constant"}:
         return False
     counted = any(len(one.indices) > 1 for one in start.atoms(Indexed))
     few = _with_few(check.cell.sampler, "n" if start.has(n) or end.has(n) else "m" if counted else "")
@@ -226,7 +241,8 @@ def _values(said: _Said, given: Given, settings: Mapping[str, Any]) -> Iterator[
 def _put_in(end: Any, matrices: tuple[tuple[Any, Any], ...]) -> Any:
     """Return an end with matrices of numbers in the places of their symbols."""
     sizes = tuple((rows, true.shape[0]) for one, true in matrices for rows in one.shape[:1])
-    return _unrolled(end, sizes).xreplace(dict(matrices)).doit() if matrices else end
+    given = {one.subs(sizes): true for one, true in matrices}
+    return _unrolled(end, sizes).xreplace(given).doit() if matrices else end
 
 
 @lru_cache(maxsize=64)
@@ -246,7 +262,7 @@ def _unrolled(end: Any, sizes: tuple[tuple[Any, int], ...]) -> Any:
 def _completed(end: Any, values: dict[Any, Any], predicted: float | None) -> Iterator[dict[Any, Any]]:
     """Yield the values with that of one symbol more, where the prediction tells of which one it is."""
     left = [one for one in end.free_symbols if isinstance(one, Symbol) and one not in values]
-    if len(left) != 1 or predicted is None:
+    if len(left) != 1 or predicted is None or end.has(MatrixSymbol):
         yield values
         return
     for root in _solutions(end.subs(numbers(values)) - predicted, left[0]):
@@ -257,21 +273,22 @@ def _completed(end: Any, values: dict[Any, Any], predicted: float | None) -> Ite
 def _solutions(expression: Any, symbol: Any) -> list[float]:
     """Return the values of a symbol for which an expression is 0, whole numbers if it stands for such."""
     function = lambdify(symbol, expression, "numpy")
-    with np.errstate(all="ignore"):
-        at = np.broadcast_to(function(_GRID), _GRID.shape)
-        found = [float(one) for one in _GRID[at == 0]]
-        for place in np.flatnonzero(at[:-1] * at[1:] < 0):
-            low, high = _GRID[place : place + 2]
-            found.append(optimize.brentq(lambda x: float(function(np.float64(x))), low, high, xtol=1e-13))
+    at = np.broadcast_to(function(_GRID), _GRID.shape)
+    found = [float(one) for one in _GRID[at == 0]]
+    for place in np.flatnonzero(at[:-1] * at[1:] < 0):
+        low, high = _GRID[place : place + 2]
+        found.append(optimize.brentq(lambda x: float(function(np.float64(x))), low, high, xtol=1e-13))
     return [round(one) for one in found] if symbol.is_integer else found
 
 
 def _speaks_of(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
-    """Return whether no value lies outside its domain, and no condition is broken."""
+    """Return whether all values are in their domains, and every condition holds, or is that one is not 0."""
     under, known = theorem.hypotheses, numbers(values)
-    inside = (under.domain(one).contains(sympify(value)) for one, value in known.items())
-    kept = (condition.subs(known) for condition in under.conditions)
-    return not any(one is S.false for one in (*inside, *kept))
+    inside = all(under.domain(one).contains(sympify(value)) is not S.false for one, value in known.items())
+    kept = ((condition, condition.subs(known)) for condition in under.conditions)
+    return inside and all(
+        now is not S.false if isinstance(condition, Ne) else now is S.true for condition, now in kept
+    )
 
 
 def _of_component(normal: bool, assumed: Any, drawn: Distribution, values: dict[Any, Any]) -> None:

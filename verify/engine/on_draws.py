@@ -176,6 +176,8 @@ class Draws:
         source, other = self.given[name]
         vectors = source.vectors.astype(float)
         blocks, many, size = vectors.shape
+        if other and many == 1:
+            raise UnknownError("there is no other")
         axes = [blocks, *(1,) * (_LEAD - 1), size]
         axes[1 + source.place + 2 * other] = many
         return vectors.reshape(axes)
