@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 ROWS = NormalRows(8, 16, 4.0, NORMAL, ("squares", "largest"))
 PAIR = Linked(4, 16, NORMAL, ((1.0, 0.0), (0.5, 0.75**0.5)), (0.0, 0.0))
-CROSS = catalogue()["dependent-query-key"].measured_by(catalogue()["dependent-query-key"].derived(), 0.02)
 
 
 @cache
@@ -137,8 +136,7 @@ def test_what_vectors_are_mixed_of(
 
 def test_vectors_have_the_covariances_of_a_theorem() -> None:
     """Means and covariances are those of what is drawn, and the law is normal where that is assumed."""
-    check = next(one for one in CROSS.checks if one.id == "variance")
-    assert isinstance(check, Quantity)
+    check = next(one for one in _checks("dependent-query-key") if one.id == "variance")
     sampler: Any = check.cell.sampler
     linked = sampler.input
 
@@ -206,26 +204,24 @@ def test_rows_at_a_position(positions: tuple[int, ...], asked: int, scale: Any, 
 
 def test_vectors_that_are_both() -> None:
     """The number of vectors is read off the prediction, and is that of what is drawn."""
-    claim = catalogue()["pairwise-estimator"]
-    check = next(one for one in claim.measured_by(claim.derived(), 0.02).checks if one.id == "expected-d2")
-    assert isinstance(check, Quantity)
-    assert bound(_theorems(claim.id), [check])
+    name = "pairwise-estimator"
+    check = next(one for one in _checks(name) if one.id == "expected-d2")
+    assert bound(_theorems(name), [check])
     sampler: Any = check.cell.sampler
     for changed in ({"m": 99}, {"distribution": NORMAL}):
         drawn = Reduced(replace(sampler.input, **changed), sampler.statistic)
         assert isinstance(drawn.input, SharedVectors)
-        assert not bound(_theorems(claim.id), [replace(check, cell=replace(check.cell, sampler=drawn))])
+        assert not bound(_theorems(name), [replace(check, cell=replace(check.cell, sampler=drawn))])
 
 
 def test_turned_vectors_and_values() -> None:
     """Angles are the statistic's, and values are sources of their own."""
-    claim = catalogue()["rotary-positions"]
-    check = next(one for one in claim.measured_by(claim.derived(), 0.02).checks if one.id == "mean-at10")
-    assert isinstance(check, Quantity)
-    assert bound(_theorems(claim.id), [check])
+    name = "rotary-positions"
+    check = next(one for one in _checks(name) if one.id == "mean-at10")
+    assert bound(_theorems(name), [check])
     sampler: Any = check.cell.sampler
     nearer = replace(check.cell, sampler=Reduced(sampler.input, RotatedScores(9)))
-    assert not bound(_theorems(claim.id), [replace(check, cell=nearer)])
+    assert not bound(_theorems(name), [replace(check, cell=nearer)])
     values = ScoresBesideValues(8, 4, 16, NORMAL, NORMAL)
     nothing = covariance("product", "square", "value-square")
     for drawn, expected in ((values, True), (replace(values, values=None), False)):
@@ -247,3 +243,23 @@ def test_sources_are_what_is_drawn() -> None:
     own, shared, *_ = mixed.sources(rng(1), 10, columns=True)
     both = 0.75**0.5 * own.vectors + 0.5 * shared.vectors
     assert np.allclose(both, mixed.draw(rng(1), 10, columns=True)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name", ["attention-sink", "correlated-components", "grouped-queries", "variance-split"]
+)
+def test_nothing_is_bound_that_is_one_per_cent_off(name: str) -> None:
+    """What a claim predicts, or what it measures, is bound as it is and not by a little more."""
+    checks = [one for one in _checks(name) if bound(_theorems(name), [one])]
+    assert checks
+    for check in checks:
+        value = 1.01 * check.prediction.value + 1e-3 * (check.prediction.value == 0)
+        other = replace(check, prediction=replace(check.prediction, value=value))
+        estimand: Any = check.estimand
+        more = replace(estimand, function=lambda mean, known=estimand.function: 1.01 * known(mean))
+        assert bound(_theorems(name), [other, replace(check, estimand=more)]) == ()
+
+
+def _checks(name: str) -> list[Quantity]:
+    claim = catalogue()[name]
+    return [one for one in claim.measured_by(claim.derived(), 0.02).checks if isinstance(one, Quantity)]
