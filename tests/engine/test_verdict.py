@@ -328,6 +328,7 @@ class TestOfClaim:
         good, bad = check("good", CONFIRMED), control("wrong", REFUTED)
         ending = "exact checks agree; its wrong version is refuted"
         computed = good.model_copy(update={"method": "exact"})
+        loose = good.model_copy(update={"origin": "computed"})
         vague = check("vague", UNDECIDED).model_copy(update={"reason": "too skewed"})
         cases = [
             (Proof.PROVED, [good, check("off", REFUTED)], [bad], "refuted by off"),
@@ -345,6 +346,18 @@ class TestOfClaim:
                 [good],
                 [bad],
                 "derived, and its measured check agrees; its wrong version is refuted",
+            ),
+            (
+                Proof.PROVED,
+                [good, loose, computed],
+                [bad],
+                f"derived, 1 of 2 checks bound to it, and all 2 measured and 1 {ending}",
+            ),
+            (
+                Proof.PROVED,
+                [loose, computed],
+                [bad],
+                f"derived, though not bound to what is measured; all 1 measured and 1 {ending}",
             ),
             (
                 Proof.NOT_CLAIMED,

@@ -1,77 +1,74 @@
 """Binds what is derived to what is measured, on the draws that the statistic reduces.
 
-A prediction is called derived only where some theorem of the claim says it, under a law that the drawn
-components have, and where that theorem's start is, on the statistic's own queries and keys, what the estimand
-makes of the statistic's own output. Other predictions were computed, however rightly: nothing holds them to
-what is measured but their author's word.
+A prediction is called derived only where some theorem of the claim says it, under a law that what is drawn
+has, and where that theorem's start is, on the statistic's own draws, what the estimand makes of the
+statistic's own output. Other predictions were computed, however rightly: nothing holds them to what is
+measured but their author's word.
+
+What a theorem calls its variables does not matter: whatever independent draws of its laws they stand for, it
+says of them what it says. So every such choice is tried, and the draws tell which of them is measured.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations_with_replacement, permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import optimize
 from sympy import (
-    Abs,
     Add,
-    Float,
+    ImmutableDenseMatrix,
     Indexed,
+    IndexedBase,
+    Integer,
     Integral,
     Limit,
-    Max,
-    Mul,
-    Pow,
+    MatrixSymbol,
+    Ne,
     S,
     Sum,
     Symbol,
-    cos,
-    cosh,
-    exp,
-    log,
-    sin,
-    sinh,
-    sqrt,
+    lambdify,
     sympify,
-    tanh,
-)
+)  # fmt: skip
 
+from verify.engine.on_draws import Draws, UnknownError, numbers
+from verify.montecarlo.blocks import Outputs
+from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Smooth
 from verify.montecarlo.experiment import Fit, Quantity
-from verify.montecarlo.inputs import SharedVectors, Simulated
+from verify.montecarlo.inputs import Input
 from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.pairs import OwnKeys
-from verify.symbolic.kernel.core import Population
-from verify.symbolic.kernel.words import E, Var, largest, n, p, s
-from verify.symbolic.scores import d, k, q
+from verify.montecarlo.sources import KEYS, Traced
+from verify.symbolic.kernel.core import FLIPPED, Population, Refused, Vectors
+from verify.symbolic.kernel.moments import evaluate
+from verify.symbolic.kernel.words import E, Var, n
+from verify.symbolic.scores import NORMAL_MOMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from verify.montecarlo.distributions import Array
+    from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.experiment import Comparison
+    from verify.montecarlo.sources import Source
     from verify.symbolic.kernel.core import Theorem
 
 _SEED, _BLOCKS, _FEW = 7, 3, 6
 """Of the draws, how many blocks there are, and how many queries or keys where any number will do."""
 _CLOSE = 2e-5
 """How far both may lie apart, relative: the draws are in single precision."""
-_FUNCTIONS = {
-    exp: np.exp,
-    log: np.log,
-    tanh: np.tanh,
-    cosh: np.cosh,
-    sinh: np.sinh,
-    cos: np.cos,
-    sin: np.sin,
-    Abs: np.abs,
-}
+_REACH = 10.0 ** np.linspace(-6, 6, 240)
+_GRID = np.concatenate([-_REACH[::-1], [0.0], _REACH])
+"""Between which numbers an unknown is looked for."""
+_MANY = {"m", "n", "side", "rows"}
+"""What samplers and inputs call how many vectors of a kind a block has."""
 
-
-class _Unknown(Exception):  # noqa: N818  # an answer, not an error
-    """Nothing here evaluates that on draws."""
+Given = dict[Any, tuple["Source", int]]
 
 
 def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[str, ...]:
@@ -79,12 +76,18 @@ def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[st
 
     A fit is bound where all the quantities that it goes through are.
     """
-    known = tuple(theorems)
+    known = list(theorems)
     found: dict[str, bool] = {}
 
     def is_bound(check: Quantity) -> bool:
         if check.id not in found:
-            found[check.id] = any(_binds(one, check) for one in known)
+            # What has no number on the draws is a NaN, which nothing is near.
+            with np.errstate(all="ignore"):
+                by = next((one for one in known if _binds(one, check)), None)
+            found[check.id] = by is not None
+            if by is not None:  # checks of one kind follow each other
+                known.remove(by)
+                known.insert(0, by)
         return found[check.id]
 
     return tuple(
@@ -97,201 +100,290 @@ def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[st
 
 def _binds(theorem: Theorem, check: Quantity) -> bool:
     """Return whether a theorem says the check's prediction, of what the check measures."""
-    if (
-        theorem.relation not in {check.relation, "="}
-        or theorem.rhs.has(Integral, Limit)
-        or not isinstance(check.estimand, Smooth)
-    ):
+    relation = {"<": "≤", ">": "≥"}.get(theorem.relation, theorem.relation)
+    sign = 1 if relation in {check.relation, "="} else -1 if FLIPPED.get(relation) == check.relation else 0
+    if not sign or not _is_traced(check.cell.sampler) or not isinstance(check.estimand, Smooth | Bounded):
         return False
-    sampler = check.cell.sampler
-    if not isinstance(sampler, Reduced) or not isinstance(sampler.input, Simulated | SharedVectors):
+    start, end = (_written_out(side, theorem) for side in (theorem.lhs, theorem.rhs))
+    of_families = {kind for kind, *_ in theorem.hypotheses.entries}
+    if not start.has(E, Var) or end.has(Integral, Limit) or of_families - {"runs", "constant"}:
         return False
+    counted = any(len(one.indices) > 1 for one in start.atoms(Indexed))
+    few = _with_few(check.cell.sampler, "n" if start.has(n) or end.has(n) else "m" if counted else "")
     try:
-        values = _values(theorem, sampler, dict(check.cell.settings))
-        if not _near(float(theorem.rhs.subs(values)), check.prediction.value):
-            return False
-        derived, measured = _on_draws(theorem, check, sampler, values)
-    except (_Unknown, TypeError, ValueError, ZeroDivisionError, KeyError, IndexError):
+        output = few.sample(np.random.default_rng(_SEED), _BLOCKS).mean(axis=0)
+        measured = check.estimand.value(Outputs(zip(few.names, output, strict=True)))
+    except (ArithmeticError, LookupError, ValueError):
         return False
-    return _near(derived, measured)
+    said = _Said(theorem, start, end, sign, check.prediction.value, measured)
+    return any(
+        _agree(said, given, _settings(check, reading))
+        for reading in few.readings(np.random.default_rng(_SEED), _BLOCKS)
+        for given in _choices(said, reading)
+    )
 
 
-def _near(one: float, other: float) -> bool:
-    return bool(abs(one - other) <= _CLOSE * max(abs(one), abs(other), 1e-6))
-
-
-def _values(theorem: Theorem, sampler: Reduced, settings: Mapping[str, Any]) -> dict[Any, Any]:
-    """Return values of a theorem's symbols: from the shape, the cell's settings, and the drawn laws' moments.
-
-    Raises:
-        _Unknown: what is drawn does not have the law of the hypotheses.
-    """
-    shape = sampler.input.shape
-    values: dict[Any, Any] = {d: shape.d, n: shape.n}
-    free = theorem.lhs.free_symbols | theorem.rhs.free_symbols
-    numbers = {name: value for name, value in settings.items() if isinstance(value, int | float)}
-    values |= {one: numbers[one.name] for one in free if isinstance(one, Symbol) and one.name in numbers}
-    law = theorem.hypotheses.law or Population({})
-    if not isinstance(law, Population):
-        raise _Unknown("components of vectors are not drawn one by one")
-    for component, moments in law.laws:
-        drawn = _distribution(component, sampler)
-        if component in law.normal and replace(drawn, loc=NORMAL.loc, scale=NORMAL.scale) != NORMAL:
-            raise _Unknown(f"{component} is not normal")
-        if component == s and (moments is not None or s in law.normal):
-            raise _Unknown("scores of queries and keys have no law of their own")
-        if moments is not None:
-            _read_off(moments, drawn.moments(len(moments) - 1), values)
-    _refuse_outside(theorem, values)
-    return values
-
-
-def _refuse_outside(theorem: Theorem, values: Mapping[Any, Any]) -> None:
-    """Refuse values of which the theorem says nothing.
-
-    Raises:
-        _Unknown: one lies outside its domain, or a condition does not hold.
-    """
-    for one, domain in theorem.hypotheses.domains:
-        if one in values and domain.contains(sympify(values[one])) is S.false:
-            raise _Unknown(f"{one} is {values[one]}, outside {domain}")
-    for condition in theorem.hypotheses.conditions:
-        if condition.subs(values) is S.false:
-            raise _Unknown(f"{condition} does not hold")
-
-
-def _distribution(component: Any, sampler: Reduced) -> Any:
-    drawn: Any = sampler.input
-    if isinstance(drawn, SharedVectors):
-        return drawn.distribution
-    if drawn.correlation:
-        raise _Unknown("correlated components")
-    if component == s:
-        return drawn.key
-    return {q: drawn.query, k: drawn.key}[component]
-
-
-def _read_off(assumed: tuple[Any, ...], exact: tuple[Any, ...], values: dict[Any, Any]) -> None:
-    """Add to ``values`` the symbols that stand for moments, where all others are those of the drawn law."""
-    for order, (moment, true) in enumerate(zip(assumed, exact, strict=True)):
-        left = moment.subs(values)
-        if left.is_Symbol:
-            values[left] = float(true)
-        elif len(left.free_symbols) == 1 and order == 2:
-            (one,) = left.free_symbols
-            values[one] = float(sqrt(float(true) - float(left.subs(one, 0))))
-        elif left.free_symbols or not _near(float(left), float(true)):
-            raise _Unknown(f"the moment of order {order} is {true}")
-
-
-def _on_draws(
-    theorem: Theorem, check: Quantity, sampler: Reduced, values: dict[Any, Any]
-) -> tuple[float, float]:
-    """Return a theorem's start on the draws of a check's statistic, and what the check estimates there."""
-    rows = theorem.lhs.has(s, p, largest)
-    paired = isinstance(sampler.statistic, OwnKeys)
-    few = {"m": _FEW} if rows or isinstance(sampler.input, SharedVectors) else {"m": _FEW, "n": _FEW}
-    whole: Any = sampler.input
-    drawn = replace(whole, **{name: min(most, getattr(whole, name)) for name, most in few.items()})
-    queries, keys = drawn.draw(np.random.default_rng(_SEED), _BLOCKS, columns=sampler.statistic.columns)
-    output = sampler.statistic.reduce(queries, keys).mean(axis=0)
-    estimand: Any = check.estimand
-    measured = estimand.value(dict(zip(sampler.statistic.names, output, strict=True)))
-    scale = float(getattr(sampler.statistic, "scale", 1.0))
-    draws = _Draws(queries.astype(float), keys.astype(float), scale, paired, values | {n: keys.shape[1]})
-    return draws.value(theorem.lhs), measured
+def _is_traced(sampler: Any) -> bool:
+    known = isinstance(sampler, Traced)
+    return known and not (isinstance(sampler, Reduced) and type(sampler.input).sources is Input.sources)
 
 
 @dataclass(frozen=True)
-class _Draws:
-    """Queries (blocks, m, d) and keys (blocks, n, d), and the values of all other symbols.
+class _Said:
+    """A theorem with its definitions written out, and what a check predicts and measures.
 
-    Where they are ``paired``, each query goes with the key of its own place alone.
+    With a ``sign`` of -1 the check's are a constant less what the theorem says, as of a complement.
     """
 
-    queries: Array
-    keys: Array
-    scale: float
-    paired: bool
-    values: Mapping[Any, Any]
-
-    def value(self, expression: Any) -> float:
-        """Return an expression with its means taken over all pairs, or rows, of the draws."""
-        means = {one: Float(self._mean(one)) for one in expression.atoms(E, Var)}
-        if not means:
-            raise _Unknown("no mean")
-        return float(expression.xreplace(means).subs(self.values))
-
-    def _mean(self, one: Any) -> float:
-        argument = one.args[0]
-        if argument.has(E, Var):
-            raise _Unknown("a mean in a mean")
-        found = self._each(argument, ())
-        return float(np.var(found) if isinstance(one, Var) else np.mean(found))
-
-    def _each(self, part: Any, bound: tuple[Any, ...]) -> Any:
-        """Return a part for every pair or row: axes for blocks, queries, keys, then one a bound index."""
-        for kind, read in _READERS.items():
-            if isinstance(part, kind):
-                return read(self, part, bound)
-        if part == largest:
-            return self._scores().max(axis=-1)[..., None]
-        if part.has(Indexed, Sum):
-            raise _Unknown(type(part).__name__)
-        return np.full((1, 1, 1) + (1,) * len(bound), float(part.subs(self.values)))
-
-    def _sum(self, part: Any, bound: tuple[Any, ...]) -> Any:
-        indices = tuple(limit[0] for limit in part.limits)
-        if any(limit[1] != 1 for limit in part.limits):
-            raise _Unknown("a sum from elsewhere")
-        found = self._each(part.function, (*bound, *indices))
-        wanted = tuple(int(limit[2].subs(self.values)) for limit in part.limits)
-        shape = (*np.shape(found)[: 3 + len(bound)], *wanted)
-        return np.broadcast_to(found, shape).sum(axis=tuple(range(-len(indices), 0)))
-
-    def _combined(self, part: Any, bound: tuple[Any, ...]) -> Any:
-        operation = {Add: np.add, Mul: np.multiply, Max: np.maximum}[part.func]
-        return reduce(operation, (self._each(one, bound) for one in part.args))
-
-    def _power(self, part: Any, bound: tuple[Any, ...]) -> Any:
-        return self._each(part.base, bound) ** float(part.exp.subs(self.values))
-
-    def _function(self, part: Any, bound: tuple[Any, ...]) -> Any:
-        return _FUNCTIONS[part.func](self._each(part.args[0], bound))
-
-    def _scores(self) -> Array:
-        scores: Array = self.scale * self.queries @ self.keys.swapaxes(1, 2)
-        return scores
-
-    def _entry(self, part: Any, bound: tuple[Any, ...]) -> Array:
-        """Return an entry of a query, a key, the scores of a row or its probabilities."""
-        if part.base in {s, p}:
-            of_row = self._scores()
-            if part.base == p:
-                of_row = np.exp(of_row - of_row.max(axis=-1, keepdims=True))
-                of_row /= of_row.sum(axis=-1, keepdims=True)
-            return self._placed(of_row[:, :, None], part.indices, bound)
-        if part.base == q:
-            return self._placed(self.queries[:, :, None], part.indices, bound)
-        if part.base == k:
-            keys = self.keys[:, :, None] if self.paired else self.keys[:, None]
-            return self._placed(keys, part.indices, bound)
-        raise _Unknown(str(part.base))
-
-    @staticmethod
-    def _placed(vectors: Array, indices: tuple[Any, ...], bound: tuple[Any, ...]) -> Array:
-        """Return vectors, whose last axis is their index, with that axis where the index is bound."""
-        (index,) = indices
-        if index.is_Integer:
-            return vectors[..., int(index) - 1].reshape(*vectors.shape[:3], *(1,) * len(bound))
-        place = bound.index(index)
-        return vectors.reshape(*vectors.shape[:3], *(1,) * place, -1, *(1,) * (len(bound) - place - 1))
+    theorem: Theorem
+    start: Any
+    end: Any
+    sign: int
+    predicted: float
+    measured: float
 
 
-_READERS = {
-    Indexed: _Draws._entry,
-    Sum: _Draws._sum,
-    Add | Mul | Max: _Draws._combined,
-    Pow: _Draws._power,
-    tuple(_FUNCTIONS): _Draws._function,
-}
+def _agree(said: _Said, given: Given, settings: Mapping[str, Any]) -> bool:
+    """Return whether the end is what is predicted, and the start what is measured."""
+    try:
+        for values, end in _values(said, given, settings):
+            ends = said.sign * float(end.subs(numbers(values)))
+            if said.sign == 1 and not _near(ends, said.predicted):
+                continue
+            constant = said.predicted - ends if said.sign == -1 else 0.0
+            start = Draws(given, values).value(said.start)
+            if _near(constant + said.sign * start, said.measured):
+                return True
+    except (UnknownError, Refused, ArithmeticError, LookupError, TypeError, ValueError):
+        return False
+    return False
+
+
+def _near(one: Any, other: Any) -> bool:
+    return bool(
+        np.all(np.abs(one - other) <= _CLOSE * np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-6))
+    )
+
+
+def _written_out(side: Any, theorem: Theorem) -> Any:
+    """Return a side with what its names stand for in their places."""
+    definitions = theorem.hypotheses.definitions
+    for _ in definitions:
+        for name, meaning in definitions:
+            if isinstance(name, IndexedBase):
+                indices, entry = meaning
+                side = side.replace(
+                    lambda part, name=name: isinstance(part, Indexed) and part.base == name,
+                    lambda part, of=indices, entry=entry: entry.xreplace(
+                        dict(zip(of, part.indices, strict=True))
+                    ),
+                )
+            else:
+                side = side.xreplace({name: meaning})
+    return side
+
+
+def _with_few(sampler: Any, kept: str) -> Any:
+    """Return a sampler of few queries and keys, but as many as it has of those that a theorem counts."""
+    drawn: Any = sampler.input if isinstance(sampler, Reduced) else sampler
+    names = {one.name for one in fields(drawn)} & _MANY - {kept}
+    few = replace(drawn, **{name: min(_FEW, getattr(drawn, name)) for name in names})
+    return replace(sampler, input=few) if isinstance(sampler, Reduced) else few
+
+
+def _settings(check: Quantity, reading: tuple[Source, ...]) -> dict[str, Any]:
+    """Return values of symbols by their names: of the cell, of its statistic, and the number of keys."""
+    sampler: Any = check.cell.sampler
+    own = sampler.statistic.symbols(sampler.input.shape) if isinstance(sampler, Reduced) else {}
+    said = {name: one for name, one in check.cell.settings if isinstance(one, int | float)}
+    many = [one.vectors.shape[1] for one in reading if one.place == KEYS]
+    return said | ({n.name: many[0]} if many else {}) | own
+
+
+def _choices(said: _Said, reading: tuple[Source, ...]) -> Iterator[Given]:
+    """Yield what the random names of a theorem may stand for: sources, and others of them if few."""
+    law = said.theorem.hypotheses.law
+    known = law.moments if law else sorted(said.start.atoms(IndexedBase), key=str)
+    names = [one for one in known if said.start.has(one)]
+    for whole in (False, True) if isinstance(law, Vectors) else (False,):
+        pool = [one for one in reading if (one.factor is not None) == whole]
+        places = [(place, 0) for place in range(len(pool))]
+        if len(names) > len(pool):
+            places += [(place, 1) for place in range(len(pool))]
+        for chosen in permutations(places, len(names)):
+            if all((place, 0) in chosen[:at] for at, (place, other) in enumerate(chosen) if other):
+                yield {name: (pool[place], other) for name, (place, other) in zip(names, chosen, strict=True)}
+
+
+def _values(said: _Said, given: Given, settings: Mapping[str, Any]) -> Iterator[tuple[dict[Any, Any], Any]]:
+    """Yield values of a theorem's symbols, and its end: from settings, drawn laws, and the prediction.
+
+    Raises:
+        UnknownError: what is drawn does not have the law of the hypotheses.
+    """
+    names = (said.start.free_symbols | said.end.free_symbols) - given.keys()
+    symbols = [one for one in names if isinstance(one, Symbol | MatrixSymbol)]
+    values = {one: settings[one.name] for one in symbols if one.name in settings}
+    law = said.theorem.hypotheses.law
+    if isinstance(law, Vectors):
+        _of_vectors(law, given, values)
+    elif law:
+        for component, moments in law.laws:
+            if component in given:
+                _of_component(component in law.normal, moments, given[component][0].law, values)
+    matrices = tuple((one, values[one]) for one in values if isinstance(one, MatrixSymbol))
+    end = _put_in(said.end, tuple((one, ImmutableDenseMatrix(true)) for one, true in matrices))
+    if isinstance(law, Population) and end.has(E, Var):
+        drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
+        end = evaluate(end, Population(drawn, law.dimension))
+    for found in _completed(end, values, said.predicted if said.sign == 1 else None):
+        if _speaks_of(said.theorem, found):
+            yield found, end
+
+
+@lru_cache(maxsize=64)
+def _put_in(end: Any, matrices: tuple[tuple[Any, Any], ...]) -> Any:
+    """Return an end with matrices of numbers in the places of their symbols."""
+    sizes = tuple((rows, true.shape[0]) for one, true in matrices for rows in one.shape[:1])
+    given = {one.subs(sizes): true for one, true in matrices}
+    return _unrolled(end, sizes).xreplace(given).doit() if matrices else end
+
+
+@lru_cache(maxsize=64)
+def _unrolled(end: Any, sizes: tuple[tuple[Any, int], ...]) -> Any:
+    """Return an end with sums over vectors of these sizes term by term."""
+    return end.subs(sizes).replace(
+        lambda part: isinstance(part, Sum) and len(part.limits) == 1 and part.limits[0][2].is_Integer,
+        lambda part: Add(
+            *(
+                part.function.xreplace({part.limits[0][0]: Integer(at)})
+                for at in range(int(part.limits[0][1]), int(part.limits[0][2]) + 1)
+            )
+        ),
+    )
+
+
+def _completed(end: Any, values: dict[Any, Any], predicted: float | None) -> Iterator[dict[Any, Any]]:
+    """Yield the values with that of one symbol more, where the prediction tells of which one it is."""
+    left = [one for one in end.free_symbols if isinstance(one, Symbol) and one not in values]
+    if len(left) != 1 or predicted is None or end.has(MatrixSymbol):
+        yield values
+        return
+    for root in _solutions(end.subs(numbers(values)) - predicted, left[0]):
+        yield values | {left[0]: root}
+
+
+@lru_cache(maxsize=64)
+def _solutions(expression: Any, symbol: Any) -> list[float]:
+    """Return the values of a symbol for which an expression is 0, whole numbers if it stands for such."""
+    function = lambdify(symbol, expression, "numpy")
+    at = np.broadcast_to(function(_GRID), _GRID.shape)
+    found = [float(one) for one in _GRID[at == 0]]
+    for place in np.flatnonzero(at[:-1] * at[1:] < 0):
+        low, high = _GRID[place : place + 2]
+        found.append(optimize.brentq(lambda x: float(function(np.float64(x))), low, high, xtol=1e-13))
+    return [round(one) for one in found] if symbol.is_integer else found
+
+
+def _speaks_of(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
+    """Return whether all values are in their domains, and every condition holds, or is that one is not 0."""
+    under, known = theorem.hypotheses, numbers(values)
+    inside = all(under.domain(one).contains(sympify(value)) is not S.false for one, value in known.items())
+    kept = ((condition, condition.subs(known)) for condition in under.conditions)
+    return inside and all(
+        now is not S.false if isinstance(condition, Ne) else now is S.true for condition, now in kept
+    )
+
+
+def _of_component(normal: bool, assumed: Any, drawn: Distribution, values: dict[Any, Any]) -> None:
+    """Add the values of the symbols in the law of a component, which has to be that of what is drawn.
+
+    Raises:
+        UnknownError: it is not.
+    """
+    if normal and not _is_normal(drawn):
+        raise UnknownError("not normal")
+    exact = _moments(drawn)
+    if len(assumed or ()) > len(exact):
+        raise UnknownError(f"of order {len(exact)} no moment is known")
+    for moment, true in zip(assumed or (), exact, strict=False):
+        _read_off(moment, float(true), values)
+
+
+def _moments(drawn: Distribution) -> tuple[Fraction, ...]:
+    """Return the exact moments of a law as far as they are known."""
+    if _is_normal(drawn):
+        drawn = replace(drawn, base_moments=tuple(Fraction(int(one)) for one in NORMAL_MOMENTS))
+    return drawn.moments(len(drawn.base_moments) - 1)
+
+
+def _is_normal(drawn: Distribution) -> bool:
+    return replace(drawn, loc=NORMAL.loc, scale=NORMAL.scale) == NORMAL
+
+
+def _read_off(assumed: Any, true: float, values: dict[Any, Any]) -> None:
+    """Add the value of the one symbol that is left in what is assumed, or hold this against what is true.
+
+    Raises:
+        UnknownError: they differ.
+    """
+    left = assumed.subs(numbers(values))
+    if left.is_Symbol:
+        values[left] = true
+    elif len(left.free_symbols) == 1:
+        (one,) = left.free_symbols
+        found = [root for root in _solutions(left - true, one) if one.is_nonnegative is None or root >= 0]
+        values[one] = found[0]
+    elif left.free_symbols or not _near(float(left), true):
+        raise UnknownError(f"{assumed} is {true}")
+
+
+def _of_vectors(law: Vectors, given: Given, values: dict[Any, Any]) -> None:
+    """Add the values of means and covariances of vectors, which have to be those of what is drawn.
+
+    Raises:
+        UnknownError: they are not.
+    """
+    if law.normal and not all(_is_normal(source.law) for source, _ in given.values()):
+        raise UnknownError("not normal")
+    for name, mean in law.means:
+        if name in given:
+            _hold(mean, _mean(given[name][0])[:, None], values)
+    listed = {(one, other): matrix for one, other, matrix in law.covariances}
+    for one, other in combinations_with_replacement(given, 2):
+        if (one, other) in listed:
+            _hold(listed[one, other], _covariance(given[one], given[other]), values)
+        elif (other, one) in listed:
+            _hold(listed[other, one], _covariance(given[other], given[one]), values)
+        elif _covariance(given[one], given[other], least=True).any():
+            raise UnknownError(f"{one} and {other} depend on each other")
+
+
+def _hold(assumed: Any, true: Array, values: dict[Any, Any]) -> None:
+    """Hold an assumed mean or covariance against the true one; a number is that of the unit matrix."""
+    if isinstance(assumed, MatrixSymbol):
+        if not _near(values.setdefault(assumed, true), true):
+            raise UnknownError(f"{assumed} is {true}")
+    elif assumed == 0:
+        _read_off(assumed, float(np.abs(true).max()), values)
+    elif _near(true, true[0, 0] * np.eye(len(true))):
+        _read_off(assumed, float(true[0, 0]), values)
+    else:
+        raise UnknownError(f"{assumed} is {true}")
+
+
+def _mean(source: Source) -> Array:
+    size = source.vectors.shape[2]
+    return np.full(size, float(source.law.mean)) if source.mean is None else source.mean
+
+
+def _covariance(one: tuple[Source, int], other: tuple[Source, int], *, least: bool = False) -> Array:
+    """Return the covariances of two vectors' components; for ``least``, of what depends at all any number."""
+    (first, copy), (second, another) = one, other
+    if first.factor is None or second.factor is None:
+        same = first is second and copy == another
+        return float(first.law.variance) * np.eye(first.vectors.shape[2]) * same
+    if (first.place, copy) != (second.place, another):
+        return np.zeros((len(first.factor), len(second.factor)))
+    factors = [np.abs(factor) if least else factor for factor in (first.factor, second.factor)]
+    return factors[0] @ factors[1].T

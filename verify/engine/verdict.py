@@ -138,8 +138,10 @@ def _named(checks: Iterable[Check], verdict: Verdict) -> str:
 def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
     derived = _DERIVED.get(proof, "")
     measured = [check for check in checks if check.method != "exact"]
-    if derived and measured and not any(check.origin == "derived" for check in measured):
-        derived = f"{derived.removesuffix('and ')}though not bound to what is measured; "
+    held = sum(check.origin == "derived" for check in measured)
+    if derived and held < len(measured):
+        part = f"{held} of {len(measured)} checks bound to it, and "
+        derived = derived.removesuffix("and ") + (part if held else "though not bound to what is measured; ")
     exact = sum(check.method == "exact" for check in checks)
     kinds = {"measured": len(checks) - exact, "exact": exact}
     counted = [f"{count} {kind}" for kind, count in kinds.items() if count]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.montecarlo.sources import KEYS, QUERIES, Source
 from verify.montecarlo.statistics.base import double
 
 if TYPE_CHECKING:
@@ -60,10 +61,20 @@ class ScoresBesideValues:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S, mean S², mean V², mean S²·V²), shape (count, 4)."""
-        shape = count, self.side, self.d
-        queries, keys = (self.distribution.draw(rng, shape, single=True) for _ in range(2))
-        values = self.values.draw(rng, (*shape[:2], self.d_v), single=True) if self.values else keys
+        queries, keys, values = self._drawn(rng, count)
         scores = double(queries @ keys.transpose(0, 2, 1))
         of_keys, sizes = (scores**2).mean(axis=1), (values**2).mean(axis=2, dtype=np.float64)
         means = [one.mean(axis=1) for one in (of_keys, sizes, of_keys * sizes)]
         return np.stack([scores.mean(axis=(1, 2)), *means], axis=1)
+
+    def _drawn(self, rng: np.random.Generator, count: int) -> tuple[Array, Array, Array]:
+        shape = count, self.side, self.d
+        queries, keys = (self.distribution.draw(rng, shape, single=True) for _ in range(2))
+        values = self.values.draw(rng, (*shape[:2], self.d_v), single=True) if self.values else keys
+        return queries, keys, values
+
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[Source, ...], ...]:
+        """Return queries, keys and, where they are not the keys, the values."""
+        queries, keys, values = self._drawn(rng, count)
+        own = (Source(values, KEYS, self.values),) if self.values else ()
+        return ((Source(queries, QUERIES, self.distribution), Source(keys, KEYS, self.distribution), *own),)

@@ -13,7 +13,7 @@ from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Measured
 from verify.montecarlo.statistics.base import SHARE, numbered
 
 if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Sample
+    from verify.montecarlo.blocks import Outputs, Sample
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.estimands import Goal
 
@@ -62,6 +62,11 @@ class Bounded:
     signed: bool = False
     kind: ClassVar[str] = "mean of what is bounded"
     pilot_blocks: ClassVar[int] = MIN_BLOCKS
+
+    def value(self, mean: Outputs) -> float:
+        """Return the mean that is estimated, at a block mean."""
+        share = float(mean[self.output])
+        return 2 * share - 1 if self.signed else share
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the mean with its interval at false-exclusion rate ``alpha``."""

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from verify.montecarlo.sources import KEYS, QUERIES, Source
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -53,6 +55,16 @@ class Input(ABC):
         vectors is one long row, which makes products over few components fast.
         """
 
+    def sources(
+        self,
+        rng: np.random.Generator,  # noqa: ARG002
+        count: int,  # noqa: ARG002
+        *,
+        columns: bool,  # noqa: ARG002
+    ) -> tuple[Source, ...]:
+        """Return what queries and keys from the same stream are made of; nothing if nobody needs to know."""
+        return ()
+
 
 @dataclass(frozen=True)
 class Simulated(Input):
@@ -90,16 +102,36 @@ class Simulated(Input):
 
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:
         """Return the queries, shape (count, m, d), and the keys, shape (count, n, d), of ``count`` blocks."""
-        queries = self._vectors(rng, self.query, (count, self.m, self.d), columns=columns)
-        return queries, self._vectors(rng, self.key, (count, self.n, self.d), columns=columns)
+        queries, keys = (
+            self._mixed(*self._parts(rng, law, (count, many, self.d), columns=columns))
+            for law, many in self._laws
+        )
+        return queries, keys
 
-    def _vectors(
+    def sources(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Source, ...]:
+        """Return the components, and with a correlation what all those of a vector share."""
+        return tuple(
+            Source(part, place, law)
+            for place, (law, many) in zip((QUERIES, KEYS), self._laws, strict=True)
+            for part in self._parts(rng, law, (count, many, self.d), columns=columns)
+        )
+
+    @property
+    def _laws(self) -> tuple[tuple[Distribution, int], ...]:
+        """The laws of queries and of keys, and how many of them a block has."""
+        return (self.query, self.m), (self.key, self.n)
+
+    def _parts(
         self, rng: np.random.Generator, distribution: Distribution, shape: tuple[int, ...], *, columns: bool
-    ) -> Array:
+    ) -> tuple[Array, ...]:
         own = vectors(rng, distribution, shape, columns=columns)
-        if self.correlation:
+        if not self.correlation:
+            return (own,)
+        return own, vectors(rng, distribution, (*shape[:2], 1), columns=columns)
+
+    def _mixed(self, own: Array, shared: Array | None = None) -> Array:
+        if shared is not None:
             own *= math.sqrt(1 - self.correlation)
-            shared = vectors(rng, distribution, (*shape[:2], 1), columns=columns)
             own += math.sqrt(self.correlation) * shared
         return own
 
@@ -131,6 +163,10 @@ class SharedVectors(Input):
         """Return the vectors of ``count`` blocks twice, shape (count, m, d)."""
         both = vectors(rng, self.distribution, (count, self.m, self.d), columns=columns)
         return both, both
+
+    def sources(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Source, ...]:
+        """Return the vectors."""
+        return (Source(self.draw(rng, count, columns=columns)[0], QUERIES, self.distribution),)
 
 
 def vectors(

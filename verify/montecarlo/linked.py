@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.inputs import Input, Shape, vectors
+from verify.montecarlo.sources import KEYS, QUERIES, Source
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array, Distribution
 
@@ -103,13 +103,53 @@ class Linked(Input):
         columns: bool,  # noqa: ARG002  # the product decides how vectors lie in memory
     ) -> tuple[Array, Array]:
         """Return the queries and the keys of ``count`` blocks, both of shape (count, m, d)."""
+        return self._both(self._fresh(rng, count), count)
+
+    def _fresh(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the fresh numbers of all groups, a row for each."""
         # One tall matrix, for a product of it takes a fraction of the time of many small ones.
         many = count * self.m * self.groups
-        fresh = self.distribution.draw(rng, (many, len(self.mixing[0])), single=True)
+        return self.distribution.draw(rng, (many, len(self.mixing[0])), single=True)
+
+    def _both(self, fresh: Array, count: int) -> tuple[Array, Array]:
         shape = (count, self.m, self.groups * self.half)
         queries = self._mixed(fresh, slice(None, self.half)).reshape(shape)
         keys = queries if self._same else self._mixed(fresh, slice(self.half, None)).reshape(shape)
         return queries, keys
+
+    def sources(
+        self,
+        rng: np.random.Generator,
+        count: int,
+        *,
+        columns: bool,  # noqa: ARG002  # as for ``draw``
+    ) -> tuple[Source, ...]:
+        """Return the fresh numbers, or the components made of one of them alone, and then whole vectors."""
+        fresh, shape = self._fresh(rng, count), (count, self.m, self.groups)
+        mixing, law = np.asarray(self.mixing), self.distribution
+        halves = mixing[: self.half], mixing[self.half :]
+        apart = not (np.abs(halves[0]).sum(axis=0) @ np.abs(halves[1]).sum(axis=0))
+        of_keys = KEYS if apart else QUERIES
+        found = []
+        for column, numbers in enumerate(fresh.T):
+            alone = [row for row, own in enumerate(mixing) if np.flatnonzero(own).tolist() == [column]]
+            loc, scale = (
+                (Fraction(self.means[alone[0]]), Fraction(mixing[alone[0], column])) if alone else (0, 1)
+            )
+            place = of_keys if not halves[0][:, column].any() else QUERIES
+            part = (float(loc) + float(scale) * numbers).reshape(shape)
+            found.append(Source(part, place, law.moved(loc, scale)))
+        for place, rows, means, whole in zip(
+            (QUERIES, of_keys),
+            halves,
+            np.reshape(self.means, (2, self.half)),
+            self._both(fresh, count),
+            strict=True,
+        ):
+            mean = np.tile(means + rows.sum(axis=1) * float(law.mean), self.groups)
+            factor = np.kron(np.eye(self.groups), rows) * float(law.variance) ** 0.5
+            found.append(Source(whole, place, law, factor, mean))
+        return tuple(found)
 
     def _mixed(self, fresh: Array, half: slice) -> Array:
         """Return that half of all groups' components, shape (groups of all vectors, r)."""

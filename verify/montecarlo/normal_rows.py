@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.montecarlo.sources import QUERIES, Source
 from verify.montecarlo.statistics.rows import row_means
 
 if TYPE_CHECKING:
@@ -61,7 +63,16 @@ class NormalRows:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the row statistics' means of ``count`` blocks, shape (count, len(wanted))."""
+        return row_means(self._rows(rng, count), self.wanted)
+
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[Source, ...], ...]:
+        """Return the rows of scores."""
+        law = self.distribution.moved(0, Fraction(self.deviation))
+        return ((Source(self._rows(rng, count), QUERIES, law),),)
+
+    def _rows(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the scores of ``count`` blocks, shape (count, rows, keys)."""
         # A key of all rows is one long row in memory: sums over few keys are then sums of long rows.
         scores = self.distribution.draw(rng, (self.keys, count, self.rows), single=True)
         scores *= self.deviation
-        return row_means(np.moveaxis(scores, 0, -1), self.wanted)
+        return np.moveaxis(scores, 0, -1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
+
+from verify.montecarlo.sources import QUERIES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.inputs import Input
+    from verify.montecarlo.sources import Source
     from verify.montecarlo.statistics.base import Statistic
 
 
@@ -55,3 +58,10 @@ class Reduced:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the block vectors of ``count`` independent blocks, shape (count, names)."""
         return self.statistic.reduce(*self.input.draw(rng, count, columns=self.statistic.columns))
+
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[Source, ...], ...]:
+        """Return what the input's draws from the same stream are made of, in each view of the statistic."""
+        drawn = self.input.sources(rng, count, columns=self.statistic.columns)
+        if self.statistic.paired:
+            drawn = tuple(replace(one, place=QUERIES) for one in drawn)
+        return tuple(tuple(one.at(view) for one in drawn) for view in self.statistic.views)

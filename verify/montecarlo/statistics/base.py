@@ -34,12 +34,18 @@ class Statistic(ABC):
 
     ``order`` is the highest order of the joint moments of block vectors that its estimates need;
     ``columns`` says whether it is faster where vectors lie in memory as columns; ``copies`` is how many
-    arrays of the size of QKᵀ are in memory at once.
+    arrays of the size of QKᵀ are in memory at once; ``paired`` whether a query meets its own key alone.
     """
 
     order: ClassVar[Literal[1, 3]] = 3
     columns: ClassVar[bool] = False
     copies: ClassVar[int] = 3
+    paired: ClassVar[bool] = False
+
+    @property
+    def views(self) -> tuple[tuple[slice, slice], ...]:
+        """Which queries meet which keys: all do, unless outputs are those of a part of them."""
+        return ((slice(None), slice(None)),)
 
     @property
     @abstractmethod
@@ -52,6 +58,10 @@ class Statistic(ABC):
 
         ``queries`` have shape (blocks, m, d), ``keys`` (blocks, n, d).
         """
+
+    def symbols(self, shape: Shape) -> dict[str, float | Array]:  # noqa: ARG002  # most add none
+        """Return values of symbols that a derivation may use, besides those that settings say."""
+        return {}
 
     def settings(self, shape: Shape) -> Settings:
         """Return what is made of blocks of that shape, as a cell records it."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class OwnKeys(Statistic):
     """A statistic of every query with the key of its own number, of as many queries as keys."""
 
+    paired = True
+
     def settings(self, shape: Shape) -> Settings:  # noqa: ARG002  # pairs are independent, however many
         """Return nothing more than the input says."""
         return ()

@@ -145,6 +145,12 @@ class CausalRows(Statistic):
         """What each number of a block vector is."""
         return tuple(f"{what}-{t}" for what in ("entropy", "sharp") for t in self.positions)
 
+    @property
+    def views(self) -> tuple[tuple[slice, slice], ...]:
+        """The queries of each position, and the keys that they attend to."""
+        places = len(self.positions)
+        return tuple((slice(place, None, places), slice(t)) for place, t in enumerate(self.positions))
+
     def settings(self, shape: Shape) -> Settings:
         """Return the number of tokens, the mask and the scale."""
         return (("tokens", shape.n), ("mask", "causal"), *scale_setting(self.scale))
@@ -155,8 +161,8 @@ class CausalRows(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return entropies and shares, shape (blocks, 2·positions)."""
-        places, queries = len(self.positions), self.scale * queries
-        seen = ((queries[:, place::places], keys[:, :t]) for place, t in enumerate(self.positions))
+        queries = self.scale * queries
+        seen = ((queries[:, some], keys[:, before]) for some, before in self.views)
         rows = [row_means(scores_of(*one), ("entropy", "sharp")) for one in seen]
         return np.concatenate(np.moveaxis(np.stack(rows), 2, 0), axis=0).T
 

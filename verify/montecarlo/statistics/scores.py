@@ -93,6 +93,12 @@ class EntryProducts(Statistic):
         "apart-squares",
     )
 
+    @property
+    def views(self) -> tuple[tuple[slice, slice], ...]:
+        """All queries with all keys, the first with the first, and the last with the last."""
+        first, last = slice(1), slice(-1, None)
+        return *super().views, (first, first), (last, last)
+
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the statistics, shape (blocks, 10)."""
         m, scores = queries.shape[1], double(scores_of(queries, keys))

@@ -93,6 +93,10 @@ class RotatedScores(Statistic):
     distance: int
     names = ("mean", "square")
 
+    def symbols(self, shape: Shape) -> dict[str, float | Array]:
+        """Return how many pairs are turned, and by which angles a query's is turned more than a key's."""
+        return {"m": shape.d // 2, "theta": self.distance * rotation_angles(shape.d // 2)}
+
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return both, shape (blocks, 2); the keys are at position 5."""
         scores = double(scores_of(rotated(queries, 5 + self.distance), rotated(keys, 5)))
