@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, permutations
 from typing import TYPE_CHECKING, Any
 
@@ -76,18 +76,14 @@ def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[st
 
     A fit is bound where all the quantities that it goes through are.
     """
-    known = list(theorems)
+    known = tuple(theorems)
     found: dict[str, bool] = {}
 
     def is_bound(check: Quantity) -> bool:
         if check.id not in found:
             # What has no number on the draws is a NaN, which nothing is near.
             with np.errstate(all="ignore"):
-                by = next((one for one in known if _binds(one, check)), None)
-            found[check.id] = by is not None
-            if by is not None:  # checks of one kind follow each other
-                known.remove(by)
-                known.insert(0, by)
+                found[check.id] = any(_binds(one, check) for one in known)
         return found[check.id]
 
     return tuple(
@@ -142,13 +138,19 @@ class _Said:
     predicted: float
     measured: float
 
+    @cached_property
+    def symbols(self) -> set[Any]:
+        """What stands for a number or a matrix."""
+        free = self.start.free_symbols | self.end.free_symbols
+        return {one for one in free if isinstance(one, Symbol | MatrixSymbol)}
+
 
 def _agree(said: _Said, given: Given, settings: Mapping[str, Any]) -> bool:
     """Return whether the end is what is predicted, and the start what is measured."""
     try:
         for values, end in _values(said, given, settings):
             ends = said.sign * float(end.subs(numbers(values)))
-            if said.sign == 1 and not _near(ends, said.predicted):
+            if (said.sign == 1 and not _near(ends, said.predicted)) or not _speaks_of(said.theorem, values):
                 continue
             constant = said.predicted - ends if said.sign == -1 else 0.0
             start = Draws(given, values).value(said.start)
@@ -221,9 +223,7 @@ def _values(said: _Said, given: Given, settings: Mapping[str, Any]) -> Iterator[
     Raises:
         UnknownError: what is drawn does not have the law of the hypotheses.
     """
-    names = (said.start.free_symbols | said.end.free_symbols) - given.keys()
-    symbols = [one for one in names if isinstance(one, Symbol | MatrixSymbol)]
-    values = {one: settings[one.name] for one in symbols if one.name in settings}
+    values = {one: settings[one.name] for one in said.symbols - given.keys() if one.name in settings}
     law = said.theorem.hypotheses.law
     if isinstance(law, Vectors):
         _of_vectors(law, given, values)
@@ -236,9 +236,8 @@ def _values(said: _Said, given: Given, settings: Mapping[str, Any]) -> Iterator[
     if isinstance(law, Population) and end.has(E, Var):
         drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
         end = evaluate(end, Population(drawn, law.dimension))
-    for found in _completed(end, values, said.predicted if said.sign == 1 else None):
-        if _speaks_of(said.theorem, found):
-            yield found, end
+    for found in _completed(said.theorem, end, values, said.predicted if said.sign == 1 else None):
+        yield found, end
 
 
 @lru_cache(maxsize=64)
@@ -263,14 +262,18 @@ def _unrolled(end: Any, sizes: tuple[tuple[Any, int], ...]) -> Any:
     )
 
 
-def _completed(end: Any, values: dict[Any, Any], predicted: float | None) -> Iterator[dict[Any, Any]]:
+def _completed(
+    theorem: Theorem, end: Any, values: dict[Any, Any], predicted: float | None
+) -> Iterator[dict[Any, Any]]:
     """Yield the values with that of one symbol more, where the prediction tells of which one it is."""
     left = [one for one in end.free_symbols if isinstance(one, Symbol) and one not in values]
     if len(left) != 1 or predicted is None or end.has(MatrixSymbol):
         yield values
         return
+    domain = theorem.hypotheses.domain(left[0])
     for root in _solutions(end.subs(numbers(values)) - predicted, left[0]):
-        yield values | {left[0]: root}
+        if domain.contains(sympify(root)) is not S.false:
+            yield values | {left[0]: root}
 
 
 @lru_cache(maxsize=64)
