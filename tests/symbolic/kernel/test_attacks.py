@@ -35,6 +35,7 @@ from sympy import (
     exp,
     log,
     oo,
+    pi,
     sqrt,
     symbols,
     tan,
@@ -63,6 +64,7 @@ from verify.symbolic.kernel.core import (
 )  # fmt: skip
 from verify.symbolic.kernel.equations import (
     Applied,
+    Assuming,
     ClosedSums,
     Equivalent,
     FirstTerms,
@@ -76,8 +78,10 @@ from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substitu
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore
 from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.special_integrals import GaussIntegrals, SplitAt
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma, x
 from verify.symbolic.scores import STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
@@ -148,6 +152,10 @@ class LooserIdentity(Identity):
 
 def _general() -> Theorem:
     return prove(Identity(), (a + 1) ** 2, a**2 + 2 * a + 1)
+
+
+def _positive() -> Theorem:
+    return prove(Sign(strict=True), S.Zero, a)
 
 
 def _square() -> Theorem:
@@ -361,6 +369,41 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "the root of a complex exponential": lambda: prove(Identity(), sqrt(exp(complex_)), exp(complex_ / 2)),
     "first terms that are none": lambda: prove(FirstTerms(d, 0), 1 / d, S.Zero),
     "first terms of a negative order": lambda: prove(FirstTerms(a, -1), a / (a + e), S.Zero),
+    # families that are not what they are called
+    "a family called as the probabilities are": lambda: prove(PutIn({a: IndexedBase("p")[1]}, _positive()), S.Zero, IndexedBase("p")[1]),
+    "a family called P": lambda: prove(PutIn({a: IndexedBase("P")[1]}, _positive()), S.Zero, IndexedBase("P")[1]),
+    "probabilities that are negative": lambda: prove(
+        SumIdentity(Families(made_of={p: ((i,), -exp(x[i]))})), p[1], -exp(x[1])),
+    "the largest score defined": lambda: prove(Unfolded({largest: S(5)}), largest - s[1], 5 - s[1]),
+    "what is defined by itself, assumed": lambda: prove(Same(), a, a, Hypotheses(definitions=((a, a + 1),))),
+    "a definition by an entry that is differentiated by": lambda: chained(
+        prove(Identity(), Derivative(y * s[1], s[1]), y), prove(Unfolded({y: s[whole]}), y, s[whole])),
+    "a definition by a probability, under a score": lambda: chained(
+        prove(Identity(), Derivative(y * s[1], s[1]), y), prove(Unfolded({y: p[1]}), y, p[1])),
+    "one value of an entry, differentiated": lambda: prove(
+        Replaced(prove(Assuming((Eq(s[whole], 1),)), s[whole], S.One)), Derivative(s[whole] * r, s[1]), Derivative(r, s[1])),
+    "one value of a probability, differentiated by a score": lambda: prove(
+        Replaced(prove(Assuming((Eq(p[1], S.Half),)), p[1], S.Half)), Derivative(p[1] * r, s[1]), Derivative(r / 2, s[1])),
+    # integrals
+    "an infinite integral less another": lambda: prove(
+        SplitAt(y, S.One), Integral(1, (y, 0, oo)), Integral(1, (y, 0, 1)) + Integral(1, (y, 1, oo))),
+    "an integral cut at no real number": lambda: prove(
+        SplitAt(y, S.ImaginaryUnit), Integral(exp(-y**2), (y, -oo, oo)),
+        Integral(exp(-y**2), (y, -oo, S.ImaginaryUnit)) + Integral(exp(-y**2), (y, S.ImaginaryUnit, oo))),
+    "an integral that may not converge in a mean": lambda: prove(
+        EulerIntegrals(w), E(Integral(exp(-r * w), (w, 0, oo))), E(1 / r)),
+    "an integral that may not converge in a variance": lambda: prove(
+        GaussIntegrals(y), Var(Integral(exp(-r * y**2), (y, -oo, oo))), Var(sqrt(pi) * sqrt(1 / r))),
+    "integrals that do not converge in a sum": lambda: prove(
+        EulerIntegrals(w), Sum(Integral(exp(-i * w), (w, 0, oo)), (i, -3, 3)), Sum(1 / i, (i, -3, 3))),
+    "a condition on a bound index": lambda: prove(
+        Same(), Sum(1 / i, (i, -3, 3)), Sum(1 / i, (i, -3, 3)), Hypotheses(conditions=frozenset([i > 0]))),
+    "an integral over any complex numbers": lambda: prove(
+        Same(), Integral(complex_, (complex_, 0, 1)), Integral(complex_, (complex_, 0, 1))),
+    "a negative third moment of a positive number": lambda: prove(
+        Evaluation(Population({c: (1, 1, 2, -5)}), assumed=True), E(c**3), S(-5)),
+    "a negative variance with a name": lambda: prove(
+        Evaluation(Population({r: (1, 0, -a)}), assumed=True), E(r**2), -a),
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import re
 import sys
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -42,6 +43,7 @@ from sympy import (
     S,
     Sum,
     Symbol,
+    exp,
     factor,
     fraction,
     log,
@@ -445,6 +447,16 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
     Raises:
         Refused: the rule is none of the kernel's, does not apply, or what follows is not well formed.
     """
+    try:
+        return _concluded(rule, before, after, under)
+    except Refused:
+        raise
+    except Exception as error:  # whatever SymPy says of what it was not made for
+        text = " ".join(str(error).split())
+        raise Refused(f"could not be checked ({type(error).__name__}: {text})") from error
+
+
+def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theorem:
     if type(rule) not in _RULES:
         raise Refused(f"{type(rule).__name__} is no rule of the kernel")
     for one in (before, after, under, *(getattr(rule, part.name) for part in fields(rule))):  # type: ignore[arg-type]
@@ -670,7 +682,7 @@ def changed_in(expression: Any) -> set[Any]:
 def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
 
-    An index may be bound on one side and free on the other: it names any one entry there.
+    An index may be bound on one side and free on the other: it names any one entry there, and no number.
 
     Raises:
         Refused: a side is not well formed.
@@ -686,14 +698,20 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         _refuse_impossible(hypotheses, hypotheses.law)
     for side in sides:
         _refuse_ranges_outside(side)
-    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
-    free = set().union(*(one.free_symbols for one in (*sides, *hypotheses.conditions)))
-    free |= {one for one, _ in hypotheses.domains}
-    if bound & free:
-        raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
+    _refuse_bound_and_free(hypotheses, sides)
     _refuse_labels_as_numbers(hypotheses, sides)
     if any(side.has(E, Var) for side in sides):
         _refuse_random_outside(hypotheses, sides)
+
+
+def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    bound = {one for side in sides for one in bound_in(side)}
+    stated = set().union(*(one.free_symbols for one in (*sides, *hypotheses.conditions)))
+    free = {one for one in stated if not isinstance(one, Idx)} | {one for one, _ in hypotheses.domains}
+    for one in hypotheses.conditions:
+        free |= one.xreplace(dict.fromkeys(one.atoms(Indexed), S.One)).free_symbols
+    if bound & free:
+        raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
 
 
 def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
@@ -743,12 +761,32 @@ def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
     """
     binders = {one for side in sides for one in side.atoms(*_BINDERS, Derivative)}
     for name, meaning in hypotheses.definitions:
+        if name == largest or (name == p and not _is_softmax(*meaning.args)):
+            raise Refused(f"{name} has a meaning of its own, and is not {meaning}")
+        if meaning.has(*depending_on(name, hypotheses)):
+            raise Refused(f"{name} is defined by itself")
         if isinstance(name, IndexedBase):
             continue
-        inside = meaning.free_symbols | meaning.atoms(IndexedBase)
         changed = {one for each in binders if each.has(name) for one in changed_in(each)}
-        if inside & changed:
+        if any(rests_on(meaning, one) for one in changed):
             raise Refused(f"{name} stands for {meaning}, which is no constant here")
+
+
+def rests_on(meaning: Any, by: Any) -> bool:
+    """Return whether a symbol is free in a meaning, or an entry may be one of its family's there."""
+    if not isinstance(by, Indexed):
+        return by in meaning.free_symbols
+    return bool(meaning.has(by.base) or (by.base == s and meaning.has(p, largest)))
+
+
+def _is_softmax(indices: Any, weight: Any) -> bool:
+    """Return whether a weight is an exponential of what is real over the sum of all."""
+    top, total = fraction(weight, exact=True)
+    if not (isinstance(top, exp) and isinstance(total, Sum) and len(total.limits) == 1):
+        return False
+    real = {one: Dummy(real=True) for one in top.atoms(Indexed)}
+    each = total.function.xreplace({total.variables[0]: indices[-1]})
+    return bool(each == top and top.args[0].xreplace(real).is_real)
 
 
 def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> None:
@@ -765,18 +803,22 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
     for one, moments in law.laws if isinstance(law, Population) else ():
         if moments is None:
             continue
-        if all(moment.is_number for moment in moments) and _contradict(moments):
+        domain = hypotheses.domain(one) if isinstance(one, Symbol) else S.Reals
+        if _contradict(moments) or (domain.is_subset(Interval(0, oo)) and _contradict(moments[1:])):
             raise Refused(f"no law has the moments of {one}")
-        mean = moments[1] if len(moments) > 1 and isinstance(one, Symbol) else None
-        if mean is not None and hypotheses.domain(one).contains(mean) is S.false:
+        if len(moments) > 1 and domain.contains(moments[1]) is S.false:
             raise Refused(f"the mean of {one} lies outside its domain")
 
 
+@cache
 def _contradict(moments: tuple[Any, ...]) -> bool:
-    """Return whether no random variable has these moments: a square would have a negative mean."""
+    """Return whether no random variable has these moments: a square would have a negative mean.
+
+    Without the first they are those of a law weighted by the variable, which must not be negative then.
+    """
     size = (len(moments) + 1) // 2
     hankel = Matrix(size, size, lambda row, column: moments[row + column])
-    return any(hankel[:order, :order].det() < 0 for order in range(1, size + 1))
+    return any(hankel[:order, :order].det().is_negative for order in range(1, size + 1))
 
 
 def _refuse_ranges_outside(side: Any) -> None:

@@ -51,6 +51,7 @@ from verify.symbolic.kernel.core import (
     changed_in,
     labels_in,
     random_names,
+    rests_on,
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import (
@@ -210,13 +211,8 @@ def _refuse_dependent(name: Any, meaning: Any, *sides: Any) -> None:
     """
     for one in set().union(*(side.atoms(Derivative, *OPAQUE) for side in sides)):
         moving = set(one.variables) if isinstance(one, Derivative) else bound_in(one)
-        if one.has(name) and any(_depends(meaning, by) for by in moving):
+        if one.has(name) and any(rests_on(meaning, by) for by in moving):
             raise Refused(f"{name} depends on what {one} is over; write it out there")
-
-
-def _depends(meaning: Any, by: Any) -> bool:
-    """Return whether a meaning has a symbol that is free there, or an entry of the family of one."""
-    return bool(meaning.has(by.base) if isinstance(by, Indexed) else by in meaning.free_symbols)
 
 
 @rule
@@ -321,11 +317,11 @@ def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theor
 
 def _refuse_restricted(bound: set[Any], known: Theorem) -> None:
     """Refuse that a name is bound of which a theorem holds for some values only."""
-    conditions = {one for condition in known.hypotheses.conditions for one in condition.free_symbols}
+    limited = (*known.hypotheses.conditions, *dict(known.hypotheses.domains))
     for one in bound:
-        if one in dict(known.hypotheses.domains) or one in conditions:
+        if any(rests_on(part, one) for part in limited):
             raise Refused(f"it holds for some values of {one} only")
-        if any(_depends(meaning, one) for _, meaning in known.hypotheses.definitions):
+        if any(rests_on(meaning, one) for _, meaning in known.hypotheses.definitions):
             raise Refused(f"a definition depends on {one}")
 
 

@@ -57,7 +57,7 @@ from verify.symbolic.kernel.core import (
     prove,
     rule,
 )
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, p
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -377,13 +377,16 @@ def _is_positive(expression: Any, under: Hypotheses) -> bool:
         return is_real(expression.args[0])
     if Gt(expression, 0) in under.conditions:
         return True
-    # An exponential of what is real, and a probability.
-    entries = {one: _of_entry(one) for one in expression.atoms(Indexed)}
+    entries = {one: _of_entry(one, under) for one in expression.atoms(Indexed)}
     return is_known(expression.xreplace(entries), under, strict=True)
 
 
-def _of_entry(entry: Any) -> Any:
-    return Dummy(positive=True) if str(entry.base) in {"p", "P"} else Dummy(real=True)
+def _of_entry(entry: Any, under: Hypotheses) -> Any:
+    """Return a symbol of an entry's sign: a probability is positive, and what is defined as something so."""
+    meaning = dict(under.definitions).get(entry.base)
+    if entry.base == p or (meaning is not None and is_known(meaning.args[1], under, strict=True)):
+        return Dummy(positive=True)
+    return Dummy(real=True)
 
 
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
