@@ -18,6 +18,7 @@ from sympy import (
     Derivative,
     Dummy,
     Eq,
+    FiniteSet,
     Float,
     Function,
     IndexedBase,
@@ -73,6 +74,7 @@ from verify.symbolic.kernel.equations import (
     Replaced,
     Turned,
     Unfolded,
+    same,
 )  # fmt: skip
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
 from verify.symbolic.kernel.moments import Evaluation
@@ -105,6 +107,35 @@ class EqualsAll(Symbol):  # type: ignore[misc]  # SymPy has no types
 
     def __hash__(self) -> int:
         return 1
+
+
+class EqualsAllNames(str):
+    """A name that claims to equal every name."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("lying")
+
+
+class EqualsOne(Symbol):  # type: ignore[misc]
+    """A symbol that claims to equal 1, and to differ by 0 from everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash(S.One)
+
+    def __sub__(self, _other: object) -> Any:
+        return S.Zero
+
+    def xreplace(self, _rule: Any) -> Any:
+        """Return itself, whatever is put in."""
+        return self
 
 
 class Liar(Function):  # type: ignore[misc]
@@ -369,6 +400,20 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "the root of a complex exponential": lambda: prove(Identity(), sqrt(exp(complex_)), exp(complex_ / 2)),
     "first terms that are none": lambda: prove(FirstTerms(d, 0), 1 / d, S.Zero),
     "first terms of a negative order": lambda: prove(FirstTerms(a, -1), a / (a + e), S.Zero),
+    # names and hypotheses that lie
+    "a name that equals every name": lambda: prove(Same(), Symbol(EqualsAllNames("lying")), Symbol("lying")),
+    "a family's name that equals every name": lambda: prove(
+        Same(), IndexedBase(Symbol(EqualsAllNames("lying")))[1], IndexedBase("lying")[1]),
+    "a function's name that equals every name": lambda: prove(
+        Same(), Function(EqualsAllNames("lying"))(r), Function("lying")(r)),
+    "a domain of what equals everything": lambda: prove(
+        Same(), r, r, Hypotheses(domains=((EqualsAll("z"), Interval.open(0, oo)),))),
+    "a domain that holds what equals everything": lambda: prove(
+        Same(), r, r, Hypotheses(domains=((r, FiniteSet(EqualsAll("z"))),))),
+    "a condition that equals everything": lambda: prove(
+        Same(), r, r, Hypotheses(conditions=frozenset([EqualsAll("z")]))),
+    "a law of what equals everything": lambda: prove(
+        Evaluation(Population({EqualsAll("z"): (1, 0, 1)}), assumed=True), E(r), S.Zero),
     # families that are not what they are called
     "a family called as the probabilities are": lambda: prove(PutIn({a: IndexedBase("p")[1]}, _positive()), S.Zero, IndexedBase("p")[1]),
     "a family called P": lambda: prove(PutIn({a: IndexedBase("P")[1]}, _positive()), S.Zero, IndexedBase("P")[1]),
@@ -415,6 +460,13 @@ def test_no_attack_makes_a_theorem(attack: str) -> None:
         if isinstance(made, Theorem) and not is_theorem(made):
             raise Refused("not a theorem of this process")
     assert str(caught.value)
+
+
+def test_what_is_asked_outside_of_a_theorem_is_not_remembered_inside() -> None:
+    """An answer about an object that lies is none about what it claims to equal."""
+    assert same(EqualsOne("k"), S(2))
+    with pytest.raises(Refused):
+        prove(Identity(), S.One, S(2))
 
 
 def test_a_subclass_of_the_theorem_is_refused() -> None:

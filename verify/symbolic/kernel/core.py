@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 import sys
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from sympy import (
@@ -59,7 +60,7 @@ from sympy.sets.sets import Set
 from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, p, s
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 class Refused(Exception):  # noqa: N818  # a rule refuses
@@ -441,6 +442,28 @@ def is_theorem(one: Any) -> bool:
     return all(getattr(one, name, None) is kept for name, kept in zip(_FIELDS, _made[one], strict=True))
 
 
+_proving = ContextVar("_proving", default=False)
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+def kept(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """Return a function that keeps what it found, while a theorem is made apart from all other times.
+
+    Only what a theorem is made of is admitted; another object may claim to equal everything.
+    """
+
+    @cache
+    def found(_while_proving: bool, *given: _Given.args, **named: _Given.kwargs) -> _Found:
+        return function(*given, **named)
+
+    @wraps(function)
+    def asked(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        return found(_proving.get(), *given, **named)  # type: ignore[arg-type]  # all can be hashed
+
+    return asked
+
+
 def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> Theorem:
     """Return the theorem that a rule makes of two sides under hypotheses.
 
@@ -448,7 +471,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         Refused: the rule is none of the kernel's, does not apply, or what follows is not well formed.
     """
     try:
-        return _concluded(rule, before, after, under)
+        return copy_context().run(_concluded, rule, before, after, under)
     except Refused:
         raise
     except Exception as error:  # whatever SymPy says of what it was not made for
@@ -461,6 +484,7 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
         raise Refused(f"{type(rule).__name__} is no rule of the kernel")
     for one in (before, after, under, *(getattr(rule, part.name) for part in fields(rule))):  # type: ignore[arg-type]
         admit(one)
+    _proving.set(True)
     premises = tuple(premises_of(rule))
     found = rule.conclude(before, after, under)
     lhs = before if found.lhs is None else found.lhs
@@ -589,9 +613,10 @@ def replayed(theorem: Theorem) -> Theorem:
     return found
 
 
-_PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach, Population, Hypotheses])
+_PLAIN = frozenset([bool, int, str, type(None), Reach])
 _SYMBOLS = {Symbol, Dummy, Ordered}
-_RELATIONS = {Eq, Ne, Lt, Le, Gt, Ge}
+_BESIDE = {Eq, Ne, Lt, Le, Gt, Ge, BooleanTrue, BooleanFalse}
+"""Relations, and what they and the ends of intervals come to."""
 
 
 def admit(one: Any) -> None:
@@ -613,10 +638,9 @@ def admit(one: Any) -> None:
 
 def _admit_expression(one: Basic) -> None:
     """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
-    if isinstance(one, Set) and _is_of(type(one), "sympy.sets."):
-        return
     for node in preorder_traversal(one):
-        if not is_word(node) and type(node) not in _RELATIONS:
+        of_sets = isinstance(node, Set) and _is_of(type(node), "sympy.sets.")
+        if not (is_word(node) or of_sets or type(node) in _BESIDE):
             raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
 
 

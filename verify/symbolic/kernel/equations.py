@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import (
@@ -49,6 +48,7 @@ from verify.symbolic.kernel.core import (
     assumed,
     bound_in,
     changed_in,
+    kept,
     labels_in,
     random_names,
     rests_on,
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 _ORDERED = {"≤", "≥", "<", ">"}
 
 
-@cache  # lemmas that several claims share
+@kept  # lemmas that several claims share
 def same(one: Any, other: Any) -> bool:
     """Return whether two expressions are equal by canonical forms, with derivatives taken.
 

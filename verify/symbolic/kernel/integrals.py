@@ -8,19 +8,18 @@ Digital Library of Mathematical Functions, 5.2.1, 5.9.1 and 5.12.3.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar
 
 from sympy import Add, I, Integral, Interval, Mul, Poly, Pow, S, diff, exp, expand, gamma, log, oo
 
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, kept, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.ranges import On, defined, gathered, range_from
 from verify.symbolic.kernel.signs import is_known, where_defined
 from verify.symbolic.kernel.special_integrals import ByFormula
 
 
-@cache
+@kept
 def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return the integral of ``integrand`` over a ``variable`` from 0 to infinity, and what must be positive.
 

@@ -37,6 +37,7 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     averaged,
+    kept,
     outside_means,
     rule,
 )
@@ -50,7 +51,7 @@ _ORDERS = 12
 """The highest order of a moment that stands for any law; no derivation comes near it."""
 
 
-@cache  # one object for the same components, so that what was evaluated once is known to all claims
+@kept  # one object for the same components, so that what was evaluated once is known to all claims
 def any_moments(population: Population) -> Population:
     """Return the components with a symbol of its own for every moment of every law.
 
@@ -64,7 +65,7 @@ def any_moments(population: Population) -> Population:
     return Population(moments, population.dimension, alike)
 
 
-@cache  # the rules that are applied in turn, and their checks, ask it of the same expressions
+@kept  # the rules that are applied in turn, and their checks, ask it of the same expressions
 def refuse_nested(expression: Any) -> None:
     """Refuse an expectation or variance inside another: a value that depends on nothing, or a condition.
 
@@ -136,7 +137,7 @@ def evaluate(expression: Any, population: Population) -> Any:
     return replaced(unfold(expression), E, lambda x: _mean(x, population))
 
 
-@cache  # a step's expression is the next step's start, and claims share their first steps
+@kept  # a step's expression is the next step's start, and claims share their first steps
 def _mean(argument: Any, population: Population) -> Any:
     """Return E[argument]: over the indexed components first, given the others, then over these."""
 

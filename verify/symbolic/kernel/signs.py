@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sympy import (
@@ -53,7 +52,7 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
-    admit,
+    kept,
     prove,
     rule,
 )
@@ -123,15 +122,9 @@ def signed(
     return given
 
 
+@kept  # asked again of the same parts, by every rule
 def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> bool:
     """Return whether a sign is surely known, by squares and signs of symbols in a few of its forms."""
-    admit(expression)  # or an object equal to everything would answer for all that is asked later
-    admit(under)
-    return _is_known(expression, under, strict)
-
-
-@cache  # asked again of the same parts, by every rule
-def _is_known(expression: Any, under: Hypotheses, strict: bool) -> bool:
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True

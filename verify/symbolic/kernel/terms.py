@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import chain, groupby, permutations, product
 from typing import TYPE_CHECKING, Any
 
 from sympy import Dummy, Indexed, KroneckerDelta, S, Sum, Symbol, Tuple, exp
 
-from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in
+from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in, kept
 from verify.symbolic.kernel.words import n, p, s
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ Terms = tuple[Term, ...]
 """A sum of them."""
 
 
-@cache  # SymPy looks through the whole expression each time
+@kept  # SymPy looks through the whole expression each time
 def free_symbols(expression: Any) -> frozenset[Any]:
     """Return the symbols in an expression that are not bound there."""
     return frozenset(expression.free_symbols)
