@@ -26,17 +26,21 @@ from sympy import (
     Interval,
     KroneckerDelta,
     Limit,
+    Mul,
     Pow,
     Rational,
     S,
     Sum,
     Symbol,
+    binomial,
     cbrt,
+    cos,
     cosh,
     exp,
     log,
     oo,
     pi,
+    sin,
     sqrt,
     symbols,
     tan,
@@ -63,6 +67,7 @@ from verify.symbolic.kernel.core import (
     replayed,
     rule,
 )  # fmt: skip
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction
 from verify.symbolic.kernel.equations import (
     Applied,
     Assuming,
@@ -225,6 +230,15 @@ NOTHING_OVER_NOTHING = ((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 
 MEAN_OF_Z = Hypotheses(law=Population({a: None}))
 
 SQUARED = Population({y: (1, 0, 1)})
+NOTHING_OVER_ITSELF = Mul(complex_**2 + 1, 1 / (complex_**2 + 1), evaluate=False)
+m, size, f = Symbol("m", integer=True), Symbol("k", integer=True, nonnegative=True), Function("f")
+
+
+def _constant(value: Any, under: Hypotheses) -> Theorem:
+    """Return that what starts at a value and stays the same is that value."""
+    at = Symbol("l", integer=True, nonnegative=True)
+    return prove(Induction(at, {f(0): value}, {f(at + 1): f(at)}, {f(at): value}), f(size), value, under)
+
 
 ATTACKS: dict[str, Callable[[], Any]] = {
     # the maker
@@ -400,6 +414,20 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "the root of a complex exponential": lambda: prove(Identity(), sqrt(exp(complex_)), exp(complex_ / 2)),
     "first terms that are none": lambda: prove(FirstTerms(d, 0), 1 / d, S.Zero),
     "first terms of a negative order": lambda: prove(FirstTerms(a, -1), a / (a + e), S.Zero),
+    # poles, and what stands for something else
+    "a value at a pole": lambda: prove(
+        PutIn({r: pi / 2}, prove(Identity(), cos(r) * tan(r), sin(r))), S.Zero, S.One),
+    "a value at a complex pole": lambda: prove(
+        PutIn({complex_: S.ImaginaryUnit}, prove(Identity(), NOTHING_OVER_ITSELF, S.One)), S.Zero, S.One),
+    "a binomial coefficient of a negative number": lambda: prove(
+        PutIn({m: S.NegativeOne}, prove(Identity(), binomial(m, m), S.One)), S.Zero, S.One),
+    "a family put in for a constant, differentiated by": lambda: prove(
+        FamilyPutIn({c_i: ((i,), r)}, prove(Identity(), Derivative(c_i[1] * r, r), c_i[1])), S.Zero, r),
+    "a recursion from what is differentiated by": lambda: chained(
+        prove(Identity(), Derivative(f(size) * r, r), f(size)), _constant(r, NOTHING)),
+    "a recursion from what is random": lambda: chained(
+        prove(Turned(prove(Evaluation(SQUARED, assumed=True), E(f(size) * y), S.Zero)), S.Zero, E(f(size) * y)),
+        prove(Replaced(_constant(y, Hypotheses(law=SQUARED))), E(f(size) * y), E(y**2))),
     # names and hypotheses that lie
     "a name that equals every name": lambda: prove(Same(), Symbol(EqualsAllNames("lying")), Symbol("lying")),
     "a family's name that equals every name": lambda: prove(

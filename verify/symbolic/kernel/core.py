@@ -52,6 +52,7 @@ from sympy import (
     preorder_traversal,
     together,
 )  # fmt: skip
+from sympy.core.function import AppliedUndef
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.matrices.expressions import MatrixSymbol
@@ -268,7 +269,8 @@ class Hypotheses:
             and condition.rhs.is_Rational
         ):
             stand_in = Dummy(real=True)
-            return self.restricted(free[0], condition.xreplace({free[0]: stand_in}).as_set())
+            there = condition.xreplace({free[0]: stand_in}).as_set()
+            return self.restricted(free[0], Intersection(S.Reals, there))  # some complex number may not do
         return replace(self, conditions=self.conditions | {condition})
 
     def defining(self, *definitions: tuple[Any, Any]) -> Hypotheses:
@@ -499,6 +501,7 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
         _refuse_turned_dependent(premise, hypotheses)
     hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
+    admit((lhs, rhs))  # what was put in may be at a pole
     reach = min([found.reach, *(premise.reach for premise in premises)])
     free = lhs.free_symbols | rhs.free_symbols
     if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
@@ -551,8 +554,13 @@ def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
     """Return what is defined by a symbol, and the symbol itself."""
     holding = {symbol}
     for _ in found.definitions:
-        holding |= {name for name, meaning in found.definitions if meaning.has(*holding)}
+        holding |= {_of_all(name) for name, meaning in found.definitions if meaning.has(*holding)}
     return holding
+
+
+def _of_all(name: Any) -> Any:
+    """Return the function of which one value is defined, for all others may follow; else what is defined."""
+    return name.func if isinstance(name, AppliedUndef) else name
 
 
 def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
@@ -564,7 +572,7 @@ def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
     first = set(law.moments) if law else averaged(*sides)
     found = set(first)
     for _ in hypotheses.definitions:
-        pairs = ((name, outside_means(meaning)) for name, meaning in hypotheses.definitions)
+        pairs = ((_of_all(name), outside_means(meaning)) for name, meaning in hypotheses.definitions)
         found |= {name for name, meaning in pairs if found and meaning.has(*found)}
     return found if law else found - first
 
@@ -791,7 +799,7 @@ def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
             raise Refused(f"{name} is defined by itself")
         if isinstance(name, IndexedBase):
             continue
-        changed = {one for each in binders if each.has(name) for one in changed_in(each)}
+        changed = {one for each in binders if each.has(_of_all(name)) for one in changed_in(each)}
         if any(rests_on(meaning, one) for one in changed):
             raise Refused(f"{name} stands for {meaning}, which is no constant here")
 

@@ -29,6 +29,7 @@ from verify.symbolic.kernel.core import (
     Theorem,
     assumed,
     bound_in,
+    changed_in,
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.equations import same
@@ -48,7 +49,7 @@ def with_entries(expression: Any, families: Mapping[Any, tuple[tuple[Any, ...], 
     Raises:
         Refused: a family is differentiated by, or a name would be bound that is not.
     """
-    bound, put = bound_in(expression), {}
+    bound, put = changed_in(expression), {}
     for one in expression.atoms(Indexed):
         if one.base in families:
             indices, value = families[one.base]

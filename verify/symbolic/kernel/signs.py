@@ -23,8 +23,10 @@ from sympy import (
     Rational,
     S,
     Sum,
+    binomial,
     cos,
     cosh,
+    diff,
     erf,
     erfc,
     exp,
@@ -38,6 +40,7 @@ from sympy import (
     sign,
     sin,
     sinh,
+    tan,
     tanh,
     together,
 )  # fmt: skip
@@ -332,19 +335,37 @@ def _is_smooth_power(power: Any, variable: Any, under: Hypotheses) -> bool:
 def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
     """Return hypotheses under which no denominator is 0 and every logarithm is of something positive.
 
+    Factorials and binomial coefficients are gamma functions.
+
     Raises:
         Refused: a denominator is 0 whatever its symbols are.
     """
-    for one in sorted(expression.atoms(Pow, log, gamma), key=default_sort_key):
-        inside = one.args[0]
-        if isinstance(one, log | gamma):
-            if not _is_positive(inside, under):
-                under = under.having(inside > 0)
+    parts = expression.atoms(Pow, log, gamma, factorial, binomial)
+    parts |= {1 / cos(one.args[0]) for one in expression.atoms(tan)}
+    for one in sorted(parts, key=default_sort_key):
+        inside = one.args[0] + int(isinstance(one, factorial | binomial))
+        if not isinstance(one, Pow):
+            for each in _at_ends(inside, expression):
+                if not _is_positive(each, under):
+                    under = under.having(each > 0)
         elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
             if is_zero(inside):
                 raise Refused(f"divided by what is 0: {inside}")
             under = under.having(Ne(inside, 0))
     return under
+
+
+def _at_ends(inside: Any, whole: Any) -> set[Any]:
+    """Return what is linear in indices of sums at the ends of these, between which it lies."""
+    ends: dict[Any, set[Any]] = {}
+    for total in whole.atoms(Sum):
+        for index, *both in total.limits:
+            ends.setdefault(index, set()).update(both)
+    found = {inside}
+    for index in [*ends] * len(ends):  # an end may name other indices
+        if not any(one.has(Sum) for one in found) and all(diff(one, index, 2) == 0 for one in found):
+            found = {one.xreplace({index: end}) for one in found for end in ends[index]}
+    return found
 
 
 def everywhere(expression: Any, variable: Any, under: Hypotheses) -> Hypotheses:
