@@ -48,7 +48,7 @@ from sympy import (
 
 import verify
 from verify.symbolic.kernel import RULES
-from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, Rising
+from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, Compared, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
     NOTHING,
     Chain,
@@ -82,6 +82,7 @@ from verify.symbolic.kernel.equations import (
     same,
 )  # fmt: skip
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
+from verify.symbolic.kernel.laws import AlikeTerms
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore
 from verify.symbolic.kernel.signs import Sign
@@ -414,6 +415,30 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "the root of a complex exponential": lambda: prove(Identity(), sqrt(exp(complex_)), exp(complex_ / 2)),
     "first terms that are none": lambda: prove(FirstTerms(d, 0), 1 / d, S.Zero),
     "first terms of a negative order": lambda: prove(FirstTerms(a, -1), a / (a + e), S.Zero),
+    # first terms, orders and laws
+    "first terms of what grows as well": lambda: prove(
+        FirstTerms(a, 1), a / (a + e), 1 - e / a, Hypotheses(definitions=((e, a**2),))),
+    "first terms where something grows as well": lambda: prove(
+        FirstTerms(a, 1), a / (a + e), 1 - e / a, Hypotheses(conditions=frozenset([Eq(e, a**2)]))),
+    "first terms, bounded later": lambda: chained(
+        prove(FirstTerms(a, 1), a / (a + e), 1 - e / a),
+        prove(Same(), 1 - e / a, 1 - e / a, Hypotheses().restricted(a, Interval.open(0, 5)))),
+    "first terms of a probability": lambda: prove(FirstTerms(n, 1), p[1] / (p[1] + 1 / n), 1 - 1 / (n * p[1])),
+    "first terms of any function": lambda: prove(FirstTerms(a, 0), f(1 / a), f(0)),
+    "an order of complex numbers": lambda: prove(Compared("<"), complex_, complex_ + 1),
+    "an imaginary number's variance": lambda: prove(
+        Evaluation(STANDARD, assumed=True), Var(S.ImaginaryUnit * q[1]), S.NegativeOne),
+    "two entries that may be one": lambda: prove(
+        PutIn({size: S.One}, prove(Evaluation(STANDARD, assumed=True), E(q[1] * q[size]), S.Zero)), S.Zero, S.Zero),
+    "a constant that is an entry": lambda: prove(
+        Evaluation(STANDARD, assumed=True), E(y * q[1]), S.Zero, Hypotheses(definitions=((y, q[1]),))),
+    "a constant that is an entry, by sums": lambda: prove(
+        SumIdentity(Families(variances={x: S.One})), E(y * x[1]), S.Zero, Hypotheses(definitions=((y, x[1]),))),
+    "a constant that is a term": lambda: prove(
+        AlikeTerms(STANDARD, i), E(Sum(y * q[i], (i, 1, d))), d * E(y * q[i]), Hypotheses(definitions=((y, q[1]),))),
+    "probabilities taken for constants by sums": lambda: prove(
+        SumIdentity(Families(variances={s: S.One}, made_of={})), E(s[1] * p[1]), S.Zero),
+    "an entry before the first": lambda: prove(Surplus(p[0]), S.Zero, p[0]),
     # poles, and what stands for something else
     "a value at a pole": lambda: prove(
         PutIn({r: pi / 2}, prove(Identity(), cos(r) * tan(r), sin(r))), S.Zero, S.One),

@@ -484,9 +484,11 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
 def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theorem:
     if type(rule) not in _RULES:
         raise Refused(f"{type(rule).__name__} is no rule of the kernel")
-    for one in (before, after, under, *(getattr(rule, part.name) for part in fields(rule))):  # type: ignore[arg-type]
-        admit(one)
+    given = [getattr(rule, part.name) for part in fields(rule)]  # type: ignore[arg-type]
+    admit((before, after, under, *given))
     _proving.set(True)
+    for one in given:
+        refuse_hidden_random(one, under, before, after)
     premises = tuple(premises_of(rule))
     found = rule.conclude(before, after, under)
     lhs = before if found.lhs is None else found.lhs
@@ -502,6 +504,8 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
     hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     admit((lhs, rhs))  # what was put in may be at a pole
+    _refuse_complex(found.relation, hypotheses, lhs, rhs)
+    _refuse_unless_large(found.order, hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
     free = lhs.free_symbols | rhs.free_symbols
     if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
@@ -512,6 +516,53 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
         object.__setattr__(theorem, name, value)
     _made[theorem] = kept
     return theorem
+
+
+def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
+    """Refuse what would count as a constant under what may be a law, and is made of what is random.
+
+    Raises:
+        Refused: there is something.
+    """
+    if not isinstance(law, Population | Vectors):
+        return
+    hidden = random_names(replace(under, law=law)) - law.moments.keys()
+    for one in hidden | ({p, largest} if s in law.moments else set()):
+        if any(side.has(one) for side in sides):
+            raise Refused(f"{one} is made of what is random, and no constant")
+
+
+def _refuse_complex(relation: str, hypotheses: Hypotheses, *sides: Any) -> None:
+    """Refuse an order of what may be complex numbers, and a variance of imaginary ones.
+
+    Raises:
+        Refused: it is one.
+    """
+    if any(one.has(S.ImaginaryUnit) for side in sides for one in side.atoms(Var)):
+        raise Refused("a variance is of what is real")
+    numbers = set().union(*(side.free_symbols for side in sides)) - labels_in(*sides)
+    for one in numbers if relation in "≤<≥>" else ():
+        if type(one) in _SYMBOLS and hypotheses.domain(one) == S.Complexes:
+            raise Refused(f"{one} may be any complex number, and these have no order")
+
+
+def _refuse_unless_large(order: tuple[Any, int] | None, found: Hypotheses, *sides: Any) -> None:
+    """Refuse first terms for large values of a symbol that is bounded, or does not grow alone.
+
+    Raises:
+        Refused: it is such a symbol.
+    """
+    if order is None:
+        return
+    large, _ = order
+    if found.domain(large).sup != oo:
+        raise Refused(f"{large} is bounded")
+    for one in depending_on(large, found) - {large}:
+        if any(side.has(one) for side in sides):
+            raise Refused(f"{one} depends on {large}")
+    for condition in found.conditions:
+        if large in condition.free_symbols and not isinstance(condition, Ne):
+            raise Refused(f"not known for large {large}: {condition}")
 
 
 def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[Any, ...]) -> None:

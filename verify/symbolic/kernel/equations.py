@@ -34,6 +34,7 @@ from sympy import (
 from sympy import (
     E as EULER,
 )
+from sympy.core.function import AppliedUndef
 
 from verify.symbolic.kernel.algebra import is_zero, vanishes_in_exponentials
 from verify.symbolic.kernel.core import (
@@ -610,8 +611,8 @@ class FirstTerms(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the first terms."""
-        if under.domain(self.large).sup != oo:
-            raise Refused(f"{self.large} is bounded")
+        if before.has(E, Var, p, largest, AppliedUndef):
+            raise Refused(f"what depends on {self.large}, and how, is not seen in {before}")
         small = Dummy("small", positive=True)
         terms = series(before.subs(self.large, 1 / small), small, 0, self.order + 1).removeO()
         if terms == S.Zero:

@@ -51,7 +51,13 @@ class Families:
     variances: Mapping[Any, Any] = field(default_factory=dict)
 
     def size(self, entry: Any, place: int) -> Any:
-        """Return up to where an index of an entry runs."""
+        """Return up to where an index of an entry runs.
+
+        Raises:
+            Refused: there is no such entry.
+        """
+        if entry.indices[place].is_Integer and entry.indices[place] < 1:
+            raise Refused(f"{entry}: there is no such entry")
         return self.sizes[entry.base][place] if entry.base in self.sizes else n
 
     def unfolded(self, entry: Any) -> Any:
