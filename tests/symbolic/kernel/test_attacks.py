@@ -32,6 +32,7 @@ from sympy import (
     S,
     Sum,
     Symbol,
+    Trace,
     binomial,
     cbrt,
     cos,
@@ -45,6 +46,7 @@ from sympy import (
     symbols,
     tan,
 )  # fmt: skip
+from sympy.matrices.expressions import MatrixSymbol
 
 import verify
 from verify.symbolic.kernel import RULES
@@ -61,6 +63,7 @@ from verify.symbolic.kernel.core import (
     Rule,
     Same,
     Theorem,
+    Vectors,
     chained,
     is_theorem,
     prove,
@@ -82,7 +85,8 @@ from verify.symbolic.kernel.equations import (
     same,
 )  # fmt: skip
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
-from verify.symbolic.kernel.laws import AlikeTerms
+from verify.symbolic.kernel.laws import AlikeTerms, NormalGiven, normal_density
+from verify.symbolic.kernel.matrices import VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore
 from verify.symbolic.kernel.signs import Sign
@@ -90,6 +94,7 @@ from verify.symbolic.kernel.special_integrals import GaussIntegrals, SplitAt
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.transforms import Moments
 from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma, x
 from verify.symbolic.scores import STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
@@ -195,6 +200,14 @@ def _positive() -> Theorem:
     return prove(Sign(strict=True), S.Zero, a)
 
 
+def _transform() -> Theorem:
+    """Return the characteristic function of a standard normal number."""
+    at, law = S.ImaginaryUnit * r, Population({y: (1, 0, 1)}, normal=(y,))
+    whole_line = Integral(exp(at * h) * normal_density(h, a), (h, -oo, oo))
+    known = prove(GaussIntegrals(h), whole_line, exp(-(r**2) * a / 2))
+    return prove(NormalGiven(law, y, y, known, a), E(exp(at * y)), exp(-(r**2) / 2))
+
+
 def _square() -> Theorem:
     return prove(Sign(), S.Zero, (r - 1) ** 2)
 
@@ -231,6 +244,7 @@ NOTHING_OVER_NOTHING = ((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 
 MEAN_OF_Z = Hypotheses(law=Population({a: None}))
 
 SQUARED = Population({y: (1, 0, 1)})
+VECTOR = MatrixSymbol("X", d, 1)
 NOTHING_OVER_ITSELF = Mul(complex_**2 + 1, 1 / (complex_**2 + 1), evaluate=False)
 m, size, f = Symbol("m", integer=True), Symbol("k", integer=True, nonnegative=True), Function("f")
 
@@ -439,6 +453,14 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "probabilities taken for constants by sums": lambda: prove(
         SumIdentity(Families(variances={s: S.One}, made_of={})), E(s[1] * p[1]), S.Zero),
     "an entry before the first": lambda: prove(Surplus(p[0]), S.Zero, p[0]),
+    "different laws of what is alike": lambda: prove(
+        Evaluation(Population({q: (1, 0, 1), k: (1, 0, 2)}, d, alike=((q, k),)), assumed=True), E(q[1] ** 2), S.One),
+    "a fourth moment that no normal number has": lambda: prove(
+        Evaluation(Population({y: (1, 0, 1, 0, 7)}, normal=(y,)), assumed=True), E(y**4), S(7)),
+    "a negative variance of a vector": lambda: prove(
+        VectorMoments(Vectors(((VECTOR, 0),), ((VECTOR, VECTOR, -1),))), E(Trace(VECTOR.T * VECTOR)), -d),
+    "moments by what moves unseen": lambda: prove(
+        Moments(E(y**2), chained(_transform(), prove(Unfolded({h: r}), exp(-(r**2) / 2), exp(-h * r / 2)))), S.Zero, -(h**2) / 4),
     # poles, and what stands for something else
     "a value at a pole": lambda: prove(
         PutIn({r: pi / 2}, prove(Identity(), cos(r) * tan(r), sin(r))), S.Zero, S.One),

@@ -45,6 +45,7 @@ from sympy import (
     Sum,
     Symbol,
     exp,
+    expand,
     factor,
     fraction,
     log,
@@ -487,8 +488,6 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
     given = [getattr(rule, part.name) for part in fields(rule)]  # type: ignore[arg-type]
     admit((before, after, under, *given))
     _proving.set(True)
-    for one in given:
-        refuse_hidden_random(one, under, before, after)
     premises = tuple(premises_of(rule))
     found = rule.conclude(before, after, under)
     lhs = before if found.lhs is None else found.lhs
@@ -501,6 +500,8 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
     for premise in premises:
         _refuse_turned_random(premise, hypotheses, (lhs, rhs))
         _refuse_turned_dependent(premise, hypotheses)
+    for one in given:
+        refuse_hidden_random(one, hypotheses, lhs, rhs)
     hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     admit((lhs, rhs))  # what was put in may be at a pole
@@ -883,14 +884,36 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
             raise Refused(f"{one[1]} is random in one part, and a constant in another")
     for one in law.moments.keys() & dict(hypotheses.definitions).keys():
         raise Refused(f"{one} is random by itself, and defined by something else")
-    for one, moments in law.laws if isinstance(law, Population) else ():
+    if isinstance(law, Vectors):
+        if any(one == other and matrix.is_negative for one, other, matrix in law.covariances):
+            raise Refused("a variance is negative")
+        return
+    for group in law.alike:
+        if len({law.moments.get(one) for one in group}) > 1:
+            raise Refused(f"different laws of what is alike: {', '.join(map(str, group))}")
+    _refuse_impossible_moments(hypotheses, law)
+
+
+def _refuse_impossible_moments(hypotheses: Hypotheses, law: Population) -> None:
+    for one, moments in law.laws:
         if moments is None:
             continue
+        if one in law.normal and not _is_of_normal(moments):
+            raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
         domain = hypotheses.domain(one) if isinstance(one, Symbol) else S.Reals
         if _contradict(moments) or (domain.is_subset(Interval(0, oo)) and _contradict(moments[1:])):
             raise Refused(f"no law has the moments of {one}")
         if len(moments) > 1 and domain.contains(moments[1]) is S.false:
             raise Refused(f"the mean of {one} lies outside its domain")
+
+
+@cache
+def _is_of_normal(moments: tuple[Any, ...]) -> bool:
+    """Return whether moments are those of a normal law, as far as they are given."""
+    spread = moments[2] - moments[1] ** 2 if len(moments) > len("01") else S.Zero
+    orders = range(len("012"), len(moments))
+    following = (moments[1] * moments[one - 1] + (one - 1) * spread * moments[one - 2] for one in orders)
+    return all(expand(known - found) == 0 for known, found in zip(moments[3:], following, strict=True))
 
 
 @cache
