@@ -184,3 +184,22 @@ class TestBy:
         assert check.label == "its derivative"
         assert check.test(x**3, Derivative(x**3, x))
         assert not check.test(x**3, 3 * x**2)
+
+
+class EqualsTheSquare(Symbol):  # type: ignore[misc]  # SymPy has no types
+    """A symbol that claims to equal everything, the square of a sum by its hash as well."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash((a + 1) ** 2)
+
+
+def test_a_chain_that_claims_to_equal_another_is_followed_itself() -> None:
+    """What was found of a chain is not remembered of another."""
+    chain = one_step("Squared", (a + 1) ** 2, a**2 + 2 * a + 1, "Multiplied out", Identity())
+    assert chain.followed().theorem is not None
+    lying = one_step("Squared", EqualsTheSquare("lying"), a**2 + 2 * a + 1, "Multiplied out", Identity())
+    assert hash(lying) == hash(chain)
+    assert lying.followed().theorem is None

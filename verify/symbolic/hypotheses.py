@@ -65,25 +65,29 @@ def _indices(theorem: Theorem) -> dict[Any, str]:
 
 def _law(law: Population, indices: dict[Any, str]) -> Iterator[str]:
     """Yield what is assumed of components, those of one law together."""
-
-    def entry(component: Any) -> str:
-        if not isinstance(component, IndexedBase):
-            return f"${latex(component)}$"
-        letters = indices.get(component, "i")
-        return f"${latex(component[tuple(Idx(one) for one in letters)])}$"
-
+    names = {one: _entry(one, indices) for one, _ in law.laws}
     groups: dict[Any, list[str]] = {}
-    families = {entry(one) for one, _ in law.laws if isinstance(one, IndexedBase)}
+    families = {name for one, name in names.items() if isinstance(one, IndexedBase)}
     for one, moments in law.laws:
-        groups.setdefault((moments, one in law.normal), []).append(entry(one))
+        groups.setdefault((moments, one in law.normal), []).append(names[one])
     if families or len(law.laws) > 1:
-        yield f"All {_listed([entry(one) for one, _ in law.laws])} are independent."
+        yield f"All {_listed([*names.values()])} are independent."
+    for group in law.alike:
+        yield f"All {_listed([names[one] for one in group])} have one law."
     for (moments, normal), members in groups.items():
         each = f"Each {_listed(members)}" if len(members) > 1 or members[0] in families else members[0]
         if moments is None:
             yield f"{_listed(members)} may have any law for which the means exist."
         elif parts := [*_moments(moments)]:
             yield f"{each} {'is normal with' if normal else 'has'} {_listed(parts)}."
+
+
+def _entry(component: Any, indices: dict[Any, str]) -> str:
+    """Return a component as it is printed, a family as any one of its entries."""
+    if not isinstance(component, IndexedBase):
+        return f"${latex(component)}$"
+    letters = indices.get(component, "i")
+    return f"${latex(component[tuple(Idx(one) for one in letters)])}$"
 
 
 def _joint(law: Vectors) -> Iterator[str]:

@@ -18,6 +18,7 @@ from sympy import (
     Derivative,
     Dummy,
     Eq,
+    FiniteSet,
     Float,
     Function,
     IndexedBase,
@@ -25,24 +26,31 @@ from sympy import (
     Interval,
     KroneckerDelta,
     Limit,
+    Mul,
     Pow,
     Rational,
     S,
     Sum,
     Symbol,
+    Trace,
+    binomial,
     cbrt,
+    cos,
     cosh,
     exp,
     log,
     oo,
+    pi,
+    sin,
     sqrt,
     symbols,
     tan,
 )  # fmt: skip
+from sympy.matrices.expressions import MatrixSymbol
 
 import verify
 from verify.symbolic.kernel import RULES
-from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, Rising
+from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, Compared, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
     NOTHING,
     Chain,
@@ -55,14 +63,17 @@ from verify.symbolic.kernel.core import (
     Rule,
     Same,
     Theorem,
+    Vectors,
     chained,
     is_theorem,
     prove,
     replayed,
     rule,
 )  # fmt: skip
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction
 from verify.symbolic.kernel.equations import (
     Applied,
+    Assuming,
     ClosedSums,
     Equivalent,
     FirstTerms,
@@ -71,13 +82,19 @@ from verify.symbolic.kernel.equations import (
     Replaced,
     Turned,
     Unfolded,
+    same,
 )  # fmt: skip
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
+from verify.symbolic.kernel.laws import AlikeTerms, NormalGiven, normal_density
+from verify.symbolic.kernel.matrices import VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore
 from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.special_integrals import GaussIntegrals, SplitAt
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.transforms import Moments
 from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma, x
 from verify.symbolic.scores import STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
@@ -101,6 +118,35 @@ class EqualsAll(Symbol):  # type: ignore[misc]  # SymPy has no types
 
     def __hash__(self) -> int:
         return 1
+
+
+class EqualsAllNames(str):
+    """A name that claims to equal every name."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("lying")
+
+
+class EqualsOne(Symbol):  # type: ignore[misc]
+    """A symbol that claims to equal 1, and to differ by 0 from everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash(S.One)
+
+    def __sub__(self, _other: object) -> Any:
+        return S.Zero
+
+    def xreplace(self, _rule: Any) -> Any:
+        """Return itself, whatever is put in."""
+        return self
 
 
 class Liar(Function):  # type: ignore[misc]
@@ -150,6 +196,18 @@ def _general() -> Theorem:
     return prove(Identity(), (a + 1) ** 2, a**2 + 2 * a + 1)
 
 
+def _positive() -> Theorem:
+    return prove(Sign(strict=True), S.Zero, a)
+
+
+def _transform() -> Theorem:
+    """Return the characteristic function of a standard normal number."""
+    at, law = S.ImaginaryUnit * r, Population({y: (1, 0, 1)}, normal=(y,))
+    whole_line = Integral(exp(at * h) * normal_density(h, a), (h, -oo, oo))
+    known = prove(GaussIntegrals(h), whole_line, exp(-(r**2) * a / 2))
+    return prove(NormalGiven(law, y, y, known, a), E(exp(at * y)), exp(-(r**2) / 2))
+
+
 def _square() -> Theorem:
     return prove(Sign(), S.Zero, (r - 1) ** 2)
 
@@ -186,6 +244,16 @@ NOTHING_OVER_NOTHING = ((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 
 MEAN_OF_Z = Hypotheses(law=Population({a: None}))
 
 SQUARED = Population({y: (1, 0, 1)})
+VECTOR = MatrixSymbol("X", d, 1)
+NOTHING_OVER_ITSELF = Mul(complex_**2 + 1, 1 / (complex_**2 + 1), evaluate=False)
+m, size, f = Symbol("m", integer=True), Symbol("k", integer=True, nonnegative=True), Function("f")
+
+
+def _constant(value: Any, under: Hypotheses) -> Theorem:
+    """Return that what starts at a value and stays the same is that value."""
+    at = Symbol("l", integer=True, nonnegative=True)
+    return prove(Induction(at, {f(0): value}, {f(at + 1): f(at)}, {f(at): value}), f(size), value, under)
+
 
 ATTACKS: dict[str, Callable[[], Any]] = {
     # the maker
@@ -361,6 +429,101 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "the root of a complex exponential": lambda: prove(Identity(), sqrt(exp(complex_)), exp(complex_ / 2)),
     "first terms that are none": lambda: prove(FirstTerms(d, 0), 1 / d, S.Zero),
     "first terms of a negative order": lambda: prove(FirstTerms(a, -1), a / (a + e), S.Zero),
+    # first terms, orders and laws
+    "first terms of what grows as well": lambda: prove(
+        FirstTerms(a, 1), a / (a + e), 1 - e / a, Hypotheses(definitions=((e, a**2),))),
+    "first terms where something grows as well": lambda: prove(
+        FirstTerms(a, 1), a / (a + e), 1 - e / a, Hypotheses(conditions=frozenset([Eq(e, a**2)]))),
+    "first terms, bounded later": lambda: chained(
+        prove(FirstTerms(a, 1), a / (a + e), 1 - e / a),
+        prove(Same(), 1 - e / a, 1 - e / a, Hypotheses().restricted(a, Interval.open(0, 5)))),
+    "first terms of a probability": lambda: prove(FirstTerms(n, 1), p[1] / (p[1] + 1 / n), 1 - 1 / (n * p[1])),
+    "first terms of any function": lambda: prove(FirstTerms(a, 0), f(1 / a), f(0)),
+    "an order of complex numbers": lambda: prove(Compared("<"), complex_, complex_ + 1),
+    "an imaginary number's variance": lambda: prove(
+        Evaluation(STANDARD, assumed=True), Var(S.ImaginaryUnit * q[1]), S.NegativeOne),
+    "two entries that may be one": lambda: prove(
+        PutIn({size: S.One}, prove(Evaluation(STANDARD, assumed=True), E(q[1] * q[size]), S.Zero)), S.Zero, S.Zero),
+    "a constant that is an entry": lambda: prove(
+        Evaluation(STANDARD, assumed=True), E(y * q[1]), S.Zero, Hypotheses(definitions=((y, q[1]),))),
+    "a constant that is an entry, by sums": lambda: prove(
+        SumIdentity(Families(variances={x: S.One})), E(y * x[1]), S.Zero, Hypotheses(definitions=((y, x[1]),))),
+    "a constant that is a term": lambda: prove(
+        AlikeTerms(STANDARD, i), E(Sum(y * q[i], (i, 1, d))), d * E(y * q[i]), Hypotheses(definitions=((y, q[1]),))),
+    "probabilities taken for constants by sums": lambda: prove(
+        SumIdentity(Families(variances={s: S.One}, made_of={})), E(s[1] * p[1]), S.Zero),
+    "an entry before the first": lambda: prove(Surplus(p[0]), S.Zero, p[0]),
+    "different laws of what is alike": lambda: prove(
+        Evaluation(Population({q: (1, 0, 1), k: (1, 0, 2)}, d, alike=((q, k),)), assumed=True), E(q[1] ** 2), S.One),
+    "a fourth moment that no normal number has": lambda: prove(
+        Evaluation(Population({y: (1, 0, 1, 0, 7)}, normal=(y,)), assumed=True), E(y**4), S(7)),
+    "a negative variance of a vector": lambda: prove(
+        VectorMoments(Vectors(((VECTOR, 0),), ((VECTOR, VECTOR, -1),))), E(Trace(VECTOR.T * VECTOR)), -d),
+    "moments by what moves unseen": lambda: prove(
+        Moments(E(y**2), chained(_transform(), prove(Unfolded({h: r}), exp(-(r**2) / 2), exp(-h * r / 2)))), S.Zero, -(h**2) / 4),
+    # poles, and what stands for something else
+    "a value at a pole": lambda: prove(
+        PutIn({r: pi / 2}, prove(Identity(), cos(r) * tan(r), sin(r))), S.Zero, S.One),
+    "a value at a complex pole": lambda: prove(
+        PutIn({complex_: S.ImaginaryUnit}, prove(Identity(), NOTHING_OVER_ITSELF, S.One)), S.Zero, S.One),
+    "a binomial coefficient of a negative number": lambda: prove(
+        PutIn({m: S.NegativeOne}, prove(Identity(), binomial(m, m), S.One)), S.Zero, S.One),
+    "a family put in for a constant, differentiated by": lambda: prove(
+        FamilyPutIn({c_i: ((i,), r)}, prove(Identity(), Derivative(c_i[1] * r, r), c_i[1])), S.Zero, r),
+    "a recursion from what is differentiated by": lambda: chained(
+        prove(Identity(), Derivative(f(size) * r, r), f(size)), _constant(r, NOTHING)),
+    "a recursion from what is random": lambda: chained(
+        prove(Turned(prove(Evaluation(SQUARED, assumed=True), E(f(size) * y), S.Zero)), S.Zero, E(f(size) * y)),
+        prove(Replaced(_constant(y, Hypotheses(law=SQUARED))), E(f(size) * y), E(y**2))),
+    # names and hypotheses that lie
+    "a name that equals every name": lambda: prove(Same(), Symbol(EqualsAllNames("lying")), Symbol("lying")),
+    "a family's name that equals every name": lambda: prove(
+        Same(), IndexedBase(Symbol(EqualsAllNames("lying")))[1], IndexedBase("lying")[1]),
+    "a function's name that equals every name": lambda: prove(
+        Same(), Function(EqualsAllNames("lying"))(r), Function("lying")(r)),
+    "a domain of what equals everything": lambda: prove(
+        Same(), r, r, Hypotheses(domains=((EqualsAll("z"), Interval.open(0, oo)),))),
+    "a domain that holds what equals everything": lambda: prove(
+        Same(), r, r, Hypotheses(domains=((r, FiniteSet(EqualsAll("z"))),))),
+    "a condition that equals everything": lambda: prove(
+        Same(), r, r, Hypotheses(conditions=frozenset([EqualsAll("z")]))),
+    "a law of what equals everything": lambda: prove(
+        Evaluation(Population({EqualsAll("z"): (1, 0, 1)}), assumed=True), E(r), S.Zero),
+    # families that are not what they are called
+    "a family called as the probabilities are": lambda: prove(PutIn({a: IndexedBase("p")[1]}, _positive()), S.Zero, IndexedBase("p")[1]),
+    "a family called P": lambda: prove(PutIn({a: IndexedBase("P")[1]}, _positive()), S.Zero, IndexedBase("P")[1]),
+    "probabilities that are negative": lambda: prove(
+        SumIdentity(Families(made_of={p: ((i,), -exp(x[i]))})), p[1], -exp(x[1])),
+    "the largest score defined": lambda: prove(Unfolded({largest: S(5)}), largest - s[1], 5 - s[1]),
+    "what is defined by itself, assumed": lambda: prove(Same(), a, a, Hypotheses(definitions=((a, a + 1),))),
+    "a definition by an entry that is differentiated by": lambda: chained(
+        prove(Identity(), Derivative(y * s[1], s[1]), y), prove(Unfolded({y: s[whole]}), y, s[whole])),
+    "a definition by a probability, under a score": lambda: chained(
+        prove(Identity(), Derivative(y * s[1], s[1]), y), prove(Unfolded({y: p[1]}), y, p[1])),
+    "one value of an entry, differentiated": lambda: prove(
+        Replaced(prove(Assuming((Eq(s[whole], 1),)), s[whole], S.One)), Derivative(s[whole] * r, s[1]), Derivative(r, s[1])),
+    "one value of a probability, differentiated by a score": lambda: prove(
+        Replaced(prove(Assuming((Eq(p[1], S.Half),)), p[1], S.Half)), Derivative(p[1] * r, s[1]), Derivative(r / 2, s[1])),
+    # integrals
+    "an infinite integral less another": lambda: prove(
+        SplitAt(y, S.One), Integral(1, (y, 0, oo)), Integral(1, (y, 0, 1)) + Integral(1, (y, 1, oo))),
+    "an integral cut at no real number": lambda: prove(
+        SplitAt(y, S.ImaginaryUnit), Integral(exp(-y**2), (y, -oo, oo)),
+        Integral(exp(-y**2), (y, -oo, S.ImaginaryUnit)) + Integral(exp(-y**2), (y, S.ImaginaryUnit, oo))),
+    "an integral that may not converge in a mean": lambda: prove(
+        EulerIntegrals(w), E(Integral(exp(-r * w), (w, 0, oo))), E(1 / r)),
+    "an integral that may not converge in a variance": lambda: prove(
+        GaussIntegrals(y), Var(Integral(exp(-r * y**2), (y, -oo, oo))), Var(sqrt(pi) * sqrt(1 / r))),
+    "integrals that do not converge in a sum": lambda: prove(
+        EulerIntegrals(w), Sum(Integral(exp(-i * w), (w, 0, oo)), (i, -3, 3)), Sum(1 / i, (i, -3, 3))),
+    "a condition on a bound index": lambda: prove(
+        Same(), Sum(1 / i, (i, -3, 3)), Sum(1 / i, (i, -3, 3)), Hypotheses(conditions=frozenset([i > 0]))),
+    "an integral over any complex numbers": lambda: prove(
+        Same(), Integral(complex_, (complex_, 0, 1)), Integral(complex_, (complex_, 0, 1))),
+    "a negative third moment of a positive number": lambda: prove(
+        Evaluation(Population({c: (1, 1, 2, -5)}), assumed=True), E(c**3), S(-5)),
+    "a negative variance with a name": lambda: prove(
+        Evaluation(Population({r: (1, 0, -a)}), assumed=True), E(r**2), -a),
 }  # fmt: skip
 
 
@@ -372,6 +535,13 @@ def test_no_attack_makes_a_theorem(attack: str) -> None:
         if isinstance(made, Theorem) and not is_theorem(made):
             raise Refused("not a theorem of this process")
     assert str(caught.value)
+
+
+def test_what_is_asked_outside_of_a_theorem_is_not_remembered_inside() -> None:
+    """An answer about an object that lies is none about what it claims to equal."""
+    assert same(EqualsOne("k"), S(2))
+    with pytest.raises(Refused):
+        prove(Identity(), S.One, S(2))
 
 
 def test_a_subclass_of_the_theorem_is_refused() -> None:

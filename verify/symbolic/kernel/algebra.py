@@ -35,6 +35,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
+from verify.symbolic.kernel.core import kept
 from verify.symbolic.kernel.quotients import is_zero_quotient
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def replaced(expression: Any, kind: Any, make: Callable[..., Any]) -> Any:
     return expression.xreplace({one: make(*one.args) for one in found}) if found else expression
 
 
-@cache  # SymPy looks through the whole expression each time
+@kept  # SymPy looks through the whole expression each time
 def parts_of(expression: Any, kind: Any) -> frozenset[Any]:
     """Return the parts of a ``kind`` in an expression."""
     return frozenset(expression.atoms(kind))

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 import sys
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from sympy import (
@@ -42,6 +44,8 @@ from sympy import (
     S,
     Sum,
     Symbol,
+    exp,
+    expand,
     factor,
     fraction,
     log,
@@ -49,6 +53,7 @@ from sympy import (
     preorder_traversal,
     together,
 )  # fmt: skip
+from sympy.core.function import AppliedUndef
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.matrices.expressions import MatrixSymbol
@@ -57,7 +62,7 @@ from sympy.sets.sets import Set
 from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, p, s
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 class Refused(Exception):  # noqa: N818  # a rule refuses
@@ -265,7 +270,8 @@ class Hypotheses:
             and condition.rhs.is_Rational
         ):
             stand_in = Dummy(real=True)
-            return self.restricted(free[0], condition.xreplace({free[0]: stand_in}).as_set())
+            there = condition.xreplace({free[0]: stand_in}).as_set()
+            return self.restricted(free[0], Intersection(S.Reals, there))  # some complex number may not do
         return replace(self, conditions=self.conditions | {condition})
 
     def defining(self, *definitions: tuple[Any, Any]) -> Hypotheses:
@@ -439,16 +445,49 @@ def is_theorem(one: Any) -> bool:
     return all(getattr(one, name, None) is kept for name, kept in zip(_FIELDS, _made[one], strict=True))
 
 
+_proving = ContextVar("_proving", default=False)
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+def kept(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """Return a function that keeps what it found, while a theorem is made apart from all other times.
+
+    Only what a theorem is made of is admitted; another object may claim to equal everything.
+    """
+
+    @cache
+    def found(_while_proving: bool, *given: _Given.args, **named: _Given.kwargs) -> _Found:
+        return function(*given, **named)
+
+    @wraps(function)
+    def asked(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        return found(_proving.get(), *given, **named)  # type: ignore[arg-type]  # all can be hashed
+
+    return asked
+
+
 def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> Theorem:
     """Return the theorem that a rule makes of two sides under hypotheses.
 
     Raises:
         Refused: the rule is none of the kernel's, does not apply, or what follows is not well formed.
     """
+    try:
+        return copy_context().run(_concluded, rule, before, after, under)
+    except Refused:
+        raise
+    except Exception as error:  # whatever SymPy says of what it was not made for
+        text = " ".join(str(error).split())
+        raise Refused(f"could not be checked ({type(error).__name__}: {text})") from error
+
+
+def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theorem:
     if type(rule) not in _RULES:
         raise Refused(f"{type(rule).__name__} is no rule of the kernel")
-    for one in (before, after, under, *(getattr(rule, part.name) for part in fields(rule))):  # type: ignore[arg-type]
-        admit(one)
+    given = [getattr(rule, part.name) for part in fields(rule)]  # type: ignore[arg-type]
+    admit((before, after, under, *given))
+    _proving.set(True)
     premises = tuple(premises_of(rule))
     found = rule.conclude(before, after, under)
     lhs = before if found.lhs is None else found.lhs
@@ -461,8 +500,13 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
     for premise in premises:
         _refuse_turned_random(premise, hypotheses, (lhs, rhs))
         _refuse_turned_dependent(premise, hypotheses)
+    for one in given:
+        refuse_hidden_random(one, hypotheses, lhs, rhs)
     hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
+    admit((lhs, rhs))  # what was put in may be at a pole
+    _refuse_complex(found.relation, hypotheses, lhs, rhs)
+    _refuse_unless_large(found.order, hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
     free = lhs.free_symbols | rhs.free_symbols
     if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
@@ -473,6 +517,53 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         object.__setattr__(theorem, name, value)
     _made[theorem] = kept
     return theorem
+
+
+def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
+    """Refuse what would count as a constant under what may be a law, and is made of what is random.
+
+    Raises:
+        Refused: there is something.
+    """
+    if not isinstance(law, Population | Vectors):
+        return
+    hidden = random_names(replace(under, law=law)) - law.moments.keys()
+    for one in hidden | ({p, largest} if s in law.moments else set()):
+        if any(side.has(one) for side in sides):
+            raise Refused(f"{one} is made of what is random, and no constant")
+
+
+def _refuse_complex(relation: str, hypotheses: Hypotheses, *sides: Any) -> None:
+    """Refuse an order of what may be complex numbers, and a variance of imaginary ones.
+
+    Raises:
+        Refused: it is one.
+    """
+    if any(one.has(S.ImaginaryUnit) for side in sides for one in side.atoms(Var)):
+        raise Refused("a variance is of what is real")
+    numbers = set().union(*(side.free_symbols for side in sides)) - labels_in(*sides)
+    for one in numbers if relation in "≤<≥>" else ():
+        if type(one) in _SYMBOLS and hypotheses.domain(one) == S.Complexes:
+            raise Refused(f"{one} may be any complex number, and these have no order")
+
+
+def _refuse_unless_large(order: tuple[Any, int] | None, found: Hypotheses, *sides: Any) -> None:
+    """Refuse first terms for large values of a symbol that is bounded, or does not grow alone.
+
+    Raises:
+        Refused: it is such a symbol.
+    """
+    if order is None:
+        return
+    large, _ = order
+    if found.domain(large).sup != oo:
+        raise Refused(f"{large} is bounded")
+    for one in depending_on(large, found) - {large}:
+        if any(side.has(one) for side in sides):
+            raise Refused(f"{one} depends on {large}")
+    for condition in found.conditions:
+        if large in condition.free_symbols and not isinstance(condition, Ne):
+            raise Refused(f"not known for large {large}: {condition}")
 
 
 def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[Any, ...]) -> None:
@@ -515,8 +606,13 @@ def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
     """Return what is defined by a symbol, and the symbol itself."""
     holding = {symbol}
     for _ in found.definitions:
-        holding |= {name for name, meaning in found.definitions if meaning.has(*holding)}
+        holding |= {_of_all(name) for name, meaning in found.definitions if meaning.has(*holding)}
     return holding
+
+
+def _of_all(name: Any) -> Any:
+    """Return the function of which one value is defined, for all others may follow; else what is defined."""
+    return name.func if isinstance(name, AppliedUndef) else name
 
 
 def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
@@ -528,7 +624,7 @@ def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
     first = set(law.moments) if law else averaged(*sides)
     found = set(first)
     for _ in hypotheses.definitions:
-        pairs = ((name, outside_means(meaning)) for name, meaning in hypotheses.definitions)
+        pairs = ((_of_all(name), outside_means(meaning)) for name, meaning in hypotheses.definitions)
         found |= {name for name, meaning in pairs if found and meaning.has(*found)}
     return found if law else found - first
 
@@ -577,9 +673,10 @@ def replayed(theorem: Theorem) -> Theorem:
     return found
 
 
-_PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach, Population, Hypotheses])
+_PLAIN = frozenset([bool, int, str, type(None), Reach])
 _SYMBOLS = {Symbol, Dummy, Ordered}
-_RELATIONS = {Eq, Ne, Lt, Le, Gt, Ge}
+_BESIDE = {Eq, Ne, Lt, Le, Gt, Ge, BooleanTrue, BooleanFalse}
+"""Relations, and what they and the ends of intervals come to."""
 
 
 def admit(one: Any) -> None:
@@ -601,10 +698,9 @@ def admit(one: Any) -> None:
 
 def _admit_expression(one: Basic) -> None:
     """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
-    if isinstance(one, Set) and _is_of(type(one), "sympy.sets."):
-        return
     for node in preorder_traversal(one):
-        if not is_word(node) and type(node) not in _RELATIONS:
+        of_sets = isinstance(node, Set) and _is_of(type(node), "sympy.sets.")
+        if not (is_word(node) or of_sets or type(node) in _BESIDE):
             raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
 
 
@@ -670,7 +766,7 @@ def changed_in(expression: Any) -> set[Any]:
 def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
 
-    An index may be bound on one side and free on the other: it names any one entry there.
+    An index may be bound on one side and free on the other: it names any one entry there, and no number.
 
     Raises:
         Refused: a side is not well formed.
@@ -686,14 +782,20 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         _refuse_impossible(hypotheses, hypotheses.law)
     for side in sides:
         _refuse_ranges_outside(side)
-    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
-    free = set().union(*(one.free_symbols for one in (*sides, *hypotheses.conditions)))
-    free |= {one for one, _ in hypotheses.domains}
-    if bound & free:
-        raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
+    _refuse_bound_and_free(hypotheses, sides)
     _refuse_labels_as_numbers(hypotheses, sides)
     if any(side.has(E, Var) for side in sides):
         _refuse_random_outside(hypotheses, sides)
+
+
+def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    bound = {one for side in sides for one in bound_in(side)}
+    stated = set().union(*(one.free_symbols for one in (*sides, *hypotheses.conditions)))
+    free = {one for one in stated if not isinstance(one, Idx)} | {one for one, _ in hypotheses.domains}
+    for one in hypotheses.conditions:
+        free |= one.xreplace(dict.fromkeys(one.atoms(Indexed), S.One)).free_symbols
+    if bound & free:
+        raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
 
 
 def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
@@ -743,12 +845,32 @@ def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
     """
     binders = {one for side in sides for one in side.atoms(*_BINDERS, Derivative)}
     for name, meaning in hypotheses.definitions:
+        if name == largest or (name == p and not _is_softmax(*meaning.args)):
+            raise Refused(f"{name} has a meaning of its own, and is not {meaning}")
+        if meaning.has(*depending_on(name, hypotheses)):
+            raise Refused(f"{name} is defined by itself")
         if isinstance(name, IndexedBase):
             continue
-        inside = meaning.free_symbols | meaning.atoms(IndexedBase)
-        changed = {one for each in binders if each.has(name) for one in changed_in(each)}
-        if inside & changed:
+        changed = {one for each in binders if each.has(_of_all(name)) for one in changed_in(each)}
+        if any(rests_on(meaning, one) for one in changed):
             raise Refused(f"{name} stands for {meaning}, which is no constant here")
+
+
+def rests_on(meaning: Any, by: Any) -> bool:
+    """Return whether a symbol is free in a meaning, or an entry may be one of its family's there."""
+    if not isinstance(by, Indexed):
+        return by in meaning.free_symbols
+    return bool(meaning.has(by.base) or (by.base == s and meaning.has(p, largest)))
+
+
+def _is_softmax(indices: Any, weight: Any) -> bool:
+    """Return whether a weight is an exponential of what is real over the sum of all."""
+    top, total = fraction(weight, exact=True)
+    if not (isinstance(top, exp) and isinstance(total, Sum) and len(total.limits) == 1):
+        return False
+    real = {one: Dummy(real=True) for one in top.atoms(Indexed)}
+    each = total.function.xreplace({total.variables[0]: indices[-1]})
+    return bool(each == top and top.args[0].xreplace(real).is_real)
 
 
 def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> None:
@@ -762,21 +884,47 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
             raise Refused(f"{one[1]} is random in one part, and a constant in another")
     for one in law.moments.keys() & dict(hypotheses.definitions).keys():
         raise Refused(f"{one} is random by itself, and defined by something else")
-    for one, moments in law.laws if isinstance(law, Population) else ():
+    if isinstance(law, Vectors):
+        if any(one == other and matrix.is_negative for one, other, matrix in law.covariances):
+            raise Refused("a variance is negative")
+        return
+    for group in law.alike:
+        if len({law.moments.get(one) for one in group}) > 1:
+            raise Refused(f"different laws of what is alike: {', '.join(map(str, group))}")
+    _refuse_impossible_moments(hypotheses, law)
+
+
+def _refuse_impossible_moments(hypotheses: Hypotheses, law: Population) -> None:
+    for one, moments in law.laws:
         if moments is None:
             continue
-        if all(moment.is_number for moment in moments) and _contradict(moments):
+        if one in law.normal and not _is_of_normal(moments):
+            raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
+        domain = hypotheses.domain(one) if isinstance(one, Symbol) else S.Reals
+        if _contradict(moments) or (domain.is_subset(Interval(0, oo)) and _contradict(moments[1:])):
             raise Refused(f"no law has the moments of {one}")
-        mean = moments[1] if len(moments) > 1 and isinstance(one, Symbol) else None
-        if mean is not None and hypotheses.domain(one).contains(mean) is S.false:
+        if len(moments) > 1 and domain.contains(moments[1]) is S.false:
             raise Refused(f"the mean of {one} lies outside its domain")
 
 
+@cache
+def _is_of_normal(moments: tuple[Any, ...]) -> bool:
+    """Return whether moments are those of a normal law, as far as they are given."""
+    spread = moments[2] - moments[1] ** 2 if len(moments) > len("01") else S.Zero
+    orders = range(len("012"), len(moments))
+    following = (moments[1] * moments[one - 1] + (one - 1) * spread * moments[one - 2] for one in orders)
+    return all(expand(known - found) == 0 for known, found in zip(moments[3:], following, strict=True))
+
+
+@cache
 def _contradict(moments: tuple[Any, ...]) -> bool:
-    """Return whether no random variable has these moments: a square would have a negative mean."""
+    """Return whether no random variable has these moments: a square would have a negative mean.
+
+    Without the first they are those of a law weighted by the variable, which must not be negative then.
+    """
     size = (len(moments) + 1) // 2
     hankel = Matrix(size, size, lambda row, column: moments[row + column])
-    return any(hankel[:order, :order].det() < 0 for order in range(1, size + 1))
+    return any(hankel[:order, :order].det().is_negative for order in range(1, size + 1))
 
 
 def _refuse_ranges_outside(side: Any) -> None:

@@ -29,6 +29,7 @@ from verify.symbolic.kernel.core import (
     Theorem,
     assumed,
     bound_in,
+    changed_in,
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.equations import same
@@ -36,7 +37,7 @@ from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import everywhere, is_known, is_real, where_defined
 from verify.symbolic.kernel.sums import where_sums_are_defined, where_zero
 from verify.symbolic.kernel.terms import ROW
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E, Var, p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +49,7 @@ def with_entries(expression: Any, families: Mapping[Any, tuple[tuple[Any, ...], 
     Raises:
         Refused: a family is differentiated by, or a name would be bound that is not.
     """
-    bound, put = bound_in(expression), {}
+    bound, put = changed_in(expression), {}
     for one in expression.atoms(Indexed):
         if one.base in families:
             indices, value = families[one.base]
@@ -111,7 +112,7 @@ def _refuse_assumed(base: Any, known: Hypotheses) -> None:
     """
     if not isinstance(base, IndexedBase) or assumed(base.label) not in {S.Complexes, S.Reals}:
         raise Refused(f"{base} is no family of any real numbers")
-    if str(base) in _POSITIVE:
+    if base == p:
         raise Refused(f"{base} are probabilities")
     if any(base in about for about in known.entries):
         raise Refused(f"something is assumed of {base}")
@@ -122,10 +123,6 @@ def _refuse_assumed(base: Any, known: Hypotheses) -> None:
     for name, meaning in known.definitions:
         if base == name or meaning.has(base):
             raise Refused(f"{base} is defined, or {name} rests on it")
-
-
-_POSITIVE = frozenset(["p", "P"])
-"""Families whose entries count as positive by their names."""
 
 
 @rule

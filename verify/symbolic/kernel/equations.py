@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import (
@@ -35,6 +34,7 @@ from sympy import (
 from sympy import (
     E as EULER,
 )
+from sympy.core.function import AppliedUndef
 
 from verify.symbolic.kernel.algebra import is_zero, vanishes_in_exponentials
 from verify.symbolic.kernel.core import (
@@ -49,8 +49,10 @@ from verify.symbolic.kernel.core import (
     assumed,
     bound_in,
     changed_in,
+    kept,
     labels_in,
     random_names,
+    rests_on,
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import (
@@ -69,7 +71,7 @@ if TYPE_CHECKING:
 _ORDERED = {"≤", "≥", "<", ">"}
 
 
-@cache  # lemmas that several claims share
+@kept  # lemmas that several claims share
 def same(one: Any, other: Any) -> bool:
     """Return whether two expressions are equal by canonical forms, with derivatives taken.
 
@@ -210,13 +212,8 @@ def _refuse_dependent(name: Any, meaning: Any, *sides: Any) -> None:
     """
     for one in set().union(*(side.atoms(Derivative, *OPAQUE) for side in sides)):
         moving = set(one.variables) if isinstance(one, Derivative) else bound_in(one)
-        if one.has(name) and any(_depends(meaning, by) for by in moving):
+        if one.has(name) and any(rests_on(meaning, by) for by in moving):
             raise Refused(f"{name} depends on what {one} is over; write it out there")
-
-
-def _depends(meaning: Any, by: Any) -> bool:
-    """Return whether a meaning has a symbol that is free there, or an entry of the family of one."""
-    return bool(meaning.has(by.base) if isinstance(by, Indexed) else by in meaning.free_symbols)
 
 
 @rule
@@ -321,11 +318,11 @@ def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theor
 
 def _refuse_restricted(bound: set[Any], known: Theorem) -> None:
     """Refuse that a name is bound of which a theorem holds for some values only."""
-    conditions = {one for condition in known.hypotheses.conditions for one in condition.free_symbols}
+    limited = (*known.hypotheses.conditions, *dict(known.hypotheses.domains))
     for one in bound:
-        if one in dict(known.hypotheses.domains) or one in conditions:
+        if any(rests_on(part, one) for part in limited):
             raise Refused(f"it holds for some values of {one} only")
-        if any(_depends(meaning, one) for _, meaning in known.hypotheses.definitions):
+        if any(rests_on(meaning, one) for _, meaning in known.hypotheses.definitions):
             raise Refused(f"a definition depends on {one}")
 
 
@@ -614,8 +611,8 @@ class FirstTerms(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the first terms."""
-        if under.domain(self.large).sup != oo:
-            raise Refused(f"{self.large} is bounded")
+        if before.has(E, Var, p, largest, AppliedUndef):
+            raise Refused(f"what depends on {self.large}, and how, is not seen in {before}")
         small = Dummy("small", positive=True)
         terms = series(before.subs(self.large, 1 / small), small, 0, self.order + 1).removeO()
         if terms == S.Zero:

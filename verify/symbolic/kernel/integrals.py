@@ -8,18 +8,18 @@ Digital Library of Mathematical Functions, 5.2.1, 5.9.1 and 5.12.3.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar
 
 from sympy import Add, I, Integral, Interval, Mul, Poly, Pow, S, diff, exp, expand, gamma, log, oo
 
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, kept, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.ranges import On, defined, gathered, range_from
 from verify.symbolic.kernel.signs import is_known, where_defined
+from verify.symbolic.kernel.special_integrals import ByFormula
 
 
-@cache
+@kept
 def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return the integral of ``integrand`` over a ``variable`` from 0 to infinity, and what must be positive.
 
@@ -91,13 +91,9 @@ class _Parts:
 
 
 @rule
-@dataclass(frozen=True)
-class EulerIntegrals(Rule):
-    """One side is the other with its integrals over some ``variables`` from 0 to infinity done.
-
-    Where a parameter is not known to be positive, that it is becomes a hypothesis: the integral converges
-    there alone. What stands before an integral stays.
-    """
+@dataclass(frozen=True, init=False)
+class EulerIntegrals(ByFormula):
+    """∫ x^(a-1)·exp(-r·x^m) dx and ∫ x^(a-1)/(u + c·x)^(a+b) dx from 0 to infinity, by ``euler``."""
 
     variables: tuple[Any, ...]
     label = "Euler’s integrals of the gamma and the beta function, symbolic parameters"
@@ -105,44 +101,11 @@ class EulerIntegrals(Rule):
     def __init__(self, *variables: Any) -> None:
         object.__setattr__(self, "variables", variables)
 
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation, where the integrals converge."""
-        conditions: list[Any] = []
-        sides = [self._done(side, conditions) for side in (before, after)]
-        if not _same_integrals(*sides):
-            raise Refused(f"the sides are {sides[0]} and {sides[1]}")
-        for one in conditions:
-            if not is_known(one, under, strict=True):
-                under = under.having(one > 0)
-        return Conclusion(hypotheses=where_defined(before, where_defined(after, under)))
-
-    def _done(self, side: Any, conditions: list[Any]) -> Any:
-        """Return a side with its integrals done; ``conditions`` get what must be positive for that."""
-        if not isinstance(side, Integral):
-            parts = {one: self._done(one, conditions) for one in side.atoms(Integral) if _is_outer(one, side)}
-            return side.xreplace(parts)
-        function, left = self._done(side.function, conditions), []
-        for limit in side.limits:
-            variable, *ends = limit
-            if variable not in self.variables:
-                left.append(limit)
-            elif tuple(ends) == (0, oo):
-                function, needed = euler(function, variable)
-                conditions.extend(needed)
-            else:
-                raise Refused(f"{side}: an integral of Euler runs from 0 to infinity")
-        return Integral(function, *left) if left else function
-
-
-def _is_outer(one: Any, side: Any) -> bool:
-    return not any(other != one and other.has(one) for other in side.atoms(Integral))
-
-
-def _same_integrals(one: Any, other: Any) -> bool:
-    """Return whether two expressions are equal, integrals over the same ranges by what they integrate."""
-    if isinstance(one, Integral) and isinstance(other, Integral) and one.limits == other.limits:
-        return same(one.function, other.function)
-    return same(one, other)
+    def formula(self, function: Any, variable: Any, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Return the integral, and what must be positive."""
+        if (low, high) != (S.Zero, oo):
+            raise Refused(f"{function}: an integral of Euler runs from 0 to infinity")
+        return euler(function, variable)
 
 
 @rule

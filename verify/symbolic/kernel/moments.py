@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +37,12 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     averaged,
+    kept,
     outside_means,
     rule,
 )
 from verify.symbolic.kernel.signs import where_defined
-from verify.symbolic.kernel.words import E, Var, largest, p, s
+from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ _ORDERS = 12
 """The highest order of a moment that stands for any law; no derivation comes near it."""
 
 
-@cache  # one object for the same components, so that what was evaluated once is known to all claims
+@kept  # one object for the same components, so that what was evaluated once is known to all claims
 def any_moments(population: Population) -> Population:
     """Return the components with a symbol of its own for every moment of every law.
 
@@ -64,7 +65,7 @@ def any_moments(population: Population) -> Population:
     return Population(moments, population.dimension, alike)
 
 
-@cache  # the rules that are applied in turn, and their checks, ask it of the same expressions
+@kept  # the rules that are applied in turn, and their checks, ask it of the same expressions
 def refuse_nested(expression: Any) -> None:
     """Refuse an expectation or variance inside another: a value that depends on nothing, or a condition.
 
@@ -136,7 +137,7 @@ def evaluate(expression: Any, population: Population) -> Any:
     return replaced(unfold(expression), E, lambda x: _mean(x, population))
 
 
-@cache  # a step's expression is the next step's start, and claims share their first steps
+@kept  # a step's expression is the next step's start, and claims share their first steps
 def _mean(argument: Any, population: Population) -> Any:
     """Return E[argument]: over the indexed components first, given the others, then over these."""
 
@@ -157,7 +158,21 @@ def _mean(argument: Any, population: Population) -> Any:
         )
         given = Add(*patterns)
     randoms = population.randoms(given)
+    _refuse_maybe_one(randoms)
     return with_powers(given, randoms, known) if randoms else given
+
+
+def _refuse_maybe_one(randoms: list[Any]) -> None:
+    """Refuse two entries of one family that may be one, as their indices may be equal.
+
+    Raises:
+        Refused: there are two.
+    """
+    for one, other in combinations(randoms, 2):
+        if isinstance(one, Indexed) and isinstance(other, Indexed) and one.base == other.base:
+            apart = (a - b for a, b in zip(one.indices, other.indices, strict=True))
+            if not any(gap.is_nonzero for gap in apart):
+                raise Refused(f"{one} and {other} may be one")
 
 
 def component(atom: Any) -> Any:
@@ -249,6 +264,7 @@ def _per_monomial(argument: Any, population: Population, moment: Callable[[Any, 
         return argument
     if argument.atoms(Sum):
         raise Refused(f"{argument}: split the sums by index first")
+    _refuse_maybe_one(randoms)
     return with_powers(argument, randoms, moment)
 
 
@@ -271,8 +287,6 @@ class Evaluation(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with the population as its law."""
-        if s in self.population.moments and any(side.has(p, largest) for side in (before, after)):
-            raise Refused("probabilities and the largest score are random as the scores are")
         moments = self.population if self.assumed else any_moments(self.population)
         gap = evaluate(before, moments) - evaluate(after, moments)
         if not is_zero(gap):

@@ -258,8 +258,6 @@ class Reader:
                 held = free_symbols(index) & term.bound.keys()
                 if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):
                     raise Refused(f"{entry}: its index does not run over all of its values")
-                if index.is_Integer and index < 1:
-                    raise Refused(f"{entry}: there is no such entry")
 
 
 _READERS: dict[type, Callable[[Reader, Any], Terms]] = {

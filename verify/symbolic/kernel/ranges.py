@@ -170,9 +170,14 @@ class On:
             elif isinstance(factor, Add) and not (factor.is_polynomial(self.at) or self.is_bounded(factor)):
                 others = Mul(*factors[:place], *factors[place + 1 :])
                 return all(self.dies_away(one * others, end) for one in factor.args)
-            elif not (factor.is_polynomial(self.at) or self.is_bounded(factor)):
+            elif not (factor.is_polynomial(self.at) or self.is_bounded(factor) or self._is_power(factor)):
                 return False
         return _falls(expand(exponent), self.at, end, self.given)
+
+    def _is_power(self, expression: Any) -> bool:
+        """Return whether an expression is a real power of what is positive all over the range."""
+        base, power = expression.as_base_exp()
+        return base == self.at and bool(self.at.is_positive and power.is_real) and not power.has(self.at)
 
     def converges(self, function: Any, known: tuple[Theorem, ...] = ()) -> bool:
         """Return whether the integral of a function over the range surely converges.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sympy import (
@@ -24,8 +23,10 @@ from sympy import (
     Rational,
     S,
     Sum,
+    binomial,
     cos,
     cosh,
+    diff,
     erf,
     erfc,
     exp,
@@ -39,6 +40,7 @@ from sympy import (
     sign,
     sin,
     sinh,
+    tan,
     tanh,
     together,
 )  # fmt: skip
@@ -53,11 +55,11 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
-    admit,
+    kept,
     prove,
     rule,
 )
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, p
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,15 +125,9 @@ def signed(
     return given
 
 
+@kept  # asked again of the same parts, by every rule
 def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> bool:
     """Return whether a sign is surely known, by squares and signs of symbols in a few of its forms."""
-    admit(expression)  # or an object equal to everything would answer for all that is asked later
-    admit(under)
-    return _is_known(expression, under, strict)
-
-
-@cache  # asked again of the same parts, by every rule
-def _is_known(expression: Any, under: Hypotheses, strict: bool) -> bool:
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
@@ -339,19 +335,37 @@ def _is_smooth_power(power: Any, variable: Any, under: Hypotheses) -> bool:
 def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
     """Return hypotheses under which no denominator is 0 and every logarithm is of something positive.
 
+    Factorials and binomial coefficients are gamma functions.
+
     Raises:
         Refused: a denominator is 0 whatever its symbols are.
     """
-    for one in sorted(expression.atoms(Pow, log, gamma), key=default_sort_key):
-        inside = one.args[0]
-        if isinstance(one, log | gamma):
-            if not _is_positive(inside, under):
-                under = under.having(inside > 0)
+    parts = expression.atoms(Pow, log, gamma, factorial, binomial)
+    parts |= {1 / cos(one.args[0]) for one in expression.atoms(tan)}
+    for one in sorted(parts, key=default_sort_key):
+        inside = one.args[0] + int(isinstance(one, factorial | binomial))
+        if not isinstance(one, Pow):
+            for each in _at_ends(inside, expression):
+                if not _is_positive(each, under):
+                    under = under.having(each > 0)
         elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
             if is_zero(inside):
                 raise Refused(f"divided by what is 0: {inside}")
             under = under.having(Ne(inside, 0))
     return under
+
+
+def _at_ends(inside: Any, whole: Any) -> set[Any]:
+    """Return what is linear in indices of sums at the ends of these, between which it lies."""
+    ends: dict[Any, set[Any]] = {}
+    for total in whole.atoms(Sum):
+        for index, *both in total.limits:
+            ends.setdefault(index, set()).update(both)
+    found = {inside}
+    for index in [*ends] * len(ends):  # an end may name other indices
+        if not any(one.has(Sum) for one in found) and all(diff(one, index, 2) == 0 for one in found):
+            found = {one.xreplace({index: end}) for one in found for end in ends[index]}
+    return found
 
 
 def everywhere(expression: Any, variable: Any, under: Hypotheses) -> Hypotheses:
@@ -377,13 +391,16 @@ def _is_positive(expression: Any, under: Hypotheses) -> bool:
         return is_real(expression.args[0])
     if Gt(expression, 0) in under.conditions:
         return True
-    # An exponential of what is real, and a probability.
-    entries = {one: _of_entry(one) for one in expression.atoms(Indexed)}
+    entries = {one: _of_entry(one, under) for one in expression.atoms(Indexed)}
     return is_known(expression.xreplace(entries), under, strict=True)
 
 
-def _of_entry(entry: Any) -> Any:
-    return Dummy(positive=True) if str(entry.base) in {"p", "P"} else Dummy(real=True)
+def _of_entry(entry: Any, under: Hypotheses) -> Any:
+    """Return a symbol of an entry's sign: a probability is positive, and what is defined as something so."""
+    meaning = dict(under.definitions).get(entry.base)
+    if entry.base == p or (meaning is not None and is_known(meaning.args[1], under, strict=True)):
+        return Dummy(positive=True)
+    return Dummy(real=True)
 
 
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:

@@ -37,10 +37,11 @@ from sympy import (
 )
 from sympy.polys.polyerrors import PolynomialError
 
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, bound_in, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.ranges import range_from
 from verify.symbolic.kernel.signs import is_known, where_defined
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, Var
 
 _BINDERS = (Sum, Integral)
 
@@ -101,7 +102,7 @@ def is_bounded(expression: Any) -> bool:
     return isinstance(expression, exp) and bool((expression.args[0] / I).is_real)
 
 
-class _ByFormula(Rule):
+class ByFormula(Rule):
     """One side is the other with its integrals over some ``variables`` done by a formula.
 
     Where a parameter is not known to be positive, that it is becomes a hypothesis: the integral converges
@@ -121,14 +122,16 @@ class _ByFormula(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, where the integrals converge."""
         conditions: list[Any] = []
-        done, other = (self._done(side, conditions) for side in (before, after))
-        if (done, other) == (before, after) or not alike(done, other):
+        sides = (before, after)
+        done, other = (self._done(side, conditions) for side in sides)
+        if (done, other) == sides or not alike(done, other):
             raise Refused(f"the sides are {done} and {other}")
-        averaged = {one for mean in before.atoms(E) for one in mean.free_symbols}
+        inside = {one for side in sides for mean in side.atoms(E, Var) for one in mean.free_symbols}
+        inside |= bound_in(before) | bound_in(after)
         for one in conditions:
             if not is_known(one, under, strict=True):
-                if one.free_symbols & averaged:
-                    raise Refused(f"{one} must be positive, and may be random")
+                if one.free_symbols & inside:
+                    raise Refused(f"{one} must be positive, and may be random, or is bound")
                 under = under.having(one > 0)
         return Conclusion(hypotheses=where_defined(before, where_defined(after, under)))
 
@@ -183,7 +186,7 @@ class _Factors:
 
 @rule
 @dataclass(frozen=True, init=False)
-class GaussIntegrals(_ByFormula):
+class GaussIntegrals(ByFormula):
     """∫ exp(-ay² + by + c) dy = √(π/a)·exp(b²/4a + c) over the whole line, for a > 0 and any complex b.
 
     Up to a place z it is (1 + erf(√a·z - b/(2√a)))/2 of that, for real b. For b = 0 a cosine of ty may stand
@@ -227,7 +230,7 @@ def _share_below(end: Any, square: Any, linear: Any) -> Any:
 
 @rule
 @dataclass(frozen=True, init=False)
-class BesselIntegrals(_ByFormula):
+class BesselIntegrals(ByFormula):
     """Two integrals from 0 to infinity, of which one gives K and the other has it inside.
 
     ∫ w^(a-1)·exp(-pw - r/w) dw = 2(r/p)^(a/2)·K_a(2√(pr)) for p, r > 0, and
@@ -268,7 +271,7 @@ def _refuse_complex(*parameters: Any) -> None:
 
 @rule
 @dataclass(frozen=True)
-class GammaTail(_ByFormula):
+class GammaTail(ByFormula):
     """∫ v^(m-1)·exp(-rv) dv from c on is (m-1)!·exp(-rc)/r^m·Σ(rc)^k/k!, k from 0 to m - 1.
 
     For a positive whole m, r > 0 and c ≥ 0. Both sides fall from (m-1)!/r^m at the rate of the integrand.
@@ -303,7 +306,7 @@ class GammaTail(_ByFormula):
 class SplitAt(Rule):
     """An integral is that up to a place and that from there on, and signs are what they are on either side.
 
-    That goes for the larger or smaller of two and for sizes, too.
+    That goes for the larger or smaller of two and for sizes, too. Either part surely converges.
     """
 
     variable: Any
@@ -318,9 +321,6 @@ class SplitAt(Rule):
             raise Refused(f"there is not one integral over {y}, from within")
         (_, low, high), *outer = parts[0].limits
         function = parts[0].function
-        for one, other in ((low, at), (at, high)):
-            if not (one == -oo or other == oo or is_known(other - one, under)):
-                raise Refused(f"not known: {one} is at most {other}")
         cut = Add(*(_over_range(function, y, *ends, under) for ends in ((low, at), (at, high))))
         cut = before.xreplace({parts[0]: Integral(cut, *outer) if outer else cut})
         if not alike(cut, after):
@@ -329,8 +329,12 @@ class SplitAt(Rule):
 
 
 def _over_range(function: Any, variable: Any, low: Any, high: Any, under: Hypotheses) -> Any:
-    """Return an integral with the signs in it that are known all over its range."""
-    rest = Dummy(positive=True)
+    """Return an integral with the signs in it that are known all over its range.
+
+    Raises:
+        Refused: the range is not known to run upwards, or the integral to converge.
+    """
+    on, rest = range_from(low, high, under), Dummy(positive=True)
     if high == oo:
         inside = variable if low == -oo else low + rest
     elif low == -oo:
@@ -341,6 +345,8 @@ def _over_range(function: Any, variable: Any, low: Any, high: Any, under: Hypoth
     for one in outermost(function, sign, Abs, Min, Max):
         put[one] = _decided(one, lambda a: is_known(a.xreplace({variable: inside}), under, strict=True))
     found = function.xreplace(put)
+    if found != 0 and not on.converges(found.xreplace({variable: on.at})):
+        raise Refused(f"not known to converge from {low} to {high}: {found}")
     return S.Zero if found == 0 else Integral(found, (variable, low, high))
 
 

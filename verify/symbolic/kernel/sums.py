@@ -31,7 +31,15 @@ from sympy import (
 )
 
 from verify.symbolic.kernel.algebra import is_rational_zero
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
+from verify.symbolic.kernel.core import (
+    Conclusion,
+    Hypotheses,
+    Population,
+    Refused,
+    Rule,
+    refuse_hidden_random,
+    rule,
+)
 from verify.symbolic.kernel.moments import pointwise, unfold
 from verify.symbolic.kernel.multiplied_out import Reader
 from verify.symbolic.kernel.signs import where_defined
@@ -69,6 +77,7 @@ class SumIdentity(Rule):
             found = where_sums_are_defined(side, found, self.families)
         if drawn:
             law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
+            refuse_hidden_random(law, found, before, after)
             found = found.merged(Hypotheses(law=law))
         return Conclusion(hypotheses=found)
 

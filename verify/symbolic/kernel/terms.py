@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import chain, groupby, permutations, product
 from typing import TYPE_CHECKING, Any
 
 from sympy import Dummy, Indexed, KroneckerDelta, S, Sum, Symbol, Tuple, exp
 
-from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in
+from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in, kept
 from verify.symbolic.kernel.words import n, p, s
 
 if TYPE_CHECKING:
@@ -52,7 +51,13 @@ class Families:
     variances: Mapping[Any, Any] = field(default_factory=dict)
 
     def size(self, entry: Any, place: int) -> Any:
-        """Return up to where an index of an entry runs."""
+        """Return up to where an index of an entry runs.
+
+        Raises:
+            Refused: there is no such entry.
+        """
+        if entry.indices[place].is_Integer and entry.indices[place] < 1:
+            raise Refused(f"{entry}: there is no such entry")
         return self.sizes[entry.base][place] if entry.base in self.sizes else n
 
     def unfolded(self, entry: Any) -> Any:
@@ -164,7 +169,7 @@ Terms = tuple[Term, ...]
 """A sum of them."""
 
 
-@cache  # SymPy looks through the whole expression each time
+@kept  # SymPy looks through the whole expression each time
 def free_symbols(expression: Any) -> frozenset[Any]:
     """Return the symbols in an expression that are not bound there."""
     return frozenset(expression.free_symbols)

@@ -42,6 +42,7 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    depending_on,
     rule,
 )
 from verify.symbolic.kernel.equations import same
@@ -114,7 +115,9 @@ def _transformed(known: Theorem) -> tuple[Any, Any, Any]:
         x = exponent.coeff(t, 1) / I if exponent.is_Mul else S.Zero
         if t.is_Symbol and x != 0 and is_real(x) and not x.has(t) and known.hypotheses.domain(t) == S.Reals:
             conditions = {one for condition in known.hypotheses.conditions for one in condition.free_symbols}
-            if t not in conditions and same(exponent, I * t * x):
+            hidden = depending_on(t, known.hypotheses) - {t}
+            moves = any(side.has(one) for one in hidden for side in (known.lhs, known.rhs))
+            if t not in conditions and not moves and same(exponent, I * t * x):
                 return x, t, known.rhs
     raise Refused(f"{known.lhs} is no characteristic function for all real arguments")
 

@@ -217,10 +217,17 @@ WORDS = frozenset([
 _OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
 """All that the class of such a function holds."""
 
+_CALLED = ("name", "rank", "dummy_index")
+"""By what symbols and names equal each other."""
+
 
 def is_word(node: Any) -> bool:
-    """Return whether a node is of the vocabulary by its exact type, or a function known by name alone."""
+    """Return whether a node is of the vocabulary by its exact type, or a function known by name alone.
+
+    What it is called by is plain text, which does not equal another text, and a plain number.
+    """
     kind = type(node)
-    return kind in WORDS or (
-        type(kind) is UndefinedFunction and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
-    )
+    if type(kind) is UndefinedFunction:
+        return type(kind.__name__) is str and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
+    called = (getattr(node, part, "") for part in _CALLED) if isinstance(node, Symbol | Str) else ()
+    return kind in WORDS and all(type(one) in {str, int} for one in called)
