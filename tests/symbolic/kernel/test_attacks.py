@@ -459,6 +459,8 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         Evaluation(Population({y: (1, 0, 1, 0, 7)}, normal=(y,)), assumed=True), E(y**4), S(7)),
     "a negative variance of a vector": lambda: prove(
         VectorMoments(Vectors(((VECTOR, 0),), ((VECTOR, VECTOR, -1),))), E(Trace(VECTOR.T * VECTOR)), -d),
+    "a delta of indices from 0 and from 1": lambda: prove(
+        VectorMoments(Vectors(((VECTOR, 0),), ((VECTOR, VECTOR, 1),))), E(VECTOR[size, 0] * VECTOR[0, 0]), KroneckerDelta(size, 1)),
     "moments by what moves unseen": lambda: prove(
         Moments(E(y**2), chained(_transform(), prove(Unfolded({h: r}), exp(-(r**2) / 2), exp(-h * r / 2)))), S.Zero, -(h**2) / 4),
     # poles, and what stands for something else

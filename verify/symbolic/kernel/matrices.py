@@ -129,6 +129,8 @@ class _Entries:
         Raises:
             Refused: something else is made of matrices than sums, products, powers, means, sines and cosines.
         """
+        if expression.has(KroneckerDelta):
+            raise Refused("a delta of indices, which are numbered from 1 on here, and from 0 there")
         if isinstance(expression, Trace):
             rows, _ = shape_of(expression.arg)
             return self._over(rows, lambda one: self.entry(expression.arg, one, one))
