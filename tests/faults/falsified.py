@@ -5,7 +5,7 @@
 prints at how many points the theorems held, and each point at which one is false; ``--write`` stores the
 counts of each, by a digest of what it states, and for the report's method section their sum; with ``--kept``
 only what such a file does not have is tried, for when rules have changed and the falsifier has not. What has
-two equal sides says nothing and is left out. What time did not stop has the same counts however fast the machine.
+two equal sides says nothing and is left out. What time did not stop has the same counts on any machine.
 """
 
 from __future__ import annotations
