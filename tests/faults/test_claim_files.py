@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Write = Callable[..., Path]
 
-DERIVE = '    """Derive the variance index by index; every step is checked by another route."""\n'
+DERIVE = '    """Derive the variance index by index; rules make every step."""\n'
 EXPERIMENT = "    return Experiment(checks, controls)\n"
 DRAW = '    """Draw what is measured, and both lines as far as that reaches."""\n'
 CLAIM = "\n\nCLAIM = Claim("
