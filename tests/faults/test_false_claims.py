@@ -6,24 +6,22 @@ import random
 
 import pytest
 
-from tests.faults.false_claims.campaign import ONLY_FALSIFIER, ended, files, main, neighbour, table
+from tests.faults.false_claims.campaign import ONLY_FALSIFIER, ended, files, neighbour, table
 from verify.evidence.load import stored_false_claims
 
-SAMPLE = random.Random(1).sample(files(), 6)  # noqa: S311  # a sample, and no secret
+SAMPLE = random.Random(1).sample(files(), 30)  # noqa: S311  # a sample, and no secret
 
 
-@pytest.mark.parametrize("path", SAMPLE, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [*SAMPLE[:5], *(pytest.param(path, marks=pytest.mark.slow) for path in SAMPLE[5:])],
+    ids=lambda path: path.stem,
+)
 def test_a_false_claim_is_caught_and_its_neighbour_passes(path: object) -> None:
-    """A few of them, the same each time."""
+    """A few of them, the same each time, and more in CI; the campaign runs all, by hand."""
     false, true = ended(path), ended(neighbour(path))  # type: ignore[arg-type]
     assert false.is_caught, false
     assert true.passes, true
-
-
-@pytest.mark.slow
-def test_all_false_claims_are_caught(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing gets through; the last line counts."""
-    assert main([]) == 0, capsys.readouterr().out
 
 
 def test_each_false_claim_has_its_neighbour() -> None:

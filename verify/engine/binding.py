@@ -232,12 +232,20 @@ def _values(said: _Said, given: Given, settings: Mapping[str, Any]) -> Iterator[
             if component in given:
                 _of_component(component in law.normal, moments, given[component][0].law, values)
     matrices = tuple((one, values[one]) for one in values if isinstance(one, MatrixSymbol))
-    end = _put_in(said.end, tuple((one, ImmutableDenseMatrix(true)) for one, true in matrices))
+    end = _put_in(
+        said.end, tuple((one, _exact(true.astype(float).tobytes(), len(true))) for one, true in matrices)
+    )
     if isinstance(law, Population) and end.has(E, Var):
         drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
         end = evaluate(end, Population(drawn, law.dimension))
     for found in _completed(said.theorem, end, values, said.predicted if said.sign == 1 else None):
         yield found, end
+
+
+@lru_cache(maxsize=64)
+def _exact(raw: bytes, rows: int) -> Any:
+    """Return an array's numbers as SymPy's matrix, which takes long to make."""
+    return ImmutableDenseMatrix(np.frombuffer(raw).reshape(rows, -1))
 
 
 @lru_cache(maxsize=64)
@@ -313,6 +321,7 @@ def _of_component(normal: bool, assumed: Any, drawn: Distribution, values: dict[
         _read_off(moment, float(true), values)
 
 
+@lru_cache(maxsize=64)
 def _moments(drawn: Distribution) -> tuple[Fraction, ...]:
     """Return the exact moments of a law as far as they are known."""
     if _is_normal(drawn):
