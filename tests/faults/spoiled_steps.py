@@ -46,6 +46,22 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "of a score with mean 0 a square's mean does not tell the sign"
     ),
     ("softmax-jacobian", "0"): "the sum is 1, so that nothing is left without it as well",
+    (
+        "score-normal-limit",
+        "-sqrt(2)*(-3*sqrt(3 - sqrt(6)) + (3 - sqrt(6))**(3/2))*exp(-3/2)/(8*d_k*sqrt(pi))",
+    ): "the bound with a smaller number is true as well",
+    ("worked-dot-products", "Sum((i + 2)*i, (i, 0, n))"): "the term that is more is 0",
+    ("attention-shapes", "MatrixShape(X*W_V)"): "the weights are a square matrix",
+    ("variance-split", "-E(Trace(mu_q.T*k))*E(Trace(q.T*k')) + E(Trace(q.T*k)**2)"): (
+        "a score with the mean query has the same mean"
+    ),
+    (
+        "vanishing-or-exploding",
+        "Limit(sqrt(Sum(Sum((g[j] - Sum(exp(tau*s[i])*g[i], (i, 1, n))/Sum(exp(tau*s[i]), (i, 1, n)))"
+        "*exp(tau*s[j])*k[j, a]/Sum(exp(tau*s[i]), (i, 1, n)), (j, 1, n))**2, (a, 1, d_k)))/(c*sqrt(Sum(Sum("
+        "(g[j] - Sum(exp(c*tau*s[i])*g[i], (i, 1, n))/Sum(exp(c*tau), (i, 1, n)))*exp(c*tau*s[j])*k[j, a]"
+        "/Sum(exp(c*tau*s[i]), (i, 1, n)), (j, 1, n))**2, (a, 1, d_k)))), tau, 0, dir='+')",
+    ): "in the limit that sum has as many ones",
 }
 """Claim and spoiled expression, which is as right as the original, and why."""
 

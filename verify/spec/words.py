@@ -37,7 +37,7 @@ def titled(claim: Claim) -> str:
         ClaimError: it names something else than theorems and symbols.
     """
     if not PIECE.search(claim.title):
-        return claim.title
+        return str(claim.title)  # an author's own kind of text means nothing to another process
     return Words(claim, claim.derived(), ()).fill("title", claim.title)
 
 
