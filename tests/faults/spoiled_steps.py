@@ -60,8 +60,9 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         (
             "Limit(sqrt(Sum(Sum((g[j] - Sum(exp(tau*s[i])*g[i], (i, 1, n))/Sum(exp(tau*s[i]), (i, 1, n)))"
             "*exp(tau*s[j])*k[j, a]/Sum(exp(tau*s[i]), (i, 1, n)), (j, 1, n))**2, (a, 1, d_k)))/(c*sqrt("
-            "Sum(Sum((g[j] - Sum(exp(c*tau*s[i])*g[i], (i, 1, n))/Sum(exp(c*tau), (i, 1, n)))*exp(c*tau*s[j])*k[j, a]"
-            "/Sum(exp(c*tau*s[i]), (i, 1, n)), (j, 1, n))**2, (a, 1, d_k)))), tau, 0, dir='+')"
+            "Sum(Sum((g[j] - Sum(exp(c*tau*s[i])*g[i], (i, 1, n))/Sum(exp(c*tau), (i, 1, n)))"
+            "*exp(c*tau*s[j])*k[j, a]/Sum(exp(c*tau*s[i]), (i, 1, n)), (j, 1, n))**2, "
+            "(a, 1, d_k)))), tau, 0, dir='+')"
         ),
     ): "in the limit that sum has as many ones",
 }
