@@ -164,6 +164,7 @@ def test_two_cells_of_one_name() -> None:
         ({"prediction": Prediction(4.0, "3")}, "its prediction is written 3, and is 4"),
         ({"prediction": Prediction(4.0, r"\frac{7}{2}")}, "its prediction is written 3.5, and is 4"),
         ({"label": r"$\operatorname{Var}(q\cdot k) = 3 d_k$"}, "its label has '='; name what is estimated"),
+        ({"label": r"$\operatorname{Var}(q\cdot k) \lt 3$"}, "its label has '.*lt'; name what is estimated"),
     ],
 )
 def test_what_only_a_prediction_may_say(change: dict[str, Any], said: str) -> None:

@@ -20,6 +20,7 @@ from verify.montecarlo.experiment import (
     route_of,
 )
 from verify.montecarlo.stated_moments import contradiction
+from verify.symbolic.kernel.words import RELATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +37,6 @@ _SAME_CODE = {
 }
 """What the code is that a check and its control share, by the kind of comparison."""
 
-_RELATION = re.compile(r"[<>=≤≥≈∼≠~]|\\(?:[lg]eq?|neq?|approx|sim|equiv)(?![A-Za-z])")
 _ESTIMATED = re.compile(r"\\(?:operatorname|mathbb|cdot|left)|[(|]")
 """What a formula is of, that is more than the name of a setting."""
 
@@ -108,7 +108,7 @@ def _said_by(label: str) -> str:
     """
     for formula in re.findall(r"\$([^$]*)\$", label):
         outside = re.sub(r"\([^()]*\)|\{[^{}]*\}", lambda one: one[0][0] + "." * (len(one[0]) - 1), formula)
-        found = _RELATION.search(outside)
+        found = RELATION.search(outside)
         if found and _ESTIMATED.search(outside[: found.start()]):
             return found[0]
     return ""

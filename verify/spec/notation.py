@@ -11,16 +11,13 @@ from sympy.logic.boolalg import Boolean
 from sympy.printing.precedence import PRECEDENCE
 
 from verify.errors import ClaimError
+from verify.symbolic.kernel.words import RELATION
 from verify.symbolic.printing import _Latex
 from verify.symbolic.scores import d, k, q, score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_RELATIONS = re.compile(
-    r"[<>=~≤≥≈∼≠]|\\(?:not|n?leq?|n?geq?|neq?|[lg]t|[lg]ll?|gg|approx|sim|simeq|cong|equiv|propto|doteq|asymp"
-    r"|[a-z]*to|[A-Za-z]*arrow|iff|implies|in|[a-z]*eqq?|less[a-z]*|gtr[a-z]*)(?![A-Za-z])"
-)
 _BRACKETS = re.compile(r"\\left([(\[])((?:(?!\\(?:left|right|frac|sum|int|prod)).)*)\\right([)\]])")
 RESERVED = {"theorem", "assumptions", "tightest", "cell", "value"}
 """Names of slots that mean the same in every claim."""
@@ -82,7 +79,7 @@ class Notation:
         factors = {str(abs(one)) for each in sums for one in each.args if isinstance(one, Integer)}
         called = {in_line(one, {}) for one in self.expression.free_symbols if one != self.expression}
         wrong = "a dollar sign" if "$" in self.latex else ""
-        if found := _RELATIONS.search(self.latex):
+        if found := RELATION.search(self.latex):
             wrong = f"the relation {found[0]}"
         elif found := re.search(r"\d[.,]\d", self.latex):
             wrong = f"the decimal {found[0]}"

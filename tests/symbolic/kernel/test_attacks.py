@@ -383,6 +383,8 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a value for the largest score": lambda: prove(
         PutIn({largest: S(5)}, prove(LargestScore(), E(largest), sigma * sqrt(2 * log(n)))), S.Zero, sigma * sqrt(2 * log(n))),
     "a name that is a relation": lambda: prove(Same(), 2 * Symbol("x = 3"), 2 * Symbol("x = 3")),
+    "a name with a rarer relation": lambda: prove(Same(), 2 * Symbol(r"V \lt 3"), 2 * Symbol(r"V \lt 3")),
+    "a name with a slanted relation": lambda: prove(Same(), 2 * Symbol(r"V \leqslant 3"), 2 * Symbol(r"V \leqslant 3")),
     "a name that is a number": lambda: prove(Same(), Symbol("3"), Symbol("3")),
     "a twin that prints alike": lambda: prove(Same(), a + TWIN, a + TWIN),
     "a word that says it is a relation of SymPy's": lambda: prove(Same(), ALIEN, ALIEN),

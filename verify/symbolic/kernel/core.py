@@ -59,7 +59,7 @@ from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.matrices.expressions import MatrixSymbol
 from sympy.sets.sets import Set
 
-from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, p, s
+from verify.symbolic.kernel.words import RELATION, E, Ordered, Var, is_word, largest, p, s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -816,9 +816,6 @@ def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
             raise Refused(f"{one} is random, and stands outside every mean")
 
 
-_NO_NAME = re.compile(r"[<>=≤≥≈∼≠~$]|\\(?:[lg]e|[lg]eq|neq?|approx|sim|equiv)(?![A-Za-z])")
-
-
 def _refuse_names(side: Any) -> None:
     """Refuse a name that prints as a number, or as a relation.
 
@@ -831,7 +828,7 @@ def _refuse_names(side: Any) -> None:
     for name in named:
         # A relation between brackets, as of a probability, says nothing about the whole.
         outside = re.sub(r"\(.*\)|\{.*\}", "", name)
-        if _NO_NAME.search(outside) or not re.match(r"[^\W\d]|[|\\]", name):
+        if "$" in outside or RELATION.search(outside) or not re.match(r"[^\W\d]|[|\\]", name):
             raise Refused(f"{name} is no name of a symbol")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sympy import (
@@ -52,6 +53,12 @@ from sympy.matrices.expressions import MatAdd, MatMul, MatPow, MatrixSymbol
 from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.matrices.immutable import ImmutableDenseMatrix
 from sympy.printing.str import StrPrinter
+
+RELATION = re.compile(
+    r"[<>=~≤≥≈∼≠]|\\(?:not|n?leq?|n?geq?|neq?|[lg]t|[lg]ll?|gg|approx|sim|cong|equiv|propto|doteq|asymp"
+    r"|[a-z]*to|[A-Za-z]*arrow|iff|implies|in|[a-z]*eq[a-z]*|less[a-z]*|gtr[a-z]*)(?![A-Za-z])"
+)
+"""A sign of a relation in text or LaTeX: what no name, no definition and no label may smuggle in."""
 
 
 class Ranked(str):
