@@ -12,6 +12,7 @@ from sympy import Float, Symbol, log, sqrt
 
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
+from verify.errors import ClaimError
 from verify.montecarlo.beside_values import ScoresBesideValues
 from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
@@ -43,12 +44,17 @@ def _theorems(claim: str) -> tuple[Theorem, ...]:
     return tuple(one.theorem for one in examined.routes if one.theorem)
 
 
-def _is_bound(claim: str, drawn: Any, estimand: Any, value: Any, relation: Any = "=", **more: Any) -> bool:
-    """Return whether a theorem of a claim binds a prediction of what a sampler draws."""
+def _is_bound(
+    claim: str, drawn: Any, estimand: Any, value: Any, relation: Any = "=", **more: Any
+) -> bool | None:
+    """Return whether a theorem of a claim binds a prediction of what a sampler draws, None if refused."""
     statistic, scale = more.get("statistic"), more.get("scale")
     cell = cell_of("drawn", drawn, *([statistic] if statistic else []), scale=scale)
     check = Quantity("check", "a mean", cell, estimand, prediction(value), relation=relation)
-    return bound(_theorems(claim), [check]) == ("check",)
+    try:
+        return bound(_theorems(claim), [check]) == ("check",)
+    except ClaimError:
+        return None
 
 
 LOST = sqrt(2 * log(8)) / 4
@@ -62,8 +68,8 @@ LOST = sqrt(2 * log(8)) / 4
         (True, ROWS, Bounded("squares"), 1 - LOST, "≥"),
         (False, ROWS, complement("squares"), LOST, "="),
         (False, ROWS, complement("squares"), LOST, "≥"),
-        (False, ROWS, component("squares"), LOST, "≤"),
-        (False, ROWS, complement("largest"), LOST, "≤"),
+        (None, ROWS, component("squares"), LOST, "≤"),
+        (None, ROWS, complement("largest"), LOST, "≤"),
         (False, ROWS, Bounded("squares", signed=True), 1 - LOST, "≥"),
         (False, ROWS, complement("squares"), 1.01 * LOST, "≤"),
         (False, replace(ROWS, deviation=4.04), complement("squares"), LOST, "≤"),
@@ -75,7 +81,9 @@ LOST = sqrt(2 * log(8)) / 4
         "signed", "another-value", "deviation-one-per-cent-off", "another-number-of-keys", "another-law",
     ],
 )  # fmt: skip
-def test_rows_of_scores(*, expected: bool, drawn: Any, estimand: Any, value: Any, relation: str) -> None:
+def test_rows_of_scores(
+    *, expected: bool | None, drawn: Any, estimand: Any, value: Any, relation: str
+) -> None:
     """A bound holds of the rows that are drawn, and of what a complement leaves."""
     assert _is_bound("attention-concentration", drawn, estimand, value, relation) is expected
 
@@ -160,11 +168,11 @@ def test_vectors_have_the_covariances_of_a_theorem() -> None:
         (covariance("apart-squares", "square", "square"), 2 * 8, False),
         (covariance("row-squares", "mean", "mean"), 2 * 8, False),
         (covariance("first-square", "first", "first"), 8, True),
-        (covariance("first-square", "last", "last"), 8, False),
+        (covariance("first-square", "last", "last"), 8, None),
         (covariance("last-square", "last", "last"), 8, True),
     ],
 )
-def test_other_vectors_are_others(estimand: Any, value: int, expected: bool) -> None:
+def test_other_vectors_are_others(estimand: Any, value: int, expected: bool | None) -> None:
     """Pairs in a row are not pairs apart, and the first entry is not the last."""
     drawn = Simulated(NORMAL, NORMAL, 16, 16, 8)
     more = {"statistic": EntryProducts()}

@@ -2,7 +2,8 @@
 
 A prediction is called derived only where some theorem of the claim says it, under a law that what is drawn
 has, and where that theorem's start is, on the statistic's own draws, what the estimand makes of the
-statistic's own output. Other predictions were computed, however rightly: nothing holds them to what is
+statistic's own output. A claim is refused where theorems say the prediction, but all of them of something
+else than what is measured. Other predictions were computed, however rightly: nothing holds them to what is
 measured but their author's word.
 
 What a theorem calls its variables does not matter: whatever independent draws of its laws they stand for, it
@@ -12,6 +13,7 @@ says of them what it says. So every such choice is tried, and the draws tell whi
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, permutations
@@ -36,7 +38,8 @@ from sympy import (
     sympify,
 )  # fmt: skip
 
-from verify.engine.on_draws import Draws, UnknownError, numbers
+from verify.engine.on_draws import Draws, OtherLawError, UnknownError, numbers
+from verify.errors import ClaimError
 from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.distributions import NORMAL
@@ -71,20 +74,42 @@ _MANY = {"m", "n", "side", "rows"}
 Given = dict[Any, tuple["Source", int]]
 
 
+class Told(IntEnum):
+    """What theorems tell of a check; that of several is the greatest."""
+
+    NOTHING = 0
+    """None says what is predicted, under a law that the draws have."""
+    OF_OTHER = 1
+    """One says it, of what is on the draws something else than what is measured."""
+    OPEN = 2
+    """One may say it, but cannot be evaluated on the draws."""
+    BOUND = 3
+    """One says it, and of what is measured."""
+
+
 def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[str, ...]:
     """Return the ids of the checks whose predictions a theorem says of just what they measure.
 
     A fit is bound where all the quantities that it goes through are.
+
+    Raises:
+        ClaimError: a prediction is called derived, and theorems say it of something else only.
     """
     known = tuple(theorems)
-    found: dict[str, bool] = {}
+    found: dict[str, Told] = {}
 
     def is_bound(check: Quantity) -> bool:
         if check.id not in found:
             # What has no number on the draws is a NaN, which nothing is near.
             with np.errstate(all="ignore"):
-                found[check.id] = any(_binds(one, check) for one in known)
-        return found[check.id]
+                found[check.id] = _greatest(_told(one, check) for one in known)
+        if found[check.id] is Told.OF_OTHER and check.prediction.origin == "derived":
+            raise ClaimError(
+                f"check {check.id!r}: its prediction is derived, but of something else: on the same draws "
+                "the start of the derivation is not what the check measures; measure what is derived, derive "
+                "what is measured, or call the prediction a threshold"
+            )
+        return found[check.id] is Told.BOUND
 
     return tuple(
         check.id
@@ -94,26 +119,38 @@ def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[st
     )
 
 
-def _binds(theorem: Theorem, check: Quantity) -> bool:
-    """Return whether a theorem says the check's prediction, of what the check measures."""
+def _greatest(each: Iterable[Told]) -> Told:
+    """Return the greatest, and look no further than to one that is bound."""
+    most = Told.NOTHING
+    for one in each:
+        most = max(most, one)
+        if most is Told.BOUND:
+            break
+    return most
+
+
+def _told(theorem: Theorem, check: Quantity) -> Told:
+    """Return what a theorem tells of a check."""
     relation = {"<": "≤", ">": "≥"}.get(theorem.relation, theorem.relation)
     sign = 1 if relation in {check.relation, "="} else -1 if FLIPPED.get(relation) == check.relation else 0
-    if not sign or not _is_traced(check.cell.sampler) or not isinstance(check.estimand, Smooth | Bounded):
-        return False
+    if not sign:
+        return Told.NOTHING
+    if not _is_traced(check.cell.sampler) or not isinstance(check.estimand, Smooth | Bounded):
+        return Told.OPEN
     start, end = (_written_out(side, theorem) for side in (theorem.lhs, theorem.rhs))
     of_families = {kind for kind, *_ in theorem.hypotheses.entries}
     if not start.has(E, Var) or end.has(Integral, Limit) or of_families - {"runs", "constant"}:
-        return False
+        return Told.OPEN
     counted = any(len(one.indices) > 1 for one in start.atoms(Indexed))
     few = _with_few(check.cell.sampler, "n" if start.has(n) or end.has(n) else "m" if counted else "")
     try:
         output = few.sample(np.random.default_rng(_SEED), _BLOCKS).mean(axis=0)
         measured = check.estimand.value(Outputs(zip(few.names, output, strict=True)))
     except (ArithmeticError, LookupError, ValueError):
-        return False
-    said = _Said(theorem, start, end, sign, check.prediction.value, measured)
-    return any(
-        _agree(said, given, _settings(check, reading))
+        return Told.OPEN
+    said = _Said(theorem, start, end, sign, relation == check.relation, check.prediction.value, measured)
+    return _greatest(
+        _compared(said, given, _settings(check, reading), len(reading))
         for reading in few.readings(np.random.default_rng(_SEED), _BLOCKS)
         for given in _choices(said, reading)
     )
@@ -135,6 +172,7 @@ class _Said:
     start: Any
     end: Any
     sign: int
+    is_same_relation: bool
     predicted: float
     measured: float
 
@@ -145,20 +183,31 @@ class _Said:
         return {one for one in free if isinstance(one, Symbol | MatrixSymbol)}
 
 
-def _agree(said: _Said, given: Given, settings: Mapping[str, Any]) -> bool:
-    """Return whether the end is what is predicted, and the start what is measured."""
+def _compared(said: _Said, given: Given, settings: Mapping[str, Any], sources: int) -> Told:
+    """Return whether the end is what is predicted, and the start what is measured.
+
+    That the start is something else is told only of a theorem that has the check's relation, is about all
+    that is drawn, and has no symbol whose value was chosen after the prediction.
+    """
+    told = Told.NOTHING
     try:
-        for values, end in _values(said, given, settings):
+        for values, end, is_chosen in _values(said, given, settings):
             ends = said.sign * float(end.subs(numbers(values)))
             if (said.sign == 1 and not _near(ends, said.predicted)) or not _speaks_of(said.theorem, values):
                 continue
             constant = said.predicted - ends if said.sign == -1 else 0.0
-            start = Draws(given, values).value(said.start)
-            if _near(constant + said.sign * start, said.measured):
-                return True
+            draws, told = Draws(given, values), Told.OPEN
+            for unbiased in (False, True):
+                if _near(constant + said.sign * draws.value(said.start, unbiased=unbiased), said.measured):
+                    return Told.BOUND
+            whole = len({id(source) for source, _ in given.values()}) == sources
+            if said.is_same_relation and said.sign == 1 and whole and not is_chosen:
+                told = Told.OF_OTHER
+    except OtherLawError:
+        return told
     except (UnknownError, Refused, ArithmeticError, LookupError, TypeError, ValueError):
-        return False
-    return False
+        return max(told, Told.OPEN)
+    return told
 
 
 def _near(one: Any, other: Any) -> bool:
@@ -217,11 +266,17 @@ def _choices(said: _Said, reading: tuple[Source, ...]) -> Iterator[Given]:
                 yield {name: (pool[place], other) for name, (place, other) in zip(names, chosen, strict=True)}
 
 
-def _values(said: _Said, given: Given, settings: Mapping[str, Any]) -> Iterator[tuple[dict[Any, Any], Any]]:
-    """Yield values of a theorem's symbols, and its end: from settings, drawn laws, and the prediction.
+def _values(
+    said: _Said, given: Given, settings: Mapping[str, Any]
+) -> Iterator[tuple[dict[Any, Any], Any, bool]]:
+    """Yield values of a theorem's symbols from settings and drawn laws, and its end.
+
+    One symbol that is left has the value that makes the end the prediction; the last that is yielded is
+    whether there was such a one.
 
     Raises:
-        UnknownError: what is drawn does not have the law of the hypotheses.
+        OtherLawError: what is drawn does not have the law of the hypotheses.
+        UnknownError: a moment of what is drawn is not known.
     """
     values = {one: settings[one.name] for one in said.symbols - given.keys() if one.name in settings}
     law = said.theorem.hypotheses.law
@@ -238,8 +293,8 @@ def _values(said: _Said, given: Given, settings: Mapping[str, Any]) -> Iterator[
     if isinstance(law, Population) and end.has(E, Var):
         drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
         end = evaluate(end, Population(drawn, law.dimension))
-    for found in _completed(said.theorem, end, values, said.predicted if said.sign == 1 else None):
-        yield found, end
+    for found, is_chosen in _completed(said, end, values):
+        yield found, end, is_chosen
 
 
 @lru_cache(maxsize=64)
@@ -270,18 +325,17 @@ def _unrolled(end: Any, sizes: tuple[tuple[Any, int], ...]) -> Any:
     )
 
 
-def _completed(
-    theorem: Theorem, end: Any, values: dict[Any, Any], predicted: float | None
-) -> Iterator[dict[Any, Any]]:
-    """Yield the values with that of one symbol more, where the prediction tells of which one it is."""
-    left = [one for one in end.free_symbols if isinstance(one, Symbol) and one not in values]
-    if len(left) != 1 or predicted is None or end.has(MatrixSymbol):
-        yield values
+def _completed(said: _Said, end: Any, values: dict[Any, Any]) -> Iterator[tuple[dict[Any, Any], bool]]:
+    """Yield the values, with each value of one symbol more that makes the end the prediction, and if so."""
+    left = {one for one in end.free_symbols if isinstance(one, Symbol)} - values.keys()
+    if len(left) != 1 or said.sign == -1 or end.has(MatrixSymbol):
+        yield values, False
         return
-    domain = theorem.hypotheses.domain(left[0])
-    for root in _solutions(end.subs(numbers(values)) - predicted, left[0]):
-        if domain.contains(sympify(root)) is not S.false:
-            yield values | {left[0]: root}
+    (one,) = left
+    domain = said.theorem.hypotheses.domain(one)
+    for root in _solutions(end.subs(numbers(values)) - said.predicted, one):
+        if _may_be(domain, root):
+            yield values | {one: root}, True
 
 
 @lru_cache(maxsize=64)
@@ -299,21 +353,27 @@ def _solutions(expression: Any, symbol: Any) -> list[float]:
 def _speaks_of(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
     """Return whether all values are in their domains, and every condition holds, or is that one is not 0."""
     under, known = theorem.hypotheses, numbers(values)
-    inside = all(under.domain(one).contains(sympify(value)) is not S.false for one, value in known.items())
+    inside = all(_may_be(under.domain(one), value) for one, value in known.items())
     kept = ((condition, condition.subs(known)) for condition in under.conditions)
     return inside and all(
         now is not S.false if isinstance(condition, Ne) else now is S.true for condition, now in kept
     )
 
 
+@lru_cache(maxsize=1024)
+def _may_be(domain: Any, value: float) -> bool:
+    return domain.contains(sympify(value)) is not S.false
+
+
 def _of_component(normal: bool, assumed: Any, drawn: Distribution, values: dict[Any, Any]) -> None:
     """Add the values of the symbols in the law of a component, which has to be that of what is drawn.
 
     Raises:
-        UnknownError: it is not.
+        OtherLawError: it is not.
+        UnknownError: a moment of what is drawn is not known.
     """
     if normal and not _is_normal(drawn):
-        raise UnknownError("not normal")
+        raise OtherLawError("not normal")
     exact = _moments(drawn)
     if len(assumed or ()) > len(exact):
         raise UnknownError(f"of order {len(exact)} no moment is known")
@@ -337,9 +397,9 @@ def _read_off(assumed: Any, true: float, values: dict[Any, Any]) -> None:
     """Add the value of the one symbol that is left in what is assumed, or hold this against what is true.
 
     Raises:
-        UnknownError: they differ.
+        OtherLawError: they differ.
     """
-    left = assumed.subs(numbers(values))
+    left = assumed if assumed.is_Number else assumed.subs(numbers(values))
     if left.is_Symbol:
         values[left] = true
     elif len(left.free_symbols) == 1:
@@ -347,17 +407,17 @@ def _read_off(assumed: Any, true: float, values: dict[Any, Any]) -> None:
         found = [root for root in _solutions(left - true, one) if one.is_nonnegative is None or root >= 0]
         values[one] = found[0]
     elif left.free_symbols or not _near(float(left), true):
-        raise UnknownError(f"{assumed} is {true}")
+        raise OtherLawError(f"{assumed} is {true}")
 
 
 def _of_vectors(law: Vectors, given: Given, values: dict[Any, Any]) -> None:
     """Add the values of means and covariances of vectors, which have to be those of what is drawn.
 
     Raises:
-        UnknownError: they are not.
+        OtherLawError: they are not.
     """
     if law.normal and not all(_is_normal(source.law) for source, _ in given.values()):
-        raise UnknownError("not normal")
+        raise OtherLawError("not normal")
     for name, mean in law.means:
         if name in given:
             _hold(mean, _mean(given[name][0])[:, None], values)
@@ -368,20 +428,20 @@ def _of_vectors(law: Vectors, given: Given, values: dict[Any, Any]) -> None:
         elif (other, one) in listed:
             _hold(listed[other, one], _covariance(given[other], given[one]), values)
         elif _covariance(given[one], given[other], least=True).any():
-            raise UnknownError(f"{one} and {other} depend on each other")
+            raise OtherLawError(f"{one} and {other} depend on each other")
 
 
 def _hold(assumed: Any, true: Array, values: dict[Any, Any]) -> None:
     """Hold an assumed mean or covariance against the true one; a number is that of the unit matrix."""
     if isinstance(assumed, MatrixSymbol):
         if not _near(values.setdefault(assumed, true), true):
-            raise UnknownError(f"{assumed} is {true}")
+            raise OtherLawError(f"{assumed} is {true}")
     elif assumed == 0:
         _read_off(assumed, float(np.abs(true).max()), values)
     elif _near(true, true[0, 0] * np.eye(len(true))):
         _read_off(assumed, float(true[0, 0]), values)
     else:
-        raise UnknownError(f"{assumed} is {true}")
+        raise OtherLawError(f"{assumed} is {true}")
 
 
 def _mean(source: Source) -> Array:

@@ -1,4 +1,8 @@
-"""Evaluates what a theorem says on draws: its means are taken over all vectors that were drawn."""
+"""Evaluates what a theorem says on draws: its means are taken over all vectors that were drawn.
+
+Products of means have two readings, as estimators of them have: of the means themselves, and without bias as
+the mean over vectors that all differ.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +66,32 @@ class UnknownError(Exception):
     """Nothing here evaluates that on draws."""
 
 
+class OtherLawError(Exception):
+    """What is drawn does not have the law that a theorem assumes."""
+
+
 def numbers(values: Mapping[Any, Any]) -> dict[Any, Any]:
     """Return the values of symbols that stand for single numbers."""
     return {one: value for one, value in values.items() if isinstance(one, Symbol)}
+
+
+def _means_of(product: Any) -> list[Any]:
+    """Return the means that are factors of a product, or twice that of a square."""
+    if isinstance(product, Pow):
+        return [product.base] * 2 if isinstance(product.base, E) and product.exp == 2 else []
+    return [one for one in product.args if isinstance(one, E)]
+
+
+def _by_query_and_key(found: Array) -> Array:
+    """Return values for everything drawn with an axis each for blocks, queries and keys.
+
+    Raises:
+        UnknownError: they need more axes.
+    """
+    blocks, queries, keys, more_queries, more_keys, lone = found.shape
+    if min(queries, more_queries) > 1 or min(keys, more_keys) > 1 or lone > 1:
+        raise UnknownError("a mean over two queries, two keys or other numbers")
+    return found.transpose(0, 1, 3, 2, 4, 5).reshape(blocks, queries * more_queries, keys * more_keys)
 
 
 @dataclass(frozen=True)
@@ -82,16 +109,21 @@ class Draws:
     def _numbers(self) -> dict[Any, Any]:
         return numbers(self.values)
 
-    def value(self, expression: Any) -> float:
-        """Return an expression with its means taken over the draws."""
+    def value(self, expression: Any, *, unbiased: bool = False) -> float:
+        """Return an expression with its means taken over the draws; products of means ``unbiased`` or not.
+
+        Raises:
+            UnknownError: nothing here evaluates it.
+        """
+        if unbiased:
+            expression = expression.replace(Var, lambda one: E(one**2) - E(one) ** 2)
+            products = {one for one in expression.atoms(Mul, Pow) if len(_means_of(one)) == 2}
+            expression = expression.xreplace({one: self._unbiased(one) for one in products})
         means = {one: Float(self._mean(one)) for one in expression.atoms(E, Var)}
         return float(expression.xreplace(means).subs(self._numbers))
 
     def _mean(self, one: Any) -> float:
-        argument = one.args[0]
-        if argument.has(E, Var):
-            raise UnknownError("a mean in a mean")
-        found = self._each(argument, ())
+        found = self._sample(one)
         differ = np.ones((1,) * _LEAD)
         for first in (1, 2):
             size = found.shape[first]
@@ -103,6 +135,27 @@ class Draws:
         mean = np.average(found, weights=weights)
         return float(np.average((found - mean) ** 2, weights=weights) if isinstance(one, Var) else mean)
 
+    def _unbiased(self, product: Any) -> Any:
+        """Return a product of two means, over pairs that share neither a query nor a key (a U-statistic)."""
+        one, other = np.broadcast_arrays(
+            *(_by_query_and_key(self._sample(mean)) for mean in _means_of(product))
+        )
+        pairs = [1 - np.eye(size) if size > 1 else np.ones((1, 1)) for size in one.shape[1:]]
+        total = np.sum(one * (pairs[0] @ other @ pairs[1]))
+        rest = Mul(*(factor for factor in Mul.make_args(product) if not factor.has(E)))
+        return rest * Float(total / (len(one) * pairs[0].sum() * pairs[1].sum()))
+
+    def _sample(self, mean: Any) -> Array:
+        """Return what a mean is of, for everything drawn.
+
+        Raises:
+            UnknownError: it has means in it.
+        """
+        if mean.args[0].has(E, Var):
+            raise UnknownError("a mean in a mean")
+        found: Array = self._each(mean.args[0], ())
+        return found
+
     def _each(self, part: Any, bound: Bound) -> Any:
         """Return a part for everything drawn, with an axis for every bound index behind the leading ones."""
         for kind, read in _READERS.items():
@@ -111,11 +164,14 @@ class Draws:
         if part in self.given:
             lone = np.moveaxis(self._vectors(part), -1, -2)[..., 0]
             return lone.reshape(*lone.shape, *(1,) * len(bound))
-        return np.full((1,) * (_LEAD + len(bound)), float(part.subs(self._numbers)))
+        return np.full((1,) * (_LEAD + len(bound)), self._number(part))
+
+    def _number(self, part: Any) -> float:
+        return float(part if part.is_Number else self._numbers.get(part) or part.subs(self._numbers))
 
     def _sum(self, part: Any, bound: Bound) -> Any:
         for index, *ends in part.limits:
-            low, high = (int(end.subs(self._numbers)) for end in ends)
+            low, high = (int(self._number(end)) for end in ends)
             if any(index == one for one, _, _ in bound):
                 raise UnknownError(f"{index} is bound twice")
             bound = (*bound, (index, low, high - low + 1))
@@ -129,7 +185,7 @@ class Draws:
         return reduce(operation, (self._each(one, bound) for one in part.args))
 
     def _power(self, part: Any, bound: Bound) -> Any:
-        return self._each(part.base, bound) ** float(part.exp.subs(self._numbers))
+        return self._each(part.base, bound) ** self._number(part.exp)
 
     def _function(self, part: Any, bound: Bound) -> Any:
         return _FUNCTIONS[part.func](self._each(part.args[0], bound))
