@@ -19,8 +19,8 @@ from verify import spec
 from verify.auditing.findings import effective_keys
 from verify.citing.markers import quotes_in
 from verify.engine.claim_files import load
+from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
-from verify.montecarlo.stated_moments import contradiction
 from verify.report import citations
 from verify.spec.claim import _PARAMETERS
 
@@ -99,9 +99,9 @@ def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:
     """The tool's own check has nothing against it, and would have against another kurtosis."""
     distribution = _names_of(tmp_path, DISTRIBUTION)["TRIANGULAR"]
     assert (distribution.mean, distribution.variance, distribution.kurtosis) == (0, 1, Fraction(12, 5))
-    assert contradiction(distribution) is None
+    assert moments_contradiction(distribution) is None
     wrong = replace(distribution, base_moments=(*distribution.base_moments[:4], Fraction(3)))
-    assert "states a fourth central moment of 3," in str(contradiction(wrong))
+    assert "states a fourth central moment of 3," in str(moments_contradiction(wrong))
 
 
 def test_the_format_is_one_of_a_citation(

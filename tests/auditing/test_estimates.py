@@ -18,9 +18,8 @@ from verify.auditing.estimates import (
 )
 from verify.auditing.statistical import judge
 from verify.evidence.audits import Judgement
-from verify.montecarlo.betting import betting_mean
 from verify.montecarlo.estimands import component, ratio
-from verify.montecarlo.intervals import bounded_mean, student_quantile
+from verify.montecarlo.intervals import betting_mean, bounded_mean, student_quantile
 
 RNG = np.random.default_rng(4)
 EVEN = MeanFunction(component("x"), ("x",))

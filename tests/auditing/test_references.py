@@ -10,7 +10,7 @@ import pytest
 
 from verify.auditing import references
 from verify.auditing.references import over_rows
-from verify.montecarlo.statistics.rows import of_rows
+from verify.montecarlo.rows import of_rows
 
 if TYPE_CHECKING:
     from verify.auditing.references import OfKeys

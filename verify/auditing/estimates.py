@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from verify.montecarlo import groups, intervals
-from verify.montecarlo.betting import betting_mean
 from verify.montecarlo.blocks import Outputs, sample_of
 from verify.montecarlo.groups import Linearised
+from verify.montecarlo.intervals import betting_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable

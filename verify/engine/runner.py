@@ -22,7 +22,7 @@ from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Sto
 from verify.evidence.load import stored_calibration, stored_false_claims, stored_falsified
 from verify.executors.environment import environment
 from verify.executors.workers import Workers, using
-from verify.montecarlo.statistics.base import FINEST
+from verify.montecarlo.statistics import FINEST
 from verify.spec.claim import USER
 from verify.version import __version__
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from verify.montecarlo.attention import largest, softmax
-from verify.montecarlo.statistics.base import Statistic, double, scale_setting, scores_of
+from verify.montecarlo.blocks import double
+from verify.montecarlo.statistics import Statistic, scale_setting, scores_of
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.inputs import Shape
+
 
 OfRow = Literal["largest", "squares", "entropy", "sharp", "jacobian", "product"]
 """Of one row: max p; Σp²; entropy in nats; 1 if that is more than half a nat below ln n, else 0; squared

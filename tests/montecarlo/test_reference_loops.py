@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from verify.montecarlo import attention
-from verify.montecarlo.literal import (
+from verify.montecarlo.reference_loops import (
     attention_in_loops,
     distance_from_loops,
     drawn,

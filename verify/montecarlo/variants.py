@@ -1,4 +1,4 @@
-"""Statistics of what today's models do to queries, keys and scores before the softmax, or after it."""
+"""What today's models do to queries, keys and scores, and number formats of few bits."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import numpy as np
 from scipy import special
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.literal import fixed_normals
-from verify.montecarlo.rounding import rounded
-from verify.montecarlo.statistics.base import Statistic, double, scores_of
+from verify.montecarlo.blocks import double
+from verify.montecarlo.reference_loops import fixed_normals, largest_difference
+from verify.montecarlo.statistics import Statistic, scores_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.inputs import Shape
+
 
 _STEP = 1e-5
 """How far either way the difference reaches that a slope is taken from; it is off by about the square."""
@@ -241,3 +244,40 @@ class RoundedScores(Statistic):
         scores = double(scores_of(self.scale * queries, keys))
         errors: Array = ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))
         return errors[:, None]
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Return the nearest numbers of so many significant bits, ties to even; no exponent is out of range."""
+    fraction, exponent = np.frexp(values)
+    nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
+    return nearest
+
+
+def spacing_above(at: float, bits: int) -> float:
+    """Return the distance of a number of so many bits from the next, the least step that rounding keeps."""
+    steps = 2.0 ** -np.arange(-8, 24)
+    return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
+
+
+def largest_move(bits: int) -> float:
+    """Return how far rounding to so many bits moves a number from 1 to 2 at most, over the number."""
+    numbers = np.linspace(1, 2, 4097)
+    return float(np.max(np.abs(rounded(numbers, bits) / numbers - 1)))
+
+
+def change_of_weights(scores: Sequence[float], bits: int) -> float:
+    """Return how much a weight changes at most when the scores of its row are rounded to so many bits."""
+    row = np.array(scores)
+    return largest_difference(softmax(rounded(row, bits)), softmax(row))
+
+
+def distance_from_half(bits: int) -> float:
+    """Return the largest distance of rounded normal numbers from those that NumPy's half precision stores."""
+    numbers = fixed_normals(4096)
+    return largest_difference(rounded(numbers, bits), numbers.astype(np.float16))
+
+
+def distance_of_orders(factor: float, bits: int) -> float:
+    """Return how far normal numbers that are scaled, then rounded are from those rounded, then scaled."""
+    numbers = fixed_normals(4096)
+    return largest_difference(rounded(numbers * factor, bits), rounded(numbers, bits) * factor)
