@@ -12,8 +12,8 @@ from tests.report.records import record
 from verify.citing.documents import check, fix
 from verify.citing.values import lookup, values
 from verify.errors import CitationError, OutputError
-from verify.escapes import for_terminal
 from verify.export.values.latex import export
+from verify.text.escapes import for_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

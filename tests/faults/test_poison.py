@@ -17,7 +17,6 @@ from verify.citing.badge import as_endpoint, as_svg, badge_of
 from verify.citing.values import values
 from verify.cli.progress import verdict_line
 from verify.errors import ResultsError
-from verify.escapes import CONTROLS, for_terminal
 from verify.evidence.load import load
 from verify.export import values as exports
 from verify.export.junit import to_junit
@@ -26,6 +25,7 @@ from verify.export.values import latex
 from verify.report import citations, html
 from verify.report.citation import cite
 from verify.report.html import render_html
+from verify.text.escapes import CONTROLS, for_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,6 @@ from tests.faults.poison import POISONS, audit_sample, places, poisoned, text_fi
 from verify.citing.badge import as_endpoint, as_svg, badge_of
 from verify.citing.values import values
 from verify.errors import ResultsError
-from verify.escapes import CONTROLS, for_terminal
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_audit
 from verify.export.junit import to_junit
@@ -24,6 +23,7 @@ from verify.report.audits.drawing import draw_map
 from verify.report.audits.maps import grids
 from verify.report.citation import cite
 from verify.report.html import render_html
+from verify.text.escapes import CONTROLS, for_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ from markupsafe import Markup
 
 from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
+from verify.evidence.words import Badge
 from verify.report.audits.view import audit_view
-from verify.report.latex import spoken
 from verify.report.math import Formula, Formulas
 from verify.report.typeset import render
 from verify.report.view import view
-from verify.report.views import Badge
+from verify.text.latex import spoken
 
 FOLDER = Path(__file__).parent / "golden"
 

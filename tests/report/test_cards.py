@@ -8,10 +8,10 @@ from tests.report.builders import check, exact_check, spaced
 from tests.report.records import PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Check, Fact, Proof, Reach, Reference, Verdict
+from verify.evidence.words import badge
 from verify.report.cards import card
 from verify.report.view import view
 from verify.report.views import CardView
-from verify.report.words import badge
 
 
 @pytest.mark.parametrize(

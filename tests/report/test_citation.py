@@ -15,9 +15,9 @@ from pybtex.database import parse_string
 
 from tests.auditing.records import bad
 from tests.report.records import record
-from verify.escapes import for_tex
 from verify.report import citations
 from verify.report.citation import cite
+from verify.text.escapes import for_tex
 
 if TYPE_CHECKING:
     from verify.report.citation import Citation

@@ -9,9 +9,8 @@ from verify import api
 from verify.errors import SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.load import shipped
+from verify.evidence.provenance import AUDIT, EDITIONS, RUN
 from verify.files.shipped import folder
-from verify.report.editions import EDITIONS
-from verify.report.names import AUDIT, RUN
 from verify.report.parts import Parts
 from verify.report.pdf import render_pdf
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.evidence.test_false_claims import kind
-from verify.evidence import FalseClaims, numbers
+from verify.evidence import FalseClaims
 from verify.evidence.load import stored_falsified
 from verify.report.false_claims import false_claims, falsified
+from verify.text import numbers
 
 
 def test_a_kind_says_what_it_is_about_and_what_catches_it() -> None:

@@ -8,7 +8,8 @@ from tests.auditing.records import good
 from tests.report.builders import spaced
 from tests.report.records import record
 from verify.evidence import Device, Settings, Stored
-from verify.report.imprint import budget, creation, digest, origin, settings
+from verify.evidence.provenance import creation, digest, origin
+from verify.report.imprint import budget, settings
 from verify.report.view import view
 
 

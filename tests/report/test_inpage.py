@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from verify.evidence import Verdict
+from verify.evidence.words import badge
 from verify.report.inpage import InPage
 from verify.report.math import Formulas
-from verify.report.words import badge
 
 FIGURE = (
     '<svg viewBox="0 0 1 1"><g id="c.f.a" style="fill: red"/><use xlink:href="#c.f.a" style="fill: red"/>'

@@ -6,7 +6,7 @@ import dataclasses
 import json
 
 from tests.report.records import record
-from verify.report.imprint import digest
+from verify.evidence.provenance import digest
 from verify.report.linked import linked_data
 from verify.report.view import view
 

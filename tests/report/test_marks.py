@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
+from verify.evidence.words import badge
 from verify.report.marks import MARKS, drawings
-from verify.report.words import badge
 
 
 def test_every_badge_has_a_mark_and_every_mark_a_badge() -> None:

@@ -9,7 +9,6 @@ import pytest
 from tests.auditing.records import STATISTICAL, good
 from tests.report.records import record
 from tests.report.score_variance import SCORE_VARIANCE
-from verify.escapes import pieces
 from verify.report import parts as parts_module
 from verify.report.audits.views import AuditView
 from verify.report.math import Formulas
@@ -17,6 +16,7 @@ from verify.report.parts import Parts, draw_figures, draw_formulas, view_of
 from verify.report.summary import panels
 from verify.report.view import formulas
 from verify.report.views import ReportView
+from verify.text.escapes import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,11 +4,11 @@ import pytest
 
 from tests.report.builders import check, control, spaced
 from tests.report.score_variance import SCORE_VARIANCE
-from verify.escapes import pieces
 from verify.evidence import Verdict
-from verify.report.latex import Prose
 from verify.report.tables import check_table, control_table
 from verify.report.views import CheckTable, ControlTable
+from verify.text.escapes import pieces
+from verify.text.latex import Prose
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import examples
 from verify.errors import RenderError
 from verify.evidence import Verdict
+from verify.evidence.words import badge
 from verify.report import typeset
-from verify.report.latex import Prose, Tex
 from verify.report.math import Formulas
 from verify.report.typeset import SCALE, OnPaper, render, standalone, step_formula
 from verify.report.view import view
-from verify.report.words import badge
+from verify.text.latex import Prose, Tex
 
 SHARED = Formulas()
 FIGURE = '<svg viewBox="0 0 1 1"><g id="c.f.a"/><use href="#c.f.a"/><path fill="url(#c.f.a)"/></svg>'

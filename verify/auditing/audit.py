@@ -20,12 +20,12 @@ from verify.auditing.kinds import Subject
 from verify.auditing.recording import Intended
 from verify.auditing.shapes import check_call
 from verify.errors import RecordingError, SettingsError
-from verify.escapes import as_prose, one_line
 from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, Judgement, LayerRecord
 from verify.evidence.runs import Tool
 from verify.executors.environment import environment
 from verify.executors.threads import thread_map
 from verify.executors.workers import processors
+from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
 if TYPE_CHECKING:

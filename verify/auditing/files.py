@@ -17,11 +17,11 @@ from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.auditing.shapes import ARRAYS, FLOATING, Described, check_shapes
 from verify.auditing.stored import WANTED, Archive, Stored, open_archive
 from verify.errors import RecordingError, SettingsError, unknown, what_is_wrong
-from verify.escapes import one_line
 from verify.evidence.audits import Origin
 from verify.evidence.records import Record
 from verify.evidence.texts import Code, Count, Line, Many, Named
 from verify.files.reading import MEGABYTE, Kind, read_text
+from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,8 +13,8 @@ from verify.auditing.arrays import as_stored, packed
 from verify.auditing.files import INDEX, Index, StoredIntention, StoredLayer
 from verify.auditing.shapes import ARRAYS, check_call
 from verify.errors import OutputError, RecordingError
-from verify.escapes import one_line
 from verify.files.writing import check_writable, write_together, write_whole
+from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,12 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verify.citing.value import DATE, DIGEST, VERSION, Figure, Value, counted, decimal, level_text, one_of
-from verify.evidence import numbers
 from verify.evidence.audits import Judgement
-from verify.report.audits.tables import figures, most_serious
+from verify.evidence.provenance import creation
+from verify.evidence.words import figures, most_serious
 from verify.report.citation import AUDIT
-from verify.report.imprint import creation
-from verify.report.latex import plain
+from verify.text import numbers
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

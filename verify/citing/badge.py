@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.escapes import for_html
 from verify.evidence import ClaimRecord, Proof, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
-from verify.report.audits.tables import most_serious
+from verify.evidence.words import most_serious
+from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord

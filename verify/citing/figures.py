@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from verify.citing.units import unit_after
-from verify.escapes import LOWERED
+from verify.text.escapes import LOWERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

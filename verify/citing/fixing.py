@@ -22,7 +22,7 @@ from verify.citing.spreads import rewritten
 from verify.citing.units import is_same_size
 from verify.citing.value import DATE, DIGEST
 from verify.citing.words import cased, counts_in, recounted, rewritten_date
-from verify.evidence import numbers
+from verify.text import numbers
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verify.citing.figures import numbers_in, rounded
 from verify.errors import CitationError
-from verify.evidence import numbers
+from verify.text import numbers
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verify.citing.figures import numbers_in
-from verify.escapes import LOWERED, RAISED, for_tex
+from verify.text.escapes import LOWERED, RAISED, for_tex
 
 if TYPE_CHECKING:
     from verify.citing.value import Value

@@ -26,9 +26,9 @@ from verify.citing.languages import language_of
 from verify.citing.markers import quotes_in
 from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
-from verify.escapes import for_html
 from verify.evidence.load import load_either, present
 from verify.report.citation import place_in_report
+from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     from verify.citing.markers import Quote

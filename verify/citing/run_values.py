@@ -8,10 +8,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from verify.citing.value import DATE, DIGEST, VERSION, Figure, Value, counted, decimal, level_text, one_of
-from verify.evidence import PROFILES, Check, ClaimRecord, Control, Outcome, Proof, Verdict, numbers
+from verify.evidence import PROFILES, Check, ClaimRecord, Control, Outcome, Proof, Verdict
+from verify.evidence.provenance import creation, digest
 from verify.report.citation import RUN, SOURCE
-from verify.report.imprint import creation, digest
-from verify.report.latex import plain
+from verify.text import numbers
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

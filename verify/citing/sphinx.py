@@ -33,9 +33,9 @@ from verify.citing.latex import macro_text
 from verify.citing.markers import AFTER
 from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
-from verify.escapes import for_tex
 from verify.evidence.load import load_either, present
 from verify.report.citation import place_in_report
+from verify.text.escapes import for_tex
 from verify.version import __version__
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from verify.citing.words import DATES
-from verify.evidence import numbers
+from verify.text import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

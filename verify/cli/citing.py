@@ -118,7 +118,7 @@ def check_docs(
     from verify.citing.checked import Checked, changes
     from verify.citing.configuration import configuration
     from verify.citing.documents import check, fix
-    from verify.report.imprint import origin
+    from verify.evidence.provenance import origin
 
     if write and diff:
         raise click.UsageError("--write and --diff: give one of them")

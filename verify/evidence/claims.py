@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
-from verify.escapes import for_html
 from verify.evidence.figures import Figure
 from verify.evidence.findings import Check, Control, Fact, OrdinaryFit, Verdict, table_of
 from verify.evidence.records import Record, Shown, by_id, fingerprint, shown
@@ -24,6 +23,7 @@ from verify.evidence.texts import (
     refuse,
     refuse_repeated,
 )
+from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     from typing import Self

@@ -10,7 +10,7 @@ import re
 
 from pydantic_core import PydanticCustomError
 
-from verify.escapes import CONTROLS
+from verify.text.escapes import CONTROLS
 
 _LONGEST = 20_000
 _DEEPEST = 100

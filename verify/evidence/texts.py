@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic_core import PydanticCustomError
 
-from verify.escapes import CONTROLS, pieces
 from verify.evidence.formulas import formula
+from verify.text.escapes import CONTROLS, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from verify.escapes import for_xml
-from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict, numbers
+from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.evidence.audits import Judgement
+from verify.text import numbers
+from verify.text.escapes import for_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,7 +58,7 @@ def _suite(root: ET.Element, name: str, class_name: str, cases: Iterable[Case]) 
 
 
 def _audit_cases(layer: LayerRecord) -> Iterator[Case]:
-    from verify.report.audits.tables import figures  # noqa: PLC0415 - not needed for a run
+    from verify.evidence.words import figures  # noqa: PLC0415 - not needed for a run
 
     for one in layer.findings:
         if one.decides:

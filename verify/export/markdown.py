@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verify.escapes import for_markdown, prose_for_markdown
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
+from verify.text.escapes import for_markdown, prose_for_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def _lines(record: RunRecord) -> Iterator[str]:
     yield "|---|---|---|--:|--:|--:|---|"
     yield from map(_row, record.claims)
     yield ""
-    from verify.report.words import tallies  # noqa: PLC0415 - a run without a summary needs none
+    from verify.evidence.words import tallies  # noqa: PLC0415 - a run without a summary needs none
 
     counts = tallies(Counter(statement.outcome for statement in record.statements), Outcome)
     yield f"Statements of the sources: {', '.join(f'{one.count} {one.word}' for one in counts)}."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.citing.latex import bare_number
 from verify.evidence import RunRecord
-from verify.report.imprint import creation
+from verify.evidence.provenance import creation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

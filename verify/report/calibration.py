@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence import numbers
 from verify.report.views import Blind, CalibrationView, EventRow, LevelRow
+from verify.text import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,16 +6,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verify.evidence import Check, Proof, Verdict, numbers
+from verify.evidence import Check, Proof, Verdict
+from verify.evidence.words import Badge, badge, closed, decisive_check, largest_deviation, sentence
 from verify.report.citation import citation_parts, cite
 from verify.report.contrast import contrast
-from verify.report.latex import Prose, Tex, plain, spoken
-from verify.report.speech import prose_in_words
 from verify.report.statements import deciding
 from verify.report.tables import check_table, control_table
 from verify.report.values import figure_values
 from verify.report.views import (
-    Badge,
     CardView,
     ControlTable,
     FactView,
@@ -25,7 +23,9 @@ from verify.report.views import (
     RouteView,
     StepView,
 )
-from verify.report.words import badge, closed, decisive_check, largest_deviation, sentence
+from verify.text import numbers
+from verify.text.latex import Prose, Tex, plain, spoken
+from verify.text.speech import prose_in_words
 
 if TYPE_CHECKING:
     from verify.evidence import (

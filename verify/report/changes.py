@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import numbers
-from verify.report.imprint import digest, origin
-from verify.report.latex import Prose
+from verify.evidence.provenance import digest, origin
+from verify.evidence.words import badge
 from verify.report.views import ChangesView, ChangeView
-from verify.report.words import badge
+from verify.text import numbers
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from verify.errors import CitationError
-from verify.escapes import as_prose
-from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement, numbers
+from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
-from verify.report.audits.tables import figures, held_against, most_serious, summary
-from verify.report.imprint import creation, digest, origin
-from verify.report.latex import plain
-from verify.report.names import names
-from verify.report.words import badge, capitalised, cell_text, predicted
+from verify.evidence.provenance import creation, digest, names, origin
+from verify.evidence.words import (
+    badge,
+    capitalised,
+    cell_text,
+    figures,
+    held_against,
+    most_serious,
+    predicted,
+    summary,
+)
+from verify.text import numbers
+from verify.text.escapes import as_prose
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from datetime import datetime

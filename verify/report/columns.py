@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence import numbers
 from verify.report.views import Cell
+from verify.text import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from verify.evidence.words import Badge
     from verify.report.audits.views import FoundRow
-    from verify.report.views import Badge, ControlView, RowView
+    from verify.report.views import ControlView, RowView
 
 # Advances of Source Sans in em; its figures all have the same.
 _FIGURE, _POINT, _TIMES, _SUPERSCRIPT = 0.497, 0.249, 0.497, 0.36

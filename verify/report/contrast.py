@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence import Verdict, numbers
-from verify.report.latex import Prose
+from verify.evidence import Verdict
+from verify.evidence.words import at_settings, predicted, rounding_error
 from verify.report.views import ContrastView
-from verify.report.words import at_settings, predicted, rounding_error
+from verify.text import numbers
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from verify.evidence import Check, ClaimRecord, Control

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.report.latex import Prose
 from verify.report.views import MeasuredPanel, MeasuredSide
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,6 @@ from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, N
 from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
-from verify.evidence import numbers
 from verify.report.labels import (
     DPI,
     LINE,
@@ -29,6 +28,7 @@ from verify.report.labels import (
 )
 from verify.report.looks import INK, layer_looks
 from verify.report.tidy import tidy
+from verify.text import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from verify.evidence.provenance import AUDIT, RUN, names
 from verify.files import shipped
 from verify.report.compact import compact
 from verify.report.fonts import rules_for_screen
 from verify.report.inpage import InPage
 from verify.report.linked import linked_data
-from verify.report.names import AUDIT, RUN, names
 from verify.report.parts import Parts
 from verify.report.typeset import render
 from verify.report.views import ReportView

@@ -1,38 +1,15 @@
-"""What made a run: its settings and times, its error budget, and the command that makes it again."""
+"""A run's settings and times, and its error budget."""
 
 from __future__ import annotations
 
-import hashlib
-import shlex
 from typing import TYPE_CHECKING
 
-from verify.evidence import PROFILES, RunRecord, in_utc, numbers
+from verify.evidence.provenance import creation
 from verify.report.views import BudgetView
+from verify.text import numbers
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from verify.evidence.audits import AuditRecord
-
-
-def creation(record: RunRecord | AuditRecord) -> datetime:
-    """Return when a run or an audit was made, in UTC; a time without a zone counts as UTC."""
-    return in_utc(record.run.created if isinstance(record, RunRecord) else record.created)
-
-
-def origin(record: RunRecord | AuditRecord) -> str:
-    """Return which run this is, by seed, profile and date, or which audit, by its rate and date."""
-    if not isinstance(record, RunRecord):
-        rate = numbers.percent(record.settings.false_alarm)
-        return f"audit with a false-alarm rate of {rate}, {creation(record):%Y-%m-%d}"
-    chosen = record.run.settings
-    return f"seed {chosen.seed}, {chosen.profile} profile, {creation(record):%Y-%m-%d}"
-
-
-def digest(record: RunRecord) -> str:
-    """Return the SHA-256, in hexadecimal, of the claims' own digests: the same for the same findings."""
-    text = "\n".join(f"{claim.id} {claim.digest}" for claim in record.claims)
-    return hashlib.sha256(text.encode()).hexdigest()
+    from verify.evidence import RunRecord
 
 
 def settings(record: RunRecord) -> tuple[tuple[str, str], ...]:
@@ -80,20 +57,3 @@ def budget(record: RunRecord) -> BudgetView:
         spent=numbers.small(shared.spent),
         rule=shared.rule,
     )
-
-
-def command(record: RunRecord) -> str:
-    """Return the command that repeats the run; claim files of the user's own are to be filled in."""
-    chosen, usual = record.run.settings, type(record.run.settings)()
-    words = ["sdpa-verify report", *map(shlex.quote, record.run.claims)]
-    words += ["--claims FILE"] * record.run.claim_files
-    words += [f"--seed {chosen.seed}", f"--profile {chosen.profile}"]
-    if chosen.tolerance != PROFILES[chosen.profile]:
-        words.append(f"--tolerance {chosen.tolerance:g}")
-    if chosen.false_alarm != usual.false_alarm:
-        words.append(f"--false-alarm {chosen.false_alarm:g}")
-    if chosen.power != usual.power:
-        words.append(f"--power {chosen.power:g}")
-    if chosen.device:
-        words.append(f"--device {chosen.device.name}")
-    return " ".join(words)

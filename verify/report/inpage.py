@@ -13,15 +13,15 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from verify.report import marks
-from verify.report.latex import spoken
 from verify.report.mathfont import FAMILY, in_face
 from verify.report.typeset import standalone, trusted
+from verify.text.latex import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from verify.evidence.words import Badge
     from verify.report.math import Formula
-    from verify.report.views import Badge
 
 
 _SAFE = " /:=.,-()"

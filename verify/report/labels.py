@@ -13,8 +13,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from verify.escapes import pieces
-from verify.report.latex import simple
+from verify.text.escapes import pieces
+from verify.text.latex import simple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

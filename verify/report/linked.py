@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from verify.evidence.provenance import RUN
 from verify.report.citation import AUTHORS
-from verify.report.names import RUN
 
 if TYPE_CHECKING:
     from verify.report.views import ReportView

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from verify.escapes import pieces
 from verify.evidence import Figure, RunRecord
 from verify.evidence.load import shipped
+from verify.evidence.provenance import EDITIONS
 from verify.executors.workers import Task, Workers, using
 from verify.report.audits.drawing import draw_map, draw_overview
 from verify.report.audits.maps import grids, overview
 from verify.report.audits.view import audit_view
-from verify.report.editions import EDITIONS
-from verify.report.latex import Tex
 from verify.report.math import MATHJAX, Formulas, typeset
 from verify.report.store import Store
 from verify.report.summary import FRONT, HALF, panels
 from verify.report.typeset import step_formula
 from verify.report.view import formulas, view
+from verify.text.escapes import pieces
+from verify.text.latex import Tex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 from verify.errors import RenderError
 from verify.evidence import RunRecord
+from verify.evidence.provenance import EDITIONS, creation, names
 from verify.executors.memory import no_garbage_collection
 from verify.files import shipped
 from verify.files.writing import temporary_folder
 from verify.report.balancing import laid_out_once
-from verify.report.editions import EDITIONS
 from verify.report.finishing import drop_nested_links, name_places, write_once
 from verify.report.fonts import rules_for_print
 from verify.report.full import full_view
-from verify.report.imprint import creation
-from verify.report.latex import spoken
 from verify.report.marks import MARKS
 from verify.report.math import typeset
-from verify.report.names import names
 from verify.report.outlines import outlined, stroked
 from verify.report.parts import Parts
 from verify.report.tagging import make_accessible
 from verify.report.textlayer import add_unseen_face
 from verify.report.typeset import OnPaper, render, standalone
 from verify.report.views import ReportView
+from verify.text.latex import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from verify.evidence import Outcome, Part, Source, Statement
-from verify.report.latex import Prose
+from verify.evidence.words import badge, tallies
 from verify.report.views import OpenView, PartView, SourceView, StatementView
-from verify.report.words import badge, tallies
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence import Verdict, numbers
-from verify.report.latex import Prose, Tex
-from verify.report.speech import prose_in_words
+from verify.evidence import Verdict
+from verify.evidence.words import badge, cell_text, predicted
 from verify.report.values import figure_values
 from verify.report.views import AnswerView, FigureView, KeyView, LimitView, SummaryView
-from verify.report.words import badge, cell_text, predicted
+from verify.text import numbers
+from verify.text.latex import Prose, Tex
+from verify.text.speech import prose_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

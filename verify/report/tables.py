@@ -8,11 +8,8 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import Verdict, numbers
-from verify.report.columns import aligned, check_widths, control_widths
-from verify.report.latex import Prose, plain
-from verify.report.views import Cell, CheckTable, ControlTable, ControlView, GroupView, RowView, Title
-from verify.report.words import (
+from verify.evidence import Verdict
+from verify.evidence.words import (
     allowance_text,
     badge,
     cell_text,
@@ -22,6 +19,10 @@ from verify.report.words import (
     rounding_error,
     tolerance_text,
 )
+from verify.report.columns import aligned, check_widths, control_widths
+from verify.report.views import Cell, CheckTable, ControlTable, ControlView, GroupView, RowView, Title
+from verify.text import numbers
+from verify.text.latex import Prose, plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from verify.escapes import pieces
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
+from verify.evidence.words import badge
 from verify.files import shipped
-from verify.report.latex import Prose, Tex, with_apostrophes
 from verify.report.math import glyph_definitions
-from verify.report.speech import in_words
-from verify.report.words import badge
+from verify.text.escapes import pieces
+from verify.text.latex import Prose, Tex, with_apostrophes
+from verify.text.speech import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from verify.evidence.words import Badge
     from verify.report.audits.views import AuditView
     from verify.report.math import Formula, Formulas
-    from verify.report.views import Badge, ReportView
+    from verify.report.views import ReportView
 
 SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
 _STEP_WIDTH = 21.0  # em of a formula between its rule and its check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.report.latex import plain
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

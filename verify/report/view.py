@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from verify.evidence import Outcome, Proof, Verdict, numbers
+from verify.evidence import Outcome, Proof, Verdict, provenance
+from verify.evidence.words import counted_checks, tallies
 from verify.report import citations, imprint
 from verify.report.calibration import calibration
 from verify.report.cards import card
@@ -13,11 +14,11 @@ from verify.report.changes import changes
 from verify.report.citation import Citation, cite
 from verify.report.explorer import measured_panels
 from verify.report.false_claims import false_claims, falsified
-from verify.report.latex import Prose, Tex
 from verify.report.statements import corrections, sources
 from verify.report.summary import by_chapter, chapter_figure, summary
 from verify.report.views import ChapterView, ReportView
-from verify.report.words import counted_checks, tallies
+from verify.text import numbers
+from verify.text.latex import Prose, Tex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ def view(record: RunRecord, earlier: RunRecord | None = None) -> ReportView:
     chapters = _chapters(record)
     cards = [one for chapter in chapters for one in chapter.cards]
     stated = sources(record)
-    created = imprint.creation(record)
+    created = provenance.creation(record)
     example = _example(record)
     return ReportView(
         verdicts=tallies(Counter(claim.verdict for claim in record.claims), Verdict),
@@ -71,8 +72,8 @@ def view(record: RunRecord, earlier: RunRecord | None = None) -> ReportView:
         date=f"{created.day} {created:%B %Y}",
         created=created.strftime("%Y-%m-%dT%H:%M:%SZ"),
         year=str(created.year),
-        digest=imprint.digest(record),
-        command=imprint.command(record),
+        digest=provenance.digest(record),
+        command=provenance.command(record),
         claim_files=record.run.claim_files,
     )
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from verify.errors import OutputError, RenderError, ResultsError, SettingsError, VerifyError, unforeseen
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
+from verify.evidence.provenance import EDITIONS, names
 from verify.executors.workers import Task, Workers, using
 from verify.files.writing import write_together, write_whole
 from verify.report.caches import usable_caches
-from verify.report.editions import EDITIONS
-from verify.report.names import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples
-from verify.evidence.decimals import as_decimal
 from verify.files.shipped import folder
 from verify.report.audits.ramp import SHADES, Ramp
+from verify.text.numbers import as_decimal
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -11,16 +11,8 @@ from tests.auditing.records import bad, good
 from tests.report.audits.shown import group, seen
 from tests.report.builders import spaced
 from verify.evidence.audits import Judgement
-from verify.report.audits.tables import (
-    figures,
-    held_against,
-    layer_view,
-    merged,
-    most_serious,
-    shape_of,
-    summary,
-    tokens_of,
-)
+from verify.evidence.words import figures, held_against, most_serious, shape_of, summary, tokens_of
+from verify.report.audits.tables import layer_view, merged
 
 
 def test_a_row_has_all_of_a_finding() -> None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.report.records import record
 from verify.report.full.terms import index
-from verify.report.latex import Prose
 from verify.report.view import view
+from verify.text.latex import Prose
 
 CARD = view(record()).chapters[0].cards[0]
 

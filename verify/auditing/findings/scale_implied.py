@@ -10,8 +10,8 @@ from verify.auditing.candidates import diagnose
 from verify.auditing.exact import TOLERANCE, Examined, examine, looked_at, why_nothing, widths_of
 from verify.auditing.kinds import OWN_RULE, Single
 from verify.auditing.scale import student_interval
-from verify.escapes import as_prose, one_line
 from verify.evidence.audits import Finding, Judgement
+from verify.text.escapes import as_prose, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

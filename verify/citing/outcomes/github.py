@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.citing.checked import address
-from verify.escapes import one_line
+from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
     from verify.citing.checked import Checked

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.citing.latex import EXPORTED, bare_number, macro_text
-from verify.escapes import one_line
 from verify.evidence import RunRecord
-from verify.report.imprint import command, origin
+from verify.evidence.provenance import command, origin
+from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

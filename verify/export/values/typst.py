@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.escapes import CONTROLS
 from verify.export.nested import tree
+from verify.text.escapes import CONTROLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

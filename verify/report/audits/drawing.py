@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.escapes import for_html
 from verify.evidence.audits import Judgement
-from verify.report.audits.maps import SERIOUS, row_names
+from verify.evidence.words import SERIOUS, badge
+from verify.report.audits.maps import row_names
 from verify.report.audits.ramp import SHADES, Ramp, Shade
-from verify.report.words import badge
+from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

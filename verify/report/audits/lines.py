@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence import numbers
 from verify.evidence.causes import shared
 from verify.evidence.places import where
+from verify.evidence.words import badge, capitalised, closed, held_against
 from verify.report.audits.maps import spread
-from verify.report.audits.tables import held_against
 from verify.report.audits.views import LinesView, LineView
-from verify.report.latex import Prose
-from verify.report.words import badge, capitalised, closed
+from verify.text import numbers
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from verify.evidence.audits import AuditRecord, Judgement, LayerRecord

@@ -7,28 +7,20 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.evidence import numbers
 from verify.evidence.audits import Judgement
 from verify.evidence.places import common
+from verify.evidence.words import SERIOUS, badge
 from verify.report.audits.views import MapView, MatrixView
-from verify.report.latex import Prose
-from verify.report.speech import prose_in_words
 from verify.report.views import FigureView
-from verify.report.words import badge
+from verify.text import numbers
+from verify.text.latex import Prose
+from verify.text.speech import prose_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from verify.evidence.audits import AuditRecord, Finding
 
-SERIOUS = (
-    Judgement.REFUTED,
-    Judgement.UNDECIDED,
-    Judgement.WARNED,
-    Judgement.CONFIRMED,
-    Judgement.REPORTED,
-)
-"""The judgements, the most serious first."""
 _MARKED = (Judgement.UNDECIDED, Judgement.REFUTED, Judgement.WARNED)
 
 

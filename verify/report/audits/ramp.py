@@ -9,8 +9,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import numbers
-from verify.evidence.decimals import as_decimal
+from verify.text import numbers
+from verify.text.numbers import as_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

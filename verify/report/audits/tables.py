@@ -4,36 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.escapes import as_prose
-from verify.evidence import numbers
 from verify.evidence.audits import Judgement
 from verify.evidence.places import runs
-from verify.report.audits.maps import SERIOUS, spread
+from verify.evidence.words import badge, capitalised, closed, figures, held_against, summary, tallies
+from verify.report.audits.maps import spread
 from verify.report.audits.views import FoundGroup, FoundRow, LayerView
 from verify.report.columns import aligned, found_widths
-from verify.report.latex import Prose
-from verify.report.words import badge, capitalised, closed, tallies
+from verify.text import numbers
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Sequence
 
     from verify.evidence.audits import Finding, LayerRecord
+    from verify.evidence.words import Texts
     from verify.report.views import Cell
 
 _ROWS = 600
 """So many findings at most have a row each: beyond them the pages would be a heap of numbers."""
 _INFINITE = "∞"
-
-Texts = tuple[str, str, str, str]
-"""Estimate, standard error, and the interval's ends."""
-
-
-def most_serious(findings: Iterable[Finding]) -> Judgement:
-    """Return the most serious judgement of those that decide; if none does, they are only reported."""
-    return min(
-        (one.judgement for one in findings if one.decides), key=SERIOUS.index, default=Judgement.REPORTED
-    )
 
 
 def merged(layers: Sequence[LayerRecord]) -> bool:
@@ -56,31 +46,6 @@ def layer_view(layer: LayerRecord, counts: Counter[Judgement], *, merge: bool) -
         groups=tuple(groups),
         widths=found_widths([row for group in groups for row in group.rows]),
     )
-
-
-def summary(layer: LayerRecord) -> str:
-    """Return a layer's shape, what was seen of it, and the scale that was intended, as prose."""
-    intention = layer.intention
-    computed = ", ".join(filter(None, [layer.dtype, layer.backend]))
-    return (
-        f"{shape_of(layer)}; {numbers.count(layer.sequences)} sequences of {tokens_of(layer)} tokens; "
-        f"{as_prose(computed)}; intended scale "
-        f"${intention.latex}$ = {numbers.exact(intention.value, 6)}."
-    )
-
-
-def shape_of(layer: LayerRecord) -> str:
-    """Return heads and widths, such as ``12 heads (keys 4), d_k 64``."""
-    keys = f" ({numbers.count(layer.key_heads)} for keys)" if layer.key_heads != layer.heads else ""
-    values = f", $d_v$ = {numbers.count(layer.d_v)}" if layer.d_v not in {None, layer.d_k} else ""
-    heads = "head" if layer.heads == 1 else "heads"
-    return f"{numbers.count(layer.heads)} {heads}{keys}, $d_k$ = {numbers.count(layer.d_k)}{values}"
-
-
-def tokens_of(layer: LayerRecord) -> str:
-    """Return how many tokens a sequence has."""
-    low, high = layer.tokens
-    return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
 
 
 def _group(layer: LayerRecord, found: Sequence[Finding], *, merge: bool) -> FoundGroup:
@@ -180,36 +145,3 @@ def _outermost(ends: Sequence[float | None], pick: Callable[[Sequence[float]], f
         return ""
     known = [end for end in ends if end is not None]
     return numbers.exact(pick(known), 4) if len(known) == len(ends) else f"{sign}{_INFINITE}"
-
-
-def figures(one: Finding) -> Texts:
-    """Return the numbers of one finding, all to the digit that its error allows; an open end is infinite."""
-    if one.estimate is None:
-        return "", "", "", ""
-    low, high = one.interval
-    if low is None and high is None:
-        return numbers.exact(one.estimate), "", "", ""
-    ends = (one.estimate if low is None else low, one.estimate if high is None else high)
-    # Without a standard error, the interval says which digits are significant.
-    error = one.standard_error or ends[1] / 10 - ends[0] / 10
-    shown = numbers.estimate(one.estimate, error, ends)
-    return (
-        shown.value + shown.times,
-        shown.error + shown.times if one.standard_error else "",
-        f"{numbers.MINUS}{_INFINITE}" if low is None else shown.low + shown.times,
-        _INFINITE if high is None else shown.high + shown.times,
-    )
-
-
-def held_against(one: Finding) -> str:
-    """Return the band that a finding is held against."""
-    low, high = one.band or (None, None)
-    if low is None and high is None:
-        return ""
-    if low is None or high is None:
-        sign, end = ("≤", high) if low is None else ("≥", low)
-        return f"{sign}{numbers.GAP}{numbers.exact(end or 0.0, 4)}"
-    half = high / 2 - low / 2
-    if half < 1e-3 * abs(high):
-        return f"{numbers.exact(low + half)} ± {numbers.small(half)}"
-    return f"{numbers.exact(low, 4)} to {numbers.exact(high, 4)}"

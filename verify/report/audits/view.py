@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verify.evidence import in_utc, numbers
+from verify.evidence import in_utc
 from verify.evidence.audits import Judgement
 from verify.evidence.places import where
+from verify.evidence.words import badge, capitalised, closed, shape_of, tallies, tokens_of
 from verify.report.audits.drawing import is_narrow
 from verify.report.audits.lines import lines
 from verify.report.audits.maps import grids, map_view, overview, overview_figure
-from verify.report.audits.tables import layer_view, merged, shape_of, tokens_of
+from verify.report.audits.tables import layer_view, merged
 from verify.report.audits.views import AuditView, ClaimView, IntentionView, ShapeView
-from verify.report.latex import Prose
-from verify.report.words import badge, capitalised, closed, tallies
+from verify.text import numbers
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verify.report.latex import Prose
-    from verify.report.views import Badge, Cell, FigureView, Tally
+    from verify.evidence.words import Badge, Tally
+    from verify.report.views import Cell, FigureView
+    from verify.text.latex import Prose
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verify.report.citation import AUTHORS
-from verify.report.latex import plain
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from verify.report.citation import Citation

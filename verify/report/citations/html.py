@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.escapes import for_html
-from verify.report.latex import plain
-from verify.report.words import capitalised
+from verify.evidence.words import capitalised
+from verify.text.escapes import for_html
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from verify.report.citation import Citation

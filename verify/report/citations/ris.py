@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.escapes import one_line
 from verify.report.citation import AUTHORS
-from verify.report.latex import plain
+from verify.text.escapes import one_line
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from verify.report.citation import Citation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.escapes import for_rst, prose_for_rst
-from verify.report.words import capitalised
+from verify.evidence.words import capitalised
+from verify.text.escapes import for_rst, prose_for_rst
 
 if TYPE_CHECKING:
     from verify.report.citation import Citation

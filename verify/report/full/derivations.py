@@ -6,8 +6,8 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from verify.report.full.arguments import Argument, rules_of
-from verify.report.latex import Prose
 from verify.report.views.full import FullRoute, FullStep
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,11 +9,11 @@ from verify.evidence import Verdict
 from verify.report.full.arguments import shared_arguments
 from verify.report.full.derivations import full_routes, legend
 from verify.report.full.terms import index
-from verify.report.latex import plain
 from verify.report.summary import HALF
 from verify.report.tables import check_table
 from verify.report.views import FigureView
 from verify.report.views.full import FullCard, FullChapter, FullView, Numbered
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from verify.report.views.calibration import Blind, CalibrationView, EventRow, LevelRow
 from verify.report.views.cards import (
-    Badge,
     CardView,
     Cell,
     ChapterView,
@@ -18,7 +17,6 @@ from verify.report.views.cards import (
     RouteView,
     RowView,
     StepView,
-    Tally,
     Title,
 )
 from verify.report.views.false_claims import FalseClaimsView, FalseKindRow, FalsifiedView
@@ -29,7 +27,6 @@ from verify.report.views.summary import AnswerView, KeyView, LimitView, SummaryV
 
 __all__ = [
     "AnswerView",
-    "Badge",
     "Blind",
     "BudgetView",
     "CalibrationView",
@@ -65,6 +62,5 @@ __all__ = [
     "StatementView",
     "StepView",
     "SummaryView",
-    "Tally",
     "Title",
 ]

@@ -6,25 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verify.report.latex import Prose, Tex
-
-
-@dataclass(frozen=True, slots=True)
-class Badge:
-    """A verdict as shown: ``mark`` names its drawn sign, ``tone`` its colour, ``word`` what is read."""
-
-    mark: str
-    tone: str
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How often a verdict occurs; ``word`` is the badge's own, in the number that ``count`` asks for."""
-
-    badge: Badge
-    count: int
-    word: str
+    from verify.evidence.words import Badge
+    from verify.text.latex import Prose, Tex
 
 
 @dataclass(frozen=True, slots=True)

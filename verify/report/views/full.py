@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verify.report.latex import Prose, Tex
     from verify.report.views.cards import CardView, CheckTable, FigureView, FitView
+    from verify.text.latex import Prose, Tex
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from verify.evidence.words import Tally
     from verify.report.views.calibration import CalibrationView
-    from verify.report.views.cards import CardView, ChapterView, FigureView, Tally
+    from verify.report.views.cards import CardView, ChapterView, FigureView
     from verify.report.views.false_claims import FalseClaimsView, FalsifiedView
     from verify.report.views.screen import ChangesView, MeasuredPanel
     from verify.report.views.sources import SourceView, StatementView

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verify.report.latex import Prose
+    from verify.text.latex import Prose
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verify.report.latex import Prose
-    from verify.report.views.cards import Badge, Tally
+    from verify.evidence.words import Badge, Tally
+    from verify.text.latex import Prose
 
 
 @dataclass(frozen=True, slots=True)

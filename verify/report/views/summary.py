@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verify.report.latex import Prose, Tex
-    from verify.report.views.cards import Badge, FigureView
+    from verify.evidence.words import Badge
+    from verify.report.views.cards import FigureView
+    from verify.text.latex import Prose, Tex
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verify.evidence import Check, Outcome, Proof, Verdict, numbers
 from verify.evidence.audits import Judgement
-from verify.report.latex import Prose, slashed
-from verify.report.views import Badge, Tally
+from verify.evidence.claims import Proof
+from verify.evidence.findings import Check, Verdict
+from verify.evidence.statements import Outcome
+from verify.text import numbers
+from verify.text.escapes import as_prose
+from verify.text.latex import Prose, slashed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verify.evidence import Control, Setting
+    from verify.evidence.audits import Finding, LayerRecord
+    from verify.evidence.findings import Control, Setting
 
     Judged = Verdict | Proof | Outcome | Judgement
+    Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A verdict as shown: ``mark`` names its drawn sign, ``tone`` its colour, ``word`` what is read."""
+
+    mark: str
+    tone: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often a verdict occurs; ``word`` is the badge's own, in the number that ``count`` asks for."""
+
+    badge: Badge
+    count: int
+    word: str
+
 
 _VERDICTS = {
     Verdict.CONFIRMED: Badge("check", "good", "confirmed"),
@@ -52,6 +77,15 @@ _BADGES: dict[type, Mapping[Any, Badge]] = {
     Outcome: _OUTCOMES,
     Judgement: _JUDGEMENTS,
 }
+SERIOUS = (
+    Judgement.REFUTED,
+    Judgement.UNDECIDED,
+    Judgement.WARNED,
+    Judgement.CONFIRMED,
+    Judgement.REPORTED,
+)
+"""The judgements, the most serious first."""
+_INFINITE = "∞"
 _IN_ADVANCE = ("the prediction", "the threshold")
 _MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
@@ -267,3 +301,68 @@ def _setting(key: str, value: Setting) -> str:
     upright = rf"\mathrm{{{index}}}" if len(index) > 1 else index
     symbol_text = f"${base}_{{{upright}}}$" if index else f"${base}$"
     return f"{symbol_text}{numbers.NO_BREAK}={numbers.NO_BREAK}{shown}"
+
+
+def most_serious(findings: Iterable[Finding]) -> Judgement:
+    """Return the most serious judgement of those that decide; if none does, they are only reported."""
+    return min(
+        (one.judgement for one in findings if one.decides), key=SERIOUS.index, default=Judgement.REPORTED
+    )
+
+
+def summary(layer: LayerRecord) -> str:
+    """Return a layer's shape, what was seen of it, and the scale that was intended, as prose."""
+    intention = layer.intention
+    computed = ", ".join(filter(None, [layer.dtype, layer.backend]))
+    return (
+        f"{shape_of(layer)}; {numbers.count(layer.sequences)} sequences of {tokens_of(layer)} tokens; "
+        f"{as_prose(computed)}; intended scale "
+        f"${intention.latex}$ = {numbers.exact(intention.value, 6)}."
+    )
+
+
+def shape_of(layer: LayerRecord) -> str:
+    """Return heads and widths, such as ``12 heads (keys 4), d_k 64``."""
+    keys = f" ({numbers.count(layer.key_heads)} for keys)" if layer.key_heads != layer.heads else ""
+    values = f", $d_v$ = {numbers.count(layer.d_v)}" if layer.d_v not in {None, layer.d_k} else ""
+    heads = "head" if layer.heads == 1 else "heads"
+    return f"{numbers.count(layer.heads)} {heads}{keys}, $d_k$ = {numbers.count(layer.d_k)}{values}"
+
+
+def tokens_of(layer: LayerRecord) -> str:
+    """Return how many tokens a sequence has."""
+    low, high = layer.tokens
+    return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
+
+
+def figures(one: Finding) -> Texts:
+    """Return the numbers of one finding, all to the digit that its error allows; an open end is infinite."""
+    if one.estimate is None:
+        return "", "", "", ""
+    low, high = one.interval
+    if low is None and high is None:
+        return numbers.exact(one.estimate), "", "", ""
+    ends = (one.estimate if low is None else low, one.estimate if high is None else high)
+    # Without a standard error, the interval says which digits are significant.
+    error = one.standard_error or ends[1] / 10 - ends[0] / 10
+    shown = numbers.estimate(one.estimate, error, ends)
+    return (
+        shown.value + shown.times,
+        shown.error + shown.times if one.standard_error else "",
+        f"{numbers.MINUS}{_INFINITE}" if low is None else shown.low + shown.times,
+        _INFINITE if high is None else shown.high + shown.times,
+    )
+
+
+def held_against(one: Finding) -> str:
+    """Return the band that a finding is held against."""
+    low, high = one.band or (None, None)
+    if low is None and high is None:
+        return ""
+    if low is None or high is None:
+        sign, end = ("≤", high) if low is None else ("≥", low)
+        return f"{sign}{numbers.GAP}{numbers.exact(end or 0.0, 4)}"
+    half = high / 2 - low / 2
+    if half < 1e-3 * abs(high):
+        return f"{numbers.exact(low + half)} ± {numbers.small(half)}"
+    return f"{numbers.exact(low, 4)} to {numbers.exact(high, 4)}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.evidence import numbers
+from verify.text import numbers
 
 FINITE = st.floats(-1e12, 1e12, allow_nan=False)
 ERRORS = st.floats(1e-12, 1e9)

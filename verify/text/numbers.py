@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from statistics import median_low
 from typing import TYPE_CHECKING
-
-from verify.evidence.decimals import as_decimal, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +17,29 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LARGEST_PLAIN = 7  # powers of ten written out before the scientific form takes over
 _SMALLEST_PLAIN = -5
+
+
+def as_decimal(value: float) -> Decimal:
+    """Return the shortest decimal that reads back as the float: 0.95 means 0.95, not 0.9499999…."""
+    return Decimal(repr(float(value)))
+
+
+def rounded(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> Decimal:
+    """Return ``value`` rounded to a multiple of ``10**place``, exactly, however many digits that takes.
+
+    ``rounding`` is one of the modes of the ``decimal`` module. For ``place <= 0`` the result has exactly
+    ``-place`` decimals, trailing zeros included.
+
+    Raises:
+        ValueError: the value is not finite.
+    """
+    if not value.is_finite():
+        raise ValueError(f"{value} cannot be rounded")
+    # The default precision of 28 digits is less than a float may need.
+    digits = 2 + max(value.adjusted() - place, len(value.as_tuple().digits))
+    wide = Context(prec=digits)
+    whole = wide.scaleb(value, -place).quantize(Decimal(1), rounding, wide)
+    return wide.scaleb(whole, place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.evidence.decimals import as_decimal, rounded
+from verify.text.numbers import as_decimal, rounded
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from verify.escapes import as_prose, pieces
+from verify.text.escapes import as_prose, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,8 +7,7 @@ import pytest
 from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
-from verify.report.tables import check_table
-from verify.report.words import (
+from verify.evidence.words import (
     badge,
     capitalised,
     cell_text,
@@ -22,6 +21,7 @@ from verify.report.words import (
     tallies,
     tolerance_text,
 )
+from verify.report.tables import check_table
 
 
 @pytest.mark.parametrize(

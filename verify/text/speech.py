@@ -6,8 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.escapes import pieces
-from verify.report.latex import spoken
+from verify.text.escapes import pieces
+from verify.text.latex import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Collection

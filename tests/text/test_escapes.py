@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.strategies import examples
-from verify.escapes import (
+from verify.text.escapes import (
     CONTROLS,
     for_html,
     for_markdown,

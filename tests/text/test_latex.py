@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.escapes import pieces
-from verify.report.latex import in_lines, plain, slashed, spoken
+from verify.text.escapes import pieces
+from verify.text.latex import in_lines, plain, slashed, spoken
 
 
 @pytest.mark.parametrize(

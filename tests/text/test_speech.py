@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.report.speech import in_words, prose_in_words
+from verify.text.speech import in_words, prose_in_words
 
 
 @pytest.mark.parametrize(
