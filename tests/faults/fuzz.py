@@ -29,7 +29,8 @@ from verify.citing.values import values
 from verify.engine.claim_files import load as load_claim
 from verify.engine.sources import read_sources
 from verify.errors import CitationError
-from verify.evidence.load import load, load_audit, read_calibration
+from verify.evidence import Calibration
+from verify.evidence.load import load, load_audit, stored_table
 from verify.export.junit import to_junit
 from verify.export.markdown import to_markdown
 from verify.report import citations
@@ -227,7 +228,7 @@ class Campaigns:
         path = self.folder / "calibration.json"
         path.write_bytes(content)
         return reading(
-            lambda: view(self.run.model_copy(update={"calibration": read_calibration(path)}))
+            lambda: view(self.run.model_copy(update={"calibration": stored_table(Calibration, path)}))
         ).wrong()
 
     def command(self, random: Random) -> bytes:

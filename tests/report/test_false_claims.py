@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.evidence.test_false_claims import kind
-from verify.evidence import FalseClaims
-from verify.evidence.load import stored_falsified
+from verify.evidence import FalseClaims, Falsified
+from verify.evidence.load import stored_table
 from verify.report.false_claims import false_claims, falsified
 from verify.text import numbers
 
@@ -28,7 +28,7 @@ def test_no_campaign_no_table() -> None:
 
 def test_reasons_are_printed_in_plain_words() -> None:
     """Each with the number of statements; one that has no others is printed as it is."""
-    found = stored_falsified().model_copy(
+    found = stored_table(Falsified).model_copy(
         update={"held": 123456, "refuted": 1, "why": {"the balls are too wide": 7, "other": 2}}
     )
     shown = falsified(found)

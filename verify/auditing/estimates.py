@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from verify.evidence.findings import Band
+    from verify.evidence.claims import Band
     from verify.montecarlo.estimands import Smooth
     from verify.montecarlo.intervals import Interval
 

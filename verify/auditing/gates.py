@@ -13,7 +13,7 @@ from verify.errors import SettingsError
 from verify.evidence.audits import AuditSettings
 
 if TYPE_CHECKING:
-    from verify.evidence.findings import Band
+    from verify.evidence.claims import Band
 
 Gates = str | Iterable[str] | Mapping[str, tuple[float | None, float | None] | None]
 """Gates as they are given: FINDING or FINDING:LOW..HIGH, one or several, or bands by findings' names."""

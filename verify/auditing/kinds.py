@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from verify.auditing.block import Block
     from verify.auditing.recording import Layer
     from verify.evidence.audits import Finding, Intention
-    from verify.evidence.findings import Band
+    from verify.evidence.claims import Band
 
 OWN_RULE: Band = (None, None)
 """The band of a gate that names a finding and leaves it to the finding's own rule."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from verify.auditing.block import Block
     from verify.auditing.estimates import Estimand, Estimate
     from verify.auditing.kinds import Subject
-    from verify.evidence.findings import Band
+    from verify.evidence.claims import Band
     from verify.montecarlo.intervals import Interval
 
     Floats = NDArray[np.float64]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verify.evidence.audits import Judgement
-from verify.evidence.claims import Proof
-from verify.evidence.findings import Check, Verdict
-from verify.evidence.statements import Outcome
+from verify.evidence.claims import Check, Proof, Verdict
+from verify.evidence.runs import Outcome
 from verify.text import numbers
 from verify.text.escapes import as_prose
 from verify.text.latex import Prose, slashed
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verify.evidence.audits import Finding, LayerRecord
-    from verify.evidence.findings import Control, Setting
+    from verify.evidence.claims import Control, Setting
 
     Judged = Verdict | Proof | Outcome | Judgement
     Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends

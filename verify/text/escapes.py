@@ -1,6 +1,6 @@
 """Text that somebody else wrote, made harmless for what it goes into: one function for each kind of output.
 
-Formulas keep their LaTeX: `verify.evidence.formulas` lets only mathematics into a record.
+Formulas keep their LaTeX: `verify.evidence.texts` lets only mathematics into a record.
 """
 
 from __future__ import annotations

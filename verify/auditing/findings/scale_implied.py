@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from verify.auditing.block import Block
     from verify.auditing.kinds import Subject
-    from verify.evidence.findings import Band
+    from verify.evidence.claims import Band
 
 _NAME = "scale-implied"
 _OPEN = (None, None)

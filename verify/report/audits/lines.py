@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence.causes import shared
-from verify.evidence.places import where
+from verify.evidence.audits import shared, where
 from verify.evidence.words import badge, capitalised, closed, held_against
 from verify.report.audits.maps import spread
 from verify.report.audits.views import LinesView, LineView
@@ -13,8 +12,7 @@ from verify.text import numbers
 from verify.text.latex import Prose
 
 if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
-    from verify.evidence.causes import Shared
+    from verify.evidence.audits import AuditRecord, Judgement, LayerRecord, Shared
 
 _LINES = 24
 """So many lines at most; what shares neither cause nor kind beyond them is counted."""

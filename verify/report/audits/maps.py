@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.evidence.audits import Judgement
-from verify.evidence.places import common
+from verify.evidence.audits import Judgement, common
 from verify.evidence.words import SERIOUS, badge
 from verify.report.audits.views import MapView, MatrixView
 from verify.report.views import FigureView

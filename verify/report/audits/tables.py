@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence.audits import Judgement
-from verify.evidence.places import runs
+from verify.evidence.audits import Judgement, runs
 from verify.evidence.words import badge, capitalised, closed, figures, held_against, summary, tallies
 from verify.report.audits.maps import spread
 from verify.report.audits.views import FoundGroup, FoundRow, LayerView

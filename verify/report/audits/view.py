@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verify.evidence import in_utc
-from verify.evidence.audits import Judgement
-from verify.evidence.places import where
+from verify.evidence.audits import Judgement, where
 from verify.evidence.words import badge, capitalised, closed, shape_of, tallies, tokens_of
 from verify.report.audits.drawing import is_narrow
 from verify.report.audits.lines import lines
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from verify.evidence import ClaimRecord
     from verify.evidence.audits import AuditRecord, Intention, LayerRecord
-    from verify.evidence.findings import Band
+    from verify.evidence.claims import Band
 
 _ORIGINS = {
     "given": "as the user said",
