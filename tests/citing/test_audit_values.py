@@ -12,7 +12,7 @@ from verify.citing.figures import numbers_in
 from verify.citing.fixing import fixed
 from verify.citing.values import chosen, lookup, values
 from verify.errors import CitationError
-from verify.report.audits.view import audit_view
+from verify.report.audit import audit_report
 
 if TYPE_CHECKING:
     from verify.evidence.audits import AuditRecord
@@ -38,7 +38,7 @@ def test_keys_are_unique_and_texts_agree(audit: AuditRecord) -> None:
 def test_every_finding_and_layer_can_be_quoted() -> None:
     """With its judgement, and where it is in the pages."""
     keys = {value.key: value for value in values(BAD)}
-    view = audit_view(BAD, {})
+    view = audit_report(BAD, {})
     anchors = {group.anchor for layer in view.layers for group in layer.groups} | {"summary"}
     anchors |= {layer.id for layer in view.layers}
     for layer in BAD.layers:

@@ -34,8 +34,8 @@ from verify.export.junit import to_junit
 from verify.export.markdown import to_markdown
 from verify.report import citations
 from verify.report.html import render_html
-from verify.report.parts import draw_figures, view_of
-from verify.report.view import view
+from verify.report.parts import draw_figures, report_on
+from verify.report.run import report_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +115,7 @@ class Campaigns:
         if random.random() < 0.02:
             answer = reading(lambda: render_html(run[0]))
             return answer.wrong()
-        view(run[0])
+        report_of(run[0])
         claims = run[0].claims
         key = claims[0].id if claims else "none"
         commands = (
@@ -142,7 +142,7 @@ class Campaigns:
         (audit,) = audits
         to_junit(audit)
         draw_figures(audit)
-        view_of(audit)
+        report_on(audit)
         str(audit).splitlines()
         if random.random() < 0.02:
             return reading(lambda: render_html(audit)).wrong()
@@ -227,7 +227,7 @@ class Campaigns:
         path = self.folder / "calibration.json"
         path.write_bytes(content)
         return reading(
-            lambda: view(self.run.model_copy(update={"calibration": read_calibration(path)}))
+            lambda: report_of(self.run.model_copy(update={"calibration": read_calibration(path)}))
         ).wrong()
 
     def command(self, random: Random) -> bytes:

@@ -19,9 +19,8 @@ from verify.evidence.load import load_audit
 from verify.export.junit import to_junit
 from verify.export.values import latex
 from verify.report import citations, html
-from verify.report.audits.drawing import draw_map
-from verify.report.audits.maps import grids
 from verify.report.citation import cite
+from verify.report.heatmaps import draw_map, grids
 from verify.report.html import render_html
 from verify.text.escapes import CONTROLS, for_terminal
 

@@ -1,4 +1,4 @@
-"""Drawings kept under the user's cache folder, found again by all that they were made from."""
+"""Where drawings are kept between reports: the user's cache folder, or a temporary one for what draws."""
 
 from __future__ import annotations
 
@@ -8,16 +8,56 @@ import os
 import time
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platformdirs import user_cache_path
 
 from verify.errors import OutputError
-from verify.files.writing import clear_leftovers, write_together
-from verify.report.caches import user_cache
+from verify.files.writing import clear_leftovers, environment, temporary_folder, write_together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _KEPT_DAYS = 60
 _DAY = 86_400.0
+_VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")
+"""What Fontconfig and Matplotlib look for."""
 
 
-class Store:
+def user_cache() -> Path | None:
+    """Return the user's cache folder for this tool, or None where there is none or it cannot be written.
+
+    Users without a name have no home, and containers often a read-only one.
+    """
+    try:
+        # Without a home, newer versions of the library raise, older ones return a path that begins with ~.
+        folder = user_cache_path("sdpa-verify", appauthor=False)
+        if not folder.is_absolute():
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
+
+
+@contextlib.contextmanager
+def usable_caches() -> Iterator[None]:
+    """Let the libraries that draw use a temporary folder where the user has none for them."""
+    if user_cache() is not None:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(temporary_folder())
+        except OSError:
+            # There is no place for temporary files either: each library does what it can.
+            yield
+            return
+        stack.enter_context(environment(**dict.fromkeys(_VARIABLES, str(folder))))
+        yield
+
+
+class DrawingCache:
     """A cache of texts; one that cannot be read or written keeps nothing, silently.
 
     ``made_by`` names the versions of what draws; this package's own code always counts among them, so that
@@ -50,7 +90,7 @@ class Store:
                 write_together({self._path(content, self._folder): kept}, durably=False)
 
     def tidy(self) -> None:
-        """Remove what nobody has asked for in two months."""
+        """Remove what was not asked for in two months."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
