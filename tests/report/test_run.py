@@ -48,6 +48,12 @@ def method(made: RunRecord) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
+@pytest.fixture(scope="module")
+def reference() -> Report:
+    """Return the report of the reference run."""
+    return report_of(shipped())
+
+
 def test_counts_add_up() -> None:
     """The counts are those of the record."""
     seen = report_of(record())
@@ -85,24 +91,21 @@ def test_checks_are_counted_as_measured_and_exact() -> None:
 # The first page.
 
 
-def test_an_answer_stands_only_on_what_the_run_confirmed() -> None:
+def test_an_answer_stands_only_on_what_the_run_confirmed(reference: Report) -> None:
     """One claim refuted or missing, and the sentence names it."""
-    run = shipped()
-    assert [against for _, against in report_of(run).answer] == [(), ()]
-    spoiled = tuple(
-        claim.model_copy(update={"verdict": Verdict.REFUTED}) if claim.id == "sqrt-scaling-unique" else claim
-        for claim in run.claims
-        if claim.id != "softmax-saturation"
-    )
+    run = reference.record
+    assert [against for _, against in reference.answer] == [(), ()]
+    rests = ("score-variance", "jacobian-saturation", "vanishing-or-exploding")
+    refuted = run.claim("sqrt-scaling-unique").model_copy(update={"verdict": Verdict.REFUTED})
+    spoiled = (refuted, *map(run.claim, rests))
     (_, first), (_, second) = report_of(run.model_copy(update={"claims": spoiled})).answer
-    assert first == (f"“{run.claim('sqrt-scaling-unique').title}” is refuted",)
+    assert first == (f"“{refuted.title}” is refuted",)
     assert second == ("a claim is not part of this run",)
 
 
-def test_key_numbers_are_those_of_the_checks() -> None:
+def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
     """Each key number is a check of the run with its value and interval; absent ones are left out."""
-    run = shipped()
-    keys = report_of(run).keys
+    run, keys = reference.record, reference.keys
     assert len(keys) == 5
     slope = run.claim("score-variance").check("slope")
     assert keys[0].link == "score-variance.slope"
@@ -112,10 +115,10 @@ def test_key_numbers_are_those_of_the_checks() -> None:
     assert {key.link.split(".")[0] for key in report_of(record()).keys} <= {one.id for one in CLAIMS}
 
 
-def test_small_figures_are_drawn_where_they_are_shown() -> None:
+def test_small_figures_are_drawn_where_they_are_shown(reference: Report) -> None:
     """Two lead, every chapter with another figure has one, each drawn from the claim's own record."""
-    run = shipped()
-    drawn, seen = drawn_small(run, "report"), report_of(run)
+    run, seen = reference.record, reference
+    drawn = drawn_small(run, "report")
     assert {one.key for one in (*seen.panels, *(c.figure for c in seen.chapters if c.figure))} == set(drawn)
     assert len(seen.panels) == 2
     for key, figure in drawn.items():
@@ -126,12 +129,11 @@ def test_small_figures_are_drawn_where_they_are_shown() -> None:
     assert {key for key in drawn_small(run, "full") if key.startswith(HALF)} == every
 
 
-def test_limits_are_the_chapter_of_limits() -> None:
+def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
     """Every claim of that chapter stands there with its result."""
-    run = shipped()
-    limits = [claim for claim in run.claims if claim.chapter == "limits"]
-    assert [card.claim for card, _ in report_of(run).limits] == limits
-    assert all(holds for _, holds in report_of(run).limits)
+    limits = [claim for claim in reference.record.claims if claim.chapter == "limits"]
+    assert [card.claim for card, _ in reference.limits] == limits
+    assert all(holds for _, holds in reference.limits)
 
 
 def test_points_of_the_explorer_are_the_checks_of_the_record(quick: RunRecord) -> None:
