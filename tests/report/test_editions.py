@@ -9,7 +9,7 @@ from verify import api
 from verify.errors import SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.load import shipped
-from verify.evidence.provenance import AUDIT, EDITIONS, RUN
+from verify.files.names import AUDIT, EDITIONS, RUN
 from verify.files.shipped import folder
 from verify.report.parts import Parts
 from verify.report.pdf import render_pdf

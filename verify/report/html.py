@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from verify.evidence.provenance import AUDIT, RUN, names
+from verify.evidence.provenance import names
 from verify.files import shipped
+from verify.files.names import AUDIT, RUN
 from verify.report.compact import compact
 from verify.report.fonts import rules_for_screen
 from verify.report.inpage import InPage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from verify.evidence.provenance import RUN
+from verify.files.names import RUN
 from verify.report.citation import AUTHORS
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from verify.evidence import Figure, RunRecord
 from verify.evidence.load import shipped
-from verify.evidence.provenance import EDITIONS
 from verify.executors.workers import Task, Workers, using
+from verify.files.names import EDITIONS
 from verify.report.audits.drawing import draw_map, draw_overview
 from verify.report.audits.maps import grids, overview
 from verify.report.audits.view import audit_view

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from verify.errors import RenderError
 from verify.evidence import RunRecord
-from verify.evidence.provenance import EDITIONS, creation, names
+from verify.evidence.provenance import creation, names
 from verify.executors.memory import no_garbage_collection
 from verify.files import shipped
+from verify.files.names import EDITIONS
 from verify.files.writing import temporary_folder
 from verify.report.balancing import laid_out_once
 from verify.report.finishing import drop_nested_links, name_places, write_once
