@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.citing.pages import RUN, TEXT
-from verify.citing.checked import Checked
 from verify.citing.documents import check
+from verify.citing.outcomes import Checked
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
 from verify.citing.figures import numbers_in
-from verify.citing.fixing import fixed
-from verify.citing.value import Figure, Value
+from verify.citing.values import Figure, Value
 
 
 def value(text: str, *figures: tuple[str, str] | str, kind: str = "") -> Value:

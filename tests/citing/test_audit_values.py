@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.auditing.records import bad, good
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
 from verify.citing.figures import numbers_in
-from verify.citing.fixing import fixed
-from verify.citing.values import chosen, lookup, values
+from verify.citing.lookup import chosen, lookup
+from verify.citing.values import values_of as values
 from verify.errors import CitationError
 from verify.report.audits.view import audit_view
 

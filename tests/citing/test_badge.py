@@ -9,7 +9,7 @@ import pytest
 
 from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
-from verify.citing.badge import as_endpoint, as_svg, badge_of
+from verify.citing.summaries import as_endpoint, as_svg, badge_of
 from verify.evidence import ClaimRecord, Proof, Verdict
 
 RUN = record()

@@ -7,8 +7,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from tests.citing.pages import TEXT
-from verify.citing.checked import Checked, address, changes
 from verify.citing.documents import fix
+from verify.citing.outcomes import Checked, address, changes
 
 if TYPE_CHECKING:
     from pathlib import Path

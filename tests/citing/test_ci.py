@@ -38,7 +38,7 @@ def test_the_action_of_github_is_complete() -> None:
     assert not any("${{" in script for script in scripts)
     used = {name for step in steps for value in step.get("env", {}).values() for name in inputs(value)}
     assert used == set(action["inputs"])
-    assert action["inputs"]["format"]["default"] in outcomes.names()
+    assert action["inputs"]["format"]["default"] in outcomes.FORMS
 
 
 def inputs(value: str) -> list[str]:

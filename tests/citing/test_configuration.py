@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.configuration import Configuration, configuration
-from verify.citing.found import documents
+from verify.citing.documents import find_documents as documents
 from verify.errors import CitationError, SettingsError
 
 if TYPE_CHECKING:

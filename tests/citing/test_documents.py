@@ -10,9 +10,10 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.documents import check, fix
-from verify.citing.values import lookup, values
+from verify.citing.exports import to_latex as export
+from verify.citing.lookup import lookup
+from verify.citing.values import values_of as values
 from verify.errors import CitationError, OutputError
-from verify.export.values.latex import export
 from verify.text.escapes import for_terminal
 
 if TYPE_CHECKING:

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from tests.strategies import examples
 from tests.tool import ROOT
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
 from verify.citing.figures import numbers_in
-from verify.citing.fixing import fixed
-from verify.citing.values import values
+from verify.citing.values import values_of as values
 from verify.evidence.load import load
 
 if TYPE_CHECKING:
-    from verify.citing.value import Value
+    from verify.citing.values import Value
 
 # Without the claims, which Hypothesis would write out at every draw.
 QUOTABLE = [

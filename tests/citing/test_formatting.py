@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.records import record
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
 from verify.citing.documents import check, fix
-from verify.citing.fixing import fixed
-from verify.citing.formatting import formatted
-from verify.citing.value import Figure, Value
-from verify.citing.values import by_key, lookup_in
+from verify.citing.lookup import by_key, formatted, lookup_in
+from verify.citing.values import Figure, Value
 from verify.errors import CitationError
 
 if TYPE_CHECKING:

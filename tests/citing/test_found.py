@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from verify.citing.found import documents
+from verify.citing.documents import find_documents as documents
 from verify.errors import CitationError
 
 

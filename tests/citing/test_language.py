@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.citing.language import HTML, Language, Passage, blank, blanked, indented_blocks, unchanged
+from verify.citing.languages import HTML, Language, Passage, blank, blanked, indented_blocks, unchanged
 
-PLAIN = Language((".x",), (HTML,))
+PLAIN = Language((HTML,))
 
 
 @given(st.text("ab\n ", max_size=20), st.data())

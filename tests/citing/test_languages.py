@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.report.records import record
-from verify.citing.documents import check, fix
-from verify.citing.languages import language_of, suffixes
-from verify.citing.problems import Kind
-from verify.citing.values import lookup
+from verify.citing.documents import Kind, check, fix
+from verify.citing.languages import LANGUAGES, language_of
+from verify.citing.lookup import lookup
 from verify.errors import CitationError
 
 RUN = record()
@@ -178,5 +177,5 @@ def test_a_claim_named_without_a_figure_is_a_warning_once_it_is_not_confirmed(tm
 def test_every_language_says_its_suffixes() -> None:
     """No two share one; what is unknown is plain text."""
     wanted = ".md .rst .tex .ipynb .qmd .rmd .mdx .adoc .org .typ .py .html .txt"
-    assert set(wanted.split()) <= suffixes()
+    assert set(wanted.split()) <= LANGUAGES.keys()
     assert language_of(Path("x.unknown")) is language_of(Path("x.TXT"))

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.records import record
+from verify.citing.citations import cite, to_bibtex
 from verify.citing.documents import check, fix
-from verify.citing.latex import bare_number, macro_text
-from verify.citing.value import Figure, Value
-from verify.citing.values import lookup, values
+from verify.citing.exports import bare_number, macro_text
+from verify.citing.exports import to_latex as export
+from verify.citing.lookup import lookup
+from verify.citing.values import Figure, Value
+from verify.citing.values import values_of as values
 from verify.evidence.load import shipped
-from verify.export.values.latex import export
-from verify.report.citation import cite
-from verify.report.citations import bibtex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +145,7 @@ def test_every_claim_s_entry_compiles_without_packages(tmp_path: Path, program: 
         pytest.skip(f"needs {program} on the PATH")
     run = shipped()
     cited = [cite(run, claim, part) for claim in run.claims for part in (None, *claim.checks[:2])]
-    (tmp_path / "all.bib").write_text("\n\n".join(map(bibtex.render, cited)), encoding="utf-8")
+    (tmp_path / "all.bib").write_text("\n\n".join(map(to_bibtex, cited)), encoding="utf-8")
     biber = program == "biber"
     head = r"\usepackage{biblatex}\addbibresource{all.bib}" if biber else ""
     end = r"\printbibliography" if biber else r"\bibliographystyle{plain}\bibliography{all}"

@@ -9,7 +9,7 @@ import pytest
 import verify
 from tests.auditing.records import bad
 from tests.report.records import record
-from verify.citing.values import by_key, lookup
+from verify.citing.lookup import by_key, lookup
 from verify.errors import CitationError
 
 if TYPE_CHECKING:

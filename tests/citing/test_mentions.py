@@ -6,7 +6,7 @@ import pytest
 
 from tests.auditing.records import good
 from tests.report.records import record
-from verify.citing.mentions import mentions
+from verify.citing.documents import mentions
 
 RUN = record()
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from verify.citing.documents import Kind, Problem
 from verify.citing.markers import Quote
-from verify.citing.problems import Kind, Problem
 
 QUOTE = Quote("score-variance.slope:estimate", 7, 40, 43, "1.0")
 

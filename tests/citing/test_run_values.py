@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from tests.report.records import record
-from verify.citing.run_values import run_values
+from verify.citing.values import run_values
 from verify.evidence import Outcome, Verdict
 
 RUN = record()

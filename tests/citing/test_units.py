@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from verify.citing.units import Unit, is_same_size, unit_after
+from verify.citing.figures import Unit, is_same_size, unit_after
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.citing.value import DATE, DIGEST, VERSION, Figure, counted, decimal, level_text, one_of
+from verify.citing.values import DATE, DIGEST, VERSION, Figure, counted, decimal, level_text, one_of
 from verify.evidence import Outcome
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.records import record
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
 from verify.citing.figures import numbers_in
-from verify.citing.fixing import fixed
-from verify.citing.values import chosen, lookup, lookup_in, values
+from verify.citing.lookup import chosen, lookup, lookup_in
+from verify.citing.values import values_of as values
 from verify.errors import CitationError
 from verify.evidence import Verdict
 

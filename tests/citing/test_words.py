@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples
-from verify.citing.words import cased, counts_in, read_date, recounted, rewritten_date, spelled
+from verify.citing.figures import cased, counts_in, read_date, recounted, rewritten_date, spelled
 
 FORMS = (
     "2026-11-21", "21 November 2026", "21. November 2026", "21 Nov 2026", "21 Nov. 2026", "21 November, 2026",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from tests.auditing.records import bad
+from verify.citing.summaries import to_junit
 from verify.evidence import Proof, Verdict
-from verify.export.junit import to_junit
 
 if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, RunRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.report.records import CLAIMS, record
-from verify.export.markdown import to_markdown
+from verify.citing.summaries import to_markdown
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.report.records import record
-from verify.citing.values import by_key, values
-from verify.export.nested import leaves, name, tree
+from verify.citing.exports import leaves, name, tree
+from verify.citing.lookup import by_key
+from verify.citing.values import values_of as values
 
 RUN = record()
 

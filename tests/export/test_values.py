@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 from tests.report.records import record
-from verify.citing.value import Figure, Value
-from verify.citing.values import by_key, values
-from verify.export import values as exports
-from verify.export.nested import leaves, tree
+from verify.citing.exports import FORMATS, leaves, tree
+from verify.citing.lookup import by_key
+from verify.citing.values import Figure, Value
+from verify.citing.values import values_of as values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,16 +41,16 @@ READERS: dict[str, Callable[[str], Any]] = {"json": json.loads, "toml": tomllib.
 @pytest.mark.parametrize("chosen", [list(values(RUN)), HOSTILE], ids=["run", "hostile"])
 def test_a_reader_of_its_own_gives_every_value_back(form: str, chosen: list[Value]) -> None:
     """All texts, all numbers, nothing else."""
-    read = READERS[form](exports.form(form).export(RUN, chosen))
+    read = READERS[form](FORMATS[form].write(RUN, chosen))
     assert read == tree(RUN, chosen)
     assert len(list(leaves(read["texts"]))) == len(chosen)
 
 
 def test_tables_of_csv_and_attributes_of_asciidoc() -> None:
     """A row or a line for each value."""
-    rows = list(csv.reader(io.StringIO(exports.form("csv").export(RUN, values(RUN)))))
+    rows = list(csv.reader(io.StringIO(FORMATS["csv"].write(RUN, values(RUN)))))
     assert dict(rows[1:]) == {key: value.text for key, value in by_key(RUN).items()}
-    lines = exports.form("asciidoc").export(RUN, values(RUN)).splitlines()
+    lines = FORMATS["asciidoc"].write(RUN, values(RUN)).splitlines()
     assert len(lines) == len(by_key(RUN))
     assert all(re.fullmatch(r":verify-[a-z0-9-]+: pass:c\[.*\]", line) for line in lines)
     assert any(line.startswith(":verify-score-variance-slope--estimate: ") for line in lines)
@@ -62,7 +62,7 @@ def test_typst_reads_its_module_and_refuses_an_unknown_key(tmp_path: Path) -> No
     program = shutil.which("typst")
     if program is None:
         pytest.skip("needs typst on the PATH")
-    (tmp_path / "verify.typ").write_text(exports.form("typst").export(RUN, [*values(RUN), *HOSTILE]), "utf-8")
+    (tmp_path / "verify.typ").write_text(FORMATS["typst"].write(RUN, [*values(RUN), *HOSTILE]), "utf-8")
     page = tmp_path / "page.typ"
     for key, status in (("slope.estimate", 0), ("nothing", 1)):
         page.write_text(f'#import "verify.typ": texts\n#texts.score_variance.{key}\n', "utf-8")
@@ -72,6 +72,6 @@ def test_typst_reads_its_module_and_refuses_an_unknown_key(tmp_path: Path) -> No
 
 def test_typst_texts_are_quoted() -> None:
     """A quotation mark, a backslash or a control character ends no text."""
-    text = exports.form("typst").export(RUN, HOSTILE)
+    text = FORMATS["typst"].write(RUN, HOSTILE)
     assert 'e: "a \\"quoted\\" \\\\ text\\u{a}with = { } [ ] # \\u{1b}\\u{7f} \\u{202e} ' in text
     assert text.count("(") == text.count(")")

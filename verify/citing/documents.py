@@ -1,33 +1,115 @@
-"""Reads documents that quote, says what is no longer so, and fixes it."""
+"""Finds documents that quote, says what in them is no longer so, and fixes it."""
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
+from verify.citing.exports import EXPORTED, line_text
 from verify.citing.figures import gets_unit, numbers_in
-from verify.citing.fixing import fixed
-from verify.citing.languages import language_of
-from verify.citing.latex import EXPORTED, line_text
+from verify.citing.languages import LANGUAGES, language_of
+from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, quotes_in
-from verify.citing.mentions import mentions
-from verify.citing.problems import Kind, Problem
-from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
+from verify.evidence import RunRecord, Verdict
 from verify.files.reading import MEGABYTE, head, read_text
 from verify.files.reading import Kind as FileKind
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from verify.citing.language import Language
-    from verify.citing.value import Value
-    from verify.citing.values import Evidence
+    from verify.citing.languages import Language
+    from verify.citing.values import Evidence, Value
+
+_OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
+"""Folders of what is made or installed, in which nobody writes documents."""
+
+
+def find_documents(paths: Sequence[Path]) -> list[Path]:
+    """Return the files that the paths name, each once: a folder's documents, the files of a pattern.
+
+    Raises:
+        CitationError: a pattern fits no file, or a folder holds no document.
+    """
+    return list(dict.fromkeys(file for path in paths for file in _files(path)))
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(_within(path))
+        if not found:
+            raise CitationError(f"{path}: holds no document that can be checked; give another")
+        return found
+    # Where a shell does not fill in patterns, they arrive as they are.
+    if glob.has_magic(str(path)) and not path.exists():
+        found = [Path(one) for one in sorted(glob.glob(str(path), recursive=True)) if Path(one).is_file()]  # noqa: PTH207 - takes absolute patterns
+        if not found:
+            raise CitationError(f"{path}: no file fits this pattern; correct it")
+        return found
+    return [path]
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if path.name.startswith(".") or path.is_symlink():
+            continue
+        if path.is_dir():
+            if path.name not in _OTHERS:
+                yield from _within(path)
+        elif path.suffix.lower() in LANGUAGES:
+            yield path
+
+
+class Kind(StrEnum):
+    """What is wrong with a quotation; the last two are warnings, which fail nothing."""
+
+    STALE = "stale"
+    UNKNOWN = "unknown-key"
+    DOUBT = "no-longer-confirmed"
+    MISTYPED = "mistyped-marker"
+    RAW_LINE = "raw-html-line"
+    MENTION = "claim-named"
+
+
+_WARNINGS = frozenset([Kind.RAW_LINE, Kind.MENTION])
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A quotation that is not so: where it is, what is wrong, and the text that would put it right.
+
+    ``new`` is None where only the author can; then ``what`` says how.
+    """
+
+    path: Path
+    quote: Quote
+    kind: Kind
+    what: str
+    new: str | None = None
+
+    @property
+    def fixable(self) -> bool:
+        """Whether `fix` puts it right."""
+        return self.new is not None
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether it is only said."""
+        return self.kind in _WARNINGS
+
+    def __str__(self) -> str:
+        """Return one line: file, line, key, what is wrong."""
+        warning = "warning: " * self.is_warning
+        return f"{self.path}:{self.quote.line}: {warning}{shortened(self.quote.key)}: {self.what}"
+
 
 _FORMS = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
 _DOCUMENT = FileKind(16 * MEGABYTE, CitationError, _FORMS)
@@ -272,3 +354,28 @@ def _wrong_again(document: Document, values: _Values) -> list[Problem]:
 def _is_right(quote: Quote, values: _Values) -> bool:
     value = values.get(quote.key)
     return isinstance(value, str) or quote.quoted is None or _says(quote, value)
+
+
+_NAME = re.compile(r"(?<![\w.-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w-])")
+
+
+def mentions(text: str, record: Evidence, quoted: Collection[str]) -> Iterator[tuple[str, int, str]]:
+    """Yield each claim that a text names, is not quoted, and is not confirmed, with the line and what it is.
+
+    Only ids of several words count, for one word alone may be any.
+    """
+    if not isinstance(record, RunRecord):
+        return
+    doubtful = {
+        claim.id: claim.verdict
+        for claim in record.claims
+        if claim.verdict is not Verdict.CONFIRMED and claim.id not in quoted
+    }
+    if not doubtful:
+        return
+    seen: set[str] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        for name in _NAME.findall(line):
+            if name in doubtful and name not in seen:
+                seen.add(name)
+                yield name, number, f"is named here and is {doubtful[name]}; see whether the text still holds"

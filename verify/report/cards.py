@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from verify.citing.citations import citation_parts, cite
 from verify.evidence import Check, Proof, Verdict
 from verify.evidence.words import Badge, badge, closed, decisive_check, largest_deviation, sentence
-from verify.report.citation import citation_parts, cite
 from verify.report.contrast import contrast
 from verify.report.statements import deciding
 from verify.report.tables import check_table, control_table

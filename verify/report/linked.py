@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from verify.citing.citations import AUTHORS
 from verify.files.names import RUN
-from verify.report.citation import AUTHORS
 
 if TYPE_CHECKING:
     from verify.report.views import ReportView

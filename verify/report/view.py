@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from verify.citing import citations
+from verify.citing.citations import Citation, cite
 from verify.evidence import Outcome, Proof, Verdict, provenance
 from verify.evidence.words import counted_checks, tallies
-from verify.report import citations, imprint
+from verify.report import imprint
 from verify.report.calibration import calibration
 from verify.report.cards import card
 from verify.report.changes import changes
-from verify.report.citation import Citation, cite
 from verify.report.explorer import measured_panels
 from verify.report.false_claims import false_claims, falsified
 from verify.report.statements import corrections, sources
@@ -50,8 +51,8 @@ def view(record: RunRecord, earlier: RunRecord | None = None) -> ReportView:
         decided=sum(statement.outcome is not Outcome.OPEN for statement in record.statements),
         figure=_leading_figure(cards),
         example=example.key if example else "",
-        entries=tuple((name, citations.form(form)(example)) for name, form in _ENTRIES) if example else (),
-        formats=", ".join(citations.names()),
+        entries=tuple((name, citations.FORMS[form](example)) for name, form in _ENTRIES) if example else (),
+        formats=", ".join(citations.FORMS),
         chapters=chapters,
         sources=stated,
         concerns=tuple(one for one in cards if one.verdict.tone != "good" or one.alarms),
