@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from verify.citing.values import AUDIT, RUN, SOURCE
+from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
 from verify.errors import CitationError
 from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
@@ -53,9 +53,6 @@ _DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")
 """What a DOI starts with, bare or as an address."""
 
 _WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
-
-Subject = ClaimRecord | LayerRecord | AuditRecord | RunRecord | Statement
-Part = Check | Control | Fact | Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,17 @@ from datetime import date
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from verify.text.escapes import LOWERED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from verify.citing.values import Rounding
+Rounding = Literal["nearest", "down", "up", "under", "exact"]
+"""Which way digits are left out, an interval's ends outwards; under: down, but never to 0, for it is no end;
+exact: none may be, and no other notation, for it is a name."""
+
 
 _UNIT_MARKS = r"(?:[*`$\])]|</?\w[^<>]*>)*+"
 _GAP = r"(?:[ \t~\u00a0\u202f\u2009]|&nbsp;|&thinsp;|\\,)*+"

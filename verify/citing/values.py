@@ -7,11 +7,22 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from verify.citing.figures import DATES
-from verify.evidence import PROFILES, Check, ClaimRecord, Control, Outcome, Proof, RunRecord, Verdict
-from verify.evidence.audits import Judgement
+from verify.evidence import (
+    PROFILES,
+    Check,
+    ClaimRecord,
+    Control,
+    Fact,
+    Outcome,
+    Proof,
+    RunRecord,
+    Statement,
+    Verdict,
+)
+from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
 from verify.evidence.provenance import creation, digest
 from verify.evidence.words import figures, most_serious
 from verify.text import numbers
@@ -20,21 +31,17 @@ from verify.text.latex import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from verify.citing.citations import Part, Subject
-    from verify.evidence import Statement
-    from verify.evidence.audits import AuditRecord, Finding, LayerRecord
-
-    Evidence = RunRecord | AuditRecord
+    from verify.citing.figures import Rounding
 
 AUDIT, RUN, SOURCE = "audit", "run", "source"
 """The keys of an audit and of a run as a whole, and what those of statements start with."""
 
+Evidence = RunRecord | AuditRecord
+Subject = ClaimRecord | LayerRecord | AuditRecord | RunRecord | Statement
+Part = Check | Control | Fact | Finding
+
 DIGEST, DATE, VERSION = "[0-9a-f]{12,64}", "|".join(DATES), r"\d+(?:\.\w+)+"
 """Patterns of what may stand in place of a digest, of which twelve signs will do, a date and a version."""
-
-Rounding = Literal["nearest", "down", "up", "under", "exact"]
-"""Which way digits are left out, an interval's ends outwards; under: down, but never to 0, for it is no end;
-exact: none may be, and no other notation, for it is a name."""
 
 
 @dataclass(frozen=True, slots=True)
