@@ -305,11 +305,16 @@ def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
     return before, cited.key, between, measured, after if measured else after.removeprefix(". ")
 
 
+def _said(cited: Citation, prose: Callable[[str], str], text: Callable[[str], str] = str) -> str:
+    """Return what is claimed and what was measured, escaped by ``prose`` and ``text``."""
+    measured = f" {capitalised(prose(cited.what))}: {text(cited.found)}." if cited.found else ""
+    return prose(cited.statement) + measured
+
+
 def without_address(cited: Citation) -> str:
     """Return one paragraph of plain text that does not say where the report lies."""
-    measured = f" {capitalised(plain(cited.what))}: {cited.found}." if cited.found else ""
     return (
-        f"sdpa-verify {cited.version}, {cited.key}: {plain(cited.title)}. {plain(cited.statement)}{measured} "
+        f"sdpa-verify {cited.version}, {cited.key}: {plain(cited.title)}. {_said(cited, plain)} "
         f"{cited.judged}. {cited.origin}, digest {cited.digest}."
     )
 
@@ -358,11 +363,10 @@ def to_csl_json(cited: Citation) -> str:
 
 def to_html(cited: Citation) -> str:
     """Return a paragraph of HTML; formulas are in words."""
-    measured = f" {for_html(capitalised(plain(cited.what)))}: {for_html(cited.found)}." if cited.found else ""
     return (
         f'<p class="citation"><a href="{for_html(cited.page)}">sdpa-verify {for_html(cited.version)}, '
         f"<code>{for_html(cited.key)}</code></a>: <cite>{for_html(plain(cited.title))}.</cite> "
-        f"{for_html(plain(cited.statement))}{measured} {cited.judged}. {cited.origin}, "
+        f"{_said(cited, lambda prose: for_html(plain(prose)), for_html)} {cited.judged}. {cited.origin}, "
         f'digest <code>{cited.digest}</code> (<a href="{for_html(cited.sheet)}">PDF</a>).</p>'
     )
 
@@ -407,11 +411,10 @@ def to_json_ld(cited: Citation) -> str:
 
 def to_latex(cited: Citation) -> str:
     r"""Return LaTeX for running text; needs the package url."""
-    measured = f" {capitalised(prose_for_tex(cited.what))}: {for_tex(cited.found)}." if cited.found else ""
     place = f" \\url{{{cited.page}}}" if cited.address else ""
     return (
         f"sdpa-verify {for_tex(cited.version)}, \\texttt{{{for_tex(cited.key)}}}: "
-        f"\\emph{{{prose_for_tex(cited.title)}.}} {prose_for_tex(cited.statement)}{measured} "
+        f"\\emph{{{prose_for_tex(cited.title)}.}} {_said(cited, prose_for_tex, for_tex)} "
         f"{cited.judged}. {for_tex(cited.origin)}, digest "
         f"\\texttt{{{cited.digest[:16]}}}.{place}"
     )
@@ -419,11 +422,10 @@ def to_latex(cited: Citation) -> str:
 
 def to_markdown(cited: Citation) -> str:
     """Return Markdown; formulas stay between dollar signs."""
-    measured = f" {capitalised(prose_for_markdown(cited.what))}: {cited.found}." if cited.found else ""
     return (
         f"[sdpa-verify {for_markdown(cited.version)}, `{cited.key}`]({cited.page}): "
         f"*{prose_for_markdown(cited.title)}.* "
-        f"{prose_for_markdown(cited.statement)}{measured} "
+        f"{_said(cited, prose_for_markdown)} "
         f"{cited.judged}. {cited.origin}, digest `{cited.digest}` ([PDF]({cited.sheet}))."
     )
 
@@ -449,11 +451,10 @@ def to_ris(cited: Citation) -> str:
 
 def to_rst(cited: Citation) -> str:
     """Return reStructuredText; formulas are math roles."""
-    measured = f" {capitalised(prose_for_rst(cited.what))}: {cited.found}." if cited.found else ""
     return (
         f"`sdpa-verify {for_rst(cited.version)}, {cited.key} <{cited.page}>`__: "
         f"{prose_for_rst(cited.title)}. "
-        f"{prose_for_rst(cited.statement)}{measured} {cited.judged}. {cited.origin}, "
+        f"{_said(cited, prose_for_rst)} {cited.judged}. {cited.origin}, "
         f"digest ``{cited.digest}`` "
         f"(`PDF <{cited.sheet}>`__)."
     )

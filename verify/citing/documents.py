@@ -24,7 +24,7 @@ from verify.files.reading import Kind as FileKind
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from verify.citing.languages import Language
     from verify.citing.values import Evidence, Value
@@ -119,6 +119,7 @@ _RAW_LINE = (
     "a marker at the start of a line makes the line raw HTML, whose Markdown is shown as it stands; "
     "put a word of the sentence before it, on the same line"
 )
+_NAME = re.compile(r"(?<![\w.-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w-])")
 _READINGS = 5
 """After so many attempts to change some of a document's quotations, none is changed."""
 
@@ -146,7 +147,7 @@ class Document:
     @property
     def changes(self) -> list[Problem]:
         """The problems that can be put right, in their order."""
-        return [problem for problem in self.problems if problem.new is not None]
+        return [problem for problem in self.problems if problem.fixable]
 
     def fixed(self) -> str:
         """Return the text with every quotation that can be fixed as it should be."""
@@ -180,8 +181,7 @@ def check(paths: Sequence[Path], record: Evidence) -> list[Document]:
         for quote in document.quotes:
             document.problems += _problems(document, quote, values)
         _keep_what_stays_right(document, values)
-        document.warnings += _raw_lines(document)
-        document.warnings += _named(document, record)
+        document.warnings += _warnings(document, record)
     return list(documents.values())
 
 
@@ -280,17 +280,23 @@ def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Pro
         yield Problem(document.path, quote, Kind.STALE, message, new)
 
 
-def _raw_lines(document: Document) -> Iterator[Problem]:
+def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
+    """Yield what fails nothing: raw lines, and claims named without a figure that are not confirmed.
+
+    Only ids of several words count, for one word alone may be any.
+    """
     for quote in document.quotes:
         if quote.raw_line:
             yield Problem(document.path, quote, Kind.RAW_LINE, _RAW_LINE)
-
-
-def _named(document: Document, record: Evidence) -> Iterator[Problem]:
-    """Yield the claims that a document names without a figure of theirs, and that are not confirmed."""
-    quoted = {quote.key.partition(":")[0].partition(".")[0] for quote in document.quotes}
-    for name, line, what in mentions(document.text, record, quoted):
-        yield Problem(document.path, Quote(name, line, 0, 0, None), Kind.MENTION, what)
+    seen = {quote.key.partition(":")[0].partition(".")[0] for quote in document.quotes}
+    claims = record.claims if isinstance(record, RunRecord) else ()
+    doubtful = {claim.id: claim.verdict for claim in claims if claim.verdict is not Verdict.CONFIRMED}
+    for number, line in enumerate(document.text.splitlines() if doubtful else (), 1):
+        for name in _NAME.findall(line):
+            if name in doubtful and name not in seen:
+                seen.add(name)
+                what = f"is named here and is {doubtful[name]}; see whether the text still holds"
+                yield Problem(document.path, Quote(name, number, 0, 0, None), Kind.MENTION, what)
 
 
 def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
@@ -354,28 +360,3 @@ def _wrong_again(document: Document, values: _Values) -> list[Problem]:
 def _is_right(quote: Quote, values: _Values) -> bool:
     value = values.get(quote.key)
     return isinstance(value, str) or quote.quoted is None or _says(quote, value)
-
-
-_NAME = re.compile(r"(?<![\w.-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w-])")
-
-
-def mentions(text: str, record: Evidence, quoted: Collection[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield each claim that a text names, is not quoted, and is not confirmed, with the line and what it is.
-
-    Only ids of several words count, for one word alone may be any.
-    """
-    if not isinstance(record, RunRecord):
-        return
-    doubtful = {
-        claim.id: claim.verdict
-        for claim in record.claims
-        if claim.verdict is not Verdict.CONFIRMED and claim.id not in quoted
-    }
-    if not doubtful:
-        return
-    seen: set[str] = set()
-    for number, line in enumerate(text.splitlines(), 1):
-        for name in _NAME.findall(line):
-            if name in doubtful and name not in seen:
-                seen.add(name)
-                yield name, number, f"is named here and is {doubtful[name]}; see whether the text still holds"
