@@ -10,7 +10,12 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.documents import Kind, check, fix
-from verify.citing.languages import LANGUAGES, language_of
+from verify.citing.languages import (
+    LANGUAGES,
+    Language,
+    Passage,
+    language_of,
+)
 from verify.citing.lookup import lookup
 from verify.errors import CitationError
 
@@ -18,7 +23,6 @@ RUN = record()
 KEY = "score-variance.slope:estimate"
 NOW = lookup(RUN, KEY).text
 HTML = f"<!-- verify: {KEY} -->{{}}<!-- /verify -->"
-
 MARKED = [
     ("page.md", f"It is {HTML} here.\n"),
     ("page.markdown", f"It is {HTML} here.\n"),
@@ -179,3 +183,15 @@ def test_every_language_says_its_suffixes() -> None:
     wanted = ".md .rst .tex .ipynb .qmd .rmd .mdx .adoc .org .typ .py .html .txt"
     assert set(wanted.split()) <= LANGUAGES.keys()
     assert language_of(Path("x.unknown")) is language_of(Path("x.TXT"))
+
+
+PLAIN = Language(())
+
+
+def test_a_passage_may_lie_elsewhere_in_its_file() -> None:
+    """As a notebook's text does, whose characters may take several in the file."""
+    passage = Passage("a\nb", [10, 11, 13], [11, 13, 14], PLAIN)
+    assert passage.place(0, 2) == (10, 13)
+    assert passage.place(2, 3) == (13, 14)
+    assert passage.place(3, 3) == (14, 14)
+    assert Passage("", [], [], PLAIN).place(0, 0) == (0, 0)

@@ -38,16 +38,6 @@ def lookup(record: Evidence, key: str) -> Value:
     return lookup_in(by_key(record, _head(key)) or by_key(record), key)
 
 
-def lookup_all(record: Evidence, keys: Iterable[str]) -> list[Value]:
-    """Return what the keys stand for, each once.
-
-    Raises:
-        CitationError: there is no such key; the nearest one is suggested.
-    """
-    known = by_key(record)
-    return [lookup_in(known, key) for key in dict.fromkeys(keys)]
-
-
 def lookup_in(known: Mapping[str, Value], key: str, *, suggest: bool = True) -> Value:
     """Return what ``key`` stands for among the values known; see `by_key`.
 
@@ -118,89 +108,76 @@ def _head(key: str) -> str:
 _PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p"}
 _PERCENT = -2
 _OPTION = re.compile(r"(?P<name>digits|places)=(?P<number>\d{1,2})|(?P<flag>percent|si|plusminus|link)")
+_FORMATTED = {("nearest",), ("up",), ("down", "up"), ("nearest", "down", "up")}
+"""How the figures are rounded of what has other forms: a number, an interval or both, and no bound."""
 _USAGE = "write digits=N, places=N, percent, si, plusminus or link, with commas between them"
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How a value is to be printed.
-
-    ``digits`` are significant digits of its first figure, ``places`` decimals of all. ``percent`` and ``si``
-    choose the unit, a hundredth or that of an SI prefix. ``plusminus`` writes an interval as c ± h. ``link``
-    says that a text of one's own stands in the value's place, of which only figures are held against it.
-    """
-
-    digits: int | None = None
-    places: int | None = None
-    percent: bool = False
-    si: bool = False
-    plusminus: bool = False
-    link: bool = False
-
-
-def form_of(options: str) -> Form:
-    """Return the form that these options, with commas between them, ask for.
+def _options_of(options: str) -> dict[str, int]:
+    """Return the options of a form, those without a number with 1.
 
     Raises:
         CitationError: one of them is unknown, or two exclude each other.
     """
-    chosen: dict[str, int | bool] = {}
+    chosen: dict[str, int] = {}
     for option in options.split(","):
         match = _OPTION.fullmatch(option.strip())
         if match is None:
             raise CitationError(f"no format {option.strip()[:40]!r}; {_USAGE}")
-        chosen[match["flag"] or match["name"]] = int(match["number"]) if match["number"] else True
+        chosen[match["flag"] or match["name"]] = int(match["number"] or 1)
     for one, other in (("digits", "places"), ("percent", "si")):
         if one in chosen and other in chosen:
             raise CitationError(f"formats {one} and {other} exclude each other; give one of them")
     if chosen.get("digits") == 0:
         raise CitationError("format digits=0 leaves nothing of a value; give at least 1")
-    return Form(**chosen)  # type: ignore[arg-type]
+    return chosen
 
 
 def formatted(value: Value, options: str) -> Value:
-    """Return a value as its document asks for it.
+    """Return a value as its document asks for it, by options with commas between them.
+
+    ``digits`` are significant digits of its first figure, ``places`` decimals of all. ``percent`` and ``si``
+    choose the unit, a hundredth or that of an SI prefix. ``plusminus`` writes an interval as c ± h. ``link``
+    says that a text of one's own stands in the value's place, of which only figures are held against it.
 
     Raises:
         CitationError: there is no such format, the value has no figures or no interval for it, or it would
             print digits that the value's standard error does not support, or none that say anything.
     """
-    form = form_of(options)
+    form = _options_of(options)
     key = f"{value.key}|{options}"
-    if form == Form(link=True):
+    if form.keys() == {"link"}:
         return replace(value, key=key, is_free=True)
-    if not value.figures or any(figure.rounding == "exact" for figure in value.figures):
-        raise CitationError(f"{value.key} is no measured number; leave out its format {options!r}")
-    if not _is_plain(value):
-        raise CitationError(f"{_said(value)}, which has no other form; leave out {options!r}")
-    text = _text(value, form)
-    return replace(value, key=key, text=text, is_formatted=not form.link, is_free=form.link)
-
-
-def _is_plain(value: Value) -> bool:
-    """Whether it is a number, an interval or both, and no bound."""
     roundings = tuple(figure.rounding for figure in value.figures)
-    return roundings in {("nearest",), ("up",), ("down", "up"), ("nearest", "down", "up")}
+    if not roundings or "exact" in roundings:
+        raise CitationError(f"{value.key} is no measured number; leave out its format {options!r}")
+    if roundings not in _FORMATTED:
+        raise CitationError(f"{_said(value)}, which has no other form; leave out {options!r}")
+    is_free = "link" in form
+    return replace(value, key=key, text=_text(value, form), is_formatted=not is_free, is_free=is_free)
 
 
-def _text(value: Value, form: Form) -> str:
+def _text(value: Value, form: dict[str, int]) -> str:
     own = numbers_in(value.text)
     exact = [figure.exact.scaleb(number.unit) for figure, number in zip(value.figures, own, strict=True)]
     shift, unit = _unit(exact[0], own[0], form)
     figures = [
         replace(figure, exact=one.scaleb(-shift)) for figure, one in zip(value.figures, exact, strict=True)
     ]
-    place = _place(own[0], figures[0].exact, form, shift)
+    place = own[0].place + own[0].unit - shift
+    if "places" in form:
+        place = -form["places"]
+    elif "digits" in form:
+        place = figures[0].exact.adjusted() - form["digits"] + 1
     _require_digits(value, figures, own, place, shift)
-    ends = [figure for figure in figures if figure.rounding in {"down", "up"}]
-    if form.plusminus:
-        if len(ends) != 2:
+    is_interval = figures[-1].rounding == "up" and len(figures) > 1
+    if "plusminus" in form:
+        if not is_interval:
             raise CitationError(f"{value.key} has no interval; leave out plusminus, or quote the key alone")
         return _with_half_width(figures, place, unit)
-    texts = [_rounded(figure, place) for figure in figures]
-    if len(ends) == 2:
-        both = f"[{texts[-2]},{numbers.NO_BREAK}{texts[-1]}]"
-        texts = [*texts[:-2], both]
+    texts = [_written(rounded(figure.exact, place, figure.rounding), place) for figure in figures]
+    if is_interval:
+        texts[-2:] = [f"[{texts[-2]},{numbers.NO_BREAK}{texts[-1]}]"]
     return " ".join(texts) + unit
 
 
@@ -228,27 +205,14 @@ def _said(value: Value) -> str:
     return f"{value.key} is {' '.join(value.text.split())}"
 
 
-def _unit(first: Decimal, own: Number, form: Form) -> tuple[int, str]:
+def _unit(first: Decimal, own: Number, form: dict[str, int]) -> tuple[int, str]:
     """Return the power of ten of the unit and its sign, by default those of the value's own text."""
-    if form.percent or (own.unit == _PERCENT and not form.si):
+    if "percent" in form or (own.unit == _PERCENT and "si" not in form):
         return _PERCENT, "%"
-    if not form.si or not first:
+    if "si" not in form or not first:
         return 0, ""
     power = min(max(3 * (first.adjusted() // 3), -12), 12)
     return power, f"{numbers.NO_BREAK}{_PREFIXES[power]}" if power else ""
-
-
-def _place(own: Number, first: Decimal, form: Form, shift: int) -> int:
-    """Return the power of ten of the last digit, by default that of the value's own text."""
-    if form.places is not None:
-        return -form.places
-    if form.digits is not None:
-        return first.adjusted() - form.digits + 1
-    return own.place + own.unit - shift
-
-
-def _rounded(figure: Figure, place: int) -> str:
-    return _written(rounded(figure.exact, place, figure.rounding), place)
 
 
 def _written(number: Decimal, place: int) -> str:
@@ -327,7 +291,8 @@ class Values(Mapping[str, Quoted]):
             value = lookup_in(self._known, key)
         except CitationError as error:
             raise UnknownKeyError(str(error)) from error
-        return _quoted(value)
+        figures = tuple(float(one.exact) for one in value.figures)
+        return Quoted(value.key, value.text, figures, value.doubt)
 
     def __iter__(self) -> Iterator[str]:
         """Return the keys, without forms."""
@@ -340,10 +305,6 @@ class Values(Mapping[str, Quoted]):
     def __repr__(self) -> str:
         """Return how many values there are."""
         return f"<{len(self)} values of sdpa-verify>"
-
-
-def _quoted(value: Value) -> Quoted:
-    return Quoted(value.key, value.text, tuple(float(one.exact) for one in value.figures), value.doubt)
 
 
 def values(record: RunRecord | AuditRecord | Path | str) -> Values:

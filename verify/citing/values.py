@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -92,28 +91,33 @@ def counted(number: int) -> tuple[str, tuple[Figure, ...]]:
     return numbers.count(number), (Figure(Decimal(number)),)
 
 
+def _figure(number: float, rounding: Rounding = "nearest") -> Figure:
+    return Figure(numbers.as_decimal(number), rounding)
+
+
 def level_text(level: float) -> tuple[str, tuple[Figure, ...]]:
     """Return the text of a confidence level and its figures, of which one near 1 has two."""
     shown = numbers.level(level)
     if shown.startswith(f"1{numbers.NO_BREAK}"):
-        return shown, (Figure(Decimal(1)), Figure(decimal(1 - level)))
-    return shown, (Figure(decimal(100 * level) if level < 1 else Decimal(1)),)
-
-
-def decimal(value: float) -> Decimal:
-    """Return the shortest decimal number that is this float.
-
-    Raises:
-        ValueError: it is not finite.
-    """
-    if not math.isfinite(value):
-        raise ValueError(f"a record holds only finite numbers, not {value}")
-    return Decimal(repr(float(value)))
+        return shown, (Figure(Decimal(1)), _figure(1 - level))
+    return shown, (_figure(100 * level if level < 1 else 1),)
 
 
 def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
     """Yield a record's values, or only those of the claim, the layer or the whole that ``head`` names."""
-    return run_values(record, head) if isinstance(record, RunRecord) else audit_values(record, head)
+    for name, values in _by_head(record):
+        if head in {None, name}:
+            yield from values
+
+
+def _by_head(record: Evidence) -> Iterator[tuple[str, Iterator[Value]]]:
+    if isinstance(record, RunRecord):
+        yield RUN, _run_values(record)
+        yield from ((claim.id, _with_doubt(claim)) for claim in record.claims)
+        yield from ((SOURCE, _statement_values(statement)) for statement in record.statements)
+    else:
+        yield AUDIT, _audit_values(record)
+        yield from ((layer.id, _layer_values(layer)) for layer in record.layers)
 
 
 _TOTALS = {
@@ -128,18 +132,6 @@ _TOTALS = {
 _VERDICTS, _OUTCOMES, _PROOFS = (one_of(kind) for kind in (Verdict, Outcome, Proof))
 
 
-def run_values(record: RunRecord, head: str | None) -> Iterator[Value]:
-    """Yield a run's values, or only those of the claim, the run or the statements that ``head`` names."""
-    if head in {None, RUN}:
-        yield from _whole_values(record)
-    for claim in record.claims:
-        if head in {None, claim.id}:
-            yield from _with_doubt(claim)
-    if head in {None, SOURCE}:
-        for statement in record.statements:
-            yield from _statement_values(statement)
-
-
 def _with_doubt(claim: ClaimRecord) -> Iterator[Value]:
     """Yield a claim's values; unless it is confirmed, only verdicts may be quoted without doubt."""
     doubt = (
@@ -149,7 +141,7 @@ def _with_doubt(claim: ClaimRecord) -> Iterator[Value]:
         yield value if value.key.endswith(":verdict") else replace(value, doubt=doubt)
 
 
-def _whole_values(record: RunRecord) -> Iterator[Value]:
+def _run_values(record: RunRecord) -> Iterator[Value]:
     outcomes = Counter(statement.outcome for statement in record.statements)
     controls = [control for claim in record.claims for control in claim.controls]
     counts = {
@@ -207,7 +199,7 @@ def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
         yield from _finding_values(claim, control, (control.interval[1] - control.interval[0]) / 10)
     for fact in claim.facts:
         key = f"{claim.id}.{fact.id}"
-        text, figures = numbers.exact(fact.value), (Figure(decimal(fact.value)),)
+        text, figures = numbers.exact(fact.value), (_figure(fact.value),)
         yield Value(key, text, figures, key, claim, fact)
         yield Value(f"{key}:value", text, figures, key, claim, fact)
 
@@ -215,8 +207,8 @@ def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
 def _finding_values(claim: ClaimRecord, finding: Check | Control, error: float) -> Iterator[Value]:
     key = f"{claim.id}.{finding.id}"
     found = numbers.estimate(finding.estimate, error, finding.interval)
-    centre = Figure(decimal(finding.estimate))
-    low, high = Figure(decimal(finding.interval[0]), "down"), Figure(decimal(finding.interval[1]), "up")
+    centre = _figure(finding.estimate)
+    low, high = _figure(finding.interval[0], "down"), _figure(finding.interval[1], "up")
     estimate = found.value + found.times
     parts: list[Text] = []
     if finding.blocks:
@@ -227,7 +219,7 @@ def _finding_values(claim: ClaimRecord, finding: Check | Control, error: float) 
         parts.append(("", estimate, (centre,)))
     predicted = numbers.beside(finding.prediction, error)
     parts.append((":estimate", estimate, (centre,)))
-    parts.append((":prediction", predicted, (Figure(decimal(finding.prediction)),)))
+    parts.append((":prediction", predicted, (_figure(finding.prediction),)))
     parts += list(_check_texts(finding) if isinstance(finding, Check) else _control_texts(finding))
     parts += list(_spread_texts(finding, error)) if finding.blocks else []
     for part, text, shown in parts:
@@ -237,24 +229,24 @@ def _finding_values(claim: ClaimRecord, finding: Check | Control, error: float) 
 
 def _spread_texts(finding: Check | Control, error: float) -> Iterator[Text]:
     """Yield how far the ends are from the estimate at most, and the standard error relative to it."""
-    low, high = (decimal(end) for end in finding.interval)
-    centre = decimal(finding.estimate)
+    low, high = (numbers.as_decimal(end) for end in finding.interval)
+    centre = numbers.as_decimal(finding.estimate)
     half = max(high - centre, centre - low)
     printed = numbers.estimate(float(half), error, (float(half), float(half)))
     yield ":halfwidth", printed.high + printed.times, (Figure(half, "up"),)
     if isinstance(finding, Check) and finding.estimate:
         relative = abs(finding.standard_error / finding.estimate)
-        yield ":relative-error", numbers.small(relative), (Figure(decimal(relative)),)
+        yield ":relative-error", numbers.small(relative), (_figure(relative),)
 
 
 def _check_texts(check: Check) -> Iterator[Text]:
     if check.tightness is not None:
         error = check.standard_error / abs(check.prediction)
         found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
-        yield ":tightness", found.value + found.times, (Figure(decimal(check.tightness)),)
+        yield ":tightness", found.value + found.times, (_figure(check.tightness),)
     if not check.blocks:
         return
-    yield ":error", numbers.small(check.standard_error), (Figure(decimal(check.standard_error)),)
+    yield ":error", numbers.small(check.standard_error), (_figure(check.standard_error),)
     yield ":level", *level_text(check.level)
     yield ":blocks", *counted(check.blocks)
     yield ":draws", *counted(check.draws)
@@ -264,7 +256,7 @@ def _control_texts(control: Control) -> Iterator[Text]:
     if control.blocks:
         # Printed as ">" beyond 0.9999: never rounded up to certainty.
         power = min(control.power, 0.9999)
-        yield ":power", numbers.power(control.power), (Figure(decimal(power), "under"),)
+        yield ":power", numbers.power(control.power), (_figure(power, "under"),)
 
 
 def _statement_values(statement: Statement) -> Iterator[Value]:
@@ -283,18 +275,7 @@ _ANYHOW = frozenset([":judgement", ":cause", ":fix", ":needed"])
 """Parts that say what is wrong, and so may be quoted of a refuted finding."""
 
 
-def audit_values(record: AuditRecord, head: str | None) -> Iterator[Value]:
-    """Yield an audit's values, or only those of the layer, or of the audit itself, that ``head`` names."""
-    if head in {None, AUDIT}:
-        yield from _audit_as_whole(record)
-    for layer in record.layers:
-        if head in {None, layer.id}:
-            yield from _layer_values(layer)
-            for finding in layer.findings:
-                yield from _audit_finding_values(layer, finding)
-
-
-def _audit_as_whole(record: AuditRecord) -> Iterator[Value]:
+def _audit_values(record: AuditRecord) -> Iterator[Value]:
     judged = Counter(one.judgement for one in record.findings)
     worst = most_serious(record.findings).value
     counts = {
@@ -309,9 +290,7 @@ def _audit_as_whole(record: AuditRecord) -> Iterator[Value]:
     for name, count in counts.items():
         yield Value(f"{AUDIT}:{name}", *counted(count), "summary", record)
     rate = record.settings.false_alarm
-    yield Value(
-        f"{AUDIT}:false-alarm", numbers.percent(rate), (Figure(decimal(100 * rate)),), "summary", record
-    )
+    yield Value(f"{AUDIT}:false-alarm", numbers.percent(rate), (_figure(100 * rate),), "summary", record)
     words = {
         "source": (record.source, ""),
         "version": (record.tool.version, VERSION),
@@ -331,7 +310,7 @@ def _layer_values(layer: LayerRecord) -> Iterator[Value]:
     yield Value(f"{layer.id}:name", layer.name, (), layer.id, layer)
     yield Value(f"{layer.id}:intended", meant.expression, (), layer.id, layer)
     scale = numbers.exact(meant.value)
-    yield Value(f"{layer.id}:scale", scale, (Figure(decimal(meant.value)),), layer.id, layer)
+    yield Value(f"{layer.id}:scale", scale, (_figure(meant.value),), layer.id, layer)
     counts = {
         "heads": layer.heads,
         "key-heads": layer.key_heads,
@@ -340,6 +319,8 @@ def _layer_values(layer: LayerRecord) -> Iterator[Value]:
     }
     for name, count in counts.items():
         yield Value(f"{layer.id}:{name}", *counted(count), layer.id, layer)
+    for finding in layer.findings:
+        yield from _audit_finding_values(layer, finding)
 
 
 def _audit_finding_values(layer: LayerRecord, finding: Finding) -> Iterator[Value]:
@@ -360,7 +341,7 @@ def _audit_finding_texts(finding: Finding) -> Iterator[Text]:
         yield from _estimate_texts(finding, finding.estimate)
     if finding.reference is not None:
         value = finding.reference.value
-        yield ":reference", numbers.exact(value), (Figure(decimal(value)),)
+        yield ":reference", numbers.exact(value), (_figure(value),)
     yield ":sequences", *counted(finding.sequences)
     if finding.sequences_needed is not None:
         yield ":needed", *counted(finding.sequences_needed)
@@ -370,14 +351,13 @@ def _audit_finding_texts(finding: Finding) -> Iterator[Text]:
 
 def _estimate_texts(finding: Finding, value: float) -> Iterator[Text]:
     estimate, error, low, high = figures(finding)
-    centre = Figure(decimal(value))
+    centre = _figure(value)
     ends: list[tuple[str, str, Figure]] = []
-    for part, text, end, way in (
-        (":low", low, finding.interval[0], "down"),
-        (":high", high, finding.interval[1], "up"),
-    ):
-        if end is not None:
-            ends.append((part, text, Figure(decimal(end), "down" if way == "down" else "up")))
+    first, last = finding.interval
+    if first is not None:
+        ends.append((":low", low, _figure(first, "down")))
+    if last is not None:
+        ends.append((":high", high, _figure(last, "up")))
     if len(ends) == 2:
         both = tuple(figure for _, _, figure in ends)
         interval = f"[{low},{numbers.NO_BREAK}{high}]"
@@ -389,6 +369,6 @@ def _estimate_texts(finding: Finding, value: float) -> Iterator[Text]:
     for part, text, figure in ends:
         yield part, text, (figure,)
     if finding.standard_error:
-        yield ":error", error, (Figure(decimal(finding.standard_error)),)
+        yield ":error", error, (_figure(finding.standard_error),)
     if ends:
         yield ":level", *level_text(finding.level)

@@ -216,7 +216,7 @@ def export(
     """
     from verify.citing.documents import check, find_documents
     from verify.citing.exports import FORMATS
-    from verify.citing.lookup import chosen, lookup_all
+    from verify.citing.lookup import by_key, chosen, lookup_in
     from verify.files.writing import write_whole
 
     wanted = _chosen(form, FORMATS)
@@ -226,7 +226,8 @@ def export(
     if documents:
         quoted = [quote for one in check(find_documents(documents), record) for quote in one.quotes]
         keys = [value.key for value in listed] + [quote.key for quote in quoted if not quote.mistake]
-        listed = lookup_all(record, keys)
+        known = by_key(record)
+        listed = [lookup_in(known, key) for key in dict.fromkeys(keys)]
     write_whole(path, wanted.write(record, listed).encode())
     say(path)
     end(0)
