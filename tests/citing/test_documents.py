@@ -11,7 +11,7 @@ import pytest
 
 from tests.auditing.records import good
 from tests.report.records import record
-from verify.citing.documents import Kind, Problem, check, fix
+from verify.citing.documents import Problem, ProblemKind, check, fix
 from verify.citing.documents import find_documents as documents
 from verify.citing.exports import to_latex as export
 from verify.citing.lookup import lookup
@@ -422,11 +422,11 @@ def test_nothing_to_be_found_is_an_error(path: str, message: str) -> None:
 QUOTE = Quote("score-variance.slope:estimate", 7, 40, 43, "1.0")
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_problem_is_one_line_with_its_place(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", ProblemKind)
+def test_a_problem_is_one_line_with_its_place(kind: ProblemKind) -> None:
     """File, line, key and what is wrong; a warning says that it is one, and fails nothing."""
     found = Problem(Path("docs/page.md"), QUOTE, kind, "is 1.1")
-    warning = kind in {Kind.RAW_LINE, Kind.MENTION}
+    warning = kind in {ProblemKind.RAW_LINE, ProblemKind.MENTION}
     assert found.is_warning is warning
     assert str(found) == f"docs/page.md:7: {'warning: ' * warning}{QUOTE.key}: is 1.1"
 
@@ -434,4 +434,4 @@ def test_a_problem_is_one_line_with_its_place(kind: Kind) -> None:
 def test_a_key_without_end_is_cut() -> None:
     """A document may hold anything."""
     long = Quote("k" * 5000, 1, 0, 0, None)
-    assert len(str(Problem(Path("p"), long, Kind.UNKNOWN, "is none"))) < 300
+    assert len(str(Problem(Path("p"), long, ProblemKind.UNKNOWN, "is none"))) < 300

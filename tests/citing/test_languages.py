@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.report.records import record
-from verify.citing.documents import Kind, check, fix
+from verify.citing.documents import ProblemKind, check, fix
 from verify.citing.languages import (
     LANGUAGES,
     Language,
@@ -78,7 +78,7 @@ def test_markers_are_found_in_every_language(tmp_path: Path, name: str, text: st
     path = written(tmp_path, name, text.replace("{}", "7.25"))
     (document,) = check([path], RUN)
     (problem,) = document.problems
-    assert problem.kind is Kind.STALE
+    assert problem.kind is ProblemKind.STALE
     lines = path.read_text(encoding="utf-8").splitlines()
     assert any(KEY in line for line in lines[problem.quote.line - 1 : problem.quote.line])
     fix([document])
@@ -96,7 +96,7 @@ def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path, name:
     """An unknown key in a directive, a docstring, an included text or a formula is a problem."""
     path = written(tmp_path, name, text.replace("%s", "score-variance.nothing"))
     (document,) = check([path], RUN)
-    assert {problem.kind for problem in document.problems} == {Kind.UNKNOWN}
+    assert {problem.kind for problem in document.problems} == {ProblemKind.UNKNOWN}
     assert len(document.problems) == text.count("%s")
     path = written(tmp_path, name, text.replace("%s", KEY))
     assert check([path], RUN)[0].problems == []
@@ -162,7 +162,7 @@ def test_a_marker_at_the_start_of_a_line_is_a_warning(tmp_path: Path, start: str
     path = written(tmp_path, "page.md", f"Text.\n\n{start}{HTML.format(NOW)} **bold**\n")
     (document,) = check([path], RUN)
     (warning,) = document.warnings
-    assert warning.kind is Kind.RAW_LINE
+    assert warning.kind is ProblemKind.RAW_LINE
     assert str(warning).startswith(f"{path}:3: warning: {KEY}: a marker at the start of a line")
     assert document.problems == []
     inside = written(tmp_path, "other.md", f"The slope {HTML.format(NOW)} is **bold**.\n")
@@ -174,7 +174,7 @@ def test_a_claim_named_without_a_figure_is_a_warning_once_it_is_not_confirmed(tm
     broken = next(claim for claim in RUN.claims if claim.verdict == "refuted")
     path = written(tmp_path, "page.md", f"See `score-variance`.\n\nAs `{broken.id}` shows, all is well.\n")
     (warning,) = check([path], RUN)[0].warnings
-    assert warning.kind is Kind.MENTION
+    assert warning.kind is ProblemKind.MENTION
     assert str(warning).startswith(f"{path}:3: warning: {broken.id}: is named here and is refuted")
 
 

@@ -19,8 +19,7 @@ from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, quotes_in
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord, Verdict
-from verify.files.reading import MEGABYTE, head, read_text
-from verify.files.reading import Kind as FileKind
+from verify.files.reading import MEGABYTE, Kind, head, read_text
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from verify.citing.values import Evidence, Value
 
 _OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
-"""Folders of what is made or installed, in which nobody writes documents."""
+"""Folders of what is made or installed, which hold no documents."""
 
 
 def find_documents(paths: Sequence[Path]) -> list[Path]:
@@ -68,7 +67,7 @@ def _within(folder: Path) -> Iterator[Path]:
             yield path
 
 
-class Kind(StrEnum):
+class ProblemKind(StrEnum):
     """What is wrong with a quotation; the last two are warnings, which fail nothing."""
 
     STALE = "stale"
@@ -79,7 +78,7 @@ class Kind(StrEnum):
     MENTION = "claim-named"
 
 
-_WARNINGS = frozenset([Kind.RAW_LINE, Kind.MENTION])
+_WARNINGS = frozenset([ProblemKind.RAW_LINE, ProblemKind.MENTION])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class Problem:
 
     path: Path
     quote: Quote
-    kind: Kind
+    kind: ProblemKind
     what: str
     new: str | None = None
 
@@ -112,16 +111,16 @@ class Problem:
 
 
 _FORMS = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
-_DOCUMENT = FileKind(16 * MEGABYTE, CitationError, _FORMS)
+_DOCUMENT = Kind(16 * MEGABYTE, CitationError, _FORMS)
 _SUGGESTIONS = 10
-"""For so many unknown keys the nearest one is looked for, which takes long."""
+"""The number of unknown keys for which the nearest one is looked for, which takes long."""
 _RAW_LINE = (
     "a marker at the start of a line makes the line raw HTML, whose Markdown is shown as it stands; "
     "put a word of the sentence before it, on the same line"
 )
 _NAME = re.compile(r"(?<![\w.-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w-])")
 _READINGS = 5
-"""After so many attempts to change some of a document's quotations, none is changed."""
+"""The number of attempts to change some of a document's quotations, before none is changed."""
 
 
 @dataclass
@@ -262,14 +261,14 @@ def _is_exported(path: Path) -> bool:
 
 def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Problem]:
     if quote.mistake:
-        yield Problem(document.path, quote, Kind.MISTYPED, quote.mistake)
+        yield Problem(document.path, quote, ProblemKind.MISTYPED, quote.mistake)
         return
     value = values.get(quote.key)
     if isinstance(value, str):
-        yield Problem(document.path, quote, Kind.UNKNOWN, value)
+        yield Problem(document.path, quote, ProblemKind.UNKNOWN, value)
         return
     if value.doubt:
-        yield Problem(document.path, quote, Kind.DOUBT, f"{value.doubt}; rewrite what rests on it")
+        yield Problem(document.path, quote, ProblemKind.DOUBT, f"{value.doubt}; rewrite what rests on it")
     if quote.quoted is None or _says(quote, value):
         return
     new = line_text(value, quote.quoted) if quote.is_macro else fixed(quote.quoted, value, quote.after)
@@ -277,7 +276,7 @@ def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Pro
         yield _by_hand(document, quote, value)
     else:
         message = f"printed {shortened(quote.quoted)!r}, now {shortened(new)!r}"
-        yield Problem(document.path, quote, Kind.STALE, message, new)
+        yield Problem(document.path, quote, ProblemKind.STALE, message, new)
 
 
 def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
@@ -287,7 +286,7 @@ def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
     """
     for quote in document.quotes:
         if quote.raw_line:
-            yield Problem(document.path, quote, Kind.RAW_LINE, _RAW_LINE)
+            yield Problem(document.path, quote, ProblemKind.RAW_LINE, _RAW_LINE)
     seen = {quote.key.partition(":")[0].partition(".")[0] for quote in document.quotes}
     claims = record.claims if isinstance(record, RunRecord) else ()
     doubtful = {claim.id: claim.verdict for claim in claims if claim.verdict is not Verdict.CONFIRMED}
@@ -296,7 +295,7 @@ def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
             if name in doubtful and name not in seen:
                 seen.add(name)
                 what = f"is named here and is {doubtful[name]}; see whether the text still holds"
-                yield Problem(document.path, Quote(name, number, 0, 0, None), Kind.MENTION, what)
+                yield Problem(document.path, Quote(name, number, 0, 0, None), ProblemKind.MENTION, what)
 
 
 def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
@@ -308,7 +307,7 @@ def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
         f"printed {shortened(quoted)!r}; cannot be fixed by itself{_unclear(quoted, value, quote.after)}; "
         f"write {shortened(value.text)!r} by hand{others}"
     )
-    return Problem(document.path, quote, Kind.STALE, message)
+    return Problem(document.path, quote, ProblemKind.STALE, message)
 
 
 def _unclear(quoted: str, value: Value, after: str) -> str:

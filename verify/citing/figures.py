@@ -71,7 +71,7 @@ class Unit(NamedTuple):
 
 
 def unit_after(text: str, end: int, inside: int) -> Unit:
-    """Return the unit after the figure that ends there, in a text of which so much is quoted.
+    """Return the unit after the figure that ends there, where the text is quoted up to ``inside``.
 
     One letter may as well be a symbol: outside the quotation, and apart from the figure, it is in doubt.
     """
@@ -122,7 +122,7 @@ _CLOSED = re.compile(
 _JOINT = re.compile(r"[\s$*`]*+(?:(?:[–—,;±-]|&ndash;|\\pm|to|and|or)[\s$*`]*+[\[(]?|[\[(])[\s$*`]*+")
 _MOST = 12  # figures; no value has as many, so a text with more quotes none
 _LONGEST = 400  # digits of a figure that can be any value's
-_NEAR = 60  # so many characters before a dash say whether it ends a figure
+_NEAR = 60  # characters before a dash that say whether it ends a figure
 _HIDDEN = re.compile(
     # A comment that does not end hides all that follows; the index of a symbol is a part of its name.
     r"<!--.*?(?:-->|\Z)|(?<=[^\W\d_])<su[bp]>[^<>]*</su[bp]>|</?[A-Za-z][^<>]*>|&#\w+;"

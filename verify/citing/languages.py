@@ -9,6 +9,7 @@ import re
 import tokenize
 from collections import defaultdict, deque
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,7 +66,7 @@ class Language:
 
     Markers stand in ``comments``; ``role`` finds what is looked up again when the document is built, its key
     in the group ``inside``, maybe after a text where ``titled``. ``code`` blanks out what only shows how to
-    quote, ``comment`` what nobody reads but markers; every character stays in its place. ``macros`` says that
+    quote, ``comment`` what only markers are read of; every character stays in its place. ``macros`` says that
     values are macros of another file. ``raw_lines`` finds where a marker turns its line into raw HTML.
     ``passages`` gives a file's texts, ``written`` a text as it stands in the file, and ``included`` the names
     of files that are a part of it.
@@ -124,7 +125,7 @@ _CODE_NAMES = (
     " testcode testsetup eval-rst dot python r julia ojs bash sh shell sql typst embed iframe csv-table"
 )
 _CODE = frozenset(_CODE_NAMES.split())
-"""Directives and executed cells whose content nobody reads as without_markdown_code."""
+"""Directives and executed cells whose content is not prose."""
 _TICKS = re.compile("`+")
 _ROLE = "{verify}"
 
@@ -249,22 +250,12 @@ _VERBATIM = re.compile(
 _LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
 
 
-def without_verbatim(text: str) -> str:
-    """Return LaTeX with what it shows letter by letter blanked out."""
-    return blanked(_VERBATIM, text)
-
-
-def without_latex_comments(text: str) -> str:
-    """Return LaTeX with its comments blanked out, every character in its place."""
-    return blanked(_LATEX_COMMENT, text)
-
-
 LATEX = Language(
     comments=(Line("%", joins=True), HTML),
     role=re.compile(r"\\verify(?:num)?\{(?P<inside>[^{}#\n]+)\}"),
     titled=False,
-    code=without_verbatim,
-    comment=without_latex_comments,
+    code=partial(blanked, _VERBATIM),
+    comment=partial(blanked, _LATEX_COMMENT),
     macros=True,
     included=re.compile(r"\\(?:input|include)\s*+\{(?P<name>[^{}]*)\}"),
 )
@@ -275,14 +266,9 @@ _LISTING = re.compile(
 )
 
 
-def without_listings(text: str) -> str:
-    """Return the text without its listings, literal and comment blocks."""
-    return blanked(_LISTING, text)
-
-
 ASCIIDOC = Language(
     comments=(Line("//"), HTML),
-    code=without_listings,
+    code=partial(blanked, _LISTING),
     included=re.compile(r"^include::(?P<name>[^\[\n]+)\[", re.MULTILINE),
 )
 
@@ -293,23 +279,13 @@ _BLOCK = re.compile(
 )
 
 
-def without_blocks(text: str) -> str:
-    """Return the text without its source and example blocks."""
-    return blanked(_BLOCK, text)
-
-
-ORG = Language(comments=(Line("#"), HTML), code=without_blocks)
+ORG = Language(comments=(Line("#"), HTML), code=partial(blanked, _BLOCK))
 
 
 _RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
 
 
-def without_raw(text: str) -> str:
-    """Return the text without what it shows letter by letter."""
-    return blanked(_RAW, text)
-
-
-TYPST = Language(comments=(SLASHES, Line("//")), code=without_raw)
+TYPST = Language(comments=(SLASHES, Line("//")), code=partial(blanked, _RAW))
 
 
 PLAIN_TEXT = Language(
@@ -393,7 +369,7 @@ PYTHON = Language(
     comments=(Line("#"), Line(".."), HTML),
     role=re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
     code=readable,
-    comment=lambda text: blanked(_PYTHON_COMMENT, text),
+    comment=partial(blanked, _PYTHON_COMMENT),
 )
 
 

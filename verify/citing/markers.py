@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TITLED = re.compile(r"(?P<text>.+)<(?P<key>[^<>]+)>", re.DOTALL)
 _WORD = "verify"
 AFTER = 40
-"""So many characters after a quotation may be its unit."""
+"""The number of characters after a quotation that may be its unit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def is_understood(
 
     Between them only words may stand that join an estimate and its interval. ``spread`` says that the value
     is one that ± may stand before, ``bound`` that it is one that < or > may, ``share`` that it is a count of
-    so many.
+    a total.
     """
     if not terms:
         return True

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verify.citing.documents import Kind
+from verify.citing.documents import ProblemKind
 from verify.text.escapes import one_line
 from verify.version import __version__
 
@@ -74,7 +74,7 @@ def changes(documents: Sequence[Document]) -> str:
 
 
 _FEW = 3
-"""So many documents without a quotation are named; a folder may hold hundreds."""
+"""The number of documents without a quotation that are named; a folder may hold hundreds."""
 
 
 def as_text(checked: Checked) -> str:
@@ -186,12 +186,12 @@ def _in_json(checked: Checked, problem: Problem) -> dict[str, Any]:
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {
-    Kind.STALE: "A quoted figure or word is no longer what the results say.",
-    Kind.UNKNOWN: "A document quotes a key that the results do not have.",
-    Kind.DOUBT: "A document rests on a claim that is no longer confirmed.",
-    Kind.MISTYPED: "A comment looks like a marker of a quotation, and is none.",
-    Kind.RAW_LINE: "A marker at the start of a line turns the line's Markdown into raw HTML.",
-    Kind.MENTION: "A document names a claim that is not confirmed.",
+    ProblemKind.STALE: "A quoted figure or word is no longer what the results say.",
+    ProblemKind.UNKNOWN: "A document quotes a key that the results do not have.",
+    ProblemKind.DOUBT: "A document rests on a claim that is no longer confirmed.",
+    ProblemKind.MISTYPED: "A comment looks like a marker of a quotation, and is none.",
+    ProblemKind.RAW_LINE: "A marker at the start of a line turns the line's Markdown into raw HTML.",
+    ProblemKind.MENTION: "A document names a claim that is not confirmed.",
 }
 
 

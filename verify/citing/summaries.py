@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
-from verify.evidence.words import figures, most_serious, tallies
+from verify.evidence.words import badge, figures, most_serious, tallies
 from verify.text import numbers
 from verify.text.escapes import for_html, for_markdown, for_xml, prose_for_markdown
 
@@ -162,19 +162,7 @@ _PROOFS = {
     Proof.AT_EXAMPLES: "checked at examples, ",
     Proof.IN_PART: "derived in part, ",
 }
-_COLOURS = {
-    Verdict.CONFIRMED: "#12744f",
-    Verdict.APPROXIMATE: "#7a5c00",
-    Verdict.REFUTED: "#b3261e",
-    Verdict.UNDECIDED: "#5c5f66",
-}
-_JUDGED = {
-    Judgement.CONFIRMED: "#12744f",
-    Judgement.WARNED: "#7a5c00",
-    Judgement.REFUTED: "#b3261e",
-    Judgement.UNDECIDED: "#5c5f66",
-    Judgement.REPORTED: "#5c5f66",
-}
+_COLOURS = {"good": "#12744f", "fair": "#7a5c00", "bad": "#b3261e", "idle": "#5c5f66"}
 _ADVANCE, _SPACE, _HEIGHT = 6.6, 12, 20
 _SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"
  role="img" aria-label="{label}: {message}">
@@ -193,7 +181,7 @@ Badged = ClaimRecord | LayerRecord | AuditRecord
 """What has a verdict that a badge can show."""
 
 
-class Badge(NamedTuple):
+class Shield(NamedTuple):
     """What a badge says: a name, a message, a colour, and whether that is a failure."""
 
     label: str
@@ -203,27 +191,27 @@ class Badge(NamedTuple):
     is_error: bool
 
 
-def badge_of(record: RunRecord | AuditRecord, subject: Badged) -> Badge:
+def badge_of(record: RunRecord | AuditRecord, subject: Badged) -> Shield:
     """Return the badge of a claim, of a layer or of a whole audit."""
     if isinstance(subject, ClaimRecord):
         return _of_claim(subject)
     digest = record.seal
     worst = most_serious(subject.findings)
     label = "attention audit" if isinstance(subject, AuditRecord) else subject.id
-    return Badge(label, worst.value, _JUDGED[worst], digest, worst is Judgement.REFUTED)
+    return Shield(label, worst.value, _COLOURS[badge(worst).tone], digest, worst is Judgement.REFUTED)
 
 
-def _of_claim(claim: ClaimRecord) -> Badge:
+def _of_claim(claim: ClaimRecord) -> Shield:
     failed = claim.derivation.status is Proof.FAILED
     verdict = Verdict.REFUTED if failed else claim.verdict
     proof = _PROOFS.get(claim.derivation.status, "")
     message = "derivation failed" if failed else proof + verdict.value
-    return Badge(claim.id, message, _COLOURS[verdict], claim.digest, verdict is Verdict.REFUTED)
+    return Shield(claim.id, message, _COLOURS[badge(verdict).tone], claim.digest, verdict is Verdict.REFUTED)
 
 
-def as_svg(badge: Badge) -> str:
+def as_svg(shield: Shield) -> str:
     """Return the badge as SVG text; what it says does not rest on its colour."""
-    label_width, message_width = (round(len(text) * _ADVANCE) for text in (badge.label, badge.message))
+    label_width, message_width = (round(len(text) * _ADVANCE) for text in (shield.label, shield.message))
     split = label_width + _SPACE
     width = split + message_width + _SPACE
     return _SVG.format(
@@ -231,10 +219,10 @@ def as_svg(badge: Badge) -> str:
         height=_HEIGHT,
         split=split,
         rest=width - split - 3,
-        colour=badge.colour,
-        label=for_html(badge.label),
-        message=for_html(badge.message),
-        digest=badge.digest[:16],
+        colour=shield.colour,
+        label=for_html(shield.label),
+        message=for_html(shield.message),
+        digest=shield.digest[:16],
         label_at=split / 2,
         label_width=label_width,
         message_at=split + (width - split) / 2,
@@ -242,13 +230,13 @@ def as_svg(badge: Badge) -> str:
     )
 
 
-def as_endpoint(badge: Badge) -> str:
+def as_endpoint(shield: Shield) -> str:
     """Return the JSON that badge services fetch: schema, label, message and colour."""
     content = {
         "schemaVersion": 1,
-        "label": badge.label,
-        "message": badge.message,
-        "color": badge.colour.removeprefix("#"),
-        "isError": badge.is_error,
+        "label": shield.label,
+        "message": shield.message,
+        "color": shield.colour.removeprefix("#"),
+        "isError": shield.is_error,
     }
     return json.dumps(content) + "\n"

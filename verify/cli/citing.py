@@ -159,7 +159,7 @@ def _present(results: Path | None) -> Evidence:
 
 
 def _settled(results: Path | None) -> Evidence:
-    """Return the same, but no quick run that nobody named: documents are not held against it by accident.
+    """Return the same, but no quick run unless it was named: documents are not held against one by accident.
 
     Raises:
         ResultsError: the last run is coarser than a standard one.
