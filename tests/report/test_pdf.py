@@ -22,8 +22,8 @@ from tests.report.records import PAIRWISE, record
 from verify import api
 from verify.errors import RenderError, SettingsError
 from verify.evidence.load import shipped
-from verify.evidence.provenance import AUDIT, EDITIONS, RUN
 from verify.executors.workers import Task, Workers
+from verify.files.names import AUDIT, EDITIONS, RUN
 from verify.files.shipped import folder
 from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_print, rules_for_screen
 from verify.report.math import _mathjax

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from verify.citing.citations import citation_parts, cite
 from verify.evidence import Check, ClaimRecord, Control, Figure, Proof, Verdict
 from verify.evidence.words import (
     Badge,
@@ -18,7 +19,6 @@ from verify.evidence.words import (
     rounding_error,
     sentence,
 )
-from verify.report.citation import citation_parts, cite
 from verify.report.tables import CheckTable, ControlTable, check_table, control_table
 from verify.text import numbers
 from verify.text.latex import Prose, plain

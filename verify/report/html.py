@@ -13,9 +13,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from verify.evidence.provenance import AUDIT, RUN, names
+from verify.citing.citations import AUTHORS
+from verify.evidence.provenance import names
 from verify.files import shipped
-from verify.report.citation import AUTHORS
+from verify.files.names import AUDIT, RUN
 from verify.report.fonts import rules_for_screen
 from verify.report.mathfont import FAMILY, in_face
 from verify.report.parts import Parts

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from verify.evidence import Check, Control, Fact, Figure, Record, RunRecord, Step
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import shipped
-from verify.evidence.provenance import EDITIONS
 from verify.executors.workers import Task, Workers, using
+from verify.files.names import EDITIONS
 from verify.report.audit import Audit, audit_report
 from verify.report.cache import DrawingCache
 from verify.report.heatmaps import draw_map, draw_overview, grids, overview

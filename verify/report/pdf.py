@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from verify.errors import RenderError
-from verify.evidence.provenance import EDITIONS, creation, names
+from verify.evidence.provenance import creation, names
 from verify.executors.memory import no_garbage_collection
 from verify.files import shipped
+from verify.files.names import EDITIONS
 from verify.files.writing import temporary_folder
 from verify.report.finishing import drop_nested_links, make_accessible, name_places, write_once
 from verify.report.fonts import rules_for_print

@@ -7,6 +7,8 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from verify.citing import citations
+from verify.citing.citations import Citation, cite
 from verify.evidence import (
     ClaimRecord,
     Counted,
@@ -21,10 +23,8 @@ from verify.evidence import (
 )
 from verify.evidence.provenance import command, creation, digest
 from verify.evidence.words import Badge, Tally, badge, cell_text, counted_checks, predicted, tallies
-from verify.report import citations
 from verify.report.cards import Card, Drawing, card, drawing
 from verify.report.changes import Changes, changes
-from verify.report.citation import Citation, cite
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
@@ -284,7 +284,7 @@ class Report(NamedTuple):
     @property
     def formats(self) -> str:
         """The forms of a citation."""
-        return ", ".join(citations.names())
+        return ", ".join(citations.FORMS)
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
@@ -361,7 +361,7 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
         changes=changes(earlier, record) if earlier else None,
         levels=tuple(_levels(record.calibration)),
         example=example.key if example else "",
-        entries=tuple((name, citations.form(form)(example)) for name, form in _ENTRIES) if example else (),
+        entries=tuple((name, citations.FORMS[form](example)) for name, form in _ENTRIES) if example else (),
         anchors=frozenset(_anchors(record)),
     )
 

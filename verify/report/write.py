@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from verify.errors import OutputError, RenderError, ResultsError, SettingsError, VerifyError, unforeseen
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
-from verify.evidence.provenance import EDITIONS, names
+from verify.evidence.provenance import names
 from verify.executors.workers import Task, Workers, using
+from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole
 from verify.report.cache import usable_caches
 

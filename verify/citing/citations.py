@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
 from verify.errors import CitationError
 from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
@@ -23,14 +26,22 @@ from verify.evidence.words import (
     summary,
 )
 from verify.text import numbers
-from verify.text.escapes import as_prose
+from verify.text.escapes import (
+    as_prose,
+    for_html,
+    for_markdown,
+    for_rst,
+    for_tex,
+    one_line,
+    prose_for_markdown,
+    prose_for_rst,
+    prose_for_tex,
+)
 from verify.text.latex import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
-
-AUDIT, RUN, SOURCE = "audit", "run", "source"
-"""The keys of an audit and of a run as a whole, and what those of statements start with."""
 
 AUTHORS = "The sdpa-verify authors"
 
@@ -42,9 +53,6 @@ _DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")
 """What a DOI starts with, bare or as an address."""
 
 _WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
-
-Subject = ClaimRecord | LayerRecord | AuditRecord | RunRecord | Statement
-Part = Check | Control | Fact | Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,10 +305,176 @@ def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
     return before, cited.key, between, measured, after if measured else after.removeprefix(". ")
 
 
+def _said(cited: Citation, prose: Callable[[str], str], text: Callable[[str], str] = str) -> str:
+    """Return what is claimed and what was measured, escaped by ``prose`` and ``text``."""
+    measured = f" {capitalised(prose(cited.what))}: {text(cited.found)}." if cited.found else ""
+    return prose(cited.statement) + measured
+
+
 def without_address(cited: Citation) -> str:
     """Return one paragraph of plain text that does not say where the report lies."""
-    measured = f" {capitalised(plain(cited.what))}: {cited.found}." if cited.found else ""
     return (
-        f"sdpa-verify {cited.version}, {cited.key}: {plain(cited.title)}. {plain(cited.statement)}{measured} "
+        f"sdpa-verify {cited.version}, {cited.key}: {plain(cited.title)}. {_said(cited, plain)} "
         f"{cited.judged}. {cited.origin}, digest {cited.digest}."
     )
+
+
+def to_bibtex(cited: Citation) -> str:
+    """Return a BibTeX entry."""
+    note = f"{cited.judged}. {for_tex(cited.origin)}, digest {cited.digest}"
+    if cited.found:
+        note = f"{capitalised(prose_for_tex(cited.what))}: {for_tex(cited.found)}. {note}"
+    entries = {
+        "author": f"{{{AUTHORS}}}",
+        "title": f"{{sdpa-verify, {cited.label}: {prose_for_tex(cited.title)}}}",
+        "year": f"{cited.created:%Y}",
+        "month": f"{cited.created:%b}".lower(),
+        "howpublished": f"Software, version {for_tex(cited.version)}",
+        "note": note,
+        **({"doi": for_tex(cited.doi)} if cited.doi else {}),
+        **({"url": cited.link} if cited.link else {}),
+    }
+    lines = (
+        f"  {name} = {value}," if name == "month" else f"  {name} = {{{value}}},"
+        for name, value in entries.items()
+    )
+    return "\n".join((f"@misc{{sdpa-verify:{cited.key},", *lines, "}"))
+
+
+def to_csl_json(cited: Citation) -> str:
+    """Return a list of one item in CSL-JSON, which reference managers and Pandoc read."""
+    note = f"{cited.judged.lower()}; {cited.origin.lower()}; digest {cited.digest}"
+    item: dict[str, Any] = {
+        "id": f"sdpa-verify:{cited.key}",
+        "type": "software",
+        "title": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
+        "author": [{"literal": AUTHORS}],
+        "issued": {"date-parts": [[cited.created.year, cited.created.month, cited.created.day]]},
+        # Styles print the version, few the note.
+        "version": f"{cited.version} ({cited.run})",
+        "note": f"{plain(cited.what)}: {cited.found}; {note}" if cited.found else note,
+        **({"URL": cited.link} if cited.link else {}),
+    }
+    if cited.doi:
+        item["DOI"] = cited.doi
+    fields = (f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in item.items())
+    return "[{\n  " + ",\n  ".join(fields) + "\n}]"
+
+
+def to_html(cited: Citation) -> str:
+    """Return a paragraph of HTML; formulas are in words."""
+    return (
+        f'<p class="citation"><a href="{for_html(cited.page)}">sdpa-verify {for_html(cited.version)}, '
+        f"<code>{for_html(cited.key)}</code></a>: <cite>{for_html(plain(cited.title))}.</cite> "
+        f"{_said(cited, lambda prose: for_html(plain(prose)), for_html)} {cited.judged}. {cited.origin}, "
+        f'digest <code>{cited.digest}</code> (<a href="{for_html(cited.sheet)}">PDF</a>).</p>'
+    )
+
+
+def to_json(cited: Citation) -> str:
+    """Return all that a citation holds, for programs."""
+    content = {**dataclasses.asdict(cited), "created": cited.created.isoformat()}
+    content |= {"html": cited.page, "pdf": cited.sheet}
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def to_json_ld(cited: Citation) -> str:
+    """Return a review of a claim: what is claimed, what became of it, and the run that says so."""
+    properties: dict[str, Any] = {**cited.settings, "sha256": cited.digest}
+    item: dict[str, Any] = {
+        "@context": "https://schema.org",
+        "@type": "ClaimReview",
+        **({"@id": cited.link, "url": cited.link} if cited.link else {}),
+        "alternateName": f"sdpa-verify:{cited.key}",
+        "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
+        "claimReviewed": plain(cited.statement),
+        "description": f"{cited.origin}, digest {cited.digest}",
+        "reviewBody": f"{plain(cited.what)}: {cited.found}. {cited.judged}."
+        if cited.found
+        else f"{cited.judged}.",
+        "author": {"@type": "Organization", "name": AUTHORS},
+        "datePublished": f"{cited.created:%Y-%m-%d}",
+        "isBasedOn": {
+            "@type": "SoftwareApplication",
+            "name": "sdpa-verify",
+            "softwareVersion": cited.version,
+            "additionalProperty": [
+                {"@type": "PropertyValue", "name": name, "value": value} for name, value in properties.items()
+            ],
+        },
+    }
+    if cited.doi:
+        item["identifier"] = f"https://doi.org/{cited.doi}"
+    # It may stand in a script element of a page.
+    return json.dumps(item, ensure_ascii=False, indent=2).replace("</", "<\\/")
+
+
+def to_latex(cited: Citation) -> str:
+    r"""Return LaTeX for running text; needs the package url."""
+    place = f" \\url{{{cited.page}}}" if cited.address else ""
+    return (
+        f"sdpa-verify {for_tex(cited.version)}, \\texttt{{{for_tex(cited.key)}}}: "
+        f"\\emph{{{prose_for_tex(cited.title)}.}} {_said(cited, prose_for_tex, for_tex)} "
+        f"{cited.judged}. {for_tex(cited.origin)}, digest "
+        f"\\texttt{{{cited.digest[:16]}}}.{place}"
+    )
+
+
+def to_markdown(cited: Citation) -> str:
+    """Return Markdown; formulas stay between dollar signs."""
+    return (
+        f"[sdpa-verify {for_markdown(cited.version)}, `{cited.key}`]({cited.page}): "
+        f"*{prose_for_markdown(cited.title)}.* "
+        f"{_said(cited, prose_for_markdown)} "
+        f"{cited.judged}. {cited.origin}, digest `{cited.digest}` ([PDF]({cited.sheet}))."
+    )
+
+
+def to_ris(cited: Citation) -> str:
+    """Return a record of a computer program: a tag of two letters in each line."""
+    found = f"{plain(cited.what)}: {cited.found}. " if cited.found else ""
+    lines = [
+        ("TY", "COMP"),
+        ("AU", AUTHORS),
+        ("TI", f"sdpa-verify, {cited.label}: {plain(cited.title)}"),
+        ("PY", f"{cited.created:%Y}"),
+        ("DA", f"{cited.created:%Y/%m/%d}"),
+        ("ET", f"{cited.version} ({cited.run})"),
+        ("N1", f"{found}{cited.judged}. {cited.origin}, digest {cited.digest}"),
+        ("ID", f"sdpa-verify:{cited.key}"),
+        *([("DO", cited.doi)] if cited.doi else []),
+        *([("UR", cited.link)] if cited.link else []),
+        ("ER", ""),
+    ]
+    return "\n".join(f"{tag}  - {one_line(text)}" for tag, text in lines)
+
+
+def to_rst(cited: Citation) -> str:
+    """Return reStructuredText; formulas are math roles."""
+    return (
+        f"`sdpa-verify {for_rst(cited.version)}, {cited.key} <{cited.page}>`__: "
+        f"{prose_for_rst(cited.title)}. "
+        f"{_said(cited, prose_for_rst)} {cited.judged}. {cited.origin}, "
+        f"digest ``{cited.digest}`` "
+        f"(`PDF <{cited.sheet}>`__)."
+    )
+
+
+def to_text(cited: Citation) -> str:
+    """Return one paragraph of plain text."""
+    return f"{without_address(cited)} {cited.page}, {cited.sheet}"
+
+
+FORMS: dict[str, Callable[[Citation], str]] = {
+    "bibtex": to_bibtex,
+    "csl-json": to_csl_json,
+    "html": to_html,
+    "json": to_json,
+    "json-ld": to_json_ld,
+    "latex": to_latex,
+    "markdown": to_markdown,
+    "ris": to_ris,
+    "rst": to_rst,
+    "text": to_text,
+}
+"""The forms by their names; an author may add one."""

@@ -1,14 +1,18 @@
-"""JUnit XML: every derivation, check and control is a case, and every outcome has its kind."""
+"""JUnit XML, the Markdown summary and badges: every outcome is said, bad ones first."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from tests.auditing.records import bad
-from verify.evidence import Proof, Verdict
-from verify.export.junit import to_junit
+import pytest
+
+from tests.auditing.records import bad, good
+from tests.report.records import CLAIMS, record
+from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_markdown
+from verify.evidence import ClaimRecord, Proof, Verdict
 
 if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, RunRecord
@@ -116,3 +120,79 @@ def test_totals_and_rounded_messages(small: RunRecord) -> None:
     messages = [one.attrib["message"] for one in root.iter("failure")]
     assert messages[0].startswith("estimate ")
     assert not any(re.search(r"\d\.\d{9}", message) for message in messages)
+
+
+def test_every_claim_has_a_row_and_failures_a_sentence() -> None:
+    """Bad news is not hidden in the table."""
+    text = to_markdown(record()).decode()
+    head, table = text.split("| claim |")
+    exact = sum(check.blocks == 0 for claim in CLAIMS for check in claim.checks)
+    measured = sum(len(claim.checks) for claim in CLAIMS) - exact
+    assert f"{measured} measured and {exact} exact checks; 4 of 5 wrong versions refuted." in head
+    for claim in CLAIMS:
+        assert f"| `{claim.id}` | {claim.derivation.status.replace('-', ' ')} |" in table
+        assert f" {claim.verdict} | {claim.measured_checks} | {claim.exact_checks} |" in table
+        bad = claim.verdict in {"refuted", "undecided"} or claim.derivation.status == "failed"
+        assert (f"- **`{claim.id}`: {claim.verdict}.**" in head) is bad
+    assert {line.count("|") for line in table.splitlines()[1:] if line.startswith("|")} == {8}
+
+
+def test_a_good_run_is_short(quick: RunRecord) -> None:
+    """No sentence but the heading and the counts; the statements' outcomes close it."""
+    text = to_markdown(quick).decode()
+    assert f"\n{quick.measured_checks} measured and {quick.exact_checks} exact checks; " in text
+    assert text.startswith(f"## sdpa-verify: {len(quick.claims)} of {len(quick.claims)} claims hold\n")
+    assert "\n- **" not in text
+    assert "27 hold, 8 hold with conditions, 2 misprinted." in text.splitlines()[-1]
+
+
+def test_one_statement_holds_and_several_hold() -> None:
+    """A number of one has its own word."""
+    run = record()
+    statement = next(one for one in run.statements if one.outcome == "holds")
+    one = run.model_copy(update={"statements": (statement,)})
+    assert to_markdown(one).decode().endswith("Statements of the sources: 1 holds.\n")
+
+
+RUN = record()
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_both_forms_say_the_same(claim: ClaimRecord) -> None:
+    """The verdict is in the text, not in the colour alone; the SVG is well formed and has a name."""
+    endpoint = json.loads(as_endpoint(badge_of(RUN, claim)))
+    root = ET.fromstring(as_svg(badge_of(RUN, claim)))  # noqa: S314 - made here
+    assert endpoint["schemaVersion"] == 1
+    assert endpoint["label"] == claim.id
+    assert root.attrib["aria-label"] == f"{claim.id}: {endpoint['message']}"
+    assert f"#{endpoint['color']}" in as_svg(badge_of(RUN, claim))
+    if claim.derivation.status is Proof.FAILED:
+        assert endpoint["message"] == "derivation failed"
+    else:
+        assert endpoint["message"].endswith(claim.verdict)
+
+
+def test_each_verdict_has_its_colour() -> None:
+    """Refuted and confirmed look different; a failed derivation looks as bad as a refuted claim."""
+    colours = {
+        verdict: badge_of(RUN, CLAIMS[0].model_copy(update={"verdict": verdict})).colour
+        for verdict in Verdict
+    }
+    assert len(set(colours.values())) == len(colours)
+    failed = next(claim for claim in CLAIMS if claim.derivation.status is Proof.FAILED)
+    assert badge_of(RUN, failed).colour == colours[Verdict.REFUTED]
+
+
+def test_an_audit_shows_its_most_serious_judgement() -> None:
+    """The whole and a layer, in words, with the audit's seal."""
+    audit = bad()
+    whole, last = badge_of(audit, audit), badge_of(audit, audit.layers[3])
+    assert (whole.label, whole.message, whole.is_error) == ("attention audit", "refuted", True)
+    assert (last.label, last.message) == ("decoder-layers-3-self-attn", "refuted")
+    assert whole.digest == last.digest == audit.seal
+    fine = badge_of(good(), good())
+    assert (fine.message, fine.is_error) == ("confirmed", False)
+    assert fine.colour != whole.colour
+    root = ET.fromstring(as_svg(whole))  # noqa: S314 - made here
+    assert root.attrib["aria-label"] == "attention audit: refuted"
+    assert json.loads(as_endpoint(whole))["message"] == "refuted"

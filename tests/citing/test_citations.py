@@ -15,12 +15,12 @@ from pybtex.database import parse_string
 
 from tests.auditing.records import bad
 from tests.report.records import record
-from verify.report import citations
-from verify.report.citation import cite
+from verify.citing import citations
+from verify.citing.citations import cite
 from verify.text.escapes import for_tex
 
 if TYPE_CHECKING:
-    from verify.report.citation import Citation
+    from verify.citing.citations import Citation
 
 STYLE = """<?xml version="1.0" encoding="utf-8"?>
 <style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">
@@ -45,11 +45,11 @@ def one() -> Citation:
     return cite(run, run.claims[0], run.claims[0].checks[0], "https://example.org/report/")
 
 
-@pytest.mark.parametrize("name", citations.names())
+@pytest.mark.parametrize("name", citations.FORMS)
 def test_every_form_is_complete(one: Citation, whole: Citation, name: str) -> None:
     """Claim, verdict, digest, seed, profile, version, date and where to find it are in all of them."""
     for of in (one, whole):
-        text = citations.form(name)(of)
+        text = citations.FORMS[name](of)
         assert of.label.removeprefix("claim ") in text
         assert of.judged.lower() in text.lower()
         assert of.digest[:16] in text
@@ -66,8 +66,8 @@ def test_every_form_is_complete(one: Citation, whole: Citation, name: str) -> No
 def test_an_unpublished_report_has_no_address(name: str) -> None:
     """A path beside the document leads nowhere for who reads the citation; a DOI does."""
     run = record()
-    assert "report.html" not in citations.form(name)(cite(run, run.claims[0]))
-    with_doi = citations.form(name)(cite(run, run.claims[0], doi="10.5281/zenodo.1"))
+    assert "report.html" not in citations.FORMS[name](cite(run, run.claims[0]))
+    with_doi = citations.FORMS[name](cite(run, run.claims[0], doi="10.5281/zenodo.1"))
     assert ("https://doi.org/10.5281/zenodo.1" in with_doi) is (name != "latex")
 
 
@@ -75,7 +75,7 @@ def test_an_unpublished_report_has_no_address(name: str) -> None:
 def test_what_has_no_address_has_no_field_for_it(name: str, fields: set[str]) -> None:
     """To a program an empty address is that of the page it reads."""
     run = record()
-    texts = (citations.form(name)(cite(run, run.claims[0], address=at)) for at in ("https://a.org/", ""))
+    texts = (citations.FORMS[name](cite(run, run.claims[0], address=at)) for at in ("https://a.org/", ""))
     items = [read[0] if isinstance(read, list) else read for read in map(json.loads, texts)]
     assert items[0].keys() - items[1].keys() == fields
 
@@ -105,7 +105,7 @@ def test_every_finding_of_every_claim_can_be_cited() -> None:
     run = record()
     for claim in run.claims:
         for finding in (None, *claim.checks, *claim.controls, *claim.facts):
-            for form in map(citations.form, citations.names()):
+            for form in citations.FORMS.values():
                 assert claim.digest[:16] in form(cite(run, claim, finding))
 
 
@@ -119,7 +119,7 @@ def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
         cite(audit, layer, None, address),
         *(cite(audit, layer, one, address) for one in layer.findings),
     ):
-        for form in map(citations.form, citations.names()):
+        for form in citations.FORMS.values():
             text = form(of)
             assert audit.seal[:16] in text
             assert of.page in text
@@ -134,9 +134,9 @@ def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
     )
     assert re.search(
         r"held against 0\.99 to 1\.01\. Finding refuted\. Audit with a false-alarm rate of 0\.1%, 2026-",
-        citations.form("text")(refuted).replace("\N{NO-BREAK SPACE}", " "),
+        citations.FORMS["text"](refuted).replace("\N{NO-BREAK SPACE}", " "),
     )
-    assert ". 2 layers audited. Most serious judgement refuted. Audit" in citations.form("text")(
+    assert ". 2 layers audited. Most serious judgement refuted. Audit" in citations.FORMS["text"](
         cite(audit, audit)
     )
     with pytest.raises(TypeError, match="no part of"):
@@ -145,7 +145,7 @@ def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
 
 def test_bibtex_is_read_by_pybtex(one: Citation) -> None:
     """One entry with the fields that styles use."""
-    ((key, entry),) = parse_string(citations.form("bibtex")(one), "bibtex").entries.items()
+    ((key, entry),) = parse_string(citations.FORMS["bibtex"](one), "bibtex").entries.items()
     assert key == f"sdpa-verify:{one.key}"
     assert entry.type == "misc"
     assert str(entry.persons["author"][0]) == "{The sdpa-verify authors}"
@@ -158,7 +158,7 @@ def test_csl_json_is_read_by_citeproc(one: Citation, tmp_path_factory: pytest.Te
     """A reference manager sets it; the date and the corporate author survive."""
     path = tmp_path_factory.mktemp("style") / "plain.csl"
     path.write_text(STYLE, encoding="utf-8")
-    source = CiteProcJSON(json.loads(citations.form("csl-json")(one)))
+    source = CiteProcJSON(json.loads(citations.FORMS["csl-json"](one)))
     bibliography = CitationStylesBibliography(
         CitationStylesStyle(str(path), validate=False), source, formatter.plain
     )
@@ -173,7 +173,7 @@ def test_csl_json_is_read_by_citeproc(one: Citation, tmp_path_factory: pytest.Te
 def test_restructured_text_is_clean(one: Citation) -> None:
     """Docutils finds nothing to complain about, two links and some mathematics."""
     tree = publish_doctree(
-        citations.form("rst")(one), settings_overrides={"halt_level": 2, "report_level": 2}
+        citations.FORMS["rst"](one), settings_overrides={"halt_level": 2, "report_level": 2}
     )
     assert [node["refuri"] for node in tree.findall() if node.tagname == "reference"] == [one.page, one.sheet]
     assert any(node.tagname == "math" for node in tree.findall())
@@ -183,7 +183,7 @@ def test_html_is_for_tex() -> None:
     """What a claim says is text, not markup."""
     run = record()
     claim = run.claims[0].model_copy(update={"title": "a < b & <script>"})
-    text = citations.form("html")(cite(run, claim))
+    text = citations.FORMS["html"](cite(run, claim))
     assert "a &lt; b &amp; &lt;script&gt;" in text
     assert "<script" not in text
 
@@ -199,7 +199,7 @@ def test_latex_signs_mean_themselves() -> None:
 
 def test_json_holds_it_all(one: Citation) -> None:
     """Programs get the parts, not the prose."""
-    content = json.loads(citations.form("json")(one))
+    content = json.loads(citations.FORMS["json"](one))
     assert content["key"] == one.key
     assert content["pdf"] == one.sheet
     assert content["statement"] == one.statement
@@ -207,4 +207,4 @@ def test_json_holds_it_all(one: Citation) -> None:
 
 def test_text_has_no_latex(one: Citation) -> None:
     """Plain text is plain."""
-    assert not re.search(r"[\\$]", citations.form("text")(one))
+    assert not re.search(r"[\\$]", citations.FORMS["text"](one))
