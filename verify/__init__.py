@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from verify.auditing.probe import probe
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
-    from verify.citing.mapping import values
+    from verify.citing.lookup import values
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, Control, RunRecord
@@ -70,7 +70,7 @@ _HOME = {
     "record": "verify.auditing.record",
     "render": "verify.api",
     "run": "verify.api",
-    "values": "verify.citing.mapping",
+    "values": "verify.citing.lookup",
 }
 
 

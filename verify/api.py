@@ -17,8 +17,8 @@ from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store
 from verify.errors import SettingsError
-from verify.evidence.provenance import EDITIONS
 from verify.executors.workers import Workers, using
+from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from verify.montecarlo.experiment import (
 )
 from verify.report.math import Formulas
 from verify.report.parts import draw_figures
-from verify.report.summary import FRONT, HALF
+from verify.report.run import FRONT, HALF
 from verify.spec import designs
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex

@@ -65,7 +65,7 @@ def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdic
     sign = {"≤": "+", "≥": "−"}[relation]
     assert spaced(tolerance_text(made)) == f"{name} bound {sign}1% of the prediction"
     assert (
-        check_table("c", (made,)).groups[0].rows[0].predicted.text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
+        check_table("c", (made,)).groups[0].rows[0].cells[0].text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
     )
     assert largest_deviation((made,)) == "bounds only"
     mere = made.model_copy(update={"origin": "set"})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.auditing.records import good
 from tests.report.records import record
-from verify.evidence.provenance import AUDIT, RUN, Names, names
+from verify.evidence.provenance import names
+from verify.files.names import AUDIT, RUN, Names
 from verify.files.shipped import folder
 
 

@@ -58,7 +58,7 @@ def audit(
     """
     from verify.auditing import given
     from verify.citing.configuration import configuration
-    from verify.export.junit import to_junit
+    from verify.citing.summaries import to_junit
     from verify.files.writing import check_writable, write_whole
 
     for name in NAMES[:1] if no_pages else NAMES:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from verify.cli.console import say
-from verify.evidence.provenance import EDITIONS
+from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

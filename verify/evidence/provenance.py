@@ -1,52 +1,21 @@
-"""What made a run or an audit, what its files are called, and the command that repeats it."""
+"""What made a run or an audit: its date, its digest, and the command that repeats it."""
 
 from __future__ import annotations
 
 import hashlib
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from verify.evidence.runs import PROFILES, RunRecord
 from verify.evidence.texts import in_utc
+from verify.files.names import AUDIT, RUN
 from verify.text import numbers
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from verify.evidence.audits import AuditRecord
-
-EDITIONS = ("report", "brief", "full")
-"""Of at most twelve pages, which is the usual one; of one page; with all of the evidence."""
-
-
-class Names(NamedTuple):
-    """The names of a record's file and of its pages; ``stem`` is that of their templates as well."""
-
-    evidence: str
-    stem: str
-    editions: tuple[str, ...] = EDITIONS
-
-    @property
-    def page(self) -> str:
-        """The page for the screen."""
-        return f"{self.stem}.html"
-
-    @property
-    def sheet(self) -> str:
-        """The document for print, in the edition that citations refer to."""
-        return f"{self.stem}.pdf"
-
-    @property
-    def pages(self) -> tuple[str, ...]:
-        """All that can be made of the evidence, in every edition."""
-        return (self.page, *map(self.sheet_of, self.editions))
-
-    def sheet_of(self, edition: str) -> str:
-        """Return what the document for print is called in an edition."""
-        return self.sheet if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
-
-
-RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit", EDITIONS[:1])
+    from verify.files.names import Names
 
 
 def names(record: RunRecord | AuditRecord) -> Names:

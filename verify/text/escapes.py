@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, made harmless for what it goes into: one function for each kind of output.
+"""Text of other people, escaped for what it goes into: one function for each kind of output.
 
 Formulas keep their LaTeX: `verify.evidence.texts` lets only mathematics into a record.
 """
