@@ -1,27 +1,42 @@
-"""Runs through a recording once, head by head and sequence by sequence, and puts what is found on record."""
+"""An audit: what it can find and what of that decides, and the run through a recording.
+
+Head by head and sequence by sequence, one call at a time.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import array_api_compat
 from threadpoolctl import threadpool_limits
 
 from verify.auditing.arrays import dtype_of, in_memory
-from verify.auditing.block import Block
-from verify.auditing.findings import kinds
-from verify.auditing.implied import implied_unlike_declared
-from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
-from verify.auditing.kinds import Subject
-from verify.auditing.recording import Intended
-from verify.auditing.shapes import check_call
-from verify.errors import RecordingError, SettingsError
+from verify.auditing.blocks import OWN_RULE, Block, Subject
+from verify.auditing.exact import EXACT, Exact
+from verify.auditing.files import load
+from verify.auditing.reconstruction import implied_unlike_declared
+from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
+from verify.auditing.scales import DEFAULT, ScaleExpression, scale_expression
+from verify.auditing.statistical import STATISTICAL, Statistical
+from verify.errors import RecordingError, SettingsError, unknown
 from verify.escapes import as_prose, one_line
-from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, Judgement, LayerRecord
+from verify.evidence.audits import (
+    RESERVED,
+    AuditBudget,
+    AuditRecord,
+    AuditSettings,
+    Finding,
+    Intention,
+    Judgement,
+    LayerRecord,
+)
 from verify.evidence.runs import Tool
 from verify.executors.environment import environment
 from verify.executors.threads import thread_map
@@ -31,15 +46,189 @@ from verify.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from verify.auditing.recording import Call, Layer, Recording
-    from verify.evidence.audits import AuditSettings, Finding
+    from verify.auditing.recording import Array
+    from verify.evidence.findings import Band
 
+Gates = str | Iterable[str] | Mapping[str, tuple[float | None, float | None] | None]
+"""Gates as they are given: FINDING or FINDING:LOW..HIGH, one or several, or bands by findings' names."""
+
+Kind = Exact | Statistical
+"""A kind of finding: it reduces every block, and makes findings of what it keeps of a head."""
+
+FALSE_ALARM = 1e-3
+"""The false-alarm rate of an audit where none is given."""
+
+LEAST_FALSE_ALARM = 1e-30
 RULE = "split evenly over the statistical findings of all heads, before the data are seen; one look"
+
+_USAGE = "write FINDING or FINDING:LOW..HIGH, such as row-variance:0.5..2"
 _ON_SCALE = ("scale-applied", "scale-implied")
 _PACKAGES = ("numpy", "scipy", "array-api-compat")
+_KINDS: list[Kind] = [*EXACT, *STATISTICAL]
 
 
-def audit(recording: Recording, settings: AuditSettings, *, workers: int | None = None) -> AuditRecord:
+def kinds() -> tuple[Kind, ...]:
+    """Return all kinds of findings, in the order in which they are made and shown."""
+    return tuple(_KINDS)
+
+
+def register(kind: Kind) -> None:
+    """Let audits of this process make findings of one more kind, after all others.
+
+    Raises:
+        SettingsError: one of its findings has the name of another.
+    """
+    taken = {name for one in _KINDS for name in one.names} & set(kind.names)
+    if taken:
+        raise SettingsError(f"finding {min(taken)!r}: there is one of this name; choose another")
+    _KINDS.append(kind)
+
+
+def kind_of(finding: str) -> Kind:
+    """Return the kind that makes the findings of this name.
+
+    Raises:
+        SettingsError: there is none; the nearest name is suggested.
+    """
+    makers = {name: kind for kind in _KINDS for name in kind.names}
+    if finding in makers:
+        return makers[finding]
+    for kind in _KINDS:
+        if kind.name == finding:
+            raise SettingsError(f"gate {finding!r}: name one of {', '.join(kind.names)}")
+    raise SettingsError("gate: " + unknown("finding", finding, makers, f"there are {', '.join(makers)}"))
+
+
+def audit_settings(
+    intended: str | float | None = None, gate: Gates = (), false_alarm: float = FALSE_ALARM
+) -> AuditSettings:
+    """Return the settings of an audit after checking them.
+
+    Raises:
+        SettingsError: the intended scale is no expression, a gate names no finding or has no band where one
+            is needed, or the false-alarm rate is not between 0 and 1.
+    """
+    if intended is not None:
+        intended = scale_expression(str(intended)).text
+    if isinstance(false_alarm, bool) or not isinstance(false_alarm, int | float):
+        raise SettingsError(f"false-alarm {false_alarm!r}: give a number")
+    if not LEAST_FALSE_ALARM <= false_alarm < 1:
+        raise SettingsError(f"--false-alarm {false_alarm:g}: must lie between {LEAST_FALSE_ALARM:g} and 1")
+    return AuditSettings(false_alarm=false_alarm, intended=intended, gates=_gates(gate))
+
+
+def _gates(given: Gates) -> dict[str, Band]:
+    if isinstance(given, Mapping):
+        return {name: _checked(name, band or OWN_RULE) for name, band in given.items()}
+    return dict(map(_parsed, [given] if isinstance(given, str) else given))
+
+
+def _parsed(text: str) -> tuple[str, Band]:
+    name, colon, band = text.partition(":")
+    if not colon:
+        return name, _checked(name, OWN_RULE)
+    low, dots, high = band.partition("..")
+    if not dots or not (low or high):
+        raise SettingsError(f"gate {text!r}: has no band; {_USAGE}")
+    try:
+        ends = (float(low) if low else None, float(high) if high else None)
+    except ValueError as error:
+        raise SettingsError(f"gate {text!r}: its band is no two numbers; {_USAGE}") from error
+    return name, _checked(name, ends)
+
+
+def _checked(name: str, band: Band) -> Band:
+    kind = kind_of(name)
+    if band == OWN_RULE:
+        if not kind.has_rule:
+            raise SettingsError(f"gate {name!r}: has no rule of its own; give a band, such as {name}:0.5..2")
+        return band
+    low, high = (end if end is None else float(end) for end in band)
+    if any(end is not None and not math.isfinite(end) for end in (low, high)):
+        raise SettingsError(f"gate {name!r}: leave out an end that is open, such as {name}:0.5..")
+    if low is not None and high is not None and low > high:
+        raise SettingsError(f"gate {name!r}: its band ends below its start; {_USAGE}")
+    return low, high
+
+
+def audit(
+    q: Recording | Path | str | Array,
+    k: Array | None = None,
+    *,
+    v: Array | None = None,
+    out: Array | None = None,
+    mask: Array | None = None,
+    bias: Array | None = None,
+    sink: Array | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    causal: bool = False,
+    intended: str | float | None = None,
+    gate: Gates = (),
+    false_alarm: float = FALSE_ALARM,
+    workers: int | None = None,
+) -> AuditRecord:
+    """Judge what somebody's attention does: a recording, or the arrays of one layer.
+
+    ``q`` is a ``Recording``, the path of one, or queries of shape [sequence, head, token, d] beside keys
+    ``k``. Arrays may be NumPy's, PyTorch's, JAX's or of any library that keeps to the array API standard;
+    statistics are computed where they are. Keys and values ``v`` may have fewer heads, a divisor of the
+    queries'. ``out`` is what attention gave back and ``scale`` the factor that it was given; ``mask`` is True
+    where a key may be seen and ``bias`` is added to the scaled scores, both broadcast to
+    [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``; ``softcap`` c
+    turns a scaled score s into c·tanh(s/c), before bias and mask; ``sink`` has one score a head, which takes
+    part in the softmax's sum alone.
+
+    ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
+    the recording, else to 1/√d. Each ``gate`` is FINDING or FINDING:LOW..HIGH, and lets that finding decide.
+    ``false_alarm`` is the rate of the whole audit. ``workers`` None means one for each processor and changes
+    no result.
+
+    Returns:
+        The record of the audit. Its ``exit_status`` is 1 if a finding that decides is refuted, else 3 if one
+        is undecided, else 0.
+
+    Raises:
+        VerifyError: bad input; one line says what, where and how to correct it.
+    """
+    settings = audit_settings(intended, gate, false_alarm)
+    arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias, "sink": sink}
+    numbers = {"scale": scale, "softcap": softcap}
+    if not isinstance(q, Recording | Path | str):
+        recording = Recording("arrays", [Layer("attention", [_call(arrays, numbers, causal=causal)])])
+    elif given := [name for name, one in {**arrays, **numbers}.items() if one is not None][1:]:
+        raise SettingsError(f"{given[0]}: a recording has its own; leave it out")
+    else:
+        recording = q if isinstance(q, Recording) else load(Path(q))
+    return audit_recording(recording, settings, workers=workers)
+
+
+def _call(arrays: dict[str, Array], numbers: dict[str, float | None], *, causal: bool) -> Call:
+    for name, array in arrays.items():
+        if (name in {"q", "k"} or array is not None) and not array_api_compat.is_array_api_obj(array):
+            raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
+    scale, softcap = (None if one is None else _number(name, one) for name, one in numbers.items())
+    if softcap is not None and softcap <= 0:
+        raise SettingsError(f"softcap {softcap!r}: give a number above 0, or none")
+    fields = {ARRAYS[name]: array for name, array in arrays.items()}
+    return Call(**fields, causal=causal, scale=scale, softcap=softcap)
+
+
+def _number(name: str, given: Any) -> float:
+    """Return a number of Python, or of any library's type for one."""
+    try:
+        is_one = not isinstance(given, str | bytes | bool) and getattr(given, "ndim", 0) == 0
+        value = float(given) if is_one else math.nan
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise SettingsError(f"{name} {given!r}: give a finite number")
+    return value
+
+
+def audit_recording(
+    recording: Recording, settings: AuditSettings, *, workers: int | None = None
+) -> AuditRecord:
     """Return everything that is found of a recording.
 
     ``workers`` threads share out the heads of a layer whose arrays are NumPy's, None meaning one for each
@@ -83,7 +272,11 @@ def _budget(layers: Sequence[_Audited], settings: AuditSettings) -> AuditBudget:
 
 def _without_scale(layers: Sequence[LayerRecord]) -> Iterator[str]:
     """Yield in a line that layers had nothing to judge the scale by, if any had."""
-    names = [layer.name for layer in layers if not any(map(_judges_scale, layer.findings))]
+    names = [
+        layer.name
+        for layer in layers
+        if all(one.kind not in _ON_SCALE or one.judgement is Judgement.REPORTED for one in layer.findings)
+    ]
     if names:
         some = f"{len(names)} of {len(layers)} layers, such as {_plain(names[0])}"
         of = "" if len(layers) == 1 else f" of all {len(layers)} layers"
@@ -91,12 +284,8 @@ def _without_scale(layers: Sequence[LayerRecord]) -> Iterator[str]:
         yield f"the scale{of}, which could not be judged: give v and out, or the scale that calls were given"
 
 
-def _judges_scale(finding: Finding) -> bool:
-    return finding.kind in _ON_SCALE and finding.judgement is not Judgement.REPORTED
-
-
 def _plain(text: str) -> str:
-    """Return somebody's plain text as one line of prose."""
+    """Return a recording's plain text as one line of prose."""
     return as_prose(one_line(text))
 
 
@@ -138,12 +327,12 @@ class _Shape:
 
 @dataclass
 class _Seen:
-    """What was kept of a layer's calls: looks by head and kind, and how many sequences of which lengths.
+    """What was kept of a layer's calls, by head and kind, and the number of sequences and their lengths.
 
     ``is_given`` says whether some call was given a scale.
     """
 
-    looks: list[list[list[Any]]]
+    kept: list[list[list[Any]]]
     sequences: int = 0
     tokens: set[int] = field(default_factory=set)
     keys: set[int] = field(default_factory=set)
@@ -208,17 +397,17 @@ class _Audited:
             self._check(call)
             intended = self._value(int(call.key.shape[2]))
 
-            def look(head: int, call: Call = call, intended: float = intended) -> None:
+            def reduce(head: int, call: Call = call, intended: float = intended) -> None:
                 for sequence in range(call.query.shape[0]):
                     place = seen.sequences + sequence
                     block = Block(call, sequence, head, intended, pending[head], place, unexplained[head])
                     implied[head] = implied_unlike_declared(block, implied[head])
                     block = block.scaled(implied[head])
                     pending[head] = block if block.partner is None else None
-                    for kept, kind in zip(seen.looks[head], kinds(), strict=True):
-                        kept.append(kind.look(block))
+                    for kept, kind in zip(seen.kept[head], kinds(), strict=True):
+                        kept.append(kind.reduce(block))
 
-            list(mapper(look, heads))
+            list(mapper(reduce, heads))
             seen.is_given |= call.scale is not None
             seen.sequences += int(call.query.shape[0])
             seen.tokens.add(int(call.query.shape[2]))
@@ -245,7 +434,7 @@ class _Audited:
                 )
 
     def _value(self, keys: int) -> float:
-        """Return the intended scale for so many keys."""
+        """Return the intended scale for this number of keys."""
         try:
             return self.expression.value(d=self.shape.d_k, h=self.shape.heads, D=self.layer.width, n=keys)
         except SettingsError as error:
@@ -263,7 +452,7 @@ class _Audited:
     def _findings(
         self, seen: _Seen, intention: Intention, settings: AuditSettings, budget: AuditBudget
     ) -> Iterator[Finding]:
-        for head, looks in enumerate(seen.looks):
+        for head, by_kind in enumerate(seen.kept):
             subject = Subject(
                 layer=self.layer,
                 head=head,
@@ -275,5 +464,5 @@ class _Audited:
                 gates=settings.gates,
                 only_output_tells=bool(self.layer.backend) and not seen.is_given,
             )
-            for kept, kind in zip(looks, kinds(), strict=True):
+            for kept, kind in zip(by_kind, kinds(), strict=True):
                 yield from kind.find(kept, subject)
