@@ -10,7 +10,7 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,16 +125,13 @@ def _gates(given: Gates) -> dict[str, Band]:
 
 def _parsed(text: str) -> tuple[str, Band]:
     name, colon, band = text.partition(":")
-    if not colon:
-        return name, _checked(name, OWN_RULE)
     low, dots, high = band.partition("..")
-    if not dots or not (low or high):
+    if colon and not (dots and (low or high)):
         raise SettingsError(f"gate {text!r}: has no band; {_USAGE}")
     try:
-        ends = (float(low) if low else None, float(high) if high else None)
+        return name, _checked(name, (float(low) if low else None, float(high) if high else None))
     except ValueError as error:
         raise SettingsError(f"gate {text!r}: its band is no two numbers; {_USAGE}") from error
-    return name, _checked(name, ends)
 
 
 def _checked(name: str, band: Band) -> Band:
@@ -240,18 +237,20 @@ def audit_recording(
     """
     begun = time.perf_counter()
     threads = processors(workers)
-    layers = [_Audited.of(layer, settings) for layer in recording.layers]
+    layers = [_LayerAudit.of(layer, settings) for layer in recording.layers]
     if not layers:
         raise RecordingError(
             f"{recording.source}: no attention call was seen; record a program that makes one"
         )
-    budget = _budget(layers, settings)
+    places = sum(one.heads for one in layers) * sum(kind.places for kind in kinds())
+    budget = AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
     names: set[str] = set()
+    records = []
     with threadpool_limits(limits=1, user_api="blas"), thread_map(threads) as mapper:
-        records = [
-            one.record(_slug(one.layer.name, names), settings, budget, mapper if one.shape.is_numpy else map)
-            for one in layers
-        ]
+        for one in layers:
+            one.run_through(mapper if one.is_numpy else map)
+            records.append(one.record(_slug(one.layer.name, names), settings, budget))
+            one.kept.clear()
     return AuditRecord(
         tool=Tool(version=__version__),
         settings=settings,
@@ -263,11 +262,6 @@ def audit_recording(
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         elapsed_s=round(time.perf_counter() - begun, 3),
     ).sealed()
-
-
-def _budget(layers: Sequence[_Audited], settings: AuditSettings) -> AuditBudget:
-    places = sum(one.shape.heads for one in layers) * sum(kind.places for kind in kinds())
-    return AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
 
 
 def _without_scale(layers: Sequence[LayerRecord]) -> Iterator[str]:
@@ -301,55 +295,31 @@ def _slug(name: str, taken: set[str]) -> str:
     return slug
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """What all calls of a layer have in common."""
+@dataclass
+class _LayerAudit:
+    """A layer that is run through: what its calls have in common, and what was kept of them, but no array.
 
+    ``kept`` is by head and kind. ``tokens`` and ``keys`` are the numbers of them in a sequence; ``is_given``
+    says whether some call was given a scale.
+    """
+
+    layer: Layer
+    intended: Intended
+    expression: ScaleExpression
     heads: int
     key_heads: int
     d_k: int
     d_v: int | None
     dtype: str
     is_numpy: bool
-
-    @classmethod
-    def of(cls, call: Call) -> _Shape:
-        """Return the shape of a call whose arrays fit each other."""
-        return cls(
-            heads=int(call.query.shape[1]),
-            key_heads=int(call.key.shape[1]),
-            d_k=int(call.query.shape[3]),
-            d_v=None if call.value is None else int(call.value.shape[3]),
-            dtype=dtype_of(call),
-            is_numpy=bool(array_api_compat.is_numpy_array(call.query)),
-        )
-
-
-@dataclass
-class _Seen:
-    """What was kept of a layer's calls, by head and kind, and the number of sequences and their lengths.
-
-    ``is_given`` says whether some call was given a scale.
-    """
-
     kept: list[list[list[Any]]]
     sequences: int = 0
     tokens: set[int] = field(default_factory=set)
     keys: set[int] = field(default_factory=set)
     is_given: bool = False
 
-
-@dataclass(frozen=True)
-class _Audited:
-    """A layer that is to be run through: its shape and its intended scale. No array is kept."""
-
-    layer: Layer
-    intended: Intended
-    expression: ScaleExpression
-    shape: _Shape
-
     @classmethod
-    def of(cls, layer: Layer, settings: AuditSettings) -> _Audited:
+    def of(cls, layer: Layer, settings: AuditSettings) -> _LayerAudit:
         """Return a layer before it is run through: only the shapes of its first call are looked at.
 
         Raises:
@@ -363,56 +333,43 @@ class _Audited:
         intended = layer.intended or Intended(DEFAULT, "default")
         if settings.intended is not None:
             intended = Intended(settings.intended, "given")
-        return cls(layer, intended, scale_expression(intended.expression), _Shape.of(first))
+        _, heads, _, d_k = map(int, first.query.shape)
+        d_v = None if first.value is None else int(first.value.shape[3])
+        is_numpy = bool(array_api_compat.is_numpy_array(first.query))
+        kept: list[list[list[Any]]] = [[[] for _ in kinds()] for _ in range(heads)]
+        expression, key_heads = scale_expression(intended.expression), int(first.key.shape[1])
+        shape = (heads, key_heads, d_k, d_v)
+        return cls(layer, intended, expression, *shape, dtype_of(first), is_numpy, kept)
 
-    def record(
-        self, name: str, settings: AuditSettings, budget: AuditBudget, mapper: Callable[..., Any]
-    ) -> LayerRecord:
-        """Run through the calls and return the record of the layer."""
-        seen = self._run_through(mapper)
-        intention = self._intention(seen)
-        return LayerRecord(
-            id=name,
-            name=one_line(self.layer.name),
-            heads=self.shape.heads,
-            key_heads=self.shape.key_heads,
-            d_k=self.shape.d_k,
-            d_v=self.shape.d_v,
-            sequences=seen.sequences,
-            tokens=(min(seen.tokens), max(seen.tokens)),
-            dtype=self.shape.dtype,
-            backend=one_line(self.layer.backend),
-            intention=intention,
-            findings=tuple(self._findings(seen, intention, settings, budget)),
-            notes=tuple(map(_plain, self.layer.notes)),
-        )
-
-    def _run_through(self, mapper: Callable[..., Any]) -> _Seen:
-        heads = range(self.shape.heads)
-        seen = _Seen([[[] for _ in kinds()] for _ in heads])
+    def run_through(self, mapper: Callable[..., Any]) -> None:
+        """Keep what the kinds of findings make of every block, one call at a time."""
+        heads = range(self.heads)
         pending: list[Block | None] = [None for _ in heads]
         unexplained: list[list[int]] = [[] for _ in heads]
         implied: list[float | None] = [None for _ in heads]
         for call in map(in_memory, self.layer.calls):
             self._check(call)
-            intended = self._value(int(call.key.shape[2]))
+            sequences, _, queries, _ = map(int, call.query.shape)
+            keys = int(call.key.shape[2])
+            intended = self._value(keys)
 
-            def reduce(head: int, call: Call = call, intended: float = intended) -> None:
-                for sequence in range(call.query.shape[0]):
-                    place = seen.sequences + sequence
+            def reduce(
+                head: int, call: Call = call, intended: float = intended, sequences: int = sequences
+            ) -> None:
+                for sequence in range(sequences):
+                    place = self.sequences + sequence
                     block = Block(call, sequence, head, intended, pending[head], place, unexplained[head])
                     implied[head] = implied_unlike_declared(block, implied[head])
-                    block = block.scaled(implied[head])
+                    block = replace(block, implied=implied[head])
                     pending[head] = block if block.partner is None else None
-                    for kept, kind in zip(seen.kept[head], kinds(), strict=True):
+                    for kept, kind in zip(self.kept[head], kinds(), strict=True):
                         kept.append(kind.reduce(block))
 
             list(mapper(reduce, heads))
-            seen.is_given |= call.scale is not None
-            seen.sequences += int(call.query.shape[0])
-            seen.tokens.add(int(call.query.shape[2]))
-            seen.keys.add(int(call.key.shape[2]))
-        return seen
+            self.is_given |= call.scale is not None
+            self.sequences += sequences
+            self.tokens.add(queries)
+            self.keys.add(keys)
 
     def _check(self, call: Call) -> None:
         """Refuse a call that does not fit the first one.
@@ -422,47 +379,49 @@ class _Audited:
         """
         place = f"layer {self.layer.name}"
         check_call(call, place)
-        one, other = _Shape.of(call), self.shape
-        for name, got, wanted in (
-            ("q", (one.heads, one.d_k), (other.heads, other.d_k)),
-            ("k", (one.key_heads, one.d_k), (other.key_heads, other.d_k)),
-        ):
-            if got != wanted:
+        for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
+            _, own, _, d = array.shape
+            if (own, d) != (heads, self.d_k):
                 raise RecordingError(
-                    f"{place}: {name} has {got[0]} heads of {got[1]} dimensions after {wanted[0]} of "
-                    f"{wanted[1]}; record different shapes under different names"
+                    f"{place}: {name} has {own} heads of {d} dimensions after {heads} of {self.d_k}; "
+                    "record different shapes under different names"
                 )
 
     def _value(self, keys: int) -> float:
         """Return the intended scale for this number of keys."""
         try:
-            return self.expression.value(d=self.shape.d_k, h=self.shape.heads, D=self.layer.width, n=keys)
+            return self.expression.value(d=self.d_k, h=self.heads, D=self.layer.width, n=keys)
         except SettingsError as error:
             raise SettingsError(f"layer {one_line(self.layer.name)}: {error}") from error
 
-    def _intention(self, seen: _Seen) -> Intention:
-        return Intention(
+    def record(self, name: str, settings: AuditSettings, budget: AuditBudget) -> LayerRecord:
+        """Return the record of the layer, which was run through."""
+        intention = Intention(
             expression=self.expression.text,
             latex=self.expression.latex,
-            value=self._value(max(seen.keys)),
+            value=self._value(max(self.keys)),
             origin=self.intended.origin,
             where=_plain(self.intended.where),
         )
-
-    def _findings(
-        self, seen: _Seen, intention: Intention, settings: AuditSettings, budget: AuditBudget
-    ) -> Iterator[Finding]:
-        for head, by_kind in enumerate(seen.kept):
-            subject = Subject(
-                layer=self.layer,
-                head=head,
-                heads=self.shape.heads,
-                key_heads=self.shape.key_heads,
-                d_k=self.shape.d_k,
-                intention=intention,
-                alpha=budget.false_alarm / budget.places,
-                gates=settings.gates,
-                only_output_tells=bool(self.layer.backend) and not seen.is_given,
-            )
+        findings: list[Finding] = []
+        tells, alpha = bool(self.layer.backend) and not self.is_given, budget.false_alarm / budget.places
+        for head, by_kind in enumerate(self.kept):
+            sizes = (head, self.heads, self.key_heads, self.d_k)
+            subject = Subject(self.layer, *sizes, intention, alpha, settings.gates, tells)
             for kept, kind in zip(by_kind, kinds(), strict=True):
-                yield from kind.find(kept, subject)
+                findings.extend(kind.find(kept, subject))
+        return LayerRecord(
+            id=name,
+            name=one_line(self.layer.name),
+            heads=self.heads,
+            key_heads=self.key_heads,
+            d_k=self.d_k,
+            d_v=self.d_v,
+            sequences=self.sequences,
+            tokens=(min(self.tokens), max(self.tokens)),
+            dtype=self.dtype,
+            backend=one_line(self.layer.backend),
+            intention=intention,
+            findings=tuple(findings),
+            notes=tuple(map(_plain, self.layer.notes)),
+        )

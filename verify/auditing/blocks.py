@@ -85,10 +85,6 @@ class Block:
         """The head of keys and values that this head reads."""
         return int(self.head // (self.call.query.shape[1] // self.call.key.shape[1]))
 
-    def scaled(self, implied: float | None) -> Block:
-        """Return this block with the scale that outputs imply; what was found of it before is kept."""
-        return replace(self, implied=implied)
-
     def once(self, compute: Callable[[Block], T]) -> T:
         """Return ``compute`` of this block, computed when it is first asked for."""
         if compute not in self._found:

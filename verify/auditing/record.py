@@ -60,9 +60,9 @@ def record(
             raise SettingsError(f"{name} {given!r}: give a whole number of at least 1")
     if importlib.util.find_spec("torch") is None:
         raise RecordingError("record: PyTorch is missing; install it with sdpa-verify[torch]")
-    from verify.auditing.pytorch.recorder import Limits, recording_of  # noqa: PLC0415 - PyTorch takes its time
+    from verify.auditing.pytorch.recorder import recording_of  # noqa: PLC0415 - PyTorch takes its time
 
-    return recording_of(model, None if out is None else Path(out), Limits(max_sequences, max_bytes), source)
+    return recording_of(model, None if out is None else Path(out), max_sequences, max_bytes, source)
 
 
 class Program:

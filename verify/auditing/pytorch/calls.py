@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -34,14 +35,13 @@ exp(-3e4) is 0 in every dtype, so that such keys take no part unless a row has n
 _FUSED = "a fused kernel ran: q, k and v were computed once more from its input, and its output is not seen"
 
 
-@dataclass(frozen=True)
-class LayerInfo:
-    """What is known of a layer beside its calls; see `Layer`. ``notes`` are of this call."""
+class LayerInfo(NamedTuple):
+    """What is known of a layer beside its calls, in the order of `Layer`. ``notes`` are of this call."""
 
-    backend: str = ""
     intended: Intended | None = None
     width: int | None = None
-    padded: Mapping[str, int] = field(default_factory=dict)
+    backend: str = ""
+    padded: Mapping[str, int] = MappingProxyType({})
     notes: tuple[str, ...] = ()
 
 

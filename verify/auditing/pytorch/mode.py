@@ -73,8 +73,8 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
         self._handlers: dict[Any, Handler | None] = {
             functional.scaled_dot_product_attention: self._attention,
             functional.multi_head_attention_forward: self._multihead,
-            torch._native_multi_head_attention: self._native,
-            torch._transformer_encoder_layer_fwd: self._encoder_layer,
+            torch._native_multi_head_attention: self._fused,
+            torch._transformer_encoder_layer_fwd: self._fused,
             **dict.fromkeys(_SOFTMAX, self._softmax),
             **dict.fromkeys(Factors.functions, self._times),
         }
@@ -105,7 +105,7 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
 
     def keep(self, make: Callable[[], tuple[Call, LayerInfo]], inner: str = "") -> None:
         """Keep the call that ``make`` returns, under the name of the module that is running."""
-        self._recorder.keep(self._modules.place(inner).name, make)
+        self._recorder.keep(self._modules.layer(inner), make)
 
     def _handler(self, func: Any) -> Handler | None:
         return self._unknown if any(word in func_name(func).lower() for word in _IN_NAMES) else None
@@ -133,14 +133,12 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
             self.keep(inside.call)
         return result
 
-    def _native(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _fused(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         output = func(*args, **kwargs)
-        self.keep(lambda: native_call(*args, **kwargs))
-        return output
-
-    def _encoder_layer(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        output = func(*args, **kwargs)
-        self.keep(lambda: encoder_layer_call(*args, **kwargs), inner=".self_attn")
+        if func is torch._native_multi_head_attention:
+            self.keep(lambda: native_call(*args, **kwargs))
+        else:
+            self.keep(lambda: encoder_layer_call(*args, **kwargs), inner=".self_attn")
         return output
 
     def _softmax(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -203,13 +201,21 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
 
     def call(self) -> tuple[Call, LayerInfo]:
         """Return the call that was made."""
+        backend, dropped = "scaled_dot_product_attention", self._dropped
         if self._given is not None:
             (args, kwargs), output = self._given
             given = Arguments(*args, **kwargs)
-            notes = (DROPPED,) if given.dropout_p > 0 else ()
-            return attention_call(given, output, self._masks), self._about(
-                "scaled_dot_product_attention", notes
-            )
+            call, dropped = attention_call(given, output, self._masks), given.dropout_p > 0
+        else:
+            backend, call = "bmm", self._written_out()
+        return call, LayerInfo(
+            backend=f"multi_head_attention_forward, {backend}",
+            width=self._width,
+            notes=(DROPPED,) if dropped else (),
+        )
+
+    def _written_out(self) -> Call:
+        """Return the call whose scores and output are two products, as where weights are wanted."""
         (scores, _), ((_, values), output) = self._products
         *masks, scaled, turned = scores
         _, query, scale = self._scaled[id(scaled)]
@@ -219,27 +225,20 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
         def apart(one: Any) -> Any:
             return one.view(sequences, heads, *one.shape[1:])
 
-        seen, bias = self._masks.split(masks[0] if masks else None)
-        call = Call(
+        # A mask is the same for all sequences and heads, or has them as one axis.
+        seen, bias = (
+            one if one is None or one.shape[0] == 1 else apart(one)
+            for one in self._masks.split(masks[0] if masks else None)
+        )
+        return Call(
             query=apart(query),
             key=apart(turned.transpose(-2, -1)),
             value=apart(values),
             output=None if self._dropped else apart(output),
-            mask=_per_head(seen, sequences, heads),
-            bias=_per_head(bias, sequences, heads),
+            mask=seen,
+            bias=bias,
             scale=scale,
         )
-        return call, self._about("bmm", (DROPPED,) if self._dropped else ())
-
-    def _about(self, backend: str, notes: tuple[str, ...]) -> LayerInfo:
-        return LayerInfo(backend=f"multi_head_attention_forward, {backend}", width=self._width, notes=notes)
-
-
-def _per_head(mask: Any, sequences: int, heads: int) -> Any:
-    """Return a mask of axes [sequence and head, query, key], or the same for all, with four axes."""
-    if mask is None or mask.shape[0] == 1:
-        return mask
-    return mask.view(sequences, heads, *mask.shape[1:])
 
 
 class ByMemory(Generic[T]):

@@ -43,7 +43,9 @@ _OURS = str(Path(__file__).parent)
 
 
 @contextmanager
-def recording_of(model: Any, out: Path | None, limits: Limits, source: str = "") -> Iterator[Recording]:
+def recording_of(
+    model: Any, out: Path | None, max_sequences: int, max_bytes: int, source: str = ""
+) -> Iterator[Recording]:
     """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
 
     The recording that is yielded is complete at the end, also where the program ends in an exception.
@@ -51,7 +53,7 @@ def recording_of(model: Any, out: Path | None, limits: Limits, source: str = "")
     if not _recording.acquire(blocking=False):
         raise RecordingError("record: is recording already; end the `with` that does first")
     try:
-        recorder = Recorder(limits, None if out is None else FolderWriter(out))
+        recorder = Recorder(max_sequences, max_bytes, None if out is None else FolderWriter(out))
         modules = Modules(recorder.leave_out)
         if model is not None:
             modules.add_root(model)
@@ -100,14 +102,6 @@ def _compiled_graphs() -> int:
     return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How much is kept: sequences of each layer, and bytes of all layers together."""
-
-    sequences: int
-    size: int
-
-
 @dataclass
 class _Seen:
     """A layer as it is being recorded.
@@ -137,10 +131,12 @@ class _Seen:
 class Recorder:
     """Keeps calls by layer; what it cannot keep it counts, and says at the end.
 
-    ``has_seen_calls`` says whether there was any call to keep.
+    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all. ``has_seen_calls`` says whether
+    there was any call to keep.
     """
 
-    limits: Limits
+    max_sequences: int
+    max_bytes: int
     writer: FolderWriter | None = None
     has_seen_calls: bool = False
     _layers: dict[str, _Seen] = field(default_factory=dict)
@@ -173,15 +169,7 @@ class Recorder:
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
         layers = [
-            Layer(
-                name=name,
-                calls=seen.calls,
-                intended=seen.info.intended,
-                width=seen.info.width,
-                backend=seen.info.backend,
-                padded=seen.info.padded,
-                notes=seen.said(),
-            )
+            Layer(name, seen.calls, *seen.info[:4], seen.said())
             for name, seen in self._layers.items()
             if seen.kept
         ]
@@ -234,12 +222,12 @@ class Recorder:
         """Return why a call is not kept, or as much of it as is."""
         if _continues(seen, call):
             return "continued sequences that were seen before, as generation does, and were left out", call
-        left = self.limits.sequences - seen.kept
+        left = self.max_sequences - seen.kept
         if left <= 0:
-            return f"came after the first {self.limits.sequences} sequences and were left out", call
+            return f"came after the first {self.max_sequences} sequences and were left out", call
         call = _first(call, left)
-        if self._size + _size(call) > self.limits.size:
-            return f"were left out, as all together would have more than {self.limits.size} bytes", call
+        if self._size + _size(call) > self.max_bytes:
+            return f"were left out, as all together would have more than {self.max_bytes} bytes", call
         return "", call
 
 
@@ -294,14 +282,6 @@ def _copied(call: Call) -> Call:
     return replace(call, **{name: one.detach().clone().contiguous() for name, one in _arrays(call).items()})
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where an attention call is made: the module, None outside any, and a name for the layer."""
-
-    module: Any
-    name: str
-
-
 @dataclass
 class Modules:
     """Follows which modules run in this thread, by hooks that change nothing.
@@ -342,18 +322,17 @@ class Modules:
                 self._names[one] = name if name not in self._taken else f"{title}.{name}"
         self._taken.update(self._names.values())
 
-    def place(self, inner: str = "") -> Place:
-        """Return where a call is made; ``inner`` is the part of the running module that makes it.
+    def layer(self, inner: str = "") -> str:
+        """Return a name for the layer of a call; ``inner`` is the part of the running module that makes it.
 
         A module that runs several times within one pass of the model is a layer each time.
         """
         if not self._stack:
-            return Place(None, _caller())
-        module = self._stack[-1]
-        name = self._name(len(self._stack) - 1) + inner
+            return _caller()
+        name = self.running() + inner
         self._passes[name] += 1
         number = self._passes[name]
-        return Place(module, name if number == 1 else f"{name} ({number})")
+        return name if number == 1 else f"{name} ({number})"
 
     def running(self) -> str:
         """Return the name of the module that is running, or of the line of the program outside any."""
