@@ -16,7 +16,7 @@ import verify
 from tests.auditing.calls import arrays
 from tests.tool import EXAMPLE, ROOT, examples, page
 from verify import spec
-from verify.auditing.findings import effective_keys
+from verify.auditing.audit import kind_of
 from verify.citing import citations, languages
 from verify.citing.markers import quotes_in
 from verify.engine.claim_files import load
@@ -126,7 +126,7 @@ def test_the_finding_is_made_as_those_of_the_tool_are(
 ) -> None:
     """An audit makes it of every head, with interval and reference: the inverse of the effective keys."""
     kind = _names_of(tmp_path, FINDING)["KIND"]
-    monkeypatch.setattr("verify.auditing.audit.kinds", lambda: (kind, effective_keys.KIND))
+    monkeypatch.setattr("verify.auditing.audit.kinds", lambda: (kind, kind_of("effective-keys")))
     q, k, _ = (one.astype(np.float32) for one in arrays(sequences=5))
     record = verify.audit(q, k)
     assert record.budget.places == 2 * 4

@@ -9,7 +9,7 @@ from verify.version import __version__
 
 if TYPE_CHECKING:
     from verify.api import list_claims, plan, render, run
-    from verify.auditing.given import audit
+    from verify.auditing.audit import audit
     from verify.auditing.monitor import AttentionMonitor
     from verify.auditing.probe import probe
     from verify.auditing.probing.result import Probe
@@ -59,7 +59,7 @@ _HOME = {
     "PlannedCell": "verify.engine.plan",
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
-    "audit": "verify.auditing.given",
+    "audit": "verify.auditing.audit",
     "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",
     "load": "verify.evidence.load",

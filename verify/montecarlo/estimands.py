@@ -46,7 +46,8 @@ class Measured:
     ``model_error`` is the standard error from the derived block variance, where there is one.
     ``skewness`` is that of the estimate where the interval corrects for it, 0 where a derived variance
     makes that needless. ``doubt`` says why the interval cannot be trusted and what would help, nothing where
-    it can; ``basis`` names the interval where it is not the usual one.
+    it can; ``basis`` names the interval where it is not the usual one. ``needed`` are the blocks from which
+    on the interval may hold where it does not, None where that is not known.
     """
 
     value: float
@@ -58,6 +59,7 @@ class Measured:
     skewness: float = 0.0
     doubt: str = ""
     basis: str = ""
+    needed: int | None = None
 
     @property
     def reliable(self) -> bool:
