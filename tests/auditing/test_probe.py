@@ -75,9 +75,9 @@ def test_plain_attention_passes_in_three_lines() -> None:
     assert (found.fits, found.softcap, found.sink, found.bias < 1e-6) == (True, None, None, True)
 
 
-def test_the_three_lines_of_the_readme_pass_and_can_fail() -> None:
-    """The README's test is right for causal attention, and fails for attention without the mask."""
-    (example,) = [block for block in blocks("python") if "verify.probe(" in block]
+def test_the_documented_test_passes_and_can_fail() -> None:
+    """The test in docs/auditing.md is right for causal attention, and fails for attention without the mask."""
+    (example,) = blocks("python", "docs/auditing.md")
     names: dict[str, Any] = {"verify": verify, "my_attention": partial(attention, shift=top_left)}
     exec(example, names)  # noqa: S102 - as pytest would
     names["test_attention"]()
