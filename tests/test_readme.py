@@ -11,7 +11,7 @@ import pytest
 
 from tests.tool import ROOT, blocks, page
 from verify.citing.documents import check
-from verify.citing.languages import suffixes
+from verify.citing.languages import LANGUAGES
 from verify.cli.main import cli
 from verify.evidence.load import load
 from verify.files.shipped import folder
@@ -111,7 +111,9 @@ def test_the_hook_calls_a_command_that_is_there() -> None:
     (entry,) = re.findall(r"entry: sdpa-verify (\S+)", hook)
     assert entry in cli.commands
     (files,) = re.findall(r"files: (\S+)", hook)
-    assert all(re.search(files, f"docs/page{kind}") for kind in suffixes() - {".pyi", ".asc", ".svg", ".vue"})
+    assert all(
+        re.search(files, f"docs/page{kind}") for kind in LANGUAGES.keys() - {".pyi", ".asc", ".svg", ".vue"}
+    )
     assert all(re.search(files, name) for name in ("reports/results.json", "audit.json", "pyproject.toml"))
     # What makes documents stale is often the only file of a commit.
     assert "pass_filenames: false" in hook

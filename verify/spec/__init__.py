@@ -2,10 +2,7 @@
 
 from verify.evidence import Assumption, Axis, Check, Fact, Figure, Layer, Reference
 from verify.montecarlo.attention import attention, gradients, probabilities, softmax
-from verify.montecarlo.beside_values import ScoresBesideValues
 from verify.montecarlo.blocks import Cell, Outputs
-from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
 from verify.montecarlo.distributions import (
     CAUCHY,
     EXPONENTIAL,
@@ -17,11 +14,16 @@ from verify.montecarlo.distributions import (
     UNIT_INTERVAL,
     Array,
     Distribution,
+    stream,
 )
 from verify.montecarlo.estimands import (
+    Bounded,
+    DistanceToLaw,
+    Quantile,
     Ratio,
     Smooth,
     complement,
+    complex_step,
     component,
     covariance,
     difference,
@@ -42,13 +44,12 @@ from verify.montecarlo.experiment import (
     Relation,
     Tolerance,
 )
-from verify.montecarlo.gradients import RowGradients
-from verify.montecarlo.inputs import Shape, SharedVectors, Simulated
+from verify.montecarlo.gradients import LayerStack, Normalisation, RowGradients, SingleQueries
+from verify.montecarlo.inputs import Linked, ProjectedTokens, Shape, SharedVectors, Simulated
 from verify.montecarlo.intervals import student_quantile
-from verify.montecarlo.layers import LayerStack, Normalisation
-from verify.montecarlo.linked import Linked, ProjectedTokens
-from verify.montecarlo.literal import (
+from verify.montecarlo.reference_loops import (
     SHAPE,
+    OfRows,
     Sees,
     attention_in_loops,
     distance_from_loops,
@@ -58,27 +59,27 @@ from verify.montecarlo.literal import (
     gradients_of_loops,
     in_single_precision,
     largest_difference,
+    largest_ratio,
     of_halves,
     over_queries,
+    spectral_norms,
 )
-from verify.montecarlo.normal_rows import NormalRows
-from verify.montecarlo.recovery import RecoveredScales, fitted_scale, response
-from verify.montecarlo.rounding import (
-    change_of_weights,
-    distance_from_half,
-    distance_of_orders,
-    largest_move,
-    rounded,
-    spacing_above,
+from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
+from verify.montecarlo.samplers import NormalRows, RecoveredScales, ScoresBesideValues, fitted_scale, response
+from verify.montecarlo.statistics import (
+    AllPairs,
+    ComponentMoments,
+    EntryProducts,
+    OtherTokens,
+    PairMoments,
+    PairShares,
+    ScoreMoments,
+    ScorePowers,
+    ScoreProducts,
+    Statistic,
 )
-from verify.montecarlo.search import OfRows, largest_ratio, spectral_norms
-from verify.montecarlo.single_queries import SingleQueries
-from verify.montecarlo.statistics.base import Statistic
-from verify.montecarlo.statistics.pairs import AllPairs, ComponentMoments, PairMoments, PairShares
-from verify.montecarlo.statistics.products import ScoreProducts
-from verify.montecarlo.statistics.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
-from verify.montecarlo.statistics.scores import EntryProducts, OtherTokens, ScoreMoments, ScorePowers
-from verify.montecarlo.statistics.variants import (
+from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
+from verify.montecarlo.variants import (
     BesideSink,
     BiasedRows,
     CappedScores,
@@ -88,12 +89,16 @@ from verify.montecarlo.statistics.variants import (
     RotatedScores,
     RoundedScores,
     beside_sink,
+    change_of_weights,
+    distance_from_half,
+    distance_of_orders,
     largest_cosine,
+    largest_move,
     rotation_angles,
+    rounded,
+    spacing_above,
     with_linear_bias,
 )
-from verify.montecarlo.streams import stream
-from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
 from verify.spec.assumptions import (
     ALIKE,
     FINITE_VARIANCE,

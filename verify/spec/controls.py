@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verify.montecarlo.estimands import times
 from verify.montecarlo.experiment import Comparison, Control, Exact, Prediction
-from verify.montecarlo.literal import over_queries
+from verify.montecarlo.reference_loops import over_queries
 from verify.spec.designs import against_loops, predicted
 from verify.spec.settings import setting_of
 from verify.spec.slots import printed
