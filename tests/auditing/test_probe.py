@@ -95,7 +95,7 @@ def test_plain_attention_passes_in_three_lines() -> None:
 
 
 def test_the_documented_test_passes_and_can_fail() -> None:
-    """The test in docs/auditing.md is right for causal attention, and fails for attention without the mask."""
+    """It is right for causal attention, and fails for attention without the mask."""
     (example,) = blocks("python", "docs/auditing.md")
     names: dict[str, Any] = {"verify": verify, "my_attention": partial(attention, shift=top_left)}
     exec(example, names)  # noqa: S102 - as pytest would
