@@ -208,7 +208,7 @@ def test_rounding_at_a_place(value: str, place: int, rounding: str, text: str) -
     assert f"{rounded(Decimal(value), place, rounding):f}" == text
 
 
-@given(FINITE, st.integers(-350, 320))
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-350, 320))
 def test_rounding_is_exact(value: float, place: int) -> None:
     """The result is a multiple of its unit, and no other multiple is nearer; floor and ceiling enclose it."""
     exact, unit = Fraction(as_decimal(value)), Fraction(10) ** place
