@@ -786,13 +786,13 @@ def test_arrays_have_the_dtype_asked_for_and_outputs_are_wide() -> None:
     given = [array.copy() for array in GIVEN]
     callee = Callee(function, "bhtd", "numpy")
     for dtype in ("float16", "float32"):
-        out = callee.in_dtype(dtype)(*given)
+        out = replace(callee, dtype=dtype)(*given)
         assert out.dtype == np.float64
         np.testing.assert_allclose(out, given[1] + given[2], atol=0.02)
     assert seen == [np.float16, np.float32]
     np.testing.assert_array_equal(given[0], GIVEN[0])
     with pytest.raises(RefusedError, match="NumPy has no bfloat16"):
-        callee.in_dtype("bfloat16")(*given)
+        replace(callee, dtype="bfloat16")(*given)
 
 
 def test_tensors_are_given_without_gradients() -> None:
@@ -806,7 +806,7 @@ def test_tensors_are_given_without_gradients() -> None:
 
     callee = callee_of(function, "bhtd", None, None, SMALL)
     assert callee.library == "torch"
-    callee.in_dtype("bfloat16")(*GIVEN)
+    replace(callee, dtype="bfloat16")(*GIVEN)
     # NumPy's arrays were tried first.
     assert seen == [(True, "float32"), (False, "torch.float32"), (False, "torch.bfloat16")]
 
