@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 from tests.auditing.calls import arrays
 from verify.auditing.audit import audit_recording, audit_settings, kinds
@@ -340,10 +341,8 @@ def training_findings(deviation: float, dtype: Any) -> dict[str, Finding]:
 
 
 def dtypes() -> dict[str, Any]:
-    """Return the dtypes that faults are planted at; bfloat16 where there is one for NumPy."""
-    import ml_dtypes  # noqa: PLC0415 - comes with JAX, which is an extra
-
-    return {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16}
+    """Return the dtypes that faults are planted at."""
+    return {"float32": np.float32, "bfloat16": bfloat16}
 
 
 MANY = {"queries": 80}

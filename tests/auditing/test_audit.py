@@ -316,7 +316,6 @@ def test_an_intention_without_its_width_names_the_layer() -> None:
 
 
 DTYPES = ("float32", "bfloat16")
-pytest.importorskip("ml_dtypes")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
