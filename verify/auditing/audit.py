@@ -165,7 +165,7 @@ def audit(
     false_alarm: float = FALSE_ALARM,
     workers: int | None = None,
 ) -> AuditRecord:
-    """Judge what somebody's attention does: a recording, or the arrays of one layer.
+    """Judge what a program's attention does: a recording, or the arrays of one layer.
 
     ``q`` is a ``Recording``, the path of one, or queries of shape [sequence, head, token, d] beside keys
     ``k``. Arrays may be NumPy's, PyTorch's, JAX's or of any library that keeps to the array API standard;
