@@ -221,7 +221,8 @@ class Hypotheses:
 
     def domain(self, symbol: Any) -> Set:
         """Return the values that a symbol may have."""
-        return Intersection(assumed(symbol), dict(self.domains).get(symbol, S.UniversalSet))
+        domains = [to for one, to in self.domains if one == symbol]
+        return Intersection(assumed(symbol), *domains) if domains else assumed(symbol)
 
     @property
     def ranges(self) -> dict[Any, Any]:

@@ -50,6 +50,7 @@ from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import (
+    NOTHING,
     Conclusion,
     Hypotheses,
     Refused,
@@ -125,9 +126,15 @@ def signed(
     return given
 
 
-@kept  # asked again of the same parts, by every rule
 def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> bool:
     """Return whether a sign is surely known, by squares and signs of symbols in a few of its forms."""
+    free = expression.free_symbols if under.domains else ()
+    domains = tuple(one for one in under.domains if one[0] in free)
+    return _is_known(expression, Hypotheses(domains) if domains else NOTHING, strict)
+
+
+@kept  # asked again of the same parts, by every rule
+def _is_known(expression: Any, under: Hypotheses, strict: bool) -> bool:
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
@@ -348,10 +355,11 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
             for each in _at_ends(inside, expression):
                 if not _is_positive(each, under):
                     under = under.having(each > 0)
-        elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
-            if is_zero(inside):
-                raise Refused(f"divided by what is 0: {inside}")
-            under = under.having(Ne(inside, 0))
+        elif not (one.exp.is_nonnegative or (rest := Ne(inside, 0)) in under.conditions):
+            if not _differs_from_zero(inside, under):
+                if is_zero(inside):
+                    raise Refused(f"divided by what is 0: {inside}")
+                under = under.having(rest)
     return under
 
 
@@ -408,6 +416,6 @@ def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
         return all(_differs_from_zero(one, under) for one in expression.args)
     if isinstance(expression, gamma | factorial):
         return True
-    if expression.is_nonzero or _is_positive(expression, under) or _is_positive(-expression, under):
+    if expression.is_nonzero or parametrised(expression, under).is_nonzero:
         return True
-    return bool(parametrised(expression, under).is_nonzero)
+    return _is_positive(expression, under) or _is_positive(-expression, under)
