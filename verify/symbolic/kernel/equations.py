@@ -120,7 +120,8 @@ def _same_products(one: Any, other: Any) -> bool:
     """
     if other == 0:
         return False
-    ratio = gammasimp((one / other).rewrite(gamma))
+    ratio = (one / other).rewrite(gamma)
+    ratio = gammasimp(ratio) if ratio.has(gamma) else ratio
     exponents: dict[Any, Any] = {}
     for factor in Mul.make_args(powsimp(ratio.replace(lambda e: isinstance(e, Pow), _together))):
         if not _collect(factor, S.One, exponents):

@@ -56,6 +56,7 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    assumed,
     kept,
     prove,
     rule,
@@ -159,7 +160,7 @@ def _forms(expression: Any, under: Hypotheses, strict: bool) -> Iterator[Any]:
     if opened != expression:
         forms.append(parametrised(opened, under, strict=strict))
         yield forms[-1]
-    for form in forms:
+    for form in dict.fromkeys(forms):
         yield factor(together(form))
         if form.has(cosh, sinh, tanh):
             yield factor(together(form.rewrite([cosh, sinh, tanh], exp)))
@@ -233,6 +234,8 @@ def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) ->
             put[one] = next(iter(domain))
         elif isinstance(domain, Interval) and domain.start.is_finite:
             if strict and domain.end != oo and not domain.right_open:
+                continue
+            if domain == assumed(one):
                 continue
             rest = Dummy(positive=True) if domain.left_open else Dummy(nonnegative=True)
             width = domain.end - domain.start
@@ -355,11 +358,11 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
             for each in _at_ends(inside, expression):
                 if not _is_positive(each, under):
                     under = under.having(each > 0)
-        elif not (one.exp.is_nonnegative or (rest := Ne(inside, 0)) in under.conditions):
+        elif not (one.exp.is_nonnegative or (rest := Ne(inside, 0, evaluate=False)) in under.conditions):
             if not _differs_from_zero(inside, under):
                 if is_zero(inside):
                     raise Refused(f"divided by what is 0: {inside}")
-                under = under.having(rest)
+                under = under.having(Ne(inside, 0))
     return under
 
 
@@ -397,7 +400,7 @@ def _is_positive(expression: Any, under: Hypotheses) -> bool:
         return there and _is_positive(expression.function, under)
     if isinstance(expression, exp):
         return is_real(expression.args[0])
-    if Gt(expression, 0) in under.conditions:
+    if Gt(expression, 0, evaluate=False) in under.conditions:
         return True
     entries = {one: _of_entry(one, under) for one in expression.atoms(Indexed)}
     return is_known(expression.xreplace(entries), under, strict=True)
