@@ -57,7 +57,7 @@ from sympy.core.function import AppliedUndef
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.matrices.expressions import MatrixSymbol
-from sympy.sets.sets import Set
+from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.words import RELATION, E, Ordered, Var, is_word, largest, p, s
 
@@ -370,8 +370,11 @@ def _in_both(one: Set, other: Set) -> Set:
 @kept
 def _where(condition: Any, symbol: Any) -> Set:
     """Return the real numbers for which a relation in one symbol holds; some complex number may not do."""
-    if condition.lhs == symbol and isinstance(condition, Ge | Gt):  # SymPy takes long to find it
-        return Interval(condition.rhs, oo, left_open=isinstance(condition, Gt))
+    shift = condition.lhs - symbol
+    if shift.is_number and shift.is_real and isinstance(condition, Ge | Gt | Ne):  # SymPy takes long to find it
+        end = condition.rhs - shift
+        above = Interval(end, oo, left_open=not isinstance(condition, Ge))
+        return Union(Interval.open(-oo, end), above) if isinstance(condition, Ne) else above
     return Intersection(S.Reals, condition.xreplace({symbol: Dummy(real=True)}).as_set())
 
 

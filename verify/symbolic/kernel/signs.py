@@ -50,13 +50,13 @@ from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import (
-    NOTHING,
     Conclusion,
     Hypotheses,
     Refused,
     Rule,
     Theorem,
     assumed,
+    free_symbols,
     kept,
     prove,
     rule,
@@ -129,9 +129,12 @@ def signed(
 
 def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> bool:
     """Return whether a sign is surely known, by squares and signs of symbols in a few of its forms."""
-    free = expression.free_symbols if under.domains else ()
-    domains = tuple(one for one in under.domains if one[0] in free)
-    return _is_known(expression, Hypotheses(domains) if domains else NOTHING, strict)
+    return _is_known(expression, Hypotheses(_domains_in(expression, under)), strict)
+
+
+def _domains_in(expression: Any, under: Hypotheses) -> tuple[tuple[Any, Set], ...]:
+    """Return the domains of an expression's symbols, so that what is kept serves other hypotheses as well."""
+    return tuple(one for one in under.domains if one[0] in free_symbols(expression))
 
 
 @kept  # asked again of the same parts, by every rule
@@ -415,6 +418,12 @@ def _of_entry(entry: Any, under: Hypotheses) -> Any:
 
 
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
+    domains = _domains_in(expression, under)
+    return _is_never_zero(expression, Hypotheses(domains, under.conditions, None, under.definitions))
+
+
+@kept
+def _is_never_zero(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Mul):
         return all(_differs_from_zero(one, under) for one in expression.args)
     if isinstance(expression, gamma | factorial):
