@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sympy import Float, Symbol, log, sqrt
 
+from verify.claims.modern.shared import entropy_lost
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
@@ -26,7 +27,7 @@ from verify.montecarlo.statistics.pairs import PairMoments
 from verify.montecarlo.statistics.rows import CausalRows, RowVariance
 from verify.montecarlo.statistics.scores import EntryProducts, ScoreMoments
 from verify.montecarlo.statistics.variants import RotatedScores
-from verify.spec.designs import cell_of, entropy_lost, prediction
+from verify.spec.designs import cell_of, prediction
 from verify.symbolic.kernel.core import Hypotheses
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 
