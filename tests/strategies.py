@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from verify import evidence
-from verify.escapes import CONTROLS
 from verify.evidence import Outcome, Proof, Verdict
 from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL
 from verify.montecarlo.estimands import Measured
+from verify.text.escapes import CONTROLS
 
 if TYPE_CHECKING:
     from fractions import Fraction

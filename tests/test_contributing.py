@@ -16,12 +16,12 @@ import verify
 from tests.auditing.calls import arrays
 from tests.tool import EXAMPLE, ROOT, examples, page
 from verify import spec
-from verify.auditing.findings import effective_keys
+from verify.auditing.audit import kind_of
+from verify.citing import citations, languages
 from verify.citing.markers import quotes_in
 from verify.engine.claim_files import load
+from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
-from verify.montecarlo.stated_moments import contradiction
-from verify.report import citations
 from verify.spec.claim import _PARAMETERS
 
 if TYPE_CHECKING:
@@ -59,9 +59,11 @@ def test_every_example_is_tested() -> None:
     assert len(examples()) == PAGE.count("```python\n")
 
 
-def test_the_language_finds_what_is_quoted(tmp_path: Path) -> None:
+def test_the_language_finds_what_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not what a listing shows."""
-    language = _names_of(tmp_path, LANGUAGE)["LANGUAGE"]
+    monkeypatch.setattr(languages, "LANGUAGES", dict(languages.LANGUAGES))
+    _names_of(tmp_path, LANGUAGE)
+    language = languages.language_of(tmp_path / "page.textile")
     quoted = "<!-- verify: {} -->1<!-- /verify -->"
     text = f"It is {quoted.format('run:seed')}.\n\nbc. {quoted.format('run:shown')}\n\nMore.\n"
     assert [one.key for one in quotes_in(tmp_path / "page.textile", text, language)] == ["run:seed"]
@@ -99,18 +101,17 @@ def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:
     """The tool's own check has nothing against it, and would have against another kurtosis."""
     distribution = _names_of(tmp_path, DISTRIBUTION)["TRIANGULAR"]
     assert (distribution.mean, distribution.variance, distribution.kurtosis) == (0, 1, Fraction(12, 5))
-    assert contradiction(distribution) is None
+    assert moments_contradiction(distribution) is None
     wrong = replace(distribution, base_moments=(*distribution.base_moments[:4], Fraction(3)))
-    assert "states a fourth central moment of 3," in str(contradiction(wrong))
+    assert "states a fourth central moment of 3," in str(moments_contradiction(wrong))
 
 
 def test_the_format_is_one_of_a_citation(
     tool: Callable[..., Ended], tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command takes its name, and prints the claim with its digest."""
-    (tmp_path / FORMAT).write_text(examples()[FORMAT], encoding="utf-8")
-    monkeypatch.setattr(citations, "__path__", [*citations.__path__, str(tmp_path)])
-    assert "org" in citations.names()
+    monkeypatch.setattr(citations, "FORMS", dict(citations.FORMS))
+    _names_of(tmp_path, FORMAT)
     (claim,) = small.claims
     results = tmp_path / "results.json"
     results.write_text(small.to_json(), encoding="utf-8")
@@ -125,7 +126,7 @@ def test_the_finding_is_made_as_those_of_the_tool_are(
 ) -> None:
     """An audit makes it of every head, with interval and reference: the inverse of the effective keys."""
     kind = _names_of(tmp_path, FINDING)["KIND"]
-    monkeypatch.setattr("verify.auditing.audit.kinds", lambda: (kind, effective_keys.KIND))
+    monkeypatch.setattr("verify.auditing.audit.kinds", lambda: (kind, kind_of("effective-keys")))
     q, k, _ = (one.astype(np.float32) for one in arrays(sequences=5))
     record = verify.audit(q, k)
     assert record.budget.places == 2 * 4

@@ -9,12 +9,12 @@ from verify.version import __version__
 
 if TYPE_CHECKING:
     from verify.api import list_claims, plan, render, run
-    from verify.auditing.given import audit
+    from verify.auditing.audit import audit
     from verify.auditing.monitor import AttentionMonitor
     from verify.auditing.probe import probe
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
-    from verify.citing.mapping import values
+    from verify.citing.lookup import values
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, Control, RunRecord
@@ -59,7 +59,7 @@ _HOME = {
     "PlannedCell": "verify.engine.plan",
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
-    "audit": "verify.auditing.given",
+    "audit": "verify.auditing.audit",
     "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",
     "load": "verify.evidence.load",
@@ -70,7 +70,7 @@ _HOME = {
     "record": "verify.auditing.record",
     "render": "verify.api",
     "run": "verify.api",
-    "values": "verify.citing.mapping",
+    "values": "verify.citing.lookup",
 }
 
 

@@ -18,7 +18,7 @@ from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store
 from verify.errors import SettingsError
 from verify.executors.workers import Workers, using
-from verify.report.editions import EDITIONS
+from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
 
 if TYPE_CHECKING:

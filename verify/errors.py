@@ -6,7 +6,7 @@ import difflib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verify.escapes import one_line
+from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.auditing.calls import arrays
-from verify.auditing.audit import audit
-from verify.auditing.block import Block
-from verify.auditing.findings import kinds
-from verify.auditing.gates import audit_settings
-from verify.auditing.intention import scale_expression
-from verify.auditing.kinds import Subject
+from verify.auditing.audit import audit_recording, audit_settings, kinds
+from verify.auditing.blocks import Block, Subject
 from verify.auditing.recording import Call, Intended, Layer, Recording
+from verify.auditing.scales import scale_expression
 from verify.evidence.audits import Finding, Intention, Judgement
 
 if TYPE_CHECKING:
@@ -99,7 +96,7 @@ def exact_findings(layer: Layer, head: int = 1) -> dict[str, Finding]:
     sequences = [(call, one) for call in calls for one in range(call.query.shape[0])]
     blocks = [Block(call, one, head, value, place=place) for place, (call, one) in enumerate(sequences)]
     exact = [kind for kind in kinds() if kind.name in EXACT]
-    found = [one for kind in exact for one in kind.find([kind.look(block) for block in blocks], subject)]
+    found = [one for kind in exact for one in kind.find([kind.reduce(block) for block in blocks], subject)]
     return {one.kind: one for one in found}
 
 
@@ -301,7 +298,7 @@ def training_findings(deviation: float, dtype: Any) -> dict[str, Finding]:
     """
     options = {"deviation": deviation, "sequences": 40, "heads": 1, "queries": 16, "keys": 16}
     layer = Fault("", "", "", _scaled(_root), options).layer(dtype)
-    record = audit(Recording("planted", (layer,)), audit_settings(gate=GATES), workers=1)
+    record = audit_recording(Recording("planted", (layer,)), audit_settings(gate=GATES), workers=1)
     return {one.name: one for one in record.findings if one.decides}
 
 

@@ -1,7 +1,8 @@
-"""A whole audit: its budget, its layers, what it refuses, and that threads and libraries change nothing."""
+"""A whole audit: budget, layers, refusals, what it takes, and what it says of planted faults."""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.auditing.calls import arrays
-from verify.auditing.audit import audit
-from verify.auditing.findings import kinds
-from verify.auditing.gates import audit_settings
+import verify
+from tests.auditing.calls import SCALE, arrays, attention
+from tests.auditing.calls import call as attended
+from tests.auditing.planted import (
+    CORRECT,
+    OVERFLOWS,
+    RECONSTRUCTIONS,
+    SCALES,
+    Fault,
+    dtypes,
+    exact_findings,
+    is_caught,
+    training_findings,
+)
+from verify.auditing.audit import audit_recording, audit_settings, kinds
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError, SettingsError
-from verify.evidence.audits import AuditRecord
+from verify.evidence.audits import AuditRecord, AuditSettings, Finding, Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
 
 SETTINGS = audit_settings(gate="row-variance:0.5..2", false_alarm=0.05)
 
@@ -50,7 +64,7 @@ def test_a_scale_that_could_not_be_judged_is_named(
 ) -> None:
     """Without outputs and without a given scale nothing speaks of it, and the audit says so."""
     layers = [Layer(f"layer {number}", [call(tokens=5, **one)]) for number, one in enumerate(options)]
-    found = audit(Recording("a program", layers), SETTINGS).left_out
+    found = audit_recording(Recording("a program", layers), SETTINGS).left_out
     assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
 
 
@@ -63,7 +77,7 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
 ) -> None:
     """Arrays without an output are asked for their statistics alone; a program was to be judged."""
     layer = Layer("a", [call(**options)], backend=backend, notes=("dropout was on",))
-    record = audit(Recording("a program", [layer]), audit_settings())
+    record = audit_recording(Recording("a program", [layer]), audit_settings())
     assert record.exit_status() == status
     undecided = [one.reason for one in record.findings if one.decides and one.judgement == "undecided"]
     assert len(undecided) == (2 if status == 3 else 0)
@@ -74,9 +88,9 @@ def test_what_is_refuted_and_does_not_decide_says_so() -> None:
     """Scores beyond 10,000 are named first, and change no status without a gate."""
     one = call()
     large = replace(one, query=1e5 * one.query)
-    (line, *_) = str(audit(recorded(Layer("a", [large])), audit_settings())).splitlines()
+    (line, *_) = str(audit_recording(recorded(Layer("a", [large])), audit_settings())).splitlines()
     assert line.startswith("✗ a, both heads: largest-score-10000 refuted (does not decide): ")
-    gated = audit(recorded(Layer("a", [large])), audit_settings(gate="largest-score-10000"))
+    gated = audit_recording(recorded(Layer("a", [large])), audit_settings(gate="largest-score-10000"))
     assert "refuted: " in str(gated).splitlines()[0]
     assert gated.exit_status() == 1
 
@@ -86,7 +100,7 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
     layer = Layer(
         "model.0", [call(), call(1, tokens=30)], Intended("1/d", "recorded", "config"), backend="sdpa"
     )
-    record = audit(recorded(layer), SETTINGS)
+    record = audit_recording(recorded(layer), SETTINGS)
     one = record.layers[0]
     assert (one.id, one.name, one.heads, one.key_heads, one.d_k, one.d_v) == (
         "model-0",
@@ -106,7 +120,7 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
 
 def test_the_budget_is_shared_out_before_the_data_are_seen() -> None:
     """A place for each statistical finding of each head; the level of each finding is what is left."""
-    record = audit(recorded(Layer("a", [call()]), Layer("b", [call(heads=3)])), SETTINGS)
+    record = audit_recording(recorded(Layer("a", [call()]), Layer("b", [call(heads=3)])), SETTINGS)
     assert record.budget.places == 5 * sum(kind.places for kind in kinds())
     levels = {one.level for one in record.findings if not one.exact}
     assert levels == {1 - 0.05 / record.budget.places}
@@ -118,7 +132,7 @@ def test_gates_decide_and_all_else_is_reported() -> None:
     right = call(sequences=60)
     wrong = replace(right, query=40 * right.query)
     for given, judgement, status in ((right, "confirmed", 0), (wrong, "refuted", 1)):
-        record = audit(recorded(Layer("a", [given])), settings)
+        record = audit_recording(recorded(Layer("a", [given])), settings)
         gated = [one for one in record.findings if one.kind == "entropy"]
         assert [(one.head, one.judgement, one.decides) for one in gated] == [
             (0, judgement, True),
@@ -130,10 +144,10 @@ def test_gates_decide_and_all_else_is_reported() -> None:
 def test_the_users_intention_comes_before_the_recordings() -> None:
     """Given, else recorded, else 1/√d; it may depend on the number of keys, call by call."""
     layer = Layer("a", [call(), call(tokens=30)], Intended("1/d", "recorded"), width=64)
-    given = audit(recorded(layer), audit_settings("log(n)/sqrt(D)")).layers[0]
+    given = audit_recording(recorded(layer), audit_settings("log(n)/sqrt(D)")).layers[0]
     assert (given.intention.origin, given.intention.expression) == ("given", "log(n)/sqrt(D)")
     assert given.intention.value == pytest.approx(np.log(30) / 8)
-    default = audit(recorded(Layer("a", [call()])), audit_settings()).layers[0]
+    default = audit_recording(recorded(Layer("a", [call()])), audit_settings()).layers[0]
     assert default.intention.origin == "default"
     assert default.intention.value == pytest.approx(8**-0.5)
 
@@ -145,7 +159,7 @@ def test_threads_and_batches_change_no_result() -> None:
         Call(whole.query[place : place + 1], whole.key[place : place + 1], causal=True) for place in range(12)
     ]
     records = [
-        audit(recorded(Layer("a", calls)), SETTINGS, workers=workers).layers
+        audit_recording(recorded(Layer("a", calls)), SETTINGS, workers=workers).layers
         for calls, workers in (([whole], 1), ([whole], 3), (single, 2))
     ]
     assert records[0] == records[1] == records[2]
@@ -166,14 +180,14 @@ def test_calls_are_read_one_at_a_time() -> None:
                 yield made
                 del made
 
-    record = audit(recorded(Layer("a", Calls())), SETTINGS, workers=1)
+    record = audit_recording(recorded(Layer("a", Calls())), SETTINGS, workers=1)
     assert record.layers[0].sequences == 12
 
 
 def test_ids_of_layers_are_slugs_and_differ() -> None:
     """Names of any kind make ids, of which no two are the same and none is a reserved word."""
     names = ["Model.0/Attn", "model 0 attn", "", "audit", "é"]
-    record = audit(recorded(*(Layer(name, [call(sequences=2)]) for name in names)), SETTINGS)
+    record = audit_recording(recorded(*(Layer(name, [call(sequences=2)]) for name in names)), SETTINGS)
     ids = [one.id for one in record.layers]
     assert len(set(ids)) == 5
     assert ids[:2] == ["model-0-attn", "model-0-attn-2"]
@@ -194,14 +208,14 @@ def test_ids_of_layers_are_slugs_and_differ() -> None:
 def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> None:
     """One line names the layer and the fix."""
     with pytest.raises(RecordingError, match=complaint) as caught:
-        audit(recorded(*layers), SETTINGS)
+        audit_recording(recorded(*layers), SETTINGS)
     assert "\n" not in str(caught.value)
 
 
 def test_an_intention_that_has_no_value_is_refused() -> None:
     """The model's width is asked for but not known."""
     with pytest.raises(SettingsError, match="the width of the model"):
-        audit(recorded(Layer("a", [call()])), audit_settings("1/sqrt(D)"))
+        audit_recording(recorded(Layer("a", [call()])), audit_settings("1/sqrt(D)"))
 
 
 @pytest.mark.parametrize("is_near", [True, False])
@@ -213,10 +227,211 @@ def test_tensors_of_pytorch_are_audited_alike(is_near: bool, monkeypatch: pytest
     one = call()
     there = Call(torch.from_numpy(one.query), torch.from_numpy(one.key))
     here, elsewhere = (
-        audit(recorded(Layer("a", [each])), SETTINGS).layers[0].findings for each in (one, there)
+        audit_recording(recorded(Layer("a", [each])), SETTINGS).layers[0].findings for each in (one, there)
     )
     for ours, theirs in zip(here, elsewhere, strict=True):
         assert ours.id == theirs.id
         assert ours.judgement == theirs.judgement
         if ours.estimate is not None:
             assert theirs.estimate == pytest.approx(ours.estimate, rel=1e-4, abs=1e-6)
+
+
+def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None:
+    """The same numbers by three ways have the same findings; a wrong scale ends with 1."""
+    q, k, v = (one.astype(np.float32) for one in arrays(1, sequences=3, d=16))
+    out = attention(q, k, v, scale=1 / 16).astype(np.float32)
+    np.savez(tmp_path / "attention.npz", q=q, k=k, v=v, out=out)
+    recording = Recording("mine", [Layer("attention", [Call(q, k, v, out)])])
+    first, *others = (
+        verify.audit(q, k, v=v, out=out),
+        verify.audit(tmp_path / "attention.npz"),
+        verify.audit(str(tmp_path / "attention.npz")),
+        verify.audit(recording),
+    )
+    assert all(one.layers[0].findings == first.layers[0].findings for one in others)
+    assert first.exit_status() == 1
+    assert verify.audit(recording, intended=1 / 16).exit_status() == 0
+    assert verify.audit(q, k, v=v, out=out, intended="1/d", gate=["entropy:0.5.."]).settings.gates
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([[1.0]], [[1.0]]), "q: is list; give an array of NumPy, PyTorch or JAX"),
+        ((np.ones((1, 1, 9, 4)),), "k: is NoneType; give an array"),
+        (
+            (np.ones((9, 4)), np.ones((9, 4))),
+            r"q has shape \[9, 4\]; give it as \[sequence, head, token, d\]",
+        ),
+        (("none.npz",), r"none\.npz"),
+        (("none.npz", np.ones((1, 1, 9, 4))), "k: a recording has its own; leave it out"),
+    ],
+)
+def test_what_is_no_attention_is_refused_in_one_line(given: tuple[Any, ...], message: str) -> None:
+    """The error names the argument and says what is wanted."""
+    with pytest.raises(verify.VerifyError, match=message) as caught:
+        verify.audit(*given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(
+            ({"scale": one}, "scale .*: give a finite number")
+            for one in (math.nan, "1", True, np.ones(2), 1j)
+        ),
+        ({"softcap": 0.0}, "softcap 0.0: give a number above 0, or none"),
+        ({"softcap": "30"}, "softcap '30': give a finite number"),
+        ({"sink": [1.0]}, "sink: is list; give an array"),
+        ({"sink": np.ones(2)}, r"sink has shape \[2\]; give \[1\], one a head"),
+    ],
+)
+def test_what_is_no_number_or_sink_is_refused_in_one_line(options: dict[str, Any], message: str) -> None:
+    """Text and truth values are no numbers, though Python would take them for some."""
+    with pytest.raises(verify.VerifyError, match=message) as caught:
+        verify.audit(np.ones((1, 1, 9, 4)), np.ones((1, 1, 9, 4)), **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [np.float32, np.float64, np.array])
+def test_numbers_of_any_library_are_numbers(number: Callable[[float], Any]) -> None:
+    """A scale that a program computed is one, whatever its type."""
+    q, k, _ = arrays(1, d=16)
+    assert verify.audit(q, k, scale=number(0.25), softcap=number(30.0), workers=1).exit_status() == 0
+
+
+def test_declared_softcap_and_sinks_belong_to_the_attention() -> None:
+    """Right attention with both is confirmed where they are declared, and refuted where they are not."""
+    q, k, v = arrays(1, d=16, deviation=3.0)
+    declared: dict[str, Any] = {"softcap": 2.0, "sink": np.array([1.0, 0.5, 2.0, -1.0])}
+    out = attention(q, k, v, scale=0.25, **declared)
+    assert verify.audit(q, k, v=v, out=out, **declared, workers=1).exit_status() == 0
+    assert verify.audit(q, k, v=v, out=out, workers=1).exit_status() == 1
+
+
+def test_an_intention_without_its_width_names_the_layer() -> None:
+    """D is known of models alone."""
+    q, k, _ = arrays(1, d=16)
+    with pytest.raises(verify.VerifyError, match=r"^layer attention: intended scale '1/sqrt\(D\)': D, the"):
+        verify.audit(q, k, intended="1/sqrt(D)")
+
+
+DTYPES = ("float32", "bfloat16")
+pytest.importorskip("ml_dtypes")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("fault", [*SCALES, *RECONSTRUCTIONS], ids=lambda fault: fault.what)
+def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
+    """Each fault is refuted by its finding, with the cause that was planted and a fix."""
+    found = exact_findings(fault.layer(dtypes()[dtype]))[fault.kind]
+    assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
+    assert found.fix
+    assert found.decides
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_growing_logits_and_collapsing_entropy_are_caught(dtype: str) -> None:
+    """At the start of training gates on scores and entropy hold; later both fail in right attention."""
+    kind = dtypes()[dtype]
+    start, late = training_findings(1.0, kind), training_findings(5000.0, kind)
+    gated = ("largest-score-10000", "entropy")
+    assert {start[name].judgement for name in gated} == {Judgement.CONFIRMED}
+    assert {late[name].judgement for name in gated} == {Judgement.REFUTED}
+    assert "scores beyond 10,000 were seen; the largest seen is " in late["largest-score-10000"].reason
+    assert (late["entropy"].interval[1] or 1) < 0.3
+    assert {found["reconstruction"].judgement for found in (start, late)} == {Judgement.CONFIRMED}
+    assert late["scale-implied"].judgement is not Judgement.REFUTED
+
+
+@pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.what)
+def test_numbers_that_are_none_are_found(fault: Fault) -> None:
+    """What leaves the range of half precision, or is NaN, is refuted and named."""
+    found = exact_findings(fault.layer(np.float16), head=0)[fault.kind]
+    assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("what", CORRECT)
+def test_correct_attention_passes(what: str, dtype: str) -> None:
+    """Attention without a fault is confirmed by every exact finding."""
+    found = exact_findings(CORRECT[what].layer(dtypes()[dtype]))
+    assert {"scale-implied", "reconstruction", "overflow"} <= set(found)
+    assert {name: one.reason for name, one in found.items() if one.judgement is not Judgement.CONFIRMED} == {}
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.1])
+def test_scale_that_bfloat16_cannot_tell_is_undecided_with_the_reason(factor: float) -> None:
+    """Where scores differ by 0.02 or less, rounding hides the scale and the finding says so."""
+    fault = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, factor / 8), {"deviation": 0.002})
+    found = exact_findings(fault.layer(dtypes()["bfloat16"]))["scale-implied"]
+    assert found.judgement is Judgement.UNDECIDED
+    assert "rounding leaves the scale uncertain" in found.reason
+
+
+def test_large_scores_in_bfloat16_are_no_false_alarm() -> None:
+    """Rounded scores of size 20 flatten the softmax; that is allowed for, however many rows there are."""
+    for deviation in (6.0, 16.0):
+        options = {"deviation": deviation, "queries": 150, "keys": 150, "heads": 2}
+        fault = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, 1 / 8), options)
+        found = exact_findings(fault.layer(dtypes()["bfloat16"]))
+        assert found["reconstruction"].judgement is Judgement.CONFIRMED
+        assert found["scale-implied"].judgement is not Judgement.REFUTED
+
+
+def test_a_whole_audit_fails_for_a_planted_fault_and_names_the_fix() -> None:
+    """Through the audit itself a wrong scale gives status 1, and the fix is on record for every head."""
+    (fault,) = (one for one in SCALES if one.what == "width of all heads")
+    record = audit_recording(
+        Recording("planted", (fault.layer(np.float32),)), AuditSettings(false_alarm=1e-3), workers=1
+    )
+    assert record.exit_status() == 1
+    fixes = {one.fix for one in record.findings if one.kind == "scale-implied"}
+    assert fixes == {"divide by √64, not √256: every score is 2 times too small"}
+
+
+def found_of(*calls: Call) -> dict[str, Finding]:
+    """Return what an audit finds of the first head, by the findings' ids."""
+    record = audit_recording(
+        Recording("calls", [Layer("attention", calls)]), AuditSettings(false_alarm=1e-3), workers=1
+    )
+    return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}
+
+
+@pytest.mark.parametrize("given", [None, SCALE])
+def test_statistics_are_those_of_the_scale_that_the_output_implies(given: float | None) -> None:
+    """No scale is applied, whether one was given or not: variance, entropy and scores are those without."""
+    wrong = replace(attended(applied=1.0, sequences=8, queries=40, keys=40), scale=given)
+    found = found_of(wrong)
+    products = np.asarray(wrong.query @ np.swapaxes(wrong.key, -1, -2))[:, 0]
+    weights = np.exp(products - products.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    wanted = {
+        "row-variance": products.var(axis=-1, ddof=1).mean(),
+        "largest-probability": weights.max(axis=-1).mean(),
+        "gradient-pass-trace": 1 - np.square(weights).sum(axis=-1).mean(),
+    }
+    assert {name: found[name].estimate for name in wanted} == pytest.approx(wanted, rel=1e-3)
+    assert f"the largest seen is {products.max():.3g}" in found["largest-score-100"].reason
+    for name in (*wanted, "entropy", "largest-score-100"):
+        assert "scores have the scale that the output implies, 1" in found[name].reason
+
+
+def test_right_attention_has_the_statistics_of_the_declared_scale() -> None:
+    """And nothing is said of the scale."""
+    right = attended(sequences=8, queries=40, keys=40)
+    found, without = found_of(right), found_of(replace(right, value=None, output=None))
+    for name in ("row-variance", "entropy", "largest-score-100"):
+        assert found[name].estimate == without[name].estimate
+        assert "implies" not in found[name].reason
+
+
+def test_sequences_without_an_output_take_the_scale_of_those_before() -> None:
+    """Of two calls, one has no output: the program is the same."""
+    wrong = replace(attended(applied=1.0, sequences=8, queries=40, keys=40), scale=None)
+    blind = replace(wrong, value=None, output=None)
+    assert found_of(wrong, blind)["row-variance"].estimate == pytest.approx(
+        found_of(wrong)["row-variance"].estimate
+    )
+    assert found_of(blind)["row-variance"].estimate == pytest.approx(1, abs=0.1)

@@ -1,106 +1,286 @@
-"""What exact findings keep of a block, and which blocks they look at."""
+"""Exact findings: when they decide, what gates do to them, and what their causes say."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from tests.auditing.calls import SCALE, call
-from tests.auditing.findings.found import of_calls
-from verify.auditing.block import Block
-from verify.auditing.exact import examine, widths_of
-from verify.auditing.kinds import Subject
-from verify.auditing.recording import Layer
-from verify.evidence.audits import Intention, Judgement
+import verify
+from tests.auditing.calls import SCALE, arrays, attention, call
+from tests.auditing.planted import exact_findings
+from verify.auditing.arrays import LARGEST
+from verify.auditing.audit import audit_recording, audit_settings
+from verify.auditing.blocks import Block
+from verify.auditing.exact import margin, short
+from verify.auditing.recording import Call, Intended, Layer, Recording
+from verify.evidence.audits import Finding, Judgement
+
+if TYPE_CHECKING:
+    from verify.evidence.audits import Finding
 
 
-def test_every_sequence_is_looked_at_and_others_of_its_rows() -> None:
-    """Of the first and those whose place is a power of two 16 rows, of the others four."""
-    one = call(sequences=1, heads=1, queries=64)
-    looks = [examine(Block(one, 0, 0, SCALE, place=place)) for place in range(10)]
-    rows = [look.rows for look in looks if look is not None]
-    assert rows == [16 if place in (0, 1, 2, 4, 8) else 4 for place in range(10)]
-    assert {look.queries for look in looks if look is not None} == {64}
+D, KEYS = 16, 64
 
 
-def test_wrong_attention_is_searched_for_in_two_sequences_of_a_head() -> None:
-    """The search takes long; sequences after two that nothing explains are not looked at."""
-    one = call(sequences=1)
-    wrong = replace(one, output=np.array(one.output)[:, ::-1])
-    unexplained: list[int] = []
-    blocks = [
-        Block(each, 0, 0, SCALE, place=place, unexplained=unexplained)
-        for place, each in enumerate([one, one, one, wrong, one, wrong, one, wrong])
-    ]
-    looks = [examine(block) for block in blocks]
-    assert [look is not None for look in looks] == [True] * 6 + [False] * 2
-    assert unexplained == [3, 5]
-    assert [bool(look.explanations) for look in looks[3:6] if look] == [True, False, True]
+def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[str, Finding]:
+    """Return what an audit finds of the first head of these calls, by kind."""
+    recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
+    record = verify.audit(recording, workers=1, **options)
+    return {one.kind: one for one in record.findings if one.head == 0}
 
 
-def test_a_head_without_scale_in_a_few_sequences_is_refuted() -> None:
-    """Sequences 3, 5, 6 and 7 of eight have no scale; how many rows and sequences were looked at is said."""
-    calls = [
-        call(seed=place, sequences=1, queries=64, applied=1.0 if place in (3, 5, 6, 7) else SCALE)
-        for place in range(8)
-    ]
-    found = of_calls(*calls)
-    assert found["scale-implied"].judgement is Judgement.REFUTED
-    assert "no scale is applied" in found["scale-implied"].cause
-    assert found["scale-implied"].reason == (
-        "it is so in 4 of 8 sequences; looked at 80 of 512 rows, drawn, of 8 sequences"
-    )
-    assert found["reconstruction"].judgement is Judgement.CONFIRMED
-    assert found["reconstruction"].reason == "looked at 80 of 512 rows, drawn, of 8 sequences"
+def of_vectors(q: Any, k: Any, **options: Any) -> dict[str, Finding]:
+    """Return what an audit finds of the first head of these vectors, by the finding's name."""
+    gate, alarm = options.pop("gate", ()), options.pop("false_alarm", 0.5)
+    recording = Recording("test", [Layer("one", [Call(q, k, **options)])])
+    record = audit_recording(recording, audit_settings(gate=gate, false_alarm=alarm), workers=1)
+    return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}
 
 
-def test_rows_that_are_garbage_are_no_factor_of_the_output() -> None:
-    """Six rows of 64 are wrong: the output is refuted, and no cause is named that most rows fit."""
-    one = call(sequences=4, queries=64)
-    output = np.array(one.output)
-    output[:, :, 1:4], output[:, :, 33:36] = 0, -7 * output[:, :, 33:36]
-    found = of_calls(replace(one, output=output))["reconstruction"]
-    assert (found.judgement, found.cause) == (Judgement.REFUTED, "")
-    assert "no known mistake gives it" in found.reason
+def normal(sequences: int = 60, **more: Any) -> tuple[Any, Any]:
+    """Return standard normal queries and keys of one head."""
+    q, k, _ = arrays(21, sequences=sequences, heads=1, queries=48, keys=KEYS, d=D, **more)
+    return q.astype(np.float32), k.astype(np.float32)
 
 
-@pytest.mark.parametrize("missing", ["value", "output"])
-def test_calls_without_output_or_values_are_not_looked_at(missing: str) -> None:
-    """Queries and keys alone say nothing of the scale that was applied."""
-    one = replace(call(), value=None) if missing == "value" else replace(call(), output=None)
-    assert examine(Block(one, 0, 0, SCALE)) is None
+def test_queries_and_keys_alone_decide_nothing_of_the_output() -> None:
+    """Without values and output the implied scale and the reconstruction are reported as not looked at."""
+    one = call()
+    found = of_calls(replace(one, value=None, output=None, scale=None))
+    assert "scale-applied" not in found
+    for kind in ("scale-implied", "reconstruction"):
+        assert (found[kind].judgement, found[kind].decides) == (Judgement.REPORTED, False)
+        assert found[kind].reason == "no call was recorded with its values and output"
+    asked = of_calls(replace(one, value=None, output=None), gate=["scale-implied"])["scale-implied"]
+    assert (asked.judgement, asked.decides) == (Judgement.UNDECIDED, True)
 
 
-def test_more_rows_are_taken_where_few_do_not_decide() -> None:
-    """In half precision with nearly equal scores more rows are read, up to all there are."""
-    plain = examine(Block(call(queries=300, keys=40), 0, 0, SCALE))
-    hard = examine(Block(call(np.float16, queries=300, keys=40, deviation=0.0005), 0, 0, SCALE))
-    assert plain is not None
-    assert hard is not None
-    assert plain.implied is not None
-    assert hard.implied is not None
-    assert (plain.implied.rows, hard.implied.rows) == (16, 256)
+def test_gates_move_the_bands() -> None:
+    """A gate of one's own replaces the rule: 5% is allowed, or 1e-9 demanded."""
+    one = call(applied=1.03 * SCALE)
+    assert of_calls(one)["scale-implied"].judgement is Judgement.REFUTED
+    allowed = of_calls(one, gate=["scale-implied:0.95..1.05"])["scale-implied"]
+    assert (allowed.judgement, allowed.band) == (Judgement.CONFIRMED, (0.95, 1.05))
+    strict = of_calls(call(), gate=["reconstruction:0..1e-12"])["reconstruction"]
+    assert strict.judgement is Judgement.REFUTED
 
 
-def test_one_key_and_broken_numbers_leave_nothing_to_imply() -> None:
-    """A single key says nothing of a scale, and NaN is said to be NaN."""
-    single = examine(Block(call(keys=1), 0, 0, SCALE))
-    assert single is not None
-    assert (single.implied, single.broken) == (None, False)
+def test_infinities_in_the_output_are_left_to_the_finding_on_overflow() -> None:
+    """The other findings are undecided and say where to look."""
     one = call()
     output = np.array(one.output)
-    output[0, 0] = np.nan
-    broken = examine(Block(replace(one, output=output), 0, 0, SCALE))
-    assert broken is not None
-    assert (broken.implied, broken.broken) == (None, True)
+    output[0, 0] = np.inf
+    found = of_calls(replace(one, output=output))
+    assert found["overflow"].judgement is Judgement.REFUTED
+    for kind in ("scale-implied", "reconstruction"):
+        assert found[kind].judgement in (Judgement.UNDECIDED, Judgement.CONFIRMED)
 
 
-def test_widths_hold_what_the_layer_knows() -> None:
-    """Model width, padded widths and a width of the values that differs are candidates."""
-    layer = Layer("attention", (), width=512, padded={"padded width": 80})
-    intention = Intention(expression="1/sqrt(d)", latex="c", value=SCALE, origin="default")
-    widths = widths_of(Subject(layer, 0, 8, 8, 64, intention, 1e-6), 24, d_v=32)
-    assert (widths.d, widths.h, widths.D, widths.n) == (64, 8, 512, 24)
-    assert widths.padded == {"padded width": 80, "width of the values": 32}
+def test_sequences_in_which_nothing_is_seen_have_no_numbers() -> None:
+    """Where a mask hides all keys, all is undecided or reported, and no number is called NaN or infinite."""
+    one = call()
+    hidden = replace(one, mask=np.zeros((1, 1, 1, 1), bool), output=np.zeros_like(one.output))
+    found = of_calls(hidden, gate=("row-variance:0.5..2",))
+    assert {one.judgement for one in found.values() if one.estimate is None} == {
+        Judgement.REPORTED,
+        Judgement.UNDECIDED,
+    }
+    assert found["row-variance"].judgement is Judgement.UNDECIDED
+    assert not [one.reason for one in found.values() if "infinit" in one.reason]
+
+
+@pytest.mark.parametrize(
+    ("given", "judgement"),
+    [
+        (SCALE, Judgement.CONFIRMED),
+        (float(np.float32(SCALE)), Judgement.CONFIRMED),
+        (SCALE * (1 + 1e-3), Judgement.WARNED),
+        (SCALE * 1.01, Judgement.REFUTED),
+        (1.0, Judgement.REFUTED),
+    ],
+)
+def test_factor_given_must_be_the_intended_one_up_to_rounding(given: float, judgement: Judgement) -> None:
+    """Single precision is no difference, bfloat16's rounding a warning, 1% wrong."""
+    assert of_calls(replace(call(), scale=given))["scale-applied"].judgement is judgement
+
+
+def test_the_farthest_factor_of_all_calls_counts() -> None:
+    """One call among many with a scale of its own is enough."""
+    found = of_calls(call(), replace(call(seed=1), scale=SCALE / 2), call(seed=2))["scale-applied"]
+    assert found.estimate == 0.5
+    assert found.judgement is Judgement.REFUTED
+
+
+def test_one_sequence_with_another_scale_is_enough() -> None:
+    """The implied scale is judged sequence by sequence before all together."""
+    found = of_calls(call(), call(seed=1, applied=SCALE / 2), call(seed=2))["scale-implied"]
+    assert found.judgement is Judgement.REFUTED
+    assert found.estimate == pytest.approx(0.5, rel=1e-3)
+
+
+def test_scale_that_goes_with_the_number_of_keys_is_held_against_its_formula() -> None:
+    """Calls of different lengths are each held against the scale intended for their length."""
+    calls = [call(keys=keys, applied=np.log(keys) * SCALE) for keys in (20, 50)]
+    calls = [replace(one, scale=None) for one in calls]
+    assert of_calls(*calls, intended="log(n)/sqrt(d)")["scale-implied"].judgement is Judgement.CONFIRMED
+    assert of_calls(*calls, intended="log(20)/sqrt(d)")["scale-implied"].judgement is Judgement.REFUTED
+
+
+def test_a_single_key_leaves_the_scale_undecided() -> None:
+    """With one key every scale gives the same output, and the finding says so."""
+    found = of_calls(call(keys=1))["scale-implied"]
+    assert found.judgement is Judgement.UNDECIDED
+    assert "with one key every scale gives the same output" in found.reason
+
+
+def test_a_scale_lost_in_rounding_has_neither_sign_nor_size() -> None:
+    """Of scores that do not reach the output only a bound of the scale is known, of either sign."""
+    found = of_calls(call(applied=1e-30))["scale-implied"]
+    assert found.judgement is Judgement.REFUTED
+    assert found.cause.startswith("the scale is at most ")
+    assert "sign" not in found.fix
+
+
+def test_a_scale_that_the_output_does_not_tell_has_no_number() -> None:
+    """Copies of one token have no estimate; tokens that hardly differ have no share of uncertainty."""
+    rng = np.random.default_rng(3)
+    for apart in (0.0, 1e-6):
+        made = rng.standard_normal((3, 1, 1, 1, 64)) + apart * rng.standard_normal((3, 1, 1, 32, 64))
+        q, k, v = made.astype(np.float32)
+        found = of_calls(Call(q, k, v, attention(q, k, v)))["scale-implied"]
+        assert found.judgement is Judgement.UNDECIDED
+        assert "%" not in found.reason
+        if apart:
+            assert "what it changes is lost in rounding" in found.reason
+        else:
+            assert "does not depend on the scale" in found.reason
+            assert found.estimate is None
+
+
+def test_where_all_keys_are_hidden_that_is_the_reason() -> None:
+    """There are keys, but no query sees one."""
+    found = of_calls(replace(call(), mask=np.zeros((24, 24), dtype=bool), output=np.zeros((2, 4, 24, 64))))
+    for name in ("scale-implied", "reconstruction"):
+        assert found[name].judgement is Judgement.UNDECIDED
+        assert found[name].reason.startswith("every key is hidden from every query")
+
+
+def test_a_causal_program_that_is_not_declared_so_is_told_how_to_declare_it() -> None:
+    """The program may be right and what was said of it wrong."""
+    one = replace(call(causal=True), causal=False)
+    found = of_calls(one)["reconstruction"]
+    assert found.cause == "the mask is causal"
+    assert found.fix.endswith("or declare this mask (causal=True)")
+
+
+def test_coarser_arithmetic_is_a_warning() -> None:
+    """An output of half precision stored in single precision with digits beyond it is warned of."""
+    one = call()
+    wobble = 1 + 1e-4 * np.random.default_rng(1).uniform(-1, 1, one.query.shape)
+    found = of_calls(replace(one, output=(np.asarray(one.output) * wobble).astype(np.float32)))[
+        "reconstruction"
+    ]
+    assert found.judgement is Judgement.WARNED
+    assert "11 binary digits" in found.reason
+
+
+def test_zeros_where_attention_has_none_are_refuted() -> None:
+    """An output that was never written is wrong whatever the scale; one of zeros from zeros tells nothing."""
+    one = call()
+    found = of_calls(replace(one, output=np.zeros_like(one.output)))
+    assert found["reconstruction"].judgement is Judgement.REFUTED
+    assert "the output is 0 throughout" in found["reconstruction"].cause
+    assert (
+        found["scale-implied"].reason == "no scale reproduces the output; see the finding on reconstruction"
+    )
+    nothing = of_calls(replace(one, value=np.zeros_like(one.value), output=np.zeros_like(one.output)))
+    for kind in ("scale-implied", "reconstruction"):
+        assert nothing[kind].judgement is Judgement.UNDECIDED
+        assert nothing[kind].reason == "the output is 0 throughout, as it should be, and tells no scale"
+
+
+@pytest.mark.parametrize(
+    ("scale", "shown"),
+    [
+        (1 / 32, "1/32"), (1 / 32 * (1 + 1e-7), "1/32"), (-1 / 64 * (1 - 1e-7), "-1/64"),
+        (128**-0.5, "1/√128"), (0.2004, "0.2"), (1.0, "1"), (3.0, "3"),
+        (0.30004, "0.3"), (1e-9, "1e-09"), (0.0, "0"),
+    ],
+)  # fmt: skip
+def test_rounding_does_not_tell_equal_scales_apart(scale: float, shown: str) -> None:
+    """To three or four digits 1/32 and 1/64 lie just between two numbers."""
+    assert short(scale) == shown
+
+
+def _finding(one: Call) -> Finding:
+    return exact_findings(Layer("attention", (one,), Intended("1/sqrt(d)", "given")), head=0)["overflow"]
+
+
+def _half(deviation: float, *, output: Any = "finite") -> Call:
+    q, k, v = (one.astype(np.float16) for one in arrays(deviation=deviation))
+    return Call(q, k, v, None if output is None else np.zeros_like(q))
+
+
+@pytest.mark.parametrize(
+    ("deviation", "output", "judgement"),
+    [
+        (1.0, "finite", Judgement.CONFIRMED),
+        (1000.0, "finite", Judgement.WARNED),
+        (1e4, "finite", Judgement.WARNED),
+        (1e4, None, Judgement.UNDECIDED),
+    ],
+)
+def test_large_products_in_half_precision(deviation: float, output: Any, judgement: Judgement) -> None:
+    """Warned beyond a quarter; beyond the range undecided, unless a finite output shows wider scores."""
+    found = _finding(_half(deviation, output=output))
+    assert found.judgement is judgement
+    assert bool(found.fix) == (judgement is not Judgement.CONFIRMED)
+
+
+def test_the_same_products_in_single_precision_are_far_from_its_limit() -> None:
+    """What overflows float16 does not come near float32's largest number."""
+    found = _finding(call(deviation=1e4))
+    assert found.judgement is Judgement.CONFIRMED
+    assert found.estimate is not None
+    assert 0 < found.estimate < 1e-30
+
+
+@pytest.mark.parametrize("name", ["query", "key", "value", "output"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_numbers_that_are_none_are_named_with_their_array(name: str, wrong: float) -> None:
+    """NaN or an infinity anywhere is refuted, and its array is named."""
+    one = call()
+    spoiled = getattr(one, name).copy()
+    spoiled[0, 0, 3, 1] = wrong
+    given = {"query": one.query, "key": one.key, "value": one.value, "output": one.output, name: spoiled}
+    found = _finding(Call(**given))
+    assert found.judgement is Judgement.REFUTED
+    assert {"query": "queries", "key": "keys", "value": "values", "output": "outputs"}[name] in found.cause
+
+
+def test_rows_that_see_no_key_may_be_no_numbers() -> None:
+    """PyTorch gives NaN for a row whose keys are all hidden; this is said, and is no overflow."""
+    one = call()
+    mask = np.ones((2, 1, 24, 24), dtype=bool)
+    mask[:, :, 7] = False
+    output = np.array(one.output)
+    output[:, :, 7] = np.nan
+    found = _finding(Call(one.query, one.key, one.value, output, mask=mask))
+    assert found.judgement is Judgement.CONFIRMED
+    assert found.reason == "2 rows of the output are no numbers, for they see no key"
+
+
+@pytest.mark.parametrize("deviation", [1.0, 1500.0, 1e4])
+def test_share_is_that_of_the_largest_product(deviation: float) -> None:
+    """Near the limit the share is the largest of all products; elsewhere it lies below the bound."""
+    one = _half(deviation)
+    found = margin(Block(one, 1, 2, 1 / 8))
+    query, key = (array[1, 2].astype(np.float64) for array in (one.query, one.key))
+    largest = np.abs(query @ key.T).max() / LARGEST["float16"]
+    assert found.share <= largest * (1 + 1e-12)
+    assert largest <= found.bound * (1 + 1e-12)
+    if found.bound > 0.25:
+        assert found.share == found.bound == pytest.approx(largest)

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import verify
+from tests.auditing.calls import attention as plain_attention
+from tests.strategies import examples, floats
 from tests.tool import blocks
-from verify.auditing.probe import probe
+from verify.auditing.probe import formula_of, probe
+from verify.auditing.probing.experiments import (
+    Mask,
+    Measured,
+    Precision,
+    axis_of,
+    mask_of,
+    small_scale,
+    softcap_of,
+    stored,
+)
+from verify.auditing.probing.function import Callee, RefusedError, Sizes, callee_of, name_of
+from verify.auditing.probing.result import Probe
+from verify.auditing.scales import scale_expression
 from verify.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def attention(
@@ -75,9 +94,9 @@ def test_plain_attention_passes_in_three_lines() -> None:
     assert (found.fits, found.softcap, found.sink, found.bias < 1e-6) == (True, None, None, True)
 
 
-def test_the_three_lines_of_the_readme_pass_and_can_fail() -> None:
-    """The README's test is right for causal attention, and fails for attention without the mask."""
-    (example,) = [block for block in blocks("python") if "verify.probe(" in block]
+def test_the_documented_test_passes_and_can_fail() -> None:
+    """It is right for causal attention, and fails for attention without the mask."""
+    (example,) = blocks("python", "docs/auditing.md")
     names: dict[str, Any] = {"verify": verify, "my_attention": partial(attention, shift=top_left)}
     exec(example, names)  # noqa: S102 - as pytest would
     names["test_attention"]()
@@ -480,3 +499,493 @@ def test_jax_is_given_its_own_arrays() -> None:
     found = probe(jax.nn.dot_product_attention, d_k=16, layout="bthd", library="jax")
     found.assert_is()
     assert found.library == "jax"
+
+
+def setting(d: int = 64, h: int = 4, n: int = 16, dtype: str = "float32", **more: Any) -> Measured:
+    """Return the right scale at a setting, known to 1e-6."""
+    scale = more.pop("scale", d**-0.5)
+    half = more.pop("half", 1e-6)
+    return Measured(d, h, n, dtype, scale, (scale - half, scale + half), 1e-7, more.pop("fits", True))
+
+
+GOOD = Probe(
+    name="attend", d_k=64, heads=4, key_heads=2, library="numpy", scale=0.125, formula="1/sqrt(d)",
+    measured=(setting(), setting(128), setting(32)), axis="keys", mask=Mask(0), wide=Mask(4),
+    tall=Mask(-4), softcap=None, sink=None, factor=1.0, normalised=(), bias=0.0, groups="repeated",
+    precision=(), fits=True, residual=1e-7,
+)  # fmt: skip
+
+
+def test_nothing_is_otherwise_than_expected() -> None:
+    """Whatever is not asked for is not compared."""
+    assert GOOD.problems() == ()
+    assert replace(GOOD, mask=Mask(0, 4)).problems(window=np.int64(4)) == ()  # type: ignore[arg-type]
+    GOOD.assert_is("1/sqrt(d)", causal=True, alignment="bottom-right", groups="repeated")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"axis": "heads"}, "the softmax is over the heads, not the keys"),
+        ({"factor": 0.25}, "the weights are multiplied by 0.25 after the softmax"),
+        ({"normalised": ("queries", "keys")}, "queries and keys are normalised"),
+        ({"bias": 0.5}, "positions change scores by up to 0.5"),
+        ({"mask": Mask(known=False)}, "keys are hidden by no rule of positions"),
+        ({"fits": False, "residual": 0.3}, "the output is not this attention: 0.3 of it is unexplained"),
+        ({"fits": False, "causes": ("the mask is lost",)}, "the mask is lost"),
+        ({"softcap": 30.0}, "soft-cap: 30, not none"),
+        ({"mask": Mask(0, 4)}, "window: 4, not none"),
+        ({"sink": (0.0,)}, "the softmax has a sink"),
+        (
+            {"measured": (setting(), setting(h=8, fits=False))},
+            (
+                "with d = 64, h = 8, n = 16 in float32 the output is not this attention: "
+                "1e-07 of it is unexplained"
+            ),
+        ),
+    ],
+)
+def test_each_fault_is_said_in_a_line(changes: dict[str, Any], problem: str) -> None:
+    """And fails the assertion, with the function's name before it."""
+    found = replace(GOOD, **changes)
+    assert found.problems() == (problem,)
+    with pytest.raises(AssertionError) as caught:
+        found.assert_is()
+    assert str(caught.value) == f"attend: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("expected", "problem"),
+    [
+        ({"causal": False}, "it is causal"),
+        ({"alignment": "top-left"}, "rectangles are aligned: bottom-right, not top-left"),
+        ({"groups": "interleaved"}, "grouped heads are mapped: repeated, not interleaved"),
+        ({"softcap": 30.0}, "soft-cap: none, not 30"),
+        ({"sink": True}, "the softmax has no sink"),
+        ({"window": 128}, "window: none, not 128"),
+        ({"bias": True}, "positions change no score"),
+    ],
+)
+def test_what_is_expected_and_not_there_is_a_problem(expected: dict[str, Any], problem: str) -> None:
+    """One line each."""
+    assert GOOD.problems(**expected) == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ({"groups": "x"}, "groups x: give repeated or interleaved"),
+        ({"alignment": "left"}, "alignment left: give top-left or bottom-right"),
+        ({"window": 0}, "window 0: give a whole number above 0"),
+        ({"window": -3}, "window -3: give a whole number above 0"),
+        ({"window": 2.5}, r"window 2\.5: give a whole number above 0"),
+        ({"window": "3"}, "window 3: give a whole number above 0"),
+        ({"window": True}, "window True: give a whole number above 0"),
+        ({"softcap": "30"}, "softcap 30: give a number above 0"),
+        ({"softcap": math.inf}, "softcap inf: give a number above 0"),
+        ({"softcap": -1.0}, r"softcap -1\.0: give a number above 0"),
+        ({"softcap": math.nan}, "softcap nan: give a number above 0"),
+    ],
+)
+def test_what_cannot_be_expected_is_refused(expected: dict[str, Any], message: str) -> None:
+    """No function could be that, so saying that this one is not would be no finding."""
+    with pytest.raises(SettingsError, match=message):
+        GOOD.problems(**expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_wrong"),
+    [
+        ({}, False),
+        ({"axis": "queries"}, True),
+        ({"factor": 2.0}, True),
+        ({"axis": None, "measured": ()}, True),
+        ({"fits": False, "causes": ("the mask is lost",)}, True),
+        ({"axis": None}, False),
+        ({"fits": False}, False),
+        ({"normalised": ("keys",)}, False),
+        ({"mask": Mask(known=False)}, False),
+        ({"softcap": 30.0}, False),
+    ],
+)
+def test_only_what_no_attention_does_is_called_wrong(changes: dict[str, Any], is_wrong: bool) -> None:
+    """What some models mean, normalised queries for one, is unusual: a problem where nobody expects it."""
+    found = replace(GOOD, **changes)
+    assert bool(found.faults) is is_wrong
+    assert ("\n  wrong " in repr(found)) is is_wrong
+    assert ("\n  unusual " in repr(found)) is (bool(found.normalised) or not found.mask.known)
+    assert ("\n  not known " in repr(found)) is (not found.fits and not found.causes)
+
+
+def test_another_scale_than_the_usual_is_said() -> None:
+    """It is no fault of its own: nobody has said what is intended."""
+    other = replace(GOOD, measured=(setting(scale=1 / 64), setting(128, scale=1 / 128)), formula="1/d")
+    assert "the usual scale is 1/sqrt(d), not this one" in repr(other)
+    assert "usual scale" not in repr(GOOD)
+    assert other.faults == ()
+
+
+def test_a_soft_cap_may_be_off_by_its_measurement() -> None:
+    """Half a percent is none; 2% is another soft-cap."""
+    capped = replace(GOOD, softcap=50.2)
+    assert capped.problems(softcap=50.0) == ()
+    assert capped.problems(softcap=49.0) == ("soft-cap: 50.2, not 49",)
+
+
+@pytest.mark.parametrize(
+    ("shift", "alignment"), [(0, "top-left"), (4, "bottom-right"), (2, None), (None, None)]
+)
+def test_a_mask_is_aligned_by_its_shift_in_a_rectangle(shift: int | None, alignment: str | None) -> None:
+    """Five queries and nine keys: by 0 or by 4; without such shapes nothing is known."""
+    assert replace(GOOD, wide=Mask(shift)).alignment == alignment
+    assert replace(GOOD, wide=None).alignment is None
+
+
+@pytest.mark.parametrize(
+    ("wide", "tall", "is_other"),
+    [(4, -4, False), (4, 0, True), (0, 0, False), (0, -4, True), (2, 2, False), (None, None, False)],
+)
+def test_more_queries_than_keys_may_be_masked_otherwise(
+    wide: int | None, tall: int | None, is_other: bool
+) -> None:
+    """A mask at the bottom right moves with the numbers of tokens, any other stays; what differs is said."""
+    assert ("more queries" in repr(replace(GOOD, wide=Mask(wide), tall=Mask(tall)))) is is_other
+    for unknown in (None, Mask(known=False)):
+        assert "more queries" not in repr(replace(GOOD, wide=Mask(wide), tall=unknown))
+
+
+@pytest.mark.parametrize(
+    ("mask", "causal"), [(Mask(0), True), (Mask(0, 3), True), (Mask(), False), (Mask(1), False)]
+)
+def test_causal_is_what_sees_itself_and_nothing_later(mask: Mask, causal: bool) -> None:
+    """With a window too; off by one it is not."""
+    assert replace(GOOD, mask=mask).causal is causal
+    assert not replace(GOOD, mask=replace(mask, known=False)).causal
+
+
+def test_the_first_setting_with_another_scale_is_named_with_its_fix() -> None:
+    """A scale that is right at one width alone; within 1% it is right, in half precision within rounding."""
+    same = replace(GOOD, measured=(setting(), setting(128, scale=0.125), setting(32, scale=0.125)))
+    (problem,) = same.problems()
+    assert "with d = 128, h = 4, n = 16 in float32" in problem
+    assert same.problems(0.125) == ()
+    for half, count in ((0.01, 0), (1e-6, 1)):
+        for dtype, found in (("float16", count), ("float32", 1)):
+            rounded = replace(GOOD, measured=(setting(), setting(dtype=dtype, scale=0.13, half=half)))
+            assert len(rounded.problems()) == found
+
+
+@pytest.mark.parametrize(
+    ("scales", "cause"),
+    [
+        (lambda _: 0.125, "the scale is 0.125 where 1/sqrt(d) is intended, with d = 32"),
+        (lambda _: 1.0, "no scale is applied, with d = 32"),
+        (lambda d: (2 * d) ** -0.5, "twice the width is taken for d_k, with d = 32"),
+    ],
+)
+def test_a_wrong_scale_has_a_name_only_if_it_holds_at_every_width(scales: Any, cause: str) -> None:
+    """1/8 at d = 32 is the root of twice the width by accident: at d = 16 it is not."""
+    rows = tuple(setting(d, scale=scales(d)) for d in (32, 64, 16))
+    found = replace(GOOD, measured=rows, formula="0.125" if scales(1) == 0.125 else None)
+    (problem,) = found.problems()
+    assert cause in problem
+
+
+def test_the_text_says_all_that_was_found() -> None:
+    """A line a finding, under the function's name and sizes."""
+    text = repr(
+        replace(
+            GOOD,
+            mask=Mask(0, 3),
+            softcap=30.0,
+            sink=(1.0, -0.5),
+            precision=(
+                Precision("float16", sums_in_dtype=False, scores_in_dtype=True, overflows=None),
+                Precision("bfloat16", None, None, None),
+            ),
+            notes=("d_k could not be varied",),
+        )
+    )
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert lines == [
+        "attend (d_k = 64, 4 heads, 2 of keys, arrays of numpy)",
+        "scale 0.125 = 1/sqrt(d) (measured at d = 32, 64, 128, h = 4, n = 16, dtype = float32)",
+        "softmax over keys",
+        "mask causal, a window of 3 keys, rectangles aligned bottom-right",
+        "soft-cap 30",
+        "positions change no score",
+        "sink 1, -0.5",
+        "grouped heads repeated",
+        "float16 sums are kept wider, scores are rounded to it",
+        "bfloat16 taken",
+        "unexplained 1e-07 of the output",
+        "note d_k could not be varied",
+    ]
+
+
+SIZES = ((64, 4, 16), (128, 4, 16), (32, 4, 16), (64, 8, 16), (64, 4, 32))
+FORMULAS = (
+    "1/sqrt(d)", "1", "0.0625", "2/d", "1/sqrt(d*h)", "0.7*d**-0.25", "log(n)/sqrt(d)", "sqrt(d)",
+    "-1/sqrt(n)", "3/h", "10", "250/d",
+)  # fmt: skip
+
+
+def _measured(text: str, sizes: Sequence[tuple[int, int, int]] = SIZES) -> list[Measured]:
+    values = [scale_expression(text).value(d=d, h=h, n=n) for d, h, n in sizes]
+    return [
+        Measured(d, h, n, "float32", value, (value, value), 0.0, fits=True)
+        for (d, h, n), value in zip(sizes, values, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_is_found_as_one_would_write_it(text: str) -> None:
+    """The text that comes back is the text that was measured."""
+    assert formula_of(_measured(text)) == text
+
+
+@settings(max_examples=25)  # SymPy reads every text
+@given(
+    st.floats(0.01, 100),
+    st.sampled_from([-1, -0.75, -0.5, -0.25, 0, 0.5]),
+    st.sampled_from([-1, -0.5, 0, 0.25]),
+)
+def test_products_of_powers_are_found_with_their_value(number: float, d: float, h: float) -> None:
+    """Whatever the number and the powers in quarters, the formula has the measured values."""
+    text = f"{number!r}*d**({d})*h**({h})"
+    found = formula_of(_measured(text))
+    assert found is not None
+    for one in _measured(text):
+        assert scale_expression(found).value(d=one.d, h=one.h, n=one.n) == pytest.approx(one.scale, rel=1e-3)
+
+
+def test_what_follows_no_such_formula_has_none() -> None:
+    """A scale with a step in the width, or a sum, is not forced into a power."""
+    assert formula_of(_measured("1/sqrt(d + 40)")) is None
+    assert formula_of(_measured("0.1 + 1/h")) is None
+
+
+def test_one_setting_alone_gives_a_number() -> None:
+    """Where nothing could be varied, the formula is the number itself."""
+    assert formula_of(_measured("1/sqrt(d)", SIZES[:1])) == "0.125"
+
+
+class _InHalf:
+    """Attention that rounds what it is told to round to the dtype of its arrays."""
+
+    def __init__(self, *, scores: bool = False, sums: bool = False, products: bool = False) -> None:
+        self.scores, self.sums, self.products = scores, sums, products
+
+    def __call__(self, q: Any, k: Any, v: Any) -> Any:
+        dtype, scale = q.dtype, q.shape[-1] ** -0.5
+        q, k, v = (one.astype(np.float64) for one in (q, k, v))
+        scores = q @ np.swapaxes(k, -1, -2)
+        scores = scores.astype(dtype).astype(np.float64) if self.products else scores
+        scores = scale * scores
+        scores = scores.astype(dtype).astype(np.float64) if self.scores else scores
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights = e / e.sum(axis=-1, keepdims=True)
+        if not self.sums:
+            return (weights @ v).astype(dtype)
+        out = np.zeros((*weights.shape[:3], v.shape[3]), dtype)
+        for key in range(v.shape[2]):
+            out = out + (weights[..., key, None] * v[:, :, None, key]).astype(dtype)
+        return out
+
+
+@pytest.mark.parametrize("rounded", ["scores", "sums", "products"])
+def test_what_is_rounded_to_half_precision_is_found(rounded: str) -> None:
+    """Scores, sums or products in half precision are told from wider ones, each by its own experiment."""
+    (wide,) = probe(_InHalf(), d_k=16, heads=2).precision
+    assert (wide.sums_in_dtype, wide.scores_in_dtype, wide.overflows) == (False, False, False)
+    (found,) = probe(_InHalf(**{rounded: True}), d_k=16, heads=2).precision
+    assert found.scores_in_dtype is (rounded in ("scores", "products"))
+    assert found.sums_in_dtype is (rounded == "sums")
+    assert found.overflows is (rounded == "products")
+
+
+SMALL = Sizes(heads=3, key_heads=3, width=4)
+GIVEN = (SMALL.queries(5, sequences=2), SMALL.keys(5, sequences=2), SMALL.values(5, sequences=2))
+
+
+def sums(q: Any, k: Any, v: Any) -> Any:
+    """Return something that depends on all three, token by token and component by component."""
+    return q + 2 * k + 3 * v
+
+
+@pytest.mark.parametrize("layout", ["bhtd", "bthd", "thbd", "dtbh"])
+def test_axes_go_where_the_letters_say_and_come_back(layout: str) -> None:
+    """The function sees its own layout, and what it returns is as if there were no layout."""
+    shapes = []
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        shapes.append(dict(zip(layout, q.shape, strict=True)))
+        return sums(q, k, v)
+
+    found = Callee(function, layout, "numpy", dtype="float64")(*GIVEN)
+    np.testing.assert_array_equal(found, sums(*GIVEN))
+    assert shapes == [{"b": 2, "h": 3, "t": 5, "d": 4}]
+
+
+def test_sequences_and_heads_that_a_layout_lacks() -> None:
+    """Sequences are given one at a time; of heads there may be one alone."""
+    calls = []
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        calls.append(q.shape)
+        return sums(q, k, v)
+
+    found = Callee(function, "htd", "numpy", dtype="float64")(*GIVEN)
+    np.testing.assert_array_equal(found, sums(*GIVEN))
+    assert calls == [(3, 5, 4)] * 2
+    with pytest.raises(RefusedError, match="its layout has no heads"):
+        Callee(function, "btd", "numpy")(*GIVEN)
+    one_head = [array[:, :1] for array in GIVEN]
+    np.testing.assert_array_equal(
+        Callee(function, "dt", "numpy", dtype="float64")(*one_head), sums(*one_head)
+    )
+
+
+def test_arrays_have_the_dtype_asked_for_and_outputs_are_wide() -> None:
+    """The function is given arrays of its own that it may write to; the output is in float64."""
+    seen = []
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        seen.append(q.dtype)
+        q[:] = 0
+        return (q + k + v,)  # some give weights beside the output
+
+    given = [array.copy() for array in GIVEN]
+    callee = Callee(function, "bhtd", "numpy")
+    for dtype in ("float16", "float32"):
+        out = callee.in_dtype(dtype)(*given)
+        assert out.dtype == np.float64
+        np.testing.assert_allclose(out, given[1] + given[2], atol=0.02)
+    assert seen == [np.float16, np.float32]
+    np.testing.assert_array_equal(given[0], GIVEN[0])
+    with pytest.raises(RefusedError, match="NumPy has no bfloat16"):
+        callee.in_dtype("bfloat16")(*given)
+
+
+def test_tensors_are_given_without_gradients() -> None:
+    """Of the dtype asked for, bfloat16 too; where no other library fits, it is found by itself."""
+    torch = pytest.importorskip("torch", reason="needs the extra [torch]")
+    seen = []
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        seen.append((torch.is_grad_enabled(), str(q.dtype)))
+        return torch.relu(q) + k + v
+
+    callee = callee_of(function, "bhtd", None, None, SMALL)
+    assert callee.library == "torch"
+    callee.in_dtype("bfloat16")(*GIVEN)
+    # NumPy's arrays were tried first.
+    assert seen == [(True, "float32"), (False, "torch.float32"), (False, "torch.bfloat16")]
+
+
+class Nameless:
+    """A callable object without a name of its own."""
+
+    def __call__(self, q: Any, k: Any, v: Any) -> Any:
+        """Return what it is given."""
+        return sums(q, k, v)
+
+
+def test_a_function_has_a_name() -> None:
+    """Of a partial one that of what it calls, of an object that of its class."""
+    names = [name_of(one) for one in (sums, functools.partial(sums, k=1), Nameless(), Nameless().__call__)]
+    assert names == ["sums", "sums", "Nameless", "Nameless.__call__"]
+
+
+@given(st.integers(2, 9), st.integers(2, 9), st.integers(-3, 5), st.integers(2, 9))
+def test_masks_by_positions_are_recognised(queries: int, keys: int, shift: int, window: int) -> None:
+    """Any causal rule with any window hides what the rule that is found hides."""
+    seen = Mask(shift, window).visible(queries, keys)
+    found = mask_of(np.where(seen, 0.5, 0.0)[None, None])
+    ahead = (np.arange(keys) - np.arange(queries)[:, None])[seen]
+    lone = not ahead.size or np.ptp(ahead) == 0
+    assert found.known == (not lone or bool(seen.all()))
+    assert lone or np.array_equal(found.visible(queries, keys), seen)
+
+
+def test_masks_by_no_rule_or_by_head_are_not_known() -> None:
+    """Keys hidden at random, or in one head only, are no rule of positions."""
+    seen = np.ones((1, 2, 4, 4))
+    seen[0, :, 2, 1] = 0
+    assert not mask_of(seen).known
+    seen = np.ones((1, 2, 4, 4))
+    seen[0, 0] = np.tri(4)
+    assert not mask_of(seen).known
+
+
+def test_rows_that_are_no_numbers_see_nothing() -> None:
+    """Programs give NaN for a query without keys."""
+    found = np.where(Mask(-2).visible(5, 3), 0.5, 0.0)
+    found[:2] = np.nan
+    assert mask_of(found[None, None]) == Mask(-2)
+
+
+@pytest.mark.parametrize(("axis", "name"), [*enumerate(["sequences", "heads", "queries", "keys"])])
+def test_axis_is_that_of_the_sums(axis: int, name: str) -> None:
+    """Only one axis adds up to 1; none where several do, or none does."""
+    numbers = np.random.default_rng(axis).random((2, 3, 4, 5))
+    assert axis_of(numbers / numbers.sum(axis=axis, keepdims=True)) == name
+    assert axis_of(numbers) is None
+    assert axis_of(np.full((2, 2, 2, 2), 0.5)) is None
+
+
+TWO_HEADS = Sizes(heads=2, key_heads=2, width=8)
+
+
+def callee(**declared: Any) -> Callee:
+    """Return attention in NumPy that declares what is given."""
+    return Callee(partial(plain_attention, **declared), "bhtd", "numpy", dtype="float32")
+
+
+@pytest.mark.parametrize("scale", [1e-4, 0.03, 0.35, 20.0, -0.5])
+@pytest.mark.parametrize("declared", [{}, {"softcap": 5.0}, {"causal": True}])
+def test_the_slope_near_0_is_the_scale(scale: float, declared: dict[str, Any]) -> None:
+    """Over five powers of ten and of either sign; a soft-cap does not matter there."""
+    assert small_scale(callee(scale=scale, **declared), TWO_HEADS) == pytest.approx(scale, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("declared", "cap"),
+    [
+        ({}, None),
+        ({"softcap": 5.0}, 5.0),
+        ({"softcap": 50.0}, 50.0),
+        ({"softcap": 700.0}, None),
+        ({"softcap": 1e5}, None),
+    ],
+)
+def test_a_soft_cap_is_measured(declared: dict[str, Any], cap: float | None) -> None:
+    """Far beyond the scores one is none."""
+    found, follows = softcap_of(callee(scale=0.25, **declared), TWO_HEADS, 0.25)
+    assert follows
+    assert found == (None if cap is None else pytest.approx(cap, rel=1e-3))
+
+
+def test_scores_that_follow_the_products_otherwise_are_no_soft_cap() -> None:
+    """Clipped ones, say; and weights of 0 leave nothing to follow."""
+
+    def clipped(q: Any, k: Any, v: Any) -> Any:
+        scores = np.maximum(0.25 * q @ np.swapaxes(k, -1, -2), -5)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True) @ v
+
+    assert softcap_of(Callee(clipped, "bhtd", "numpy"), TWO_HEADS, 0.25) == (None, False)
+    assert softcap_of(Callee(lambda _q, _k, v: 0 * v, "bhtd", "numpy"), TWO_HEADS, 0.25) == (None, False)
+
+
+@examples(40)
+@given(
+    st.lists(floats(-1e4, 1e4), min_size=1, max_size=4), st.sampled_from(["float16", "bfloat16", "float32"])
+)
+def test_stored_numbers_are_those_of_the_dtype(numbers: list[float], dtype: str) -> None:
+    """Storing again changes nothing, and nothing moves by more than the dtype's rounding."""
+    kept = stored(np.array(numbers), dtype)
+    assert kept.dtype == np.float64
+    assert np.array_equal(stored(kept, dtype), kept)
+    unit = {"float16": 2.0**-11, "bfloat16": 2.0**-7, "float32": 2.0**-24}[dtype]
+    assert np.all(np.abs(kept - numbers) <= unit * np.abs(numbers) + 1e-7)

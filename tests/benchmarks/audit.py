@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.auditing.audit import audit
-from verify.auditing.gates import audit_settings
+from verify.auditing.audit import audit_recording, audit_settings
 from verify.auditing.recording import Call, Layer, Recording
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def compare(sequences: int, threads: int) -> tuple[tuple[float, float], tuple[fl
                 torch.softmax(query[one] @ key[one].transpose(-1, -2) * D**-0.5, dim=-1)
 
     def findings() -> None:
-        audit(Recording("benchmark", [Layer("layer", calls)]), audit_settings(), workers=threads)
+        audit_recording(Recording("benchmark", [Layer("layer", calls)]), audit_settings(), workers=threads)
 
     rounds = [[seconds(one) for one in (of_batches, of_sequences, findings)] for _ in range(_ROUNDS + 1)]
     theirs = [took for some in rounds[1:] for took in some[:2]]
@@ -96,7 +95,7 @@ def memory(layers: int, sequences: int) -> int:
 
 def _peak(layers: int, sequences: int) -> int:
     some = [Layer(f"layer {place}", Drawn(place, sequences)) for place in range(layers)]
-    audit(Recording("benchmark", some), audit_settings(), workers=2)
+    audit_recording(Recording("benchmark", some), audit_settings(), workers=2)
     # The peak of this program alone; getrusage's begins with that of the process that started it.
     status = Path("/proc/self/status").read_text("ascii")
     return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])  # type: ignore[index]  # Linux has it

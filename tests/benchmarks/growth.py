@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from verify.evidence import Axis, Figure, Layer
 from verify.executors.threads import thread_map
-from verify.montecarlo.chunks import draw
+from verify.montecarlo.blocks import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
 from verify.report.figures import draw as draw_figure
@@ -46,12 +46,10 @@ def peak_megabytes(scores: int) -> float:
     """Return the peak memory of a process that draws so many scores at d = 64."""
     code = (
         "import resource\n"
-        "from verify.montecarlo.blocks import Cell\n"
-        "from verify.montecarlo.chunks import draw\n"
+        "from verify.montecarlo.blocks import Cell, draw\n"
         "from verify.montecarlo.distributions import NORMAL\n"
         "from verify.montecarlo.inputs import Simulated\n"
-        "from verify.montecarlo.reduced import Reduced\n"
-        "from verify.montecarlo.statistics.scores import ScoreMoments\n"
+        "from verify.montecarlo.statistics import Reduced, ScoreMoments\n"
         "cell = Cell('peak', (), Reduced(Simulated(NORMAL, NORMAL, 256, 256, 64), ScoreMoments()))\n"
         f"draw(cell, 'peak', 1, {scores} // 256**2, None, map)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from verify.auditing.block import Block
-from verify.auditing.findings import kinds
-from verify.auditing.kinds import Subject
+from verify.auditing.audit import kinds
+from verify.auditing.blocks import Block, Subject
 from verify.auditing.recording import Call, Layer
 from verify.auditing.statistical import Statistical
 from verify.evidence.audits import Intention
@@ -42,18 +41,18 @@ _SEED = 20170612
 class Population:
     """All sequences there are: what each kind kept of each, and each row's variance, [sequence, row]."""
 
-    looks: dict[str, tuple[Any, ...]]
+    kept: dict[str, tuple[Any, ...]]
     rows: Floats
 
     def truth(self, kind: Statistical) -> dict[str, float]:
         """Return the true value of each of a kind's quantities."""
-        found = kind.find(self.looks[kind.name], subject(0.5))
+        found = kind.find(self.kept[kind.name], subject(0.5))
         return {one.id: one.estimate for one in found if one.estimate is not None}
 
     def drawn(self, kind: Statistical, places: Floats) -> list[Any]:
         """Return what a kind kept of some blocks, places in [0, 1) of the population being given."""
-        looks = self.looks[kind.name]
-        return [looks[place] for place in (places * len(looks)).astype(int)]
+        kept = self.kept[kind.name]
+        return [kept[place] for place in (places * len(kept)).astype(int)]
 
 
 def statistical() -> tuple[Statistical, ...]:
@@ -84,14 +83,14 @@ def sequences(rng: np.random.Generator, count: int) -> Call:
 def population(size: int) -> Population:
     """Return the population of so many sequences."""
     call = sequences(np.random.default_rng(_SEED), size)
-    looks: dict[str, list[Any]] = {kind.name: [] for kind in statistical()}
+    found: dict[str, list[Any]] = {kind.name: [] for kind in statistical()}
     waiting = None
     for place in range(size):
         block = Block(call, place, 0, D**-0.5, waiting)
         waiting = block if block.partner is None else None
         for kind in statistical():
-            looks[kind.name].append(kind.look(block))
-    kept = {name: tuple(one for one in some if one.statistics is not None) for name, some in looks.items()}
+            found[kind.name].append(kind.reduce(block))
+    kept = {name: tuple(one for one in some if one.statistics is not None) for name, some in found.items()}
     return Population(kept, row_variances(call))
 
 
@@ -128,8 +127,8 @@ def coverage(
     truth, rng = known.truth(kind), np.random.default_rng([_SEED, count])
     given, misses = dict.fromkeys(truth, 0), dict.fromkeys(truth, 0)
     for _ in range(trials):
-        looks = known.drawn(kind, rng.random(count // kind.sequences))
-        for one in kind.find(looks, subject(alpha)):
+        kept = known.drawn(kind, rng.random(count // kind.sequences))
+        for one in kind.find(kept, subject(alpha)):
             given[one.id] += one.interval != (None, None)
             misses[one.id] += excludes(one, truth[one.id])
     return {name: Missed(trials, given[name], misses[name]) for name in truth}

@@ -24,21 +24,19 @@ from verify.engine.measure import measure
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.montecarlo import groups
-from verify.montecarlo.blocks import Cell, Sample
-from verify.montecarlo.chunks import Drawing
+from verify.montecarlo.blocks import Cell, Drawing, Sample
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     NORMAL,
     STANDARD_DISTRIBUTIONS,
     UNIT_INTERVAL,
     Distribution,
+    stream,
 )
 from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
-from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance
-from verify.montecarlo.fits import WeightedFit
+from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
 from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
-from verify.montecarlo.streams import stream
 from verify.spec.designs import prediction, score_cell
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.version import __version__

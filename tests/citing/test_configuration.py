@@ -8,8 +8,7 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.configuration import Configuration, configuration
-from verify.citing.found import documents
-from verify.errors import CitationError, SettingsError
+from verify.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,22 +121,3 @@ def test_the_settings_of_the_project_above_count(project: Path) -> None:
         configuration(project)
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
     assert configuration(project) == Configuration(project)
-
-
-def test_folders_and_patterns_name_documents(project: Path) -> None:
-    """Of every language, sorted, each once; what is hidden or built is none."""
-    for name in ("a.rst", "b.ipynb", "picture.png", ".hidden.md", "_build/c.md", "deep/d.tex"):
-        path = project / "docs" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("", encoding="utf-8")
-    folder = project / "docs"
-    names = [path.relative_to(folder).as_posix() for path in documents([folder, folder / "a.rst"])]
-    assert names == ["a.rst", "b.ipynb", "deep/d.tex", "page.md"]
-    assert documents([folder / "**" / "*.tex"]) == [folder / "deep" / "d.tex"]
-    for path in (folder / "*.docx", folder / "_build" / "none"):
-        path.parent.mkdir(exist_ok=True)
-    with pytest.raises(CitationError, match=r"no file fits this pattern"):
-        documents([folder / "*.docx"])
-    (project / "empty").mkdir()
-    with pytest.raises(CitationError, match="holds no document"):
-        documents([project / "empty"])

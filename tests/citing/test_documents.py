@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.auditing.records import good
 from tests.report.records import record
-from verify.citing.documents import check, fix
-from verify.citing.values import lookup, values
+from verify.citing.documents import Problem, ProblemKind, check, fix
+from verify.citing.documents import find_documents as documents
+from verify.citing.exports import to_latex as export
+from verify.citing.lookup import lookup
+from verify.citing.markers import Quote
+from verify.citing.values import values_of as values
 from verify.errors import CitationError, OutputError
-from verify.escapes import for_terminal
-from verify.export.values.latex import export
+from verify.text.escapes import for_terminal
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verify.evidence import RunRecord
 
 KEY = "score-variance.slope"
@@ -328,3 +331,107 @@ def test_control_characters_of_a_document_are_shown(tmp_path: Path, run: RunReco
     """A key may hold them; what is said of it is harmless in a terminal."""
     (problem,) = problems(written(tmp_path, quoted("1", "\x1b[2Jslope")), run)
     assert "\\x1b[2Jslope" in for_terminal(problem)
+
+
+RUN = record()
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("we rest on over-scaling.", [1]),
+        ("\n\nsee `over-scaling` and over-scaling again\nover-scaling", [3]),
+        ("an over-scaling-law, my-over-scaling, over-scaling.check2", [1]),
+        ("x.over-scaling and over_scaling and Over-scaling", []),
+        ("score-variance is confirmed", []),
+        ("", []),
+    ],
+)
+def test_a_claim_that_is_not_confirmed_is_named_once(tmp_path: Path, text: str, lines: list[int]) -> None:
+    """By the line of its first name, which is a word of its own; a confirmed one is no news."""
+    (document,) = check([written(tmp_path, text)], RUN)
+    found = [one for one in document.warnings if one.quote.key == "over-scaling"]
+    assert [one.quote.line for one in found] == lines
+    verdict = RUN.claim("over-scaling").verdict
+    assert all(
+        one.what == f"is named here and is {verdict}; see whether the text still holds" for one in found
+    )
+
+
+def test_a_claim_that_is_quoted_is_not_named_besides(tmp_path: Path) -> None:
+    """And an audit has no claims of its own."""
+    path = written(tmp_path, f"over-scaling {quoted('refuted', 'over-scaling:verdict')}")
+    assert check([path], RUN)[0].warnings == []
+    assert check([written(tmp_path, "over-scaling")], good(1, 1))[0].warnings == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of documents, of what is made of them, and of other files."""
+    for name in (
+        "a.md", "b/c.tex", "b/d.MD", "b/data.csv", "h[1].md",
+        "node_modules/e.md", "build/f.md", ".git/g.md", ".hidden.md",
+    ):  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(folder: Path, *paths: Path) -> list[str]:
+    """Return what is found, from the folder on."""
+    return [str(path.relative_to(folder)) for path in documents(paths)]
+
+
+def test_a_folder_has_its_documents(folder: Path) -> None:
+    """Of all depths, in order; nothing that is made, installed, hidden or only a link."""
+    assert names(folder, folder) == ["a.md", "b/c.tex", "b/d.MD", "h[1].md"]
+
+
+def test_each_file_is_there_once(folder: Path) -> None:
+    """However many paths name it, in the order of the paths; a file that is given is one, whatever it is."""
+    given = (folder / "b" / "data.csv", folder / "a.md", folder / "*.md", folder / "a.md")
+    assert names(folder, *given) == ["b/data.csv", "a.md", "h[1].md", "link.md"]
+    assert documents([Path("missing.md")]) == [Path("missing.md")]
+
+
+def test_a_pattern_may_reach_into_folders_and_a_name_is_no_pattern(folder: Path) -> None:
+    """Where a file of that very name is there."""
+    assert [path.name for path in documents([Path("**/*.tex")])] == ["c.tex"]
+    assert names(folder, folder / "h[1].md") == ["h[1].md"]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("*.rst", "no file fits this pattern; correct it"),
+        ("empty", "holds no document that can be checked"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_nothing_to_be_found_is_an_error(path: str, message: str) -> None:
+    """In one line that begins with the path."""
+    Path("empty").mkdir()
+    with pytest.raises(CitationError) as caught:
+        documents([Path(path)])
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+QUOTE = Quote("score-variance.slope:estimate", 7, 40, 43, "1.0")
+
+
+@pytest.mark.parametrize("kind", ProblemKind)
+def test_a_problem_is_one_line_with_its_place(kind: ProblemKind) -> None:
+    """File, line, key and what is wrong; a warning says that it is one, and fails nothing."""
+    found = Problem(Path("docs/page.md"), QUOTE, kind, "is 1.1")
+    warning = kind in {ProblemKind.RAW_LINE, ProblemKind.MENTION}
+    assert found.is_warning is warning
+    assert str(found) == f"docs/page.md:7: {'warning: ' * warning}{QUOTE.key}: is 1.1"
+
+
+def test_a_key_without_end_is_cut() -> None:
+    """A document may hold anything."""
+    long = Quote("k" * 5000, 1, 0, 0, None)
+    assert len(str(Problem(Path("p"), long, ProblemKind.UNKNOWN, "is none"))) < 300

@@ -1,16 +1,31 @@
-"""Figures of a text, in every usual spelling."""
+"""Figures of a text, in every usual spelling; counts in words, and dates."""
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples
-from verify.citing.figures import Number, has_decimal_comma, hidden, numbers_in, rounded
+from verify.citing.figures import (
+    Number,
+    Unit,
+    counts_in,
+    has_decimal_comma,
+    hidden,
+    numbers_in,
+    read_date,
+    recounted,
+    rewritten_date,
+    spelled,
+    unit_after,
+)
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 def read(text: str, **how: Any) -> list[float]:
@@ -58,38 +73,6 @@ def test_a_number_is_where_it_stands(value: Decimal, power: int) -> None:
     assert found.plain == (power == 0)
 
 
-@examples(60)
-@given(st.decimals(-1000, 1000, allow_nan=False, places=6), st.integers(-5, 2))
-def test_digits_are_left_out_in_the_way_that_is_asked_for(value: Decimal, place: int) -> None:
-    """Down and up surround the value, half a unit is enough for the nearest; what is round stays."""
-    down, up, nearest = (rounded(value, place, way) for way in ("down", "up", "nearest"))
-    unit = Decimal(1).scaleb(place)
-    assert down <= value <= up
-    assert up - down in (0, unit)
-    assert abs(nearest - value) <= unit / 2
-    assert rounded(down, place, "up") == down
-
-
-@pytest.mark.parametrize(
-    ("text", "exact", "agrees"),
-    [
-        ("0.88", "0.8808", True),
-        ("0.881", "0.8808", True),
-        ("0.880", "0.8808", False),
-        ("0.8808", "0.8808", True),
-    ],
-)
-def test_a_number_agrees_to_the_digits_that_it_has(text: str, exact: str, agrees: bool) -> None:
-    """To the nearest; rounded down or up it agrees with that alone."""
-    number = one(text)
-    assert number.agrees(Decimal(exact), "nearest") is agrees
-    assert one("0.880").agrees(Decimal(exact), "down")
-    assert one("0.881").agrees(Decimal(exact), "up")
-    assert not one("0.881").agrees(Decimal(exact), "down")
-    assert one("7").agrees(Decimal(7), "exact")
-    assert not one("7.0").agrees(Decimal(7), "exact")
-
-
 def one(text: str, **how: Any) -> Number:
     """Return the only number of a text."""
     (number,) = numbers_in(text, **how)
@@ -113,3 +96,106 @@ def test_what_readers_do_not_see_is_blanked_in_its_place(text: str) -> None:
     found = hidden(text)
     assert len(found) == len(text)
     assert all(new in (old, "a", "\u00a0") for old, new in zip(text, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "unit"),
+    [
+        ("99%", 3, Unit(-2)),
+        (r"99 \%", 2, Unit(-2)),
+        ("5‰", 1, Unit(-3)),
+        ("**9** per cent", 5, Unit(-2)),
+        ("9\nper cent", 1, Unit(-2)),
+        ("9\n\nper cent", 1, Unit()),
+        ("9\n%", 1, Unit()),
+        ("9\nk", 1, Unit()),
+        ("9 k", 3, Unit(3)),
+        ("9 k", 1, Unit(3, "k")),
+        ("9k", 1, Unit(3)),
+        ("9 M.", 1, Unit(6, "M")),
+        ("9 K", 1, Unit(doubt="K")),
+        ("9 bn", 1, Unit(doubt="bn")),
+        ("9\nbn", 1, Unit()),
+        ("9\ntrillion", 1, Unit(doubt="trillion")),
+        ("9 of", 1, Unit()),
+        ("9 draws", 1, Unit()),
+        ("9σ", 1, Unit(joined=True)),
+    ],
+)
+def test_units(text: str, inside: int, unit: Unit) -> None:
+    """A line may break before a whole word alone; one letter outside the quotation is in doubt."""
+    end = max(place for place, sign in enumerate(text) if sign.isdigit()) + 1
+    assert unit_after(text, end, inside) == unit
+
+
+FORMS = (
+    "2026-11-21", "21 November 2026", "21. November 2026", "21 Nov 2026", "21 Nov. 2026", "21 November, 2026",
+    "November 21, 2026", "Nov 21, 2026", "Nov. 21, 2026", "21.11.2026", "21. 11. 2026",
+)  # fmt: skip
+
+
+def test_every_count_is_read_as_it_is_written() -> None:
+    """Below a thousand, each in words of its own, in whatever case and with spaces for hyphens."""
+    words = [spelled(count) for count in range(1000)]
+    assert len(set(words)) == 1000
+    for count, word in enumerate(words):
+        for text in (word, word.upper().replace("-", " ")):
+            assert counts_in(f"of {text} checks") == ((count, 3, 3 + len(text)),)
+    assert [words[one] for one in (0, 19, 40, 47, 312, 999)] == [
+        "zero", "nineteen", "forty", "forty-seven", "three hundred and twelve",
+        "nine hundred and ninety-nine",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("none of them", []),
+        ("someone, tenfold", []),
+        ("twenty thirty", []),
+        ("one of two", [1, 2]),
+        ("Forty-seven claims, all forty seven", [47, 47]),
+    ],
+)
+def test_counts_are_words_of_their_own(text: str, counts: list[int]) -> None:
+    """Parts of other words are none, nor are words that make no number."""
+    assert [count for count, _, _ in counts_in(text)] == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "new"),
+    [
+        ("forty-seven claims", 50, "fifty claims"),
+        ("Forty-seven claims", 8, "Eight claims"),
+        ("FORTY claims", 8, "EIGHT claims"),
+        ("one of two", 3, None),
+        ("no claims", 3, None),
+        ("one claim", 1000, None),
+        ("one claim", -1, None),
+    ],
+)
+def test_the_only_count_of_a_text_is_replaced(text: str, count: int, new: str | None) -> None:
+    """In its case; where there are others or none, or no word for it, nothing is."""
+    assert recounted(text, count) == new
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_date_is_read_in_every_form(form: str) -> None:
+    """And written in the same form again."""
+    assert read_date(form) == date(2026, 11, 21)
+    assert rewritten_date(form, "2026-11-21") == form
+
+
+@examples(60)
+@given(st.dates(date(1000, 1, 1)), st.sampled_from(FORMS))
+def test_a_date_that_is_written_is_read_as_it_is(day: date, form: str) -> None:
+    """Whatever the form of the one before."""
+    assert read_date(rewritten_date(form, day.isoformat())) == day
+
+
+@pytest.mark.parametrize(
+    "text", ["11/21/2026", "2026-13-01", "31 June 2026", "30.2.2026", "November", "2026"]
+)
+def test_what_is_no_day_is_none(text: str) -> None:
+    """Nor is what may be two."""
+    assert read_date(text) is None

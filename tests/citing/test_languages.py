@@ -9,17 +9,20 @@ from typing import Any
 import pytest
 
 from tests.report.records import record
-from verify.citing.documents import check, fix
-from verify.citing.languages import language_of, suffixes
-from verify.citing.problems import Kind
-from verify.citing.values import lookup
+from verify.citing.documents import ProblemKind, check, fix
+from verify.citing.languages import (
+    LANGUAGES,
+    Language,
+    Passage,
+    language_of,
+)
+from verify.citing.lookup import lookup
 from verify.errors import CitationError
 
 RUN = record()
 KEY = "score-variance.slope:estimate"
 NOW = lookup(RUN, KEY).text
 HTML = f"<!-- verify: {KEY} -->{{}}<!-- /verify -->"
-
 MARKED = [
     ("page.md", f"It is {HTML} here.\n"),
     ("page.markdown", f"It is {HTML} here.\n"),
@@ -75,7 +78,7 @@ def test_markers_are_found_in_every_language(tmp_path: Path, name: str, text: st
     path = written(tmp_path, name, text.replace("{}", "7.25"))
     (document,) = check([path], RUN)
     (problem,) = document.problems
-    assert problem.kind is Kind.STALE
+    assert problem.kind is ProblemKind.STALE
     lines = path.read_text(encoding="utf-8").splitlines()
     assert any(KEY in line for line in lines[problem.quote.line - 1 : problem.quote.line])
     fix([document])
@@ -93,7 +96,7 @@ def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path, name:
     """An unknown key in a directive, a docstring, an included text or a formula is a problem."""
     path = written(tmp_path, name, text.replace("%s", "score-variance.nothing"))
     (document,) = check([path], RUN)
-    assert {problem.kind for problem in document.problems} == {Kind.UNKNOWN}
+    assert {problem.kind for problem in document.problems} == {ProblemKind.UNKNOWN}
     assert len(document.problems) == text.count("%s")
     path = written(tmp_path, name, text.replace("%s", KEY))
     assert check([path], RUN)[0].problems == []
@@ -159,7 +162,7 @@ def test_a_marker_at_the_start_of_a_line_is_a_warning(tmp_path: Path, start: str
     path = written(tmp_path, "page.md", f"Text.\n\n{start}{HTML.format(NOW)} **bold**\n")
     (document,) = check([path], RUN)
     (warning,) = document.warnings
-    assert warning.kind is Kind.RAW_LINE
+    assert warning.kind is ProblemKind.RAW_LINE
     assert str(warning).startswith(f"{path}:3: warning: {KEY}: a marker at the start of a line")
     assert document.problems == []
     inside = written(tmp_path, "other.md", f"The slope {HTML.format(NOW)} is **bold**.\n")
@@ -171,12 +174,24 @@ def test_a_claim_named_without_a_figure_is_a_warning_once_it_is_not_confirmed(tm
     broken = next(claim for claim in RUN.claims if claim.verdict == "refuted")
     path = written(tmp_path, "page.md", f"See `score-variance`.\n\nAs `{broken.id}` shows, all is well.\n")
     (warning,) = check([path], RUN)[0].warnings
-    assert warning.kind is Kind.MENTION
+    assert warning.kind is ProblemKind.MENTION
     assert str(warning).startswith(f"{path}:3: warning: {broken.id}: is named here and is refuted")
 
 
 def test_every_language_says_its_suffixes() -> None:
     """No two share one; what is unknown is plain text."""
     wanted = ".md .rst .tex .ipynb .qmd .rmd .mdx .adoc .org .typ .py .html .txt"
-    assert set(wanted.split()) <= suffixes()
+    assert set(wanted.split()) <= LANGUAGES.keys()
     assert language_of(Path("x.unknown")) is language_of(Path("x.TXT"))
+
+
+PLAIN = Language(())
+
+
+def test_a_passage_may_lie_elsewhere_in_its_file() -> None:
+    """As a notebook's text does, whose characters may take several in the file."""
+    passage = Passage("a\nb", [10, 11, 13], [11, 13, 14], PLAIN)
+    assert passage.place(0, 2) == (10, 13)
+    assert passage.place(2, 3) == (13, 14)
+    assert passage.place(3, 3) == (14, 14)
+    assert Passage("", [], [], PLAIN).place(0, 0) == (0, 0)

@@ -14,7 +14,7 @@ import pytest
 from tests.report.records import record
 from tests.tool import ROOT
 from verify.citing import mystmd
-from verify.citing.values import lookup
+from verify.citing.lookup import lookup
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from tests.report.records import record
 from tests.strategies import examples
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
 from verify.citing.documents import check, fix
-from verify.citing.fixing import fixed
-from verify.citing.value import DATE, DIGEST, Figure, Value
-from verify.citing.values import lookup
-from verify.citing.words import counts_in, spelled
+from verify.citing.figures import counts_in, spelled
+from verify.citing.lookup import lookup
+from verify.citing.values import DATE, DIGEST, Figure, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,18 +1,48 @@
-"""What a check of documents says to people, to CI and to programs; a diff that git applies."""
+"""What a check of documents found, in every form, and the files for CI that ask for them."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
 
-from tests.citing.pages import KEY, TEXT
+import pytest
+import yaml
+
+from tests.report.records import record
+from tests.tool import ROOT
 from verify.citing import outcomes
-from verify.citing.checked import Checked
+from verify.citing.documents import check, fix
+from verify.citing.outcomes import Checked, address, changes
+from verify.cli.main import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checked:
+    """Return the outcome of a page with a stale figure, an unknown key, one to fix by hand, and a warning."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a page.md").write_text(TEXT, encoding="utf-8")
+    return Checked(check([tmp_path / "docs" / "a page.md"], RUN), "seed 1")
+
+
+RUN = record()
+KEY = "score-variance.slope:estimate"
+TEXT = (
+    f"It is <!-- verify: {KEY} -->7.25<!-- /verify -->.\n"
+    "100%: so <!-- verify: score-variance.nothing -->1<!-- /verify -->\n"
+    f"<!-- verify: {KEY} -->7.25 (Fig. 3)<!-- /verify -->"
+)
 
 
 def test_github_shows_problems_beside_their_lines(checked: Checked) -> None:
     """A command a line; what would end one is escaped."""
-    lines = outcomes.form("github")(checked).splitlines()
+    lines = outcomes.FORMS["github"](checked).splitlines()
     assert len(lines) == 5
     assert lines[0].startswith(f"::error file=docs/a page.md,line=1,title=sdpa-verify stale::{KEY}: printed")
     assert lines[3].startswith("::warning file=docs/a page.md,line=3,title=sdpa-verify raw-html-line::")
@@ -21,16 +51,16 @@ def test_github_shows_problems_beside_their_lines(checked: Checked) -> None:
 
 def test_gitlab_reads_a_report(checked: Checked) -> None:
     """Each problem with what its format demands, its fingerprint its own."""
-    issues = json.loads(outcomes.form("gitlab")(checked))
+    issues = json.loads(outcomes.FORMS["gitlab"](checked))
     assert [issue["severity"] for issue in issues] == ["major"] * 3 + ["minor"]
     assert len({issue["fingerprint"] for issue in issues}) == 4
     assert issues[1]["location"] == {"path": "docs/a page.md", "lines": {"begin": 2}}
-    assert json.loads(outcomes.form("gitlab")(Checked([], "seed 1"))) == []
+    assert json.loads(outcomes.FORMS["gitlab"](Checked([], "seed 1"))) == []
 
 
 def test_sarif_has_rules_places_and_fixes(checked: Checked) -> None:
     """A fix changes exactly what ``--write`` does."""
-    log = json.loads(outcomes.form("sarif")(checked))
+    log = json.loads(outcomes.FORMS["sarif"](checked))
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
@@ -45,7 +75,7 @@ def test_sarif_has_rules_places_and_fixes(checked: Checked) -> None:
 
 def test_json_says_all(checked: Checked) -> None:
     """With what is printed, what is so now, and what became of it."""
-    said = json.loads(outcomes.form("json")(checked))
+    said = json.loads(outcomes.FORMS["json"](checked))
     assert said["documents"] == [{"path": "docs/a page.md", "quotations": 3}]
     stale = said["problems"][0]
     assert (stale["key"], stale["kind"], stale["printed"], stale["fixed"]) == (KEY, "stale", "7.25", False)
@@ -54,7 +84,72 @@ def test_json_says_all(checked: Checked) -> None:
 
 def test_text_ends_with_what_can_be_done(checked: Checked) -> None:
     """Once written, only what is left counts."""
-    assert outcomes.form("text")(checked).splitlines()[-1].startswith("`sdpa-verify check-docs --write")
+    assert outcomes.FORMS["text"](checked).splitlines()[-1].startswith("`sdpa-verify check-docs --write")
     after = Checked(checked.documents, "seed 1", written=True)
     assert len(after.left) == 2
-    assert "1 fixed, 2 not so" in outcomes.form("text")(after)
+    assert "1 fixed, 2 not so" in outcomes.FORMS["text"](after)
+
+
+GIT = str(shutil.which("git"))
+
+
+def test_a_diff_does_what_writing_does(checked: Checked, tmp_path: Path) -> None:
+    """As git applies it, in a folder that is no repository, too."""
+    patch = changes(checked.documents)
+    page = checked.documents[0].path
+    subprocess.run([GIT, "apply", "-"], input=patch, cwd=tmp_path, text=True, check=True, encoding="utf-8")
+    applied = page.read_text(encoding="utf-8")
+    page.write_text(TEXT, encoding="utf-8")
+    fix(checked.documents)
+    assert page.read_text(encoding="utf-8") == applied != TEXT
+
+
+def test_addresses_are_short_and_portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the present folder where the file is in it."""
+    monkeypatch.chdir(tmp_path)
+    assert address(tmp_path / "docs" / "page.md") == "docs/page.md"
+    assert address(tmp_path.parent / "page.md") == str(tmp_path.parent / "page.md")
+
+
+def calls(text: str) -> list[tuple[str, set[str]]]:
+    """Return the tool's calls in a script, each with its options."""
+    return [
+        (match[1], set(re.findall(r"(--[a-z-]+)", match[2])))
+        for match in re.finditer(r"sdpa-verify ([a-z-]+)([^\n]*)", text)
+    ]
+
+
+def assert_known(text: str) -> None:
+    """Assert that a script calls the tool, by commands and options that it has."""
+    assert calls(text)
+    for command, options in calls(text):
+        assert options <= {name for one in cli.commands[command].params for name in one.opts}
+
+
+def test_the_action_of_github_is_complete() -> None:
+    """Every input that it uses is declared, none goes into a script unquoted, and its form is one of ours."""
+    action: dict[str, Any] = yaml.safe_load(
+        (ROOT / ".github/actions/check-docs/action.yml").read_text("utf-8")
+    )
+    steps = action["runs"]["steps"]
+    scripts = [step["run"] for step in steps if "run" in step]
+    assert_known(scripts[-1])
+    assert not any("${{" in script for script in scripts)
+    used = {name for step in steps for value in step.get("env", {}).values() for name in inputs(value)}
+    assert used == set(action["inputs"])
+    assert action["inputs"]["format"]["default"] in outcomes.FORMS
+
+
+def inputs(value: str) -> list[str]:
+    """Return the inputs that a value of the environment takes."""
+    return re.findall(r"\$\{\{ inputs\.(\w+) \}\}", value)
+
+
+def test_the_template_of_gitlab_makes_the_report_that_it_names() -> None:
+    """As a report of code quality, whether or not the check fails."""
+    (job,) = yaml.safe_load((ROOT / ".gitlab/check-docs.yml").read_text("utf-8")).values()
+    script = "\n".join(job["script"])
+    assert_known(script)
+    assert "--format gitlab" in script
+    assert script.endswith(f"> {job['artifacts']['reports']['codequality']}")
+    assert job["artifacts"]["when"] == "always"

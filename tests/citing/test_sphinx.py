@@ -16,7 +16,8 @@ from sphinx.util.console import strip_colors
 
 from tests.report.records import record
 from tests.tool import ROOT, Ended
-from verify.citing.values import lookup, values
+from verify.citing.lookup import lookup
+from verify.citing.values import values_of as values
 from verify.evidence import Outcome, Verdict
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from decimal import Decimal
 import pytest
 
 from verify.citing.figures import numbers_in
-from verify.citing.notation import Spread
-from verify.citing.spreads import Interval, interval_of, rewritten, says
-from verify.citing.value import Figure, Value
+from verify.citing.notation import Interval, Spread, interval_of, rewritten, says
+from verify.citing.values import Figure, Value
 
 ESTIMATE, LOW, HIGH = Decimal("1.00083"), Decimal("0.99784"), Decimal("1.00381")
 WHOLE = Interval(ESTIMATE, LOW, HIGH, -4)

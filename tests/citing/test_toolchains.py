@@ -15,8 +15,9 @@ import pytest
 from tests.report.records import record
 from tests.tool import ROOT
 from verify.citing.documents import check, fix
-from verify.citing.values import lookup, values
-from verify.export import values as exports
+from verify.citing.exports import FORMATS
+from verify.citing.lookup import lookup
+from verify.citing.values import values_of as values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def fixed(path: Path, text: str) -> None:
 def test_asciidoctor(tmp_path: Path, known: bool) -> None:
     """Attributes are shown, an unknown one is refused, and markers are seen by nobody."""
     program = needed("asciidoctor")
-    made = exports.form("asciidoc").export(RUN, values(RUN))
+    made = FORMATS["asciidoc"].write(RUN, values(RUN))
     (tmp_path / "verify.adoc").write_text(made, encoding="utf-8")
     name = "estimate" if known else "nothing"
     marked = f"// verify: {KEY}\nSTALE\n// /verify\n"

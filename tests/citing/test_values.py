@@ -1,22 +1,32 @@
-"""Keys and values: each finding has some, texts and figures agree, and unknown keys are reported."""
+"""Keys and values of runs and audits: each finding has some, and texts and figures agree."""
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.auditing.records import bad, good
 from tests.report.records import record
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
 from verify.citing.figures import numbers_in
-from verify.citing.fixing import fixed
-from verify.citing.values import chosen, lookup, lookup_in, values
+from verify.citing.lookup import chosen, lookup, lookup_in
+from verify.citing.values import (
+    DATE,
+    DIGEST,
+    VERSION,
+    level_text,
+)
+from verify.citing.values import values_of as values
 from verify.errors import CitationError
-from verify.evidence import Verdict
+from verify.evidence import Outcome, Verdict
+from verify.report.audit import audit_report
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +75,6 @@ def test_parts_of_a_check(run: RunRecord) -> None:
     assert whole.anchor == key
 
 
-def test_values_of_the_run(run: RunRecord) -> None:
-    """Counts come from the record."""
-    assert lookup(run, "run:claims").text == str(len(run.claims))
-    assert lookup(run, "run:seed").text == str(run.run.settings.seed)
-    assert lookup(run, "run:date").text == run.run.created[:10]
-
-
 @pytest.mark.parametrize(
     ("key", "near"),
     [
@@ -90,16 +93,6 @@ def test_a_key_like_no_other(run: RunRecord) -> None:
     """Where nothing is near, the list is named."""
     with pytest.raises(CitationError, match="`sdpa-verify values` lists them all"):
         lookup(run, "@@@@")
-
-
-def test_only_what_is_confirmed_holds(run: RunRecord) -> None:
-    """A figure of a claim that is not confirmed must not be quoted as if it were; its verdict may."""
-    for claim in run.claims:
-        for check in claim.checks:
-            first = lookup(run, f"{claim.id}.{check.id}")
-            assert bool(first.doubt) is (claim.verdict is not Verdict.CONFIRMED)
-        assert not lookup(run, f"{claim.id}:verdict").doubt
-    assert not lookup(run, "run:claims").doubt
 
 
 def test_how_close_a_bound_is_and_the_kinds_of_checks_have_keys(run: RunRecord) -> None:
@@ -146,3 +139,173 @@ def test_a_statement_s_id_alone_is_taken_for_its_key() -> None:
     known = {"source.a5": lookup(record(), "run:claims"), "score-variance.slope": lookup(record(), "run")}
     with pytest.raises(CitationError, match=r"did you mean 'source\.a5'\?"):
         lookup_in(known, "a5")
+
+
+RUN = record()
+VALUES = {value.key: value for value in values(RUN)}
+
+
+def test_counts_are_those_of_the_record() -> None:
+    """Each with what it is a part of."""
+    checks = [check for claim in RUN.claims for check in claim.checks]
+    wanted = {
+        "claims": len(RUN.claims),
+        "confirmed": sum(claim.verdict is Verdict.CONFIRMED for claim in RUN.claims),
+        "checks": len(checks),
+        "exact-checks": sum(check.method == "exact" for check in checks),
+        "controls-refuted": sum(
+            one.verdict is Verdict.REFUTED for claim in RUN.claims for one in claim.controls
+        ),
+        "wrong": sum(one.outcome is Outcome.WRONG for one in RUN.statements),
+    }
+    for name, count in wanted.items():
+        (figure,) = VALUES[f"run:{name}"].figures
+        assert figure.exact == count
+    total = VALUES["run:confirmed"].total
+    assert total is not None
+    assert total.exact == len(RUN.claims)
+    assert VALUES["run"].text == f"{wanted['confirmed']} of {wanted['claims']} claims confirmed"
+
+
+def test_half_the_width_reaches_the_farther_end() -> None:
+    """And is rounded up."""
+    claim = RUN.claim("score-variance")
+    for check in claim.checks:
+        if check.blocks:
+            (figure,) = VALUES[f"{claim.id}.{check.id}:halfwidth"].figures
+            low, high = (Decimal(repr(end)) for end in check.interval)
+            centre = Decimal(repr(check.estimate))
+            assert (figure.exact, figure.rounding) == (max(high - centre, centre - low), "up")
+
+
+def test_what_is_not_confirmed_may_be_quoted_in_doubt_alone() -> None:
+    """Its verdicts may always be."""
+    for claim in RUN.claims:
+        for value in values(RUN, claim.id):
+            doubtful = claim.verdict is not Verdict.CONFIRMED and not value.key.endswith(":verdict")
+            assert bool(value.doubt) is doubtful
+
+
+def test_a_power_is_never_rounded_to_certainty() -> None:
+    """Printed as more than 0.9999, and held against that."""
+    claim = RUN.claim("score-variance")
+    (figure,) = VALUES[f"{claim.id}.{claim.controls[0].id}:power"].figures
+    assert figure.exact == Decimal("0.9999")
+    assert figure.rounding == "under"
+
+
+def test_statements_have_outcomes_and_what_they_print() -> None:
+    """Keys without a text are not there."""
+    for statement in RUN.statements:
+        key = f"source.{statement.id}"
+        assert VALUES[f"{key}:outcome"].text == str(statement.outcome).replace("-", " ")
+        assert (f"{key}:printed" in VALUES) == bool(statement.printed)
+
+
+BAD = bad(3, 2)
+LAYER = BAD.layers[0].id
+
+
+@pytest.mark.parametrize("audit", [BAD, good(1, 1)], ids=["bad", "one head"])
+def test_keys_of_an_audit_are_unique_and_texts_agree(audit: AuditRecord) -> None:
+    """What is listed is right when quoted as it is, down to every figure, and fixing leaves it alone."""
+    listed = list(values(audit))
+    keys = [value.key for value in listed]
+    assert len(set(keys)) == len(keys)
+    for value in listed:
+        if value.figures:
+            assert len(numbers_in(value.text)) == len(value.figures), value.key
+        assert agrees(value.text, value), value.key
+        assert fixed(value.text, value) == value.text, value.key
+        assert lookup(audit, value.key) == value
+
+
+def test_every_finding_and_layer_can_be_quoted() -> None:
+    """With its judgement, and where it is in the pages."""
+    keys = {value.key: value for value in values(BAD)}
+    view = audit_report(BAD, {})
+    anchors = {group.anchor for layer in view.layers for group in layer.groups} | {"summary"}
+    anchors |= {layer.id for layer in view.layers}
+    for layer in BAD.layers:
+        assert f"{layer.id}:judgement" in keys
+        for finding in layer.findings:
+            assert f"{layer.id}.{finding.id}" in keys
+            assert keys[f"{layer.id}.{finding.id}:judgement"].text == finding.judgement
+    assert {value.anchor for value in keys.values()} <= anchors
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("audit", "refuted"),
+        ("audit:layers", "3"),
+        ("audit:heads", "6"),
+        ("audit:refuted", "7"),
+        ("audit:date", "2026-11-21"),
+        ("audit:false-alarm", "0.1%"),
+        (f"{LAYER}:scale", "0.125"),
+        (f"{LAYER}:intended", "1/sqrt(d)"),
+        (f"{LAYER}.row-variance-head-0:needed", "210"),
+        (f"{LAYER}.scale-applied:fix", "divide by √64, not by √512"),
+        (f"{LAYER}.entropy-head-1:reference", "0.922"),
+        (f"{LAYER}.largest-score-head-1:low", "19.4"),
+    ],
+)
+def test_what_keys_stand_for(key: str, text: str) -> None:
+    """Counts, settings, parts of findings."""
+    assert lookup(BAD, key).text == text
+
+
+def test_open_ends_and_missing_parts_have_no_keys() -> None:
+    """What is not there cannot be quoted, and the nearest key is suggested."""
+    with pytest.raises(CitationError, match="did you mean"):
+        lookup(BAD, f"{LAYER}.largest-score-head-1:high")
+    with pytest.raises(CitationError, match=r"did you mean 'decoder-layers-0-self-attn\.entropy-head-1"):
+        lookup(BAD, f"{LAYER}.entropi-head-1")
+    layer = good().layers[0]
+    nothing = layer.findings[0].model_copy(update={"estimate": None})
+    bare = good().model_copy(update={"layers": (layer.model_copy(update={"findings": (nothing,)}),)})
+    assert lookup(bare, f"{layer.id}.scale-applied").text == "confirmed"
+
+
+def test_a_layer_or_a_finding_is_chosen_with_its_parts() -> None:
+    """As a claim is in a run."""
+    of_layer = chosen(BAD, [LAYER])
+    assert {value.key.partition(".")[0].partition(":")[0] for value in of_layer} == {LAYER}
+    of_finding = chosen(BAD, [f"{LAYER}.entropy-head-1"])
+    assert {value.key.partition(":")[2] for value in of_finding} >= {"", "estimate", "low", "level"}
+
+
+def test_what_is_refuted_or_undecided_is_doubted() -> None:
+    """Its judgement, cause and fix may be said anyway."""
+    for layer in BAD.layers:
+        for finding in layer.findings:
+            doubted = finding.judgement in {"refuted", "undecided"}
+            key = f"{layer.id}.{finding.id}"
+            assert bool(lookup(BAD, key).doubt) is doubted
+            assert not lookup(BAD, f"{key}:judgement").doubt
+
+
+@pytest.mark.parametrize(
+    ("level", "figures"),
+    [(0.95, [95]), (0.5, [50]), (1.0, [1]), (1 - 6.1e-7, [1, 1 - (1 - 6.1e-7)])],
+)
+def test_a_level_near_1_has_two_figures(level: float, figures: list[float]) -> None:
+    """Others are percentages."""
+    text, found = level_text(level)
+    assert [float(one.exact) for one in found] == pytest.approx(figures, rel=1e-12)
+    assert ("×10" in text) == (len(figures) == 2)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        (DIGEST, ["0f" * 6, "0f" * 32], ["0f" * 5 + "0", "0f" * 33, "0G" * 8]),
+        (DATE, ["2026-11-21", "21 November 2026", "Nov. 21, 2026"], ["11/21/2026", "November 2026"]),
+        (VERSION, ["0.1.0", "1.2rc1"], ["1", "v1.0"]),
+    ],
+)
+def test_patterns_are_of_what_may_stand_there(pattern: str, good: list[str], bad: list[str]) -> None:
+    """Twelve signs of a digest will do."""
+    assert all(re.fullmatch(pattern, one) for one in good)
+    assert not any(re.fullmatch(pattern, one) for one in bad)

@@ -20,9 +20,7 @@ from tests.following import holds_with
 from verify import api
 from verify.engine import runner
 from verify.engine.sources import read_sources
-from verify.escapes import pieces
 from verify.evidence import PROFILES, Proof, Verdict, digest_of
-from verify.evidence.numbers import exact
 from verify.montecarlo.experiment import (
     Exact,
     Experiment,
@@ -32,14 +30,16 @@ from verify.montecarlo.experiment import (
     every_comparison,
     route_of,
 )
-from verify.report.latex import spoken
 from verify.report.math import Formulas
 from verify.report.parts import draw_figures
-from verify.report.summary import FRONT, HALF
+from verify.report.run import FRONT, HALF
 from verify.spec import designs
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
+from verify.text.escapes import pieces
+from verify.text.latex import spoken
+from verify.text.numbers import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

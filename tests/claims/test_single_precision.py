@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from tests.catalogue import EACH, experiment
-from verify.montecarlo import gradients, layers, own_axes
-from verify.montecarlo.distributions import Distribution
+from verify.montecarlo import gradients, inputs
+from verify.montecarlo.distributions import Distribution, stream
 from verify.montecarlo.experiment import cells_of, every_comparison
-from verify.montecarlo.streams import stream
 from verify.montecarlo.training import TrainingRuns
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def test_rounding_moves_no_mean(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def _in_double(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the same numbers given in double precision from now on."""
-    draw, axes = Distribution.draw, own_axes.normal_vectors
+    draw, axes = Distribution.draw, inputs.bartlett_vectors
 
     def drawn(*arguments: Any, **named: Any) -> Array:
         return draw(*arguments, **named).astype(np.float64)
@@ -60,5 +59,4 @@ def _in_double(monkeypatch: pytest.MonkeyPatch) -> None:
         return axes(*arguments).astype(np.float64)
 
     monkeypatch.setattr(Distribution, "draw", drawn)
-    for module in (gradients, layers):
-        monkeypatch.setattr(module, "normal_vectors", vectors)
+    monkeypatch.setattr(gradients, "bartlett_vectors", vectors)

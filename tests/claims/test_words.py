@@ -10,8 +10,7 @@ from verify.claims.raw_scores.score_normal_limit import _largest_gap
 from verify.claims.raw_scores.worked_dot_products import _p_value
 from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.inputs import SharedVectors
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.pairs import AllPairs
+from verify.montecarlo.statistics import AllPairs, Reduced
 from verify.symbolic.law import below
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.auditing.records import bad
 from tests.report.records import record
+from verify.citing import citations
+from verify.citing.exports import FORMATS
 from verify.evidence.load import load
-from verify.export import values as exports
 from verify.files.shipped import folder
-from verify.report import citations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
     assert len(every.out.splitlines()) > len(one.out.splitlines()) > 20
 
 
-@pytest.mark.parametrize("form", citations.names())
+@pytest.mark.parametrize("form", citations.FORMS)
 def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
     """With what was measured."""
     ended = tool("cite", "score-variance.slope", "--format", form, "--results", results)
@@ -91,7 +91,7 @@ def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
     assert "slope" in ended.out
 
 
-@pytest.mark.parametrize("form", exports.names())
+@pytest.mark.parametrize("form", FORMATS)
 def test_every_export_is_written(tool: Tool, results: Path, form: str, tmp_path: Path) -> None:
     """With a line for each value chosen, into a file that its form names."""
     ended = tool("export", "score-variance", "--format", form, "--results", results, "--out", tmp_path / "it")
@@ -101,7 +101,7 @@ def test_every_export_is_written(tool: Tool, results: Path, form: str, tmp_path:
     assert not re.search("over.scaling", text)
 
 
-@pytest.mark.parametrize("form", citations.names())
+@pytest.mark.parametrize("form", citations.FORMS)
 @pytest.mark.parametrize("key", ["run", "source.v1"])
 def test_a_run_and_a_statement_are_cited(tool: Tool, results: Path, form: str, key: str) -> None:
     """As a claim is, in every form."""
@@ -131,8 +131,8 @@ def test_a_doi_leads_to_the_results(tool: Tool, results: Path) -> None:
 
 def test_help_names_every_format(tool: Tool) -> None:
     """Those of citations and of exports."""
-    assert "|".join(citations.names()) in tool("cite", "--help").out
-    assert "|".join(exports.names()) in tool("export", "--help").out
+    assert "|".join(citations.FORMS) in tool("cite", "--help").out
+    assert "|".join(FORMATS) in tool("export", "--help").out
 
 
 def test_without_results_the_last_run_counts_then_the_reference(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from tests.catalogue import CATALOGUE, EACH, EACH_QUICKLY_MADE, derivation
 from verify.claims.chapters import CHAPTERS
 from verify.cli.explore import listing, page, shown
-from verify.report.latex import plain
 from verify.symbolic.derivation import Examined
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.routes import Followed, TakenStep
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

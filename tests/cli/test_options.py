@@ -15,7 +15,7 @@ from verify import api
 from verify.cli.options import PROFILES, edition_option, plan_options, run_options
 from verify.evidence import PROFILES as KNOWN
 from verify.evidence import Settings
-from verify.report.editions import EDITIONS
+from verify.files.names import EDITIONS
 
 Options = Callable[[Callable[..., None]], Callable[..., None]]
 

@@ -15,7 +15,7 @@ from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIT_IN
 from verify.montecarlo.estimands import component, kurtosis, variance
 from verify.montecarlo.experiment import Exact, Quantity
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.statistics.scores import ScoreMoments, ScorePowers
+from verify.montecarlo.statistics import ScoreMoments, ScorePowers
 from verify.spec.designs import cell_of, prediction
 from verify.symbolic.kernel.core import Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation

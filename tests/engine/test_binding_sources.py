@@ -14,19 +14,14 @@ from verify.claims.modern.shared import entropy_lost
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
-from verify.montecarlo.beside_values import ScoresBesideValues
-from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
-from verify.montecarlo.estimands import complement, component, covariance, variance
+from verify.montecarlo.estimands import Bounded, complement, component, covariance, variance
 from verify.montecarlo.experiment import Quantity
-from verify.montecarlo.inputs import SharedVectors, Simulated
-from verify.montecarlo.linked import Linked
-from verify.montecarlo.normal_rows import NormalRows
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.pairs import PairMoments
-from verify.montecarlo.statistics.rows import CausalRows, RowVariance
-from verify.montecarlo.statistics.scores import EntryProducts, ScoreMoments
-from verify.montecarlo.statistics.variants import RotatedScores
+from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
+from verify.montecarlo.rows import CausalRows, RowVariance
+from verify.montecarlo.samplers import NormalRows, ScoresBesideValues
+from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments
+from verify.montecarlo.variants import RotatedScores
 from verify.spec.designs import cell_of, prediction
 from verify.symbolic.kernel.core import Hypotheses
 from verify.symbolic.scores import STANDARD, d, score, variance_route

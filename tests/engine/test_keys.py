@@ -55,7 +55,7 @@ def test_a_derivation_depends_on_its_claim_and_code(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(keys, "made_by", lambda: {**made_by(), "sympy": "0"})
     assert before[0] != derivation_key(one)
     monkeypatch.undo()
-    for part in ("symbolic", "montecarlo", "spec", "evidence", "errors.py", "escapes.py"):
+    for part in ("symbolic", "montecarlo", "spec", "evidence", "text", "errors.py"):
         monkeypatch.setattr(
             keys, "code", lambda *parts, part=part: "changed" if part in parts else code(*parts)
         )

@@ -16,8 +16,7 @@ from verify.engine.measure import Decided, measure
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.chunks import Chunk, Drawing
+from verify.montecarlo.blocks import Cell, Chunk, Drawing
 from verify.montecarlo.estimands import MIN_BLOCKS, OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (
     EXACTLY,
@@ -29,9 +28,10 @@ from verify.montecarlo.experiment import (
     Fit,
     Prediction,
     Quantity,
+    Target,
     Tolerance,
+    WeightedFit,
 )
-from verify.montecarlo.fits import Target, WeightedFit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

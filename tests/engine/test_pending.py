@@ -15,8 +15,7 @@ from verify.engine.runner import settings
 from verify.engine.settle import Awaiting, CellToDraw, Work, advance, draw_chunks
 
 if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Sums
-    from verify.montecarlo.chunks import Chunk
+    from verify.montecarlo.blocks import Chunk, Sums
 
 NAME = "sqrt-scaling-unique"
 WORK = Work(BuiltIn(catalogue()[NAME].chapter, NAME), settings(profile="quick"), (), "test")

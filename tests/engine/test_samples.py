@@ -11,8 +11,7 @@ import pytest
 from tests.engine.test_measure import BUDGET, SETTINGS, quantity
 from verify.engine.samples import Remembered, Samples
 from verify.errors import ClaimError, SettingsError
-from verify.montecarlo.blocks import Sums
-from verify.montecarlo.chunks import Drawing, Request
+from verify.montecarlo.blocks import Drawing, Request, Sums
 from verify.montecarlo.estimands import Goal, component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance
 

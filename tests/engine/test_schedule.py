@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verify.engine.crews import Crew
-    from verify.montecarlo.blocks import Sums
-    from verify.montecarlo.chunks import Chunk
+    from verify.montecarlo.blocks import Chunk, Sums
 
 NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")
 

@@ -14,7 +14,7 @@ from verify.engine.runner import settings
 from verify.engine.settle import Awaiting, CellToDraw, Settled, Work, advance, draw_chunks, received
 from verify.errors import ClaimError
 from verify.evidence import Proof
-from verify.montecarlo.chunks import Drawn
+from verify.montecarlo.blocks import Drawn
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:

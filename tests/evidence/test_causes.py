@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.auditing.records import bad, good
-from verify.evidence.audits import Judgement
-from verify.evidence.causes import lines
+from verify.evidence.audits import Judgement, summary_lines
 
 
 def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
@@ -44,7 +43,7 @@ def test_heads_are_told_apart_where_they_differ(estimates: tuple[float, ...], sa
         one.model_copy(update={**alike, "id": f"x-head-{head}", "head": head, "estimate": estimate})
         for head, estimate in enumerate(estimates)
     )
-    line = next(lines([layer.model_copy(update={"findings": findings})], ()))
+    line = next(summary_lines([layer.model_copy(update={"findings": findings})], ()))
     assert line == f"? {layer.name}, both heads: x undecided: {said}"
 
 
@@ -72,4 +71,4 @@ def _line(**changes: object) -> str:
     exact = next(one for one in layer.findings if one.exact)
     numbers = {"estimate": 0.3, "standard_error": None, "interval": (None, None), "decides": True}
     one = exact.model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
-    return next(lines([layer.model_copy(update={"findings": (one,)})], ()))
+    return next(summary_lines([layer.model_copy(update={"findings": (one,)})], ()))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from verify.evidence.figures import Axis, Layer
+from verify.evidence.claims import Axis, Layer
 
 
 def layer(kind: str, **more: Any) -> Layer:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tests.report.builders import check, control
 from tests.strategies import examples, floats
-from verify.evidence.findings import Check, Control, tightness
+from verify.evidence.claims import Check, Control, tightness
 
 
 class Cells(HTMLParser):

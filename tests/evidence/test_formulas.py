@@ -6,7 +6,7 @@ import pytest
 from pydantic_core import PydanticCustomError
 
 from tests.report.records import record
-from verify.evidence.formulas import formula
+from verify.evidence.texts import formula
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from tests.auditing.records import good
 from verify.errors import ClaimError
-from verify.evidence.layers import Finding, Judgement, LayerRecord
+from verify.evidence.audits import Finding, Judgement, LayerRecord
 
 LAYER = good(1, 2).layers[0]
 FINDING: dict[str, Any] = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.auditing.records import good
 from tests.strategies import examples
-from verify.evidence.places import common, runs, together, where
+from verify.evidence.audits import common, runs, together, where
 
 LAYERS = good(4, 4).layers
 ALL = frozenset(range(4))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verify.cli.main import main
 from verify.errors import VerifyError
-from verify.escapes import CONTROLS
+from verify.text.escapes import CONTROLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

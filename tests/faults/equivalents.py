@@ -16,8 +16,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'c = Ordered("c", "b", real=True)',
         'c = Ordered("c", "b", real=False)',
     ): _NO_USE,
-    ("verify/montecarlo/differentiate.py", "_STEP = 1e-30", "_STEP = 1.01e-30"): _AS_SMALL,
-    ("verify/montecarlo/differentiate.py", "_STEP = 1e-30", "_STEP = 1.0000000000000001e-29"): _AS_SMALL,
+    ("verify/montecarlo/estimands.py", "_STEP = 1e-30", "_STEP = 1.01e-30"): _AS_SMALL,
+    ("verify/montecarlo/estimands.py", "_STEP = 1e-30", "_STEP = 1.0000000000000001e-29"): _AS_SMALL,
     (
         "verify/symbolic/kernel/algebra.py",
         "if not isinstance(expression, Expr) or expression.has(ExprWithLimits, Derivative, Limit):",

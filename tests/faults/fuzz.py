@@ -23,19 +23,19 @@ from tests.faults import mistakes
 from tests.faults.answers import REFUSALS, attempt, call, reading
 from tests.faults.poison import audit_sample, sample
 from tests.tool import EXAMPLE, ROOT, example_claim
+from verify.citing import citations
 from verify.citing.languages import language_of
 from verify.citing.markers import quotes_in
-from verify.citing.values import values
+from verify.citing.summaries import to_junit, to_markdown
+from verify.citing.values import values_of as values
 from verify.engine.claim_files import load as load_claim
 from verify.engine.sources import read_sources
 from verify.errors import CitationError
-from verify.evidence.load import load, load_audit, read_calibration
-from verify.export.junit import to_junit
-from verify.export.markdown import to_markdown
-from verify.report import citations
+from verify.evidence import Calibration
+from verify.evidence.load import load, load_audit, stored_table
 from verify.report.html import render_html
-from verify.report.parts import draw_figures, view_of
-from verify.report.view import view
+from verify.report.parts import draw_figures, report_on
+from verify.report.run import report_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,14 +115,14 @@ class Campaigns:
         if random.random() < 0.02:
             answer = reading(lambda: render_html(run[0]))
             return answer.wrong()
-        view(run[0])
+        report_of(run[0])
         claims = run[0].claims
         key = claims[0].id if claims else "none"
         commands = (
             ("values",),
             ("export", "--out", str(self.folder / "verify.tex")),
             ("badge", key, "--out", str(self.folder)),
-            ("cite", key, "--format", random.choice(citations.names())),
+            ("cite", key, "--format", random.choice(list(citations.FORMS))),
             *(("cite", f"{one.id}.{check.id}") for one in claims[:1] for check in one.checks[:1]),
         )  # fmt: skip
         return call(*random.choice(commands), "--results", str(path)).wrong()
@@ -142,7 +142,7 @@ class Campaigns:
         (audit,) = audits
         to_junit(audit)
         draw_figures(audit)
-        view_of(audit)
+        report_on(audit)
         str(audit).splitlines()
         if random.random() < 0.02:
             return reading(lambda: render_html(audit)).wrong()
@@ -152,7 +152,7 @@ class Campaigns:
             ("values",),
             ("export", "--out", str(self.folder / "verify.tex")),
             ("badge", key, "--out", str(self.folder)),
-            ("cite", key, "--format", random.choice(citations.names())),
+            ("cite", key, "--format", random.choice(list(citations.FORMS))),
             *(("cite", f"{one.id}.{finding.id}") for one in layers[:1] for finding in one.findings[:3]),
         )
         return call(*random.choice(commands), "--results", str(path)).wrong()
@@ -227,7 +227,7 @@ class Campaigns:
         path = self.folder / "calibration.json"
         path.write_bytes(content)
         return reading(
-            lambda: view(self.run.model_copy(update={"calibration": read_calibration(path)}))
+            lambda: report_of(self.run.model_copy(update={"calibration": stored_table(Calibration, path)}))
         ).wrong()
 
     def command(self, random: Random) -> bytes:

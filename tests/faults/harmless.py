@@ -11,10 +11,10 @@ from markdown_it import MarkdownIt
 from pybtex.database import parse_string
 
 from tests.faults.poison import sample
-from verify.export.values import latex
+from verify.citing.exports import to_latex
 
 LIVE_TEX = re.compile(r"(?<!\\)(?:\\\\)*\\(?:input|write|href|def|csname|immediate|catcode)(?![a-z])|\^\^")
-OWN_HEAD = latex.export(sample(), ())
+OWN_HEAD = to_latex(sample(), ())
 ADDRESS = "https://example.org/report/"
 """Where citations say that the report lies."""
 

@@ -61,7 +61,7 @@ VACUOUS = {
         "largest_difference(output, loops)",
         "largest_difference(output, output)",
     ),
-    "smallest-difference": Known(f"{ENGINE}/literal.py", ".max(", ".min("),
+    "smallest-difference": Known(f"{ENGINE}/reference_loops.py", ".max(", ".min("),
     "wide-rounding": Known(f"{GRADIENTS}/jacobian_bounds.py", "Allowance(1e-10)", "Allowance(0.1)"),
     "wide-rounding-of-attention": Known(
         f"{PIPELINE}/attention_definition.py", "Allowance(1e-13)", "Allowance(0.1)"
@@ -104,7 +104,7 @@ STATISTICS = {
         f"{GRADIENTS}/vanishing_or_exploding.py", "sampler.share(scaled=one)", "sampler.share(scaled=False)"
     ),
     "last-corner-is-the-first": Known(
-        f"{ENGINE}/statistics/scores.py",
+        f"{ENGINE}/statistics.py",
         "scores[:, 0, 0], scores[:, -1, -1]",
         "scores[:, 0, 0], scores[:, 0, 0]",
     ),
@@ -211,7 +211,7 @@ ERRORS = {
         f"{ENGINE}/intervals.py", "far * trials > math.log(2 / alpha)", "far * trials > math.log(1 / alpha)"
     ),
     "freedom-of-a-misfit": Known(
-        f"{ENGINE}/fits.py", "freedom = len(values) - design.shape[1]", "freedom = len(values)"
+        f"{ENGINE}/experiment.py", "freedom = len(values) - design.shape[1]", "freedom = len(values)"
     ),
     "power-always-one": Known("verify/engine/verdict.py", "float(special.ndtr(room / error))", "1.0"),
 }

@@ -229,8 +229,8 @@ def tests_of(path: str) -> list[str]:
         "tests/faults/test_figures.py",
         "tests/claims/test_contract.py",
     ]
-    literal = ["tests/montecarlo/test_literal.py"] if parts[0] == "montecarlo" else []
-    return [one for one in (str(mirrored), *literal, *by_claim) if (ROOT / one).exists()]
+    loops = ["tests/montecarlo/test_reference_loops.py"] if parts[0] == "montecarlo" else []
+    return [one for one in (str(mirrored), *loops, *by_claim) if (ROOT / one).exists()]
 
 
 def _try(mutant: Mutant, reference: str, answer: Any) -> None:

@@ -21,12 +21,11 @@ from verify.engine.samples import Samples
 from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
-from verify.montecarlo import attention, layers, search
-from verify.montecarlo.chunks import Drawing, Request
+from verify.montecarlo import attention, gradients, reference_loops, rows
+from verify.montecarlo.blocks import Drawing, Request
 from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.experiment import Exact, cells_of
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics import rows
+from verify.montecarlo.statistics import Reduced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +57,7 @@ def everywhere(patch: pytest.MonkeyPatch, right: Any, wrong: Any) -> None:
                 if value is right:
                     patch.setattr(module, key, wrong)
     # What a search has found is kept, and would hide the fault.
-    search.worst_row.cache_clear()
+    reference_loops.worst_row.cache_clear()
 
 
 # --- the softmax and its statistics -------------------------------------------------------------------
@@ -116,7 +115,7 @@ def _relative(scores: Array, right: Callable[[Array], Array] = attention.softmax
 
 
 def _norms(factor: float) -> Callable[[pytest.MonkeyPatch], None]:
-    right = search.spectral_norms
+    right = reference_loops.spectral_norms
     return lambda patch: everywhere(patch, right, lambda weights: factor * right(weights))
 
 
@@ -213,7 +212,7 @@ def _without_inner_product(patch: pytest.MonkeyPatch) -> None:
 
 
 def _through_normalisation_unchanged(patch: pytest.MonkeyPatch) -> None:
-    everywhere(patch, layers._through_normalisation, lambda upstream, *_: upstream)
+    everywhere(patch, gradients._through_normalisation, lambda upstream, *_: upstream)
 
 
 def _samplers() -> list[type]:
@@ -461,7 +460,7 @@ class Bench:
             else:
                 FAULTS[fault].plant(patch)
             found = self.refuted(wanted)
-        search.worst_row.cache_clear()
+        reference_loops.worst_row.cache_clear()
         return found
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from tests.auditing.records import bad
 from tests.report.records import record
-from tests.tool import ROOT
-from verify.evidence import Record, RunRecord
-from verify.evidence.load import read_calibration, stored_false_claims, stored_falsified
+from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord
+from verify.evidence.load import stored_table
 from verify.evidence.runs import Device
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def sample() -> RunRecord:
     """Return a record in which every text field has a value."""
     run = record()
     claim, *others = run.claims[:3]
-    calibration = read_calibration(ROOT / "data/calibration.json")
+    calibration = stored_table(Calibration)
     one = calibration.together[0]
     reference = claim.references[0].model_copy(update={"url": "https://example.org/paper"})
     first = claim.derivation.routes[0].model_copy(
@@ -77,8 +76,8 @@ def sample() -> RunRecord:
             "calibration": calibration.model_copy(
                 update={"rows": calibration.cells(one), "together": (one,)}
             ),
-            "false_claims": stored_false_claims(),
-            "falsified": stored_falsified(),
+            "false_claims": stored_table(FalseClaims),
+            "falsified": stored_table(Falsified),
         }
     ).sealed()
 

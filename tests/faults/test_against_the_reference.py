@@ -19,8 +19,7 @@ from verify.engine.measure import Decided
 from verify.evidence import Verdict
 from verify.evidence.load import load
 from verify.files.shipped import folder
-from verify.montecarlo.distribution_free import DistanceToLaw
-from verify.montecarlo.estimands import Measured
+from verify.montecarlo.estimands import DistanceToLaw, Measured
 from verify.montecarlo.experiment import Exact, Fit, Quantity, band, every_comparison
 from verify.spec.claim import several
 from verify.spec.words import Words

@@ -18,9 +18,9 @@ from scipy import stats
 
 from tests.catalogue import EACH_QUICKLY_MADE, experiment
 from verify.montecarlo.blocks import Outputs
+from verify.montecarlo.distributions import stream
 from verify.montecarlo.estimands import Ratio, Smooth, component, ratio
 from verify.montecarlo.experiment import every_comparison, quantities_of
-from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

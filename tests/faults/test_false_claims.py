@@ -7,7 +7,8 @@ import random
 import pytest
 
 from tests.faults.false_claims.campaign import ONLY_FALSIFIER, ended, files, neighbour, table
-from verify.evidence.load import stored_false_claims
+from verify.evidence import FalseClaims
+from verify.evidence.load import stored_table
 
 SAMPLE = random.Random(1).sample(files(), 20)  # noqa: S311  # a sample, and no secret
 
@@ -33,7 +34,7 @@ def test_each_false_claim_has_its_neighbour() -> None:
 
 def test_the_stored_table_is_of_these_claims() -> None:
     """As many of each kind as there are files; all are caught, and all neighbours pass."""
-    stored = stored_false_claims()
+    stored = stored_table(FalseClaims)
     kinds = [path.stem.partition("_")[0] for path in files()]
     counted = {one.kind: one.of for one in stored.kinds}
     assert counted == {kind: kinds.count(kind) for kind in kinds}

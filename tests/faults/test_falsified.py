@@ -14,7 +14,8 @@ from sympy import Dummy, Symbol
 from tests.catalogue import CATALOGUE, derivation
 from tests.faults.falsified import SECONDS, SEED, digest, is_stopped, main, summary, theorems, trial
 from tests.symbolic.test_falsifier import Candidate
-from verify.evidence.load import stored_falsified
+from verify.evidence import Falsified
+from verify.evidence.load import stored_table
 from verify.files.shipped import folder
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def test_none_is_refuted_and_all_are_counted() -> None:
     assert set(STORED["claims"]) == set(CATALOGUE)
     named = (found for chains in STORED["claims"].values() for found in chains.values())
     assert set(STORED["statements"]) == set(chain.from_iterable(named))
-    assert stored_falsified() == summary(STORED["statements"].values())
-    assert stored_falsified().refuted == 0
+    assert stored_table(Falsified) == summary(STORED["statements"].values())
+    assert stored_table(Falsified).refuted == 0
 
 
 @pytest.mark.slow

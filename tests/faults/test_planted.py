@@ -8,10 +8,9 @@ import pytest
 from tests.catalogue import CATALOGUE
 from tests.faults.insensitive import INSENSITIVE
 from tests.faults.planted import FAULTS, Bench, everywhere, first_faults
-from verify.montecarlo import attention
+from verify.montecarlo import attention, rows
 from verify.montecarlo.distributions import NORMAL, Distribution
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics import rows
+from verify.montecarlo.statistics import Reduced
 
 QUICKEST = {"attention-definition", "softmax-identities", "sqrt-scaling-unique"}
 """Claims that take a second or less."""

@@ -13,19 +13,17 @@ import pytest
 from tests.faults import mistakes
 from tests.faults.harmless import ADDRESS, Page, check_citation, check_macros, check_markdown
 from tests.faults.poison import POISONS, places, poisoned, sample, text_fields
-from verify.citing.badge import as_endpoint, as_svg, badge_of
-from verify.citing.values import values
+from verify.citing import citations
+from verify.citing.citations import cite
+from verify.citing.exports import FORMATS, to_latex
+from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_markdown
+from verify.citing.values import values_of as values
 from verify.cli.progress import verdict_line
 from verify.errors import ResultsError
-from verify.escapes import CONTROLS, for_terminal
 from verify.evidence.load import load
-from verify.export import values as exports
-from verify.export.junit import to_junit
-from verify.export.markdown import to_markdown
-from verify.export.values import latex
-from verify.report import citations, html
-from verify.report.citation import cite
+from verify.report import html
 from verify.report.html import render_html
+from verify.text.escapes import CONTROLS, for_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,8 +50,8 @@ def read(path: Path, content: dict[str, Any]) -> RunRecord | None:
 
 def check_outputs(run: RunRecord) -> None:
     """Read every output but the page as the program would that it is for."""
-    check_macros(latex.export(run, values(run)))
-    rows = list(csv.reader(io.StringIO(exports.form("csv").export(run, values(run)))))
+    check_macros(to_latex(run, values(run)))
+    rows = list(csv.reader(io.StringIO(FORMATS["csv"].write(run, values(run)))))
     assert rows[1:] == [[value.key, value.text] for value in values(run)]
     check_markdown(to_markdown(run).decode(), set())
     junit = ET.fromstring(to_junit(run))  # noqa: S314 - our own
@@ -77,7 +75,7 @@ def check_outputs(run: RunRecord) -> None:
     assert not any(CONTROLS.search(for_terminal(line).replace("\n", "")) for line in lines)
     for finding in (None, *claim.checks[:1], *claim.controls[:1], *claim.facts[:1]):
         cited = cite(run, claim, finding, ADDRESS)
-        texts = {name: citations.form(name)(cited) for name in citations.names()}
+        texts = {name: citations.FORMS[name](cited) for name in citations.FORMS}
         assert not any(CONTROLS.search(text.replace("\n", "")) for text in texts.values())
         links = {cited.page, cited.sheet}
         check_citation(texts, links)

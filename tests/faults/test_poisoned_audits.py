@@ -11,19 +11,18 @@ import pytest
 from tests.faults import mistakes
 from tests.faults.harmless import ADDRESS, Page, check_citation, check_macros
 from tests.faults.poison import POISONS, audit_sample, places, poisoned, text_fields
-from verify.citing.badge import as_endpoint, as_svg, badge_of
-from verify.citing.values import values
+from verify.citing import citations
+from verify.citing.citations import cite
+from verify.citing.exports import to_latex
+from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit
+from verify.citing.values import values_of as values
 from verify.errors import ResultsError
-from verify.escapes import CONTROLS, for_terminal
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_audit
-from verify.export.junit import to_junit
-from verify.export.values import latex
-from verify.report import citations, html
-from verify.report.audits.drawing import draw_map
-from verify.report.audits.maps import grids
-from verify.report.citation import cite
+from verify.report import html
+from verify.report.heatmaps import draw_map, grids
 from verify.report.html import render_html
+from verify.text.escapes import CONTROLS, for_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +47,7 @@ def read(path: Path, content: dict[str, Any]) -> AuditRecord | None:
 
 def check_outputs(audit: AuditRecord) -> None:
     """Read every output but the page as the program would that it is for."""
-    check_macros(latex.export(audit, values(audit)))
+    check_macros(to_latex(audit, values(audit)))
     junit = ET.fromstring(to_junit(audit))  # noqa: S314 - our own
     assert {node.tag for node in junit.iter()} <= {"testsuites", "testsuite", "testcase", "failure", "error"}
     for grid in grids(audit)[:1]:
@@ -65,7 +64,7 @@ def check_outputs(audit: AuditRecord) -> None:
         cite(audit, layer, None, ADDRESS),
         cite(audit, layer, layer.findings[0], ADDRESS),
     ):
-        texts = {name: citations.form(name)(cited) for name in citations.names()}
+        texts = {name: citations.FORMS[name](cited) for name in citations.FORMS}
         assert not any(CONTROLS.search(text.replace("\n", "")) for text in texts.values())
         check_citation(texts, {cited.page, cited.sheet})
 

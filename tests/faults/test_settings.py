@@ -22,14 +22,11 @@ from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo import training
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distributions import NORMAL, UNIFORM, Distribution
+from verify.montecarlo.distributions import NORMAL, UNIFORM, Distribution, stream
 from verify.montecarlo.experiment import cells_of, every_comparison
+from verify.montecarlo.inputs import Linked, ProjectedTokens
 from verify.montecarlo.intervals import normal_quantile
-from verify.montecarlo.linked import Linked, ProjectedTokens
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.pairs import PairMoments
-from verify.montecarlo.statistics.scores import OtherTokens
-from verify.montecarlo.streams import stream
+from verify.montecarlo.statistics import OtherTokens, PairMoments, Reduced
 
 if TYPE_CHECKING:
     from collections.abc import Callable

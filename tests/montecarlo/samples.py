@@ -10,12 +10,9 @@ import numpy as np
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.blocks import GROUPS, Outputs, Sample
+from verify.montecarlo.blocks import GROUPS, SHARE, Outputs, Sample, numbered
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.base import SHARE, numbered
-from verify.montecarlo.statistics.pairs import PairShares
-from verify.montecarlo.statistics.scores import ScoreMoments
+from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array, Distribution

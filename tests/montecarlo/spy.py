@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.own_axes import normal_vectors
+from verify.montecarlo.inputs import bartlett_vectors
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
@@ -29,6 +29,6 @@ class Spy:
         self, rng: np.random.Generator, count: int, many: int, d: int, axes: int | None = None
     ) -> Array:
         """Draw vectors and keep a copy in double precision."""
-        values = normal_vectors(rng, count, many, d, axes)
+        values = bartlett_vectors(rng, count, many, d, axes)
         self.drawn.append(values.astype(np.float64))
         return values

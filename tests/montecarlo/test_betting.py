@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.strategies import examples
-from verify.montecarlo.betting import betting_mean
-from verify.montecarlo.intervals import bounded_mean
+from verify.montecarlo.intervals import betting_mean, bounded_mean
 
 
 @examples(60)

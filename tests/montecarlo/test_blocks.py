@@ -13,14 +13,11 @@ from scipy import stats
 
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import FALSE_ALARM, examples
-from verify.montecarlo.blocks import Cell, Sums, sample_of, sums_of
-from verify.montecarlo.chunks import draw
-from verify.montecarlo.distributions import EXPONENTIAL, NORMAL
+from verify.montecarlo.blocks import Cell, Sums, draw, sample_of, sums_of
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, stream
 from verify.montecarlo.groups import Linearised
 from verify.montecarlo.inputs import SharedVectors
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.pairs import AllPairs
-from verify.montecarlo.streams import stream
+from verify.montecarlo.statistics import AllPairs, Reduced
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Sample

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from tests.montecarlo.samples import score_matrices
 from tests.montecarlo.test_blocks import CELLS, Huge
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.chunks import Chunk, Drawing, Drawn, Request, draw, draw_chunk
+from verify.montecarlo.blocks import Cell, Chunk, Drawing, Drawn, Request, draw, draw_chunk
 from verify.montecarlo.distributions import NORMAL
 
 if TYPE_CHECKING:

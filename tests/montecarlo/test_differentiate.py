@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from verify.montecarlo.differentiate import complex_step
+from verify.montecarlo.estimands import complex_step
 
 
 def test_derivatives_of_elementary_functions() -> None:

@@ -11,18 +11,17 @@ from scipy import stats
 from tests.montecarlo.samples import GRID, at_least, sample_of, score_pairs, shares_of
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo import intervals
-from verify.montecarlo.blocks import Sample
-from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
-from verify.montecarlo.distributions import (
-    NORMAL,
-)
+from verify.montecarlo.blocks import SHARE, Sample, numbered
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import (
     MIN_BLOCKS,
     PILOT_BLOCKS,
+    Bounded,
+    DistanceToLaw,
     Goal,
+    Quantile,
     component,
 )
-from verify.montecarlo.statistics.base import SHARE, numbered
 
 MEDIAN = math.log(2)
 """The median of the standard exponential distribution."""

@@ -14,18 +14,12 @@ from scipy import integrate, optimize, stats
 from tests.montecarlo.samples import GRID, NAMES, at_least, named, sample_of, score_matrices
 from tests.strategies import examples, floats
 from verify.montecarlo import intervals
-from verify.montecarlo.blocks import Outputs, Sample
-from verify.montecarlo.distribution_free import Quantile
-from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    NORMAL,
-    RADEMACHER,
-    UNIT_INTERVAL,
-    Distribution,
-)
+from verify.montecarlo.blocks import SHARE, Outputs, Sample, numbered
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Distribution
 from verify.montecarlo.estimands import (
     MIN_BLOCKS,
     Goal,
+    Quantile,
     Ratio,
     Smooth,
     component,
@@ -34,7 +28,6 @@ from verify.montecarlo.estimands import (
     ratio,
     variance,
 )
-from verify.montecarlo.statistics.base import SHARE, numbered
 from verify.symbolic.blocks import mean_variance, square_variance
 
 if TYPE_CHECKING:
@@ -42,7 +35,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from verify.montecarlo.distributions import Array
-    from verify.montecarlo.reduced import Reduced
+    from verify.montecarlo.statistics import Reduced
 
 
 def moments(distribution: Distribution) -> tuple[Fraction, ...]:

@@ -6,11 +6,9 @@ import math
 
 from tests.montecarlo.samples import score_matrices
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.estimands import Ratio, component, ratio, variance
-from verify.montecarlo.experiment import Exact, Fit, Prediction, Quantity, route_of
-from verify.montecarlo.fits import WeightedFit
+from verify.montecarlo.estimands import Bounded, DistanceToLaw, Quantile, Ratio, component, ratio, variance
+from verify.montecarlo.experiment import Exact, Fit, Prediction, Quantity, WeightedFit, route_of
 
 ONE = Prediction(1.0, "1")
 CELL = Cell("d8", (), score_matrices(8, 4, NORMAL, NORMAL))

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM, examples, floats, measured
-from verify.montecarlo.fits import WeightedFit, ordinary
+from verify.montecarlo.experiment import WeightedFit, ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from verify.montecarlo.estimands import Measured
-    from verify.montecarlo.fits import Model, Target
+    from verify.montecarlo.experiment import Model, Target
 
 X = (1.0, 2.0, 3.0, 8.0, 64.0, 100.0, 512.0, 1000.0, 1024.0)
 BY_SIZE = tuple(x**-2 for x in X)

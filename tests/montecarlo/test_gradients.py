@@ -10,9 +10,9 @@ import pytest
 
 from tests.montecarlo.spy import Spy
 from verify.montecarlo import gradients
+from verify.montecarlo.blocks import numbered
 from verify.montecarlo.gradients import RowGradients
-from verify.montecarlo.own_axes import components
-from verify.montecarlo.statistics.base import numbered
+from verify.montecarlo.inputs import bartlett_components
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
@@ -53,13 +53,13 @@ def test_statistics_by_differences(
     """Every statistic is that of the numerically differentiated gradients, row by row and key by key."""
     spy: Any = Spy()
     monkeypatch.setattr(gradients, "NORMAL", spy)
-    monkeypatch.setattr(gradients, "normal_vectors", spy.vectors)
+    monkeypatch.setattr(gradients, "bartlett_vectors", spy.vectors)
     value_d = 2
     sampler = RowGradients(keys, d, rows, value_d, GRID, SCALED_GRID, query_size=size)
     found = sampler.sample(np.random.default_rng(d), 3)
     assert found.shape == (3, 6 + len(GRID) + len(SCALED_GRID))
     vectors = keys + rows
-    assert sampler.coordinates == components(vectors, d) + vectors * value_d
+    assert sampler.coordinates == bartlett_components(vectors, d) + vectors * value_d
     for block in range(3):
         both, *others = (one[block] for one in spy.drawn)
         arrays = [both[keys:], both[:keys], *others]

@@ -10,9 +10,9 @@ import pytest
 
 from tests.montecarlo.samples import SINGLE
 from tests.montecarlo.spy import Spy
-from verify.montecarlo import layers
-from verify.montecarlo.layers import LayerStack, Normalisation
-from verify.montecarlo.own_axes import components
+from verify.montecarlo import gradients
+from verify.montecarlo.gradients import LayerStack, Normalisation
+from verify.montecarlo.inputs import bartlett_components
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
@@ -62,13 +62,13 @@ def back(
 def test_statistics_by_differences(monkeypatch: pytest.MonkeyPatch, where: Normalisation, d: int) -> None:
     """Growth after each layer, and the mean squares at both ends, are those of the numerical gradient."""
     spy: Any = Spy()
-    monkeypatch.setattr(layers, "NORMAL", spy)
-    monkeypatch.setattr(layers, "normal_vectors", spy.vectors)
+    monkeypatch.setattr(gradients, "NORMAL", spy)
+    monkeypatch.setattr(gradients, "bartlett_vectors", spy.vectors)
     width, depth, scales, size = 3, 3, (1.0, 0.5), 1.3
     sampler = LayerStack(4, width, d, depth, scales, where, weight_size=size)
     found = sampler.sample(np.random.default_rng(7), 2)
     assert found.shape == (2, len(set(sampler.names))) == (2, 1 + 2 * (1 + depth))
-    of_layer = components(2 * width, d, width) + width**2
+    of_layer = bartlett_components(2 * width, d, width) + width**2
     assert sampler.coordinates == depth * of_layer + 2 * 4 * width
     sizes = (size, size, 1.0)
     for block in range(2):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.montecarlo.samples import generator
 from verify.montecarlo.distributions import NORMAL, UNIFORM
-from verify.montecarlo.linked import Linked, ProjectedTokens
+from verify.montecarlo.inputs import Linked, ProjectedTokens
 
 MIXING = ((1.0, 0.0, 2.0), (0.0, -1.0, 0.5), (3.0, 1.0, 0.0), (0.0, 2.0, -1.0))
 """Two query and two key components made from three numbers, no two rows alike."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.normal_rows import NormalRows
+from verify.montecarlo.samplers import NormalRows
 
 
 def test_normal_rows_have_their_deviation() -> None:

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from verify.engine.catalogue import catalogue
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.chunks import Chunk, draw_chunk
-from verify.montecarlo.devices import Device, DeviceError, find_device
+from verify.montecarlo.blocks import Cell, Chunk, draw_chunk
+from verify.montecarlo.devices import Device, DeviceError, OnDevice, find_device, moved
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.on_device import OnDevice, moved
-from verify.montecarlo.statistics.scores import ScoreMoments
+from verify.montecarlo.statistics import ScoreMoments
 
 torch: Any = pytest.importorskip("torch")
 

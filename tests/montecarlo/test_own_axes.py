@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from verify.montecarlo import own_axes
+from verify.montecarlo import inputs
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.own_axes import components, in_axes, normal_vectors
+from verify.montecarlo.inputs import bartlett_components, bartlett_setting, bartlett_vectors
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
@@ -34,10 +34,10 @@ def agrees(values: Array, expected: float) -> bool:
 @pytest.mark.parametrize("d", [1, 3, 4])
 def test_few_dimensions_are_drawn_as_they_are(d: int) -> None:
     """Up to as many dimensions as axes, every component is drawn."""
-    drawn = normal_vectors(np.random.default_rng(1), 5, 6, d, 4)
+    drawn = bartlett_vectors(np.random.default_rng(1), 5, 6, d, 4)
     assert np.array_equal(drawn, NORMAL.draw(np.random.default_rng(1), (5, 6, d)))
-    assert components(6, d, 4) == 6 * d
-    assert in_axes(d, 4) == ()
+    assert bartlett_components(6, d, 4) == 6 * d
+    assert bartlett_setting(d, 4) == ()
 
 
 @pytest.mark.parametrize(("many", "axes"), [(4, None), (6, 4), (3, 1)])
@@ -53,21 +53,23 @@ def test_axes_are_those_of_the_first_vectors(
             return NORMAL.draw(rng, shape, single=single)
 
     counted: Any = Counted()
-    monkeypatch.setattr(own_axes, "NORMAL", counted)
-    vectors = normal_vectors(np.random.default_rng(2), 7, many, 9, axes)
+    monkeypatch.setattr(inputs, "NORMAL", counted)
+    vectors = bartlett_vectors(np.random.default_rng(2), 7, many, 9, axes)
     span = axes or many
     assert vectors.shape == (7, many, span)
     for place in range(many):
         assert np.all(vectors[:, place, : place + 1])
         assert not np.any(vectors[:, place, place + 1 :]) or place >= span
     assert np.all(vectors[:, range(span), range(span)] > 0)
-    assert sum(drawn) + 7 * span == 7 * components(many, 9, axes), "a length for each axis, and normals"
+    assert sum(drawn) + 7 * span == 7 * bartlett_components(many, 9, axes), (
+        "a length for each axis, and normals"
+    )
 
 
 @pytest.mark.parametrize(("many", "d", "axes"), [(3, 4, None), (4, 5, 2), (3, 40, None)])
 def test_inner_products_are_those_of_normal_vectors(many: int, d: int, axes: int | None) -> None:
     """Their moments to the third order are Wishart's: those of products of d independent components."""
-    found = products(normal_vectors(np.random.default_rng(3), SETS, many, d, axes))
+    found = products(bartlett_vectors(np.random.default_rng(3), SETS, many, d, axes))
     for one in range(axes or many):
         assert agrees(found[:, one, one], d)
         assert agrees(found[:, one, one] ** 2, d**2 + 2 * d)
@@ -83,5 +85,5 @@ def test_inner_products_are_those_of_normal_vectors(many: int, d: int, axes: int
 
 def test_axes_are_recorded() -> None:
     """Where vectors are drawn in axes of their own, a cell says in how many."""
-    assert in_axes(5, 4) == (("drawn in", "the 4 axes that the vectors span"),)
-    assert in_axes(5, 4, "the keys") == (("drawn in", "the 4 axes that the keys span"),)
+    assert bartlett_setting(5, 4) == (("drawn in", "the 4 axes that the vectors span"),)
+    assert bartlett_setting(5, 4, "the keys") == (("drawn in", "the 4 axes that the keys span"),)

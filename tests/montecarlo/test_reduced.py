@@ -5,8 +5,7 @@ from __future__ import annotations
 from tests.montecarlo.samples import score_matrices, score_pairs
 from verify.montecarlo.distributions import NORMAL, RADEMACHER
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.scores import ScorePowers
+from verify.montecarlo.statistics import Reduced, ScorePowers
 
 
 def test_settings_are_those_of_both() -> None:

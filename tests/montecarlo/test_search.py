@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.search import REACH, largest_ratio, spectral_norms
+from verify.montecarlo.reference_loops import REACH, largest_ratio, spectral_norms
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array

@@ -23,11 +23,11 @@ from verify.montecarlo.distributions import (
     UNIFORM,
     UNIT_INTERVAL,
     Distribution,
+    moments_contradiction,
     student_t,
 )
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
-from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
@@ -38,7 +38,7 @@ SHIPPED = (*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, CAUCHY, student_t(3), student
 @pytest.mark.parametrize("distribution", SHIPPED, ids=lambda distribution: distribution.name)
 def test_right_moments_pass(distribution: Distribution) -> None:
     """Heavy tails are no reproach: where a power has no variance, its mean lies in a few rare terms."""
-    assert contradiction(distribution) is None
+    assert moments_contradiction(distribution) is None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_right_moments_pass(distribution: Distribution) -> None:
 )
 def test_moved_laws_pass(distribution: Distribution) -> None:
     """What is judged are moments about the mean, so a far shift does not blur them."""
-    assert contradiction(distribution.moved(100, Fraction(1, 3))) is None
+    assert moments_contradiction(distribution.moved(100, Fraction(1, 3))) is None
 
 
 def stating(distribution: Distribution, order: int, value: Fraction) -> Distribution:
@@ -74,7 +74,7 @@ def test_wrong_moments_are_reported(
     distribution: Distribution, order: int, value: Fraction, said: str
 ) -> None:
     """Each moment by its name, with what was drawn."""
-    found = contradiction(stating(distribution, order, value))
+    found = moments_contradiction(stating(distribution, order, value))
     assert found is not None
     assert said in found
 
@@ -87,7 +87,8 @@ def test_wrong_moments_are_reported(
 def test_no_false_alarm_on_other_streams(distribution: Distribution) -> None:
     """The same distribution under other names is judged on other draws: 10 streams, none raises an alarm."""
     assert not any(
-        contradiction(replace(distribution, base=f"{distribution.base} {number}")) for number in range(10)
+        moments_contradiction(replace(distribution, base=f"{distribution.base} {number}"))
+        for number in range(10)
     )
 
 
@@ -98,7 +99,7 @@ def _fill_with_nothing(_: np.random.Generator, out: Array) -> None:
 def test_numbers_that_are_none_are_reported() -> None:
     """A distribution that draws no numbers is refused, whatever it states."""
     distribution = Distribution("nothing", (Fraction(1),), _fill_with_nothing)
-    assert contradiction(distribution) == "draws numbers that are not finite"
+    assert moments_contradiction(distribution) == "draws numbers that are not finite"
 
 
 def test_a_claim_with_a_misstated_law_is_refused() -> None:

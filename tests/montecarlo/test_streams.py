@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM, examples
-from verify.montecarlo.streams import stream
+from verify.montecarlo.distributions import stream
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 PLACES = st.tuples(st.integers(0, 2**64), NAMES, NAMES, st.integers(0, 2**20))
@@ -21,7 +21,8 @@ PLACES = st.tuples(st.integers(0, 2**64), NAMES, NAMES, st.integers(0, 2**20))
 PINNED = [759511605, 1483611121, 1564504643]
 
 PROGRAM = (
-    "from verify.montecarlo.streams import stream; print(stream(7, 'claim', 'cell', 3).random(4).tolist())"
+    "from verify.montecarlo.distributions import stream\n"
+    "print(stream(7, 'claim', 'cell', 3).random(4).tolist())"
 )
 
 

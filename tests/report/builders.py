@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from verify.evidence import Check, Control, Step, Verdict, tightness
-from verify.evidence.numbers import GAP, NO_BREAK
+from verify.text.numbers import GAP, NO_BREAK
 
 LEVEL = 1 - 6.08e-7
 _Z = 4.99

@@ -7,12 +7,12 @@ from markupsafe import Markup
 
 from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
-from verify.report.audits.view import audit_view
-from verify.report.latex import spoken
+from verify.evidence.words import Badge
+from verify.report.audit import audit_report
 from verify.report.math import Formula, Formulas
+from verify.report.run import report_of
 from verify.report.typeset import render
-from verify.report.view import view
-from verify.report.views import Badge
+from verify.text.latex import spoken
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -38,7 +38,7 @@ class Spelled:
 def cards() -> dict[str, str]:
     """Return the card of every made-up claim as HTML, by claim id."""
     given = {"linked": "", "evidence": "results.json"}
-    page = render("report.html.j2", view(record()), Formulas(), Spelled(), **given)
+    page = render("report.html.j2", report_of(record()), Formulas(), Spelled(), **given)
     found = re.findall(r'<article class="card" id="([^"]+)".*?</article>', page, flags=re.DOTALL)
     assert found == [claim.id for claim in CLAIMS]
     whole = re.finditer(r'<article class="card".*?</article>', page, flags=re.DOTALL)
@@ -52,7 +52,7 @@ def audits() -> dict[str, str]:
     catalogue = {claim.id: claim for claim in CLAIMS}
     pages = {}
     for name, audit in (("audit-good", good(2, 2)), ("audit-bad", bad(3, 2))):
-        page = render("audit.html.j2", audit_view(audit, catalogue), Formulas(), Spelled())
+        page = render("audit.html.j2", audit_report(audit, catalogue), Formulas(), Spelled())
         main = re.search(r"<main.*</main>", page, flags=re.DOTALL)
         assert main is not None
         # A new field of the record changes its seal, and nothing that is read.

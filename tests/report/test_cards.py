@@ -1,17 +1,26 @@
-"""A claim's card: its alarms, the end of its derivation, what is read out of it, and its citation."""
+"""A claim's card: its alarms, its sentences, its number, and its tables of checks and controls."""
+
+from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.report.builders import check, exact_check, spaced
+from tests.report.builders import check, control, exact_check, spaced
+from tests.report.golden import Spelled
 from tests.report.records import PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
-from verify.evidence import Check, Fact, Proof, Reach, Reference, Verdict
-from verify.report.cards import card
-from verify.report.view import view
-from verify.report.views import CardView
-from verify.report.words import badge
+from verify.evidence import Check, Control, Fact, Proof, Reach, Reference, Verdict
+from verify.evidence.words import badge
+from verify.report.cards import Card, card
+from verify.report.math import Formulas
+from verify.report.run import report_of
+from verify.report.tables import CheckTable, ControlTable, aligned, check_table, control_table
+from verify.report.typeset import render
+from verify.text.escapes import pieces
+from verify.text.latex import Prose
 
 
 @pytest.mark.parametrize(
@@ -26,19 +35,24 @@ def test_only_what_is_proved_is_called_derived(proof: Proof, tone: str, word: st
     """Word, colour and count of a derivation go together; green is for proofs, each has its own mark."""
     derivation = SCORE_VARIANCE.derivation.model_copy(update={"status": proof})
     claim = SCORE_VARIANCE.model_copy(update={"derivation": derivation, "checks": (check("at", 64, 64),)})
-    seen = view(record(claim))
+    seen = report_of(record(claim))
     (tally,) = seen.proofs
     made = seen.chapters[0].cards[0]
     assert (tally.badge, tally.count) == (made.proof, 1)
     assert (made.proof.tone, made.proof.word) == (tone, word)
     assert made.headline is not None
-    assert name in spaced(made.headline)
+    assert name in spaced(made.headline[1])
     assert len({badge(one).mark for one in (Proof.PROVED, Proof.AT_EXAMPLES, Proof.IN_PART)}) == 3
 
 
 def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
     """Version, seed, profile, date, value with interval and level, and the whole digest."""
-    made = next(one for chapter in view(record()).chapters for one in chapter.cards if one.id == PAIRWISE.id)
+    made = next(
+        one
+        for chapter in report_of(record()).chapters
+        for one in chapter.cards
+        if one.claim.id == PAIRWISE.id
+    )
     for part in (
         "sdpa-verify 0.1.0, pairwise-estimator.at-d32",
         "1.5427, simultaneous interval [1.5382, 1.5474] at level 1 − 6.1×10⁻⁷",
@@ -50,7 +64,7 @@ def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
 
 def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> None:
     """What nobody may overlook stands on the card, in words of its own."""
-    alarms = {card.id: card.alarms for card in view(record()).concerns}
+    alarms = {card.claim.id: card.alarms for card in report_of(record()).concerns}
     assert alarms["double-sum"] == ("The derivation failed.",)
     assert alarms["over-scaling"] == (
         "A version that is wrong on purpose was not refuted: the measurement settles nothing.",
@@ -72,58 +86,33 @@ def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> Non
 def test_routes_end_in_the_numbered_result(agreement: str, latex: str, sentence: str) -> None:
     """The sentence names the equation where there is one."""
     derivation = SCORE_VARIANCE.derivation.model_copy(update={"agreement": agreement, "latex": latex})
-    (chapter,) = view(record(SCORE_VARIANCE.model_copy(update={"derivation": derivation}))).chapters
+    (chapter,) = report_of(record(SCORE_VARIANCE.model_copy(update={"derivation": derivation}))).chapters
     assert chapter.cards[0].agreement == sentence
 
 
-def test_titles_of_routes_are_read_out_in_words() -> None:
-    """What names a list of steps to a screen reader holds no LaTeX."""
-    derivation = SCORE_VARIANCE.derivation
-    route = derivation.routes[0].model_copy(update={"title": r"One step, times $\sqrt{c}$"})
-    claim = SCORE_VARIANCE.model_copy(
-        update={"derivation": derivation.model_copy(update={"routes": (route,)})}
-    )
-    assert card(record(claim), claim, "1.1").routes[0].label == "Steps: One step, times square root of c"
-
-
-def test_a_definition_stands_beside_the_start() -> None:
-    """Where a chain starts at what is defined there, the report says so, and in words what it is."""
-    derivation = SCORE_VARIANCE.derivation
-    first, *others = derivation.routes
-    named = first.model_copy(update={"definition": "the mean of a score"})
-    claim = SCORE_VARIANCE.model_copy(
-        update={"derivation": derivation.model_copy(update={"routes": (named, *others)})}
-    )
-    drawn = card(record(claim), claim, "1.1").routes
-    assert drawn[0].opening == "Definition: the mean of a score"
-    assert all(one.opening == "Start" for one in drawn[1:])
-
-
-def of(**changes: Any) -> CardView:
+def of(**changes: Any) -> Card:
     """Return the card of the claim with some things changed."""
     claim = SCORE_VARIANCE.model_copy(update=changes)
     return card(record(claim), claim, "1.1")
 
 
 @pytest.mark.parametrize(
-    ("checks", "label", "basis"),
+    ("checks", "label"),
     [
-        ((), "", "exact checks"),
-        ((exact_check("e", 1, "1", "p"),), "", "exact checks"),
-        ((check("a", 64, 64),), "Measured", "measurement"),
-        ((check("a", 64, 64), check("b", 64, 64)), "Narrowest margin of 2 checks", "measurement"),
+        ((), ""),
+        ((exact_check("e", 1, "1", "p"),), ""),
+        ((check("a", 64, 64),), "Measured"),
+        ((check("a", 64, 64), check("b", 64, 64)), "Narrowest margin of 2 checks"),
         (
             (check("a", 64, 64), check("b", 80, 64, verdict=Verdict.REFUTED)),
             "What decided it",
-            "measurement",
         ),
     ],
 )
-def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label: str, basis: str) -> None:
+def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label: str) -> None:
     """The only measured one, the narrowest of several confirmed, or the one that decided otherwise."""
-    shown = of(checks=checks)
-    assert (shown.headline_label, shown.basis) == (label, basis)
-    assert (shown.headline is None) == (label == "")
+    headline = of(checks=checks).headline
+    assert (headline[0] if headline else "") == label
 
 
 @pytest.mark.parametrize(
@@ -165,10 +154,10 @@ def test_what_goes_beyond_the_derivation_is_said() -> None:
     """Where a derivation stands; else the reason why there is none."""
     derivation = SCORE_VARIANCE.derivation
     beyond = derivation.model_copy(update={"beyond": "the rest is known"})
-    assert of(derivation=beyond).proof_reason == "Beyond the derivation: the rest is known."
-    assert of(derivation=derivation).proof_reason == ""
+    assert of(derivation=beyond).beyond == "Beyond the derivation: the rest is known."
+    assert of(derivation=derivation).beyond == ""
     none = beyond.model_copy(update={"status": Proof.NOT_CLAIMED, "reason": "nobody knows"})
-    assert of(derivation=none).proof_reason == "nobody knows."
+    assert of(derivation=none).beyond == "nobody knows."
 
 
 @pytest.mark.parametrize(
@@ -202,11 +191,280 @@ def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
         Fact(id="plain", what="p", latex="0.5", value=0.5),
         Fact(id="root", what="r", latex=r"\sqrt{2}", value=2**0.5),
     )
-    shown = of(facts=facts).facts
-    assert [(one.formula, one.value) for one in shown] == [("", "0.5"), (r"$\sqrt{2}$", "1.41421")]
     url = "javascript:alert(1)"
     references = (
         Reference(key="a", text="A.", url="https://a.org"),
         Reference.model_construct(key="b", text="B.", url=url),
     )
-    assert [one.url for one in of(references=references).references] == ["https://a.org", None]
+    claim = SCORE_VARIANCE.model_copy(update={"facts": facts, "references": references})
+    given = {"linked": "", "evidence": "results.json"}
+    page = render("report.html.j2", report_of(record(claim)), Formulas(), Spelled(), **given)
+    assert "p: <b>0.5</b>" in page
+    assert "r: ⟨√2⟩ = <b>1.41421</b>" in page
+    assert 'href="https://a.org"' in page
+    assert "javascript" not in page
+
+
+FIRST, LAST = (check(f"at-d{d}", 1.001 * d, d, error=0.001 * d, cell={"d_k": d}) for d in (4, 64))
+
+
+OTHER = check("share", 0.5, 0.5, quantity="a share")
+
+
+BIASED = control("biased-prediction", "it is larger by twice the tolerance", 65.3, 64.1)
+
+
+def shown(checks: list[Check], controls: list[Control]) -> tuple[str, str, str]:
+    """Return what is printed of a claim with these."""
+    made = of(checks=(*checks,), controls=(*controls,)).contrast
+    assert made is not None
+    return made.basis, spaced(made.found), spaced(made.wrong)
+
+
+def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
+    """Neither the value nearest to its tolerance, nor a control that only moves a number."""
+    same: dict[str, Any] = {"interval": FIRST.interval, "cell": dict(FIRST.cell)}
+    squared = control("squared", "it is $d_k^2$", 16, FIRST.estimate, **same)
+    assert shown([LAST, FIRST, OTHER], [BIASED, squared]) == (
+        "Measured",
+        r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 4): 4.004 in [3.984, 4.025], predicted 4",
+        "it is $d_k^2$, which predicts 16",
+    )
+
+
+def test_a_wrong_version_with_a_sample_of_its_own_says_what_is_found() -> None:
+    """Beside the last value of the first quantity, which is the hardest."""
+    unscaled = control("unscaled", "it is 1 unscaled, too", 1, 64)
+    _, found, wrong = shown([FIRST, LAST, OTHER], [unscaled])
+    assert found.startswith(r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 64): 64.06 in")
+    assert wrong == "it is 1 unscaled, too, which predicts 1; found: 64.00"
+
+
+def test_only_what_is_refuted_is_called_so() -> None:
+    """A control that stands is no contrast, one that moves a number is where there is no other."""
+    standing = control("squared", "it is $d_k^2$", 16, 4, verdict=Verdict.UNDECIDED)
+    assert shown([FIRST], [standing])[2] == ""
+    assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance, which")
+    assert of(checks=()).contrast is None
+
+
+@pytest.mark.parametrize(
+    ("estimate", "prediction", "relation", "text"),
+    [
+        (2.22e-16, 0.0, "=", "2.2×10⁻¹⁶, zero but for rounding"),
+        (0.0, 0.0, "=", "0, as predicted"),
+        (0.8807970779778823, 0.8807970779778824, "=", "0.8807971, as predicted"),
+        (0.99974, 1.0, "≤", "0.99974, predicted ≤ 1"),
+    ],
+)
+def test_exact_numbers_say_how_well_they_agree(
+    estimate: float, prediction: float, relation: Any, text: str
+) -> None:
+    """What differs from zero by rounding alone is called so, and no digit is printed that means nothing."""
+    exact = check(
+        "e", estimate, prediction, error=0.0, method="exact", relation=relation, tolerance=1e-12, scale=1.0,
+        quantity="a distance",
+    )  # fmt: skip
+    assert shown([exact], [])[:2] == ("Computed", f"a distance: {text}")
+
+
+@pytest.mark.parametrize(
+    ("estimate", "error", "shown"), [(58.88, 0.09, "0.9200"), (63.99, 0.0005, "0.999844"), (32.0, 0.0, "0.5")]
+)
+def test_how_close_a_bound_is_stands_beside_it(estimate: float, error: float, shown: str) -> None:
+    """The estimate over the bound is printed with the digits that its error supports, in the check's row."""
+    made = check("at", estimate, 64, relation="≤", error=error)
+    row = check_table("c", (made,)).groups[0].rows[0]
+    assert spaced(row.remark) == f"estimate ÷ bound {shown}"
+    assert check_table("c", (check("at", 64, 64),)).groups[0].rows[0].remark == ""
+
+
+def test_what_keeps_a_check_open_stands_beside_it() -> None:
+    """The reason of an undecided check is in its row, after how close its bound is."""
+    made = check("at", 60.0, 64, relation="≤", verdict=Verdict.UNDECIDED, reason="too skewed")
+    assert check_table("c", (made,)).groups[0].rows[0].remark.endswith("; too skewed")
+
+
+def test_checks_of_one_fit_stand_together() -> None:
+    """A fit's slope, intercept and so on share a title that says what was fitted."""
+    last = check_table("c", SCORE_VARIANCE.checks).groups[-1]
+    assert last.title is not None
+    assert last.title.quantity == "Weighted fit"
+    assert [row.anchor for row in last.rows][:2] == ["c.slope", "c.intercept"]
+
+
+def test_settings_may_hold_formulas() -> None:
+    """A cell's value with LaTeX between dollar signs is typeset, in tables and sentences."""
+    cells = [{"scale": r"$1/\sqrt{d_k}$", "d_k": d} for d in (1, 2)]
+    made = tuple(check(f"c{n}", 1, 1, cell={**cell}) for n, cell in enumerate(cells))
+    (group,) = check_table("c", made).groups
+    assert group.title is not None
+    assert [piece.text for piece in pieces(group.title.note) if piece.is_formula] == [r"1/\sqrt{d_k}"]
+
+
+def test_settings_of_all_checks_are_printed_once() -> None:
+    """What all checks, or all simulated ones, have alike stands above the table and not in each title."""
+    long: dict[str, int | float | str] = {
+        "task": "find the copied one of many tokens, noise 0.3",
+        "goal": "mean loss below 0.2",
+    }
+    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, **long}) for n in (1, 2)]
+    other = check("e", 1, 1, method="exact", cell={"d_k": 3})
+    table = check_table("c", [*made, other])
+    (line,) = table.common
+    assert line.startswith(
+        "In all simulated checks: task find the copied one of many tokens, noise 0.3; goal"
+    )
+    titles = [row.title for group in table.groups for row in group.rows]
+    assert all(title is not None and "task" not in title.note for title in titles)
+    assert check_table("c", []) == CheckTable((), (), ())
+    assert check_table("c", made[:1]).common == ()
+
+
+def test_neighbours_with_the_same_long_settings_share_a_head() -> None:
+    """Where not all checks have the settings, those that follow one another print them once."""
+    long: dict[str, int | float | str] = {
+        "task": "find the copied one of many tokens, noise 0.3",
+        "goal": "mean loss below 0.2",
+    }
+    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell=long) for n in (1, 2)]
+    (head, rest) = check_table("c", [*made, check("c3", 1, 1, quantity="share 3", cell={"d_k": 3})]).groups
+    assert head.title is not None
+    assert "noise 0.3" in head.title.note
+    assert [row.title.quantity for row in head.rows if row.title] == ["share 1", "share 2"]
+    assert all("noise" not in row.title.note for row in head.rows if row.title)
+    assert len(rest.rows) == 1
+
+
+def test_a_table_of_controls_says_how_many_are_refuted() -> None:
+    """Settings that all share stand above, the others with what is wrong; a standing control is an alarm."""
+    wrong = [
+        control("one", "it is larger", 70, 64, cell={"d_k": 64, "law": "normal"}),
+        control("two", "it is smaller", 50, 64, cell={"d_k": 8, "law": "normal"}, verdict=Verdict.UNDECIDED),
+    ]
+    table = control_table("c", wrong)
+    assert (table.refuted, table.common) == (1, "In all controls: law normal.")
+    assert [row.anchor for row in table.rows] == ["c.one", "c.two"]
+    assert [spaced(row.what) for row in table.rows] == [
+        "it is larger ($d_{k}$ = 64)",
+        "it is smaller ($d_{k}$ = 8)",
+    ]
+    assert [row.verdict.tone for row in table.rows] == ["good", "bad"]
+    assert spaced(table.rows[0].power) == "> 0.9999"
+    assert spaced(table.rows[0].found) == "64.00 in [63.52, 64.48]"
+
+
+def test_a_single_control_has_its_settings_to_itself() -> None:
+    """Nothing stands above; one of computed values has no power and no interval."""
+    exact = control("one", "it is 1", 1, 2, interval=(2.0, 2.0), blocks=0, draws=0, cell={"d_k": 4})
+    table = control_table("c", [exact])
+    assert table.common == ""
+    (row,) = table.rows
+    assert (spaced(row.what), row.found, row.power) == ("it is 1 ($d_{k}$ = 4)", "2", "exact")
+    assert control_table("c", []) == ControlTable((), Prose(""), (), 0)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "draws", "shown"),
+    [
+        (0, 0, ""),
+        (64, 999_999, "64 / 999 999"),
+        (4096, 1_000_000, "4096 / 1 M"),
+        (20_000, 16_777_216, "20 000 / 16.8 M"),
+    ],
+)
+def test_samples_are_blocks_and_draws(blocks: int, draws: int, shown: str) -> None:
+    """Millions in short; nothing where nothing is drawn."""
+    made = check("c", 1, 1).model_copy(update={"blocks": blocks, "draws": draws})
+    assert spaced(check_table("c", [made]).groups[0].rows[0].sample) == shown
+
+
+def test_rows_of_one_quantity_stand_under_one_title() -> None:
+    """Neighbours in other dimensions; another quantity, or another relation, begins a group of its own."""
+    made = [
+        *(check(f"v{n}", n, n, cell={"d_k": n}) for n in (2, 4)),
+        *(check(f"m{n}", n, n, quantity="mean", cell={"d_k": n}) for n in (2, 4)),
+        *(check(f"b{n}", n, n, quantity="mean", cell={"d_k": n}, relation="≤") for n in (2, 4)),
+    ]
+    groups = check_table("c", made).groups
+    assert [[row.anchor for row in one.rows] for one in groups] == [
+        ["c.v2", "c.v4"], ["c.m2", "c.m4"], ["c.b2", "c.b4"],
+    ]  # fmt: skip
+    assert [one.title and spaced(one.title.note) for one in groups] == [
+        "±1% of the prediction", "±1% of the prediction", "upper bound +1% of the prediction",
+    ]  # fmt: skip
+    assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]
+
+
+def test_what_most_exact_checks_allow_for_is_printed_once() -> None:
+    """Above the table; a row that allows for something else, or for nothing, says so itself."""
+    usual = [
+        check(f"c{n}", 1e-16, 0, error=0.0, scale=1.0, method="exact", tolerance=1e-12, of="rounding",
+              quantity=f"gap {n}", latex="0")
+        for n in range(3)
+    ]  # fmt: skip
+    exact = check("e", 2, 2, error=0.0, method="exact", tolerance=0.0, quantity="a count", latex="2")
+    table = check_table("c", usual)
+    assert table.common == ("Exact checks hold to 1×10⁻¹² for rounding.",)
+    rows = [row for group in table.groups for row in group.rows]
+    assert [row.title.note for row in rows if row.title] == ["", "", ""]
+    assert [row.cells[1].text for row in rows] == ["1×10⁻¹⁶"] * 3
+    for wide in (False, True):
+        mixed = check_table("c", [*usual, exact], wide=wide)
+        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, where nothing else is said.",)
+        last = mixed.groups[-1].rows[-1].title
+        assert last is not None
+        assert last.note == "exact"
+    alone = check_table("c", [exact], wide=True).groups[0].rows[0].title
+    assert alone is not None
+    assert alone.note == ""
+    assert check_table("c", usual[:2]).common == ()
+
+
+def test_decimal_points_line_up() -> None:
+    """What stands right of the point, and its padding, is equally wide in all cells of a column."""
+    cells = [cell for (cell,) in aligned([["1"], ["22.5"], ["3.125"], [""]])]
+    assert [cell.pad for cell in cells] == [1.74, 0.994, 0.0, 0.0]
+    assert [cell.pad for (cell,) in aligned([["1"], ["0.25"], ["−7.1×10⁻⁸"]])] == [1.243, 0.0, 0.0]
+
+
+def test_columns_follow_their_numbers() -> None:
+    """A long number widens its column, and a table without rows has none."""
+    short = check_table("c", [check("c", 1, 1)]).widths
+    long = check_table("c", [exact_check("c", 6.882544915e-5, "x", "c")]).widths
+    assert long[1] > short[1] + 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 9999), st.integers(0, 5), st.booleans()), min_size=1, max_size=5))
+def test_aligned_points_stand_at_one_place(numbers: list[tuple[int, int, bool]]) -> None:
+    """From the right edge: the padding and what stands right of the point are as wide in all cells."""
+    texts = [
+        f"{'−' if sign else ''}{whole}{'.' + '7' * digits if digits else ''}"
+        for whole, digits, sign in numbers
+    ]
+    cells = [cell for (cell,) in aligned([[text] for text in texts])]
+    assert [cell.text for cell in cells] == texts
+    widths = [
+        cell.pad + (0.249 + 0.497 * digits if digits else 0)
+        for cell, (_, digits, _) in zip(cells, numbers, strict=True)
+    ]
+    assert max(widths) - min(widths) < 0.0015
+    assert min(cell.pad for cell in cells) == 0
+
+
+def test_every_point_of_every_layer_is_there() -> None:
+    """With its interval where it has one; the first line names the axes, in words."""
+    figure = SCORE_VARIANCE.series[0]
+    head, *lines = of().figures[0].values.split("\n")
+    assert head.startswith("# x: ")
+    assert "$" not in head
+    assert sum(line.startswith("# ") for line in lines) == len(figure.layers)
+    found = [tuple(map(float, line.split(","))) for line in lines if not line.startswith("#")]
+    wanted = [
+        tuple(pytest.approx(number, rel=5.1e-4 if layer.kind == "line" else 5.1e-6) for number in row)
+        for layer in figure.layers
+        for row in zip(
+            *((layer.x, layer.y, layer.lo, layer.hi) if layer.lo else (layer.x, layer.y)), strict=True
+        )
+    ]
+    assert found == wanted

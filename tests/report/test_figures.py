@@ -1,18 +1,26 @@
 """Figures come from evidence alone, look the same every time, and never rely on colour."""
 
+from __future__ import annotations
+
+import itertools
 import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from matplotlib.figure import Figure as Canvas
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
+from verify.files.shipped import folder
 from verify.report import figures
-from verify.report.figures import _log_locator, _tick, draw
+from verify.report.figures import INK, draw, layer_styles, spread
+from verify.report.svg import tidy
 
 FIGURE = SCORE_VARIANCE.series[0]
+
+
 KINDS = Figure(
     id="kinds",
     title="All kinds",
@@ -99,41 +107,6 @@ def test_values_that_a_log_axis_cannot_show() -> None:
     assert "nan" not in draw(FIGURE.model_copy(update={"layers": (*layers, nothing)}), "x.")
 
 
-def test_points_that_would_hide_one_another_stand_side_by_side() -> None:
-    """Marks at one place are drawn aside of it, and only those; the record keeps the places themselves."""
-
-    def layer(label: str, x: tuple[float, ...], y: tuple[float, ...]) -> Layer:
-        return Layer(kind="points", role="measured", label=label, x=x, y=y)
-
-    both = layer("one", (1.0, 2.0), (1.0, 3.0)), layer("two", (1.0, 2.0), (1.0, 2.0))
-    apart = layer("three", (1.0, 2.0), (4.0, 5.0))
-    assert figures._asides((*both, apart)) == [-figures._ASIDE / 2, figures._ASIDE / 2, 0.0]
-    assert figures._asides((both[0], apart)) == [0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("ends", "named"),
-    [
-        ((1.0, 8.0), {"1", "2", "5"}),
-        ((1.1, 1.5), {"1.2", "1.4"}),
-        ((1.0, 1000.0), {"1", "10", "100", "1000"}),
-        ((2e-6, 9e-6), {"2 × 10⁻⁶", "4 × 10⁻⁶", "6 × 10⁻⁶", "8 × 10⁻⁶"}),
-    ],
-)
-def test_a_short_log_axis_has_several_ticks(ends: tuple[float, float], named: set[str]) -> None:
-    """Within a decade the powers of ten name too little."""
-    record = Axis(label="x", scale="log")
-    axes = Canvas(figsize=(1, 1)).add_subplot()
-    axes.set_xscale("log")
-    axes.plot(ends, ends)
-    low, high = axes.xaxis.get_view_interval()
-    places = _log_locator(low, high).tick_values(low, high)
-    texts = {_tick(record)(place, 0) for place in places if low <= place <= high}
-    powers = {re.sub(r"\$(.*) .times 10\^\{-6\}\$", r"\1 × 10⁻⁶", text) for text in texts}
-    assert named <= powers
-    assert 2 < len(powers) < 8
-
-
 def test_a_long_name_of_an_axis_breaks_into_lines() -> None:
     """At half the width of the text, no word stands outside the drawing."""
     figure = SCORE_VARIANCE.series[0]
@@ -155,3 +128,120 @@ def test_a_figure_is_high_enough_for_its_labels() -> None:
         heights[name] = float(svg.attrib["viewBox"].split()[3])
     assert heights["one"] == pytest.approx(72 * figures.HALF_SIZE[1], abs=0.1)
     assert heights["many"] > 6 * 2 * 11.5 + 48
+
+
+def test_a_long_label_breaks_between_words_only() -> None:
+    """A formula stays in one piece in whatever line it comes to stand, its sums drawn as a sign."""
+    label = r"bound, as the label says, $\mathbb{E}\sum p_j - 1/(2\sigma\sqrt{\pi})$"
+    svg = draw(
+        FIGURE.model_copy(update={"layers": (FIGURE.layers[0].model_copy(update={"label": label}),)}), "x."
+    )
+    assert "Σ" in svg
+    assert _raw_latex(svg) == ""
+    lines = {text.strip() for text in ET.fromstring(svg).itertext()}  # noqa: S314
+    assert "bound, as the label says," in lines
+
+
+def _raw_latex(svg: str) -> str:
+    texts = ET.fromstring(svg).itertext()  # noqa: S314
+    return " ".join(text.strip() for text in texts if re.search(r"[\\${}]", text))
+
+
+@given(st.lists(st.tuples(st.floats(0, 200), st.floats(8, 30)), min_size=1, max_size=6))
+def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
+    """Labels keep apart, and inside the axes, whenever they fit there."""
+    wanted, heights = [place for place, _ in labels], [height for _, height in labels]
+    places = spread(wanted, heights, 0, 220, 3)
+    spans = sorted(
+        (place - height / 2, place + height / 2) for place, height in zip(places, heights, strict=True)
+    )
+    assert all(above[0] - below[1] > 3 - 1e-6 for below, above in itertools.pairwise(spans))
+    assert spans[0][0] > -1e-6
+    assert spans[-1][1] < 220 + 1e-6
+
+
+def test_a_layer_without_label_styles_like_its_kin() -> None:
+    """The second edge of a tolerance, labelled once, is drawn like the first."""
+    edge = Layer(kind="line", role="other", label="tolerance", x=(1, 2), y=(1, 1))
+    other = edge.model_copy(update={"label": "", "y": (-1.0, -1.0)})
+    svg = draw(FIGURE.model_copy(update={"layers": (edge, other)}), "x.")
+    assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", svg))) == 1
+    assert len(set(re.findall(r"stroke: (#2e93d6)", svg))) == 1
+    named = draw(FIGURE.model_copy(update={"layers": (edge, edge)}), "x.")
+    assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", named))) == 2
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of WCAG 2.2."""
+    shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares]
+    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("sheet", ["common.css", "page.css"])
+def test_every_colour_stands_out_from_the_page(sheet: str) -> None:
+    """Three to one at least, the least for graphics in WCAG 2.2, on white and on the dark page."""
+    paper = re.search("--paper: (#[0-9a-f]{6});", (folder("templates") / sheet).read_text(encoding="utf-8"))
+    assert paper is not None
+    layers = [
+        layer(kind, role) for role in ("truth", "measured", "control", "other") for kind in ("line",) * 3
+    ]
+    colours = {look.colour for look in layer_styles(layers)} - {INK}
+    assert len(colours) >= 6
+    for colour in colours:
+        low, high = sorted((_luminance(paper[1]), _luminance(colour)))
+        assert (high + 0.05) / (low + 0.05) >= 3, colour
+
+
+def layer(kind: str, role: str, label: str = "some") -> Layer:
+    """Return a layer of one point."""
+    ends = {"lo": (1,), "hi": (1,)} if kind == "band" else {}
+    return Layer.model_validate({"kind": kind, "role": role, "label": label, "x": (1,), "y": (1,)} | ends)
+
+
+@pytest.mark.parametrize("kind", ["points", "line"])
+def test_three_labelled_layers_of_a_role_differ_in_print_without_colour(kind: str) -> None:
+    """By marker where there are points, by dashes where there is a line; roles differ as well."""
+    roles = ("truth", "measured", "control", "other")
+    styles = layer_styles([layer(kind, role) for role in roles for _ in range(3)])
+    seen = [(one.colour, one.marker if kind == "points" else one.dashes) for one in styles]
+    assert len(set(seen)) == len(seen)
+    for start in range(0, len(styles), 3):
+        of_role = styles[start : start + 3]
+        assert len({one.marker if kind == "points" else one.dashes for one in of_role}) == 3
+
+
+def test_layers_without_a_label_belong_to_the_one_before() -> None:
+    """Only where one of their kind and role came before; else each has a look of its own."""
+    first, second, third = layer_styles(
+        [layer("line", "other"), layer("line", "other", ""), layer("line", "other")]
+    )
+    assert first == second != third
+    one, other = layer_styles([layer("line", "other", "")] * 2)
+    assert one != other
+
+
+def tidied(inner: str) -> str:
+    """Return what becomes of a drawing."""
+    return tidy(f'<?xml?><svg viewBox="0 0 1 1">{inner}</svg>', "x.", ink="#010203", family="Some Face")
+
+
+def test_letters_become_words() -> None:
+    """Letters of one line and style share an element, each in its place."""
+    letters = [
+        ("0.125", "-1", "a", "d"),
+        ("5.5", "-1", "a", "i"),
+        ("9", "-1", "b", "m"),
+        ("12", "2", "b", "&lt;"),
+    ]
+    done = tidied("\n".join(
+        f'<tspan x="{x}" y="{y}" style="{style}">{text}</tspan>' for x, y, style, text in letters
+    ))  # fmt: skip
+    assert '<tspan x="0.1 5.5" y="-1" style="a">di</tspan><tspan x="9" y="-1" style="b">m</tspan>' in done
+    assert done.count("<tspan") == 3
+
+
+def test_points_that_nobody_misses_go() -> None:
+    """Of a polyline: what lies on the line between others; a side along an axis needs one number."""
+    done = tidied('<path d="M 0 0.01 L 1.26 0.02 L 9 0.01 L 9 5.04 L 4 9" style="stroke: red"/>')
+    assert 'd="M0 0H9V5L4 9"' in done

@@ -1,19 +1,34 @@
 """The page is one file that stands alone, is sound, and shows nothing it was not meant to show."""
 
+from __future__ import annotations
+
 import base64
 import gzip
+import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jinja2 import DictLoader, UndefinedError
 
 from tests.report.records import PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
+from tests.strategies import examples
 from verify.errors import RenderError
-from verify.evidence import Reference, RunRecord
-from verify.report import html
-from verify.report.html import render_html
+from verify.evidence import Outcome, Proof, Reference, RunRecord, Verdict
+from verify.evidence.audits import Judgement
+from verify.evidence.provenance import digest
+from verify.evidence.words import badge
+from verify.report import html, typeset
+from verify.report.html import HtmlMedium, compact, linked_data, render_html
+from verify.report.math import Formulas
+from verify.report.pdf import PdfMedium
+from verify.report.run import report_of
+from verify.report.typeset import MARKS, render, step_formula
 
 VOID = {"meta", "col", "link", "br", "wbr", "img", "input", "hr"}
 
@@ -222,3 +237,233 @@ def luminance(colour: str) -> float:
     parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+FIGURE = (
+    '<svg viewBox="0 0 1 1"><g id="c.f.a" style="fill: red"/><use xlink:href="#c.f.a" style="fill: red"/>'
+    '<path fill="url(#c.f.a)"/></svg>'
+)
+
+
+@pytest.fixture
+def medium() -> HtmlMedium:
+    """Return a page with one figure to show."""
+    return HtmlMedium({"c.f": FIGURE}, lambda latex: f"MathML of {latex}")
+
+
+def test_formulas_are_drawn_in_the_order_of_the_page(medium: HtmlMedium) -> None:
+    """However they were made: each has its string and its plain text, and a line of MathML once."""
+    formulas = Formulas()
+    latex = ("d", "n<1", "d")
+    places = [medium.formula(formulas.inline(one), "", one) for one in latex]
+    drawn = medium.draw(f"<p>{places[1]} {places[0]} {places[2]}</p>")
+    found = re.findall(r'<i data-f="([^"]+)"><b>([^<]*)</b></i>', drawn.page)
+    assert [text for _, text in found] == ["n&lt;1", "d", "d"]
+    assert found[1] == found[2]
+    assert found[0][0] != found[1][0]
+    assert gzip.decompress(base64.b64decode(drawn.mathml)).decode() == "MathML of n<1\nMathML of d"
+    assert "font-family:Formulas;src:url('data:font/woff2" in drawn.rules
+
+
+def test_strokes_are_drawn_as_they_are(medium: HtmlMedium) -> None:
+    """What no face can have stands as a drawing, hidden from who is read the plain text."""
+    formula = Formulas().inline(r"\cancel{x}")
+    drawn = medium.draw(medium.formula(formula, "", r"\cancel{x}")).page
+    assert drawn.startswith('<i data-f=""><b>')
+    picture = ET.fromstring(drawn[drawn.index("<svg") : drawn.index("</svg>") + 6])  # noqa: S314 - our own
+    assert picture.get("aria-hidden") == "true"
+    assert picture.find(".//{*}line") is not None
+
+
+def test_a_figure_may_stand_twice(medium: HtmlMedium) -> None:
+    """Its ids differ each time, and its references follow them; its styles are rules, each of them one."""
+    twice = [str(medium.figure("c.f", 'a "b" <c>')) for _ in range(2)]
+    ids = [set(re.findall(r'(?: id="|"#|\(#)([^")]+)', svg)) for svg in twice]
+    assert ids == [{"D1-0"}, {"D2-0"}]
+    for svg in twice:
+        root = ET.fromstring(svg)  # noqa: S314 - our own
+        assert (root.get("role"), root.get("aria-label")) == ("img", 'a "b" <c>')
+        assert [one.get("class") for one in root] == ["C0", "C0", None]
+    assert medium.figure_rules() == ".C0{fill: red}"
+
+
+class Seen(HTMLParser):
+    """Notes every tag with its attributes, and all text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[object] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.tags.append((tag, attrs))
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self.text += re.sub(r"\s+", "", data)
+
+
+def test_a_page_reads_the_same(page: str) -> None:
+    """Of the whole made-up report: the same tags with the same values, the same text."""
+    before, after = Seen(page), Seen(compact(page))
+    assert after.tags == before.tags
+    assert after.text == before.text
+
+
+def test_what_is_set_as_it_is_stays() -> None:
+    """Texts to copy and scripts are not looked into."""
+    kept = '<pre><b class="a">x</b></pre><script type="a">if ("<a b=\\"c\\">") x</script>'
+    assert compact(kept) == kept
+
+
+def test_the_article_names_its_software_and_its_data() -> None:
+    """Each once, with the digest of the evidence and the file that holds it."""
+    run = record()
+    graph = json.loads(linked_data(report_of(run)))
+    assert graph["@context"] == "https://schema.org"
+    kinds = {one["@type"]: one for one in graph["@graph"]}
+    assert list(kinds) == ["ScholarlyArticle", "SoftwareApplication", "Dataset"]
+    article, software, dataset = kinds.values()
+    assert {one["@id"] for one in article["isBasedOn"]} == {software["@id"], dataset["@id"]}
+    assert software["softwareVersion"] == run.tool.version
+    assert dataset["distribution"]["contentUrl"] == "results.json"
+    assert dataset["identifier"] == article["identifier"] == f"sha256:{digest(run)}"
+    assert article["datePublished"] == "2026-11-20T23:30:00Z"
+
+
+def test_no_tag_can_begin_in_it() -> None:
+    """Not even where a text of the record says so."""
+    evil = "</script><script>alert(1)"
+    run = record()
+    text = linked_data(
+        report_of(run.model_copy(update={"tool": run.tool.model_copy(update={"version": evil})}))
+    )
+    assert "<" not in text
+    assert json.loads(text)["@graph"][1]["softwareVersion"] == evil
+
+
+@pytest.fixture
+def paper() -> PdfMedium:
+    """Return a page of print with one figure."""
+    return PdfMedium({"c.f": FIGURE})
+
+
+class Texts(HTMLParser):
+    """Collects texts and what stands in for pictures."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.seen = ""
+        self.feed(markup)
+
+    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep the words of an image."""
+        self.seen += dict(attrs).get("alt") or ""
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text."""
+        self.seen += data
+
+
+FORMULAS = Formulas()
+
+
+def filled(template: str, paper: PdfMedium, **more: object) -> str:
+    """Return a template filled for print."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typeset, "FileSystemLoader", lambda _: DictLoader({"it": template}))
+        return render("it", report_of(record(SCORE_VARIANCE)), FORMULAS, paper, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("so $d$, that", "<>,"),
+        ("so ($d$) that", "(<>)"),
+        ("so “$d$” that", "“<>”"),
+        ("so $d$-wise that", "<>-wise"),
+        ("so ($d$, $n$) that", "(<>,"),
+        ("so $d$ that", None),
+    ],
+)
+def test_punctuation_stays_on_the_line_of_its_formula(paper: PdfMedium, text: str, kept: str | None) -> None:
+    """What touches a formula is kept together with it; a formula between spaces stands alone."""
+    markup = re.sub(r"<img[^>]*>", "<>", filled("{{ text|prose }}", paper, text=text))
+    found = re.search(r'<span class="nb">(.*?)</span>', markup)
+    assert (found and found[1]) == kept
+
+
+@examples(40)
+@given(
+    st.lists(st.sampled_from(["$d$", "$n$", " ", "a", "(", ")", "<b>", "&", ", ", "“", "10⁻⁷"]), max_size=8)
+)
+def test_nothing_of_a_sentence_is_lost(words: list[str]) -> None:
+    """Text and words of formulas in their order, whatever touches what, and no markup of the text's own."""
+    markup = filled("{{ text|prose }}", PdfMedium({}), text="".join(words))
+    said = {"$d$": "d", "$n$": "n", "10⁻⁷": "10−7"}
+    assert Texts(markup).seen == "".join(said.get(word, word) for word in words)
+    assert "<b>" not in markup
+
+
+@pytest.mark.parametrize(
+    ("text", "markup"),
+    [
+        ("6.1×10⁻⁷", "6.1×10<sup>−7</sup>"),
+        ("10⁷ and 10⁻¹²", "10⁷ and 10<sup>−12</sup>"),
+        ("a < b & c", "a &lt; b &amp; c"),
+    ],
+)
+def test_negative_powers_are_raised(paper: PdfMedium, text: str, markup: str) -> None:
+    """No face has a superscript minus; positive powers have signs of their own; text is escaped."""
+    assert filled("{{ text }}", paper, text=text) == markup
+
+
+def test_steps_get_the_room_that_they_need() -> None:
+    """Beside rule and check, in the place of the check, or on lines of their own."""
+    found = [step_formula(FORMULAS, latex) for latex in ("a", "a" * 50, " + ".join(["a^2"] * 60), "a" * 90)]
+    assert [room for _, room in found] == ["", "wide", "wide", "full"]
+    # A sum breaks at its signs; where nothing breaks, lines of its own are all that can be given.
+    assert 21 < found[1][0].width <= 32.5 * 1.1
+    assert found[2][0].width <= 32.5 * 1.1 < found[3][0].width
+
+
+def test_print_fetches_pictures_by_their_names(paper: PdfMedium) -> None:
+    """The same formula is the same image; figures and marks are kept with their addresses and words."""
+    formula = FORMULAS.inline("d")
+    assert paper.formula(formula, "", "d") == paper.formula(formula, "", "d")
+    assert list(paper.formulas.values()) == [(formula, "d")]
+    (name,) = re.findall('src="([^"]+)"', paper.figure("c.f", "words"))
+    assert (paper.images[name], paper.described) == (FIGURE, {"words"})
+    shown = badge(Verdict.REFUTED)
+    (address,) = re.findall(r"url\(([^)]+)\)", unescape(paper.mark(shown)))
+    assert paper.marks[address] == shown.mark
+
+
+def test_templates_are_filled_strictly(paper: PdfMedium) -> None:
+    """Text is escaped, prose set, a name that is none an error, as is LaTeX that is none."""
+    text = "{{ report.record.tool.version }}{{ more }}"
+    assert filled(text, paper, more="<10⁻¹>") == "0.1.0&lt;10<sup>−1</sup>&gt;"
+    badges = "{{ verdicts.refuted.word }} {{ outcomes.wrong.word }} {{ proofs.proved.word }}"
+    assert filled(badges, paper) == "refuted wrong proved"
+    title = '<a title="{{ more|attribute }}">'
+    assert filled(title, paper, more='"10⁻¹"') == '<a title="&#34;10⁻¹&#34;">'
+    with pytest.raises(UndefinedError, match="nothing"):
+        filled("{{ report.nothing }}", paper)
+    with pytest.raises(RenderError):
+        filled("{{ more|prose }}", paper, more=r"$\frac{a$")
+
+
+def test_every_badge_has_a_mark_and_every_mark_a_badge() -> None:
+    """None is missing and none is idle."""
+    used = {badge(one).mark for kind in (Verdict, Proof, Outcome, Judgement) for one in kind}
+    assert used == set(MARKS)
+
+
+def test_verdicts_of_one_kind_differ_in_more_than_colour() -> None:
+    """No two have one drawing; nothing in a drawing has a colour of its own."""
+    for kind in (Verdict, Proof, Outcome, Judgement):
+        drawings = [MARKS[badge(one).mark] for one in kind]
+        assert len(set(drawings)) == len(drawings)
+    assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', "".join(MARKS.values()))) <= {"currentColor"}

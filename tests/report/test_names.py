@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.auditing.records import good
 from tests.report.records import record
+from verify.evidence.provenance import names
+from verify.files.names import AUDIT, RUN, Names
 from verify.files.shipped import folder
-from verify.report.names import AUDIT, RUN, Names, names
 
 
 def test_files_are_called_after_what_is_in_them() -> None:

@@ -1,19 +1,39 @@
-"""The PDF is tagged and archival, carries its evidence, and is the same bytes every time."""
+"""The PDF is tagged and archival, carries its evidence, keeps to its pages, and is the same each time."""
 
+from __future__ import annotations
+
+import base64
 import logging
 import re
+import subprocess
 import sys
 from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree as ET
 
 import pikepdf
 import pytest
+from fontTools.ttLib import TTFont
 
 from tests.report.records import PAIRWISE, record
-from verify.errors import RenderError
-from verify.evidence import RunRecord
+from verify import api
+from verify.errors import RenderError, SettingsError
+from verify.evidence.load import shipped
 from verify.executors.workers import Task, Workers
+from verify.files.names import AUDIT, EDITIONS, RUN
+from verify.files.shipped import folder
+from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_print, rules_for_screen
 from verify.report.math import _mathjax
+from verify.report.parts import Parts
 from verify.report.pdf import get_ready, render_pdf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.evidence import RunRecord
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +72,6 @@ def test_claims_and_checks_are_named_destinations(opened: pikepdf.Pdf) -> None:
     """Every claim and check can be linked to by its id."""
     names = pikepdf.NameTree(opened.Root.Names.Dests)
     assert {"score-variance", "score-variance.slope", "pairwise-estimator"} <= set(names)
-
-
-def test_evidence_is_attached(opened: pikepdf.Pdf, run: RunRecord) -> None:
-    """results.json lies inside, related to the document as its source."""
-    attached = opened.attachments["results.json"]
-    assert attached.get_file().read_bytes().decode() == run.to_json()
-    assert opened.Root.AF[0].AFRelationship == pikepdf.Name.Source
 
 
 def test_fonts_are_embedded_and_ours(opened: pikepdf.Pdf) -> None:
@@ -152,3 +165,209 @@ def test_what_does_not_fit_on_a_page_is_reported(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(weasyprint.HTML, "render", give_up)
     with pytest.raises(RenderError, match=r"cannot lay out the pages.*report\.html is complete"):
         render_pdf(run)
+
+
+_RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+
+
+_UA = "{http://www.aiim.org/pdfua/ns/id/}"
+
+
+class Tagged(NamedTuple):
+    """An element of the structure with the role of the one around it."""
+
+    role: str
+    above: str
+    element: pikepdf.Object
+
+
+@pytest.fixture(scope="module")
+def tagged(opened: pikepdf.Pdf) -> list[Tagged]:
+    """Return all elements of the structure in reading order."""
+
+    def below(element: pikepdf.Object, above: str) -> Iterator[Tagged]:
+        for kid in element.get("/K", []):
+            if isinstance(kid, pikepdf.Dictionary) and "/S" in kid:
+                role = str(kid.S)[1:]
+                yield Tagged(role, above, kid)
+                yield from below(kid, role)
+
+    return list(below(opened.Root.StructTreeRoot, ""))
+
+
+def test_says_that_it_is_pdf_ua(opened: pikepdf.Pdf) -> None:
+    """One block of metadata names PDF/A and PDF/UA, and describes the property that PDF/A does not know."""
+    metadata = ET.fromstring(opened.Root.Metadata.read_bytes())  # noqa: S314 - our own
+    (block,) = metadata.iter(f"{_RDF}RDF")
+    assert [about.get(f"{_UA}part") for about in block if about.get(f"{_UA}part")] == ["1"]
+    described = {node.tag.rpartition("}")[2]: node.text for node in block.iter()}
+    assert described["prefix"] == "pdfuaid"
+    assert described["namespaceURI"] == _UA[1:-1]
+    assert (described["name"], described["valueType"]) == ("part", "Integer")
+
+
+def test_viewers_show_the_title_and_tab_through_links_in_order(opened: pikepdf.Pdf) -> None:
+    """Pages with links are tabbed by structure, and every link says where it leads."""
+    assert opened.Root.ViewerPreferences.DisplayDocTitle
+    assert {str(page.get("/Tabs")) for page in opened.pages} == {"/S"}
+    links = [link for page in opened.pages for link in page.get("/Annots", [])]
+    assert len(links) > 20
+    assert all(str(link.Contents) and "/StructParent" in link for link in links)
+
+
+def test_formulas_and_figures_are_distinguished(tagged: list[Tagged]) -> None:
+    """Both have words; only a drawing is a figure."""
+    words = {
+        role: {str(one.element.Alt) for one in tagged if one.role == role} for role in ("Figure", "Formula")
+    }
+    assert all(text.strip() for texts in words.values() for text in texts)
+    assert all(text.startswith("Variance of a score against") for text in words["Figure"])
+    assert len(words["Formula"]) > 20
+
+
+def test_lists_hold_items_and_items_bodies(tagged: list[Tagged]) -> None:
+    """No other element stands in a list or an item, and neither stands elsewhere."""
+    pairs = {(one.above, one.role) for one in tagged}
+    assert {role for above, role in pairs if above == "L"} == {"LI"}
+    assert {role for above, role in pairs if above == "LI"} == {"Lbl", "LBody"}
+    assert {above for above, role in pairs if role == "LI"} == {"L"}
+    assert {above for above, role in pairs if role in {"Lbl", "LBody"}} == {"LI"}
+
+
+def test_links_in_the_structure_hold_a_link(tagged: list[Tagged]) -> None:
+    """What is tagged as a link can be followed."""
+    links = [one.element for one in tagged if one.role == "Link"]
+    assert links
+    assert not [one for one in tagged if (one.above, one.role) == ("Link", "Link")]
+    for link in links:
+        assert any(isinstance(kid, pikepdf.Dictionary) and kid.get("/Type") == "/OBJR" for kid in link.K)
+
+
+def test_headers_say_what_they_head(opened: pikepdf.Pdf, tagged: list[Tagged]) -> None:
+    """Every header has a scope, and every header that a cell names can be found."""
+    headers = [one.element for one in tagged if one.role == "TH"]
+    assert {str(header.A.Scope) for header in headers} == {"/Row", "/Column"}
+    found = pikepdf.NameTree(opened.Root.StructTreeRoot.IDTree)
+    named = {str(name) for one in tagged if one.role == "TD" for name in one.element.A.Headers}
+    assert named
+    assert named <= set(found)
+    assert {str(header.ID) for header in headers} == set(found)
+
+
+def test_headings_do_not_skip(tagged: list[Tagged]) -> None:
+    """No heading is more than one level below the one before."""
+    levels = [int(one.role[1]) for one in tagged if one.role in {"H1", "H2", "H3", "H4", "H5", "H6"}]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_lines_at_head_and_foot_are_no_content(opened: pikepdf.Pdf, tagged: list[Tagged]) -> None:
+    """Every numbered piece of a page is in the structure; the line at its foot is an artifact."""
+    held = {one.element.objgen for one in tagged}
+    elements = pikepdf.NumberTree(opened.Root.StructTreeRoot.ParentTree)
+    asides = []
+    for page in opened.pages:
+        marks = [
+            (str(one.operands[0]), one.operands[1])
+            for one in pikepdf.parse_content_stream(page)
+            if str(one.operator) == "BDC"
+        ]
+        numbered = [int(about.MCID) for _, about in marks if "/MCID" in about]
+        assert numbered
+        assert {elements[int(page.StructParents)][number].objgen for number in numbered} <= held
+        asides.append(sum(tag == "/Artifact" and about.Type == "/Pagination" for tag, about in marks))
+    assert all(asides[1:])
+
+
+def test_every_edition_has_a_template_and_a_name() -> None:
+    """The usual one is report.pdf, which citations refer to."""
+    assert [RUN.sheet_of(one) for one in EDITIONS] == ["report.pdf", "report-brief.pdf", "report-full.pdf"]
+    assert all((folder("templates") / f"{RUN.sheet_of(one)}.j2").is_file() for one in EDITIONS)
+    assert AUDIT.sheet_of(EDITIONS[0]) == AUDIT.sheet
+
+
+@pytest.mark.parametrize("edition", ["brief", "report"])
+def test_a_short_edition_holds_every_claim(edition: str, run: RunRecord, parts: Parts) -> None:
+    """It is as short as promised, carries the evidence, and links to single findings lead somewhere."""
+    made = render_pdf(run, parts, edition)
+    opened = pikepdf.open(BytesIO(made))
+    assert opened.attachments["results.json"].get_file().read_bytes().decode() == run.to_json()
+    assert len(opened.pages) <= {"brief": 1, "report": 12}[edition]
+    if edition == "report":
+        names = set(pikepdf.NameTree(opened.Root.Names.Dests))
+        for claim in run.claims:
+            groups = (claim.checks, claim.controls, claim.facts)
+            assert {claim.id, *(f"{claim.id}.{one.id}" for group in groups for one in group)} <= names
+
+
+@pytest.mark.slow
+def test_the_whole_catalogue_keeps_to_its_pages() -> None:
+    """The brief edition of the reference run is one page, the report at most twelve, all evidence ninety."""
+    run = shipped()
+    parts = Parts.of(run, "full")
+    brief, report, full = (
+        len(pikepdf.open(BytesIO(render_pdf(run, parts, one))).pages) for one in ("brief", "report", "full")
+    )
+    assert brief == 1
+    assert 8 <= report <= 12
+    assert 60 <= full <= 90
+
+
+def test_an_edition_that_there_is_not(run: RunRecord, tmp_path: object) -> None:
+    """One line, before anything is written."""
+    with pytest.raises(SettingsError, match="edition 'long': give one of report, brief, full"):
+        api.render(run, tmp_path, edition="long")  # type: ignore[arg-type]
+
+
+CHARACTERS = "Var q·k = 64 ± 0.1"
+
+
+RULE = re.compile(
+    r"@font-face\{font-family:'([^']+)';font-weight:(\d+);font-style:(\w+);"
+    r"src:url\('([^']+)'\) format\('(\w+)'\);font-display:block\}\n"
+)
+
+
+def rules(text: str) -> list[tuple[str, str, str, str, str]]:
+    """Return family, weight, style, address and kind of each rule; there is nothing beside rules."""
+    assert RULE.sub("", text) == ""
+    return RULE.findall(text)
+
+
+@pytest.fixture(scope="module")
+def screen() -> list[tuple[str, str, str, str, str]]:
+    """Return the rules for the screen with a few characters."""
+    return rules(rules_for_screen(CHARACTERS))
+
+
+def test_print_has_the_installed_files() -> None:
+    """Every rule's address leads to the face's own file, PostScript outlines but for code."""
+    found = rules(rules_for_print())
+    assert [rule[:3] for rule in found] == [(one.family, str(one.weight), one.style) for one in FACES]
+    assert [Path(unquote(urlsplit(rule[3]).path)) for rule in found] == [one.for_print for one in FACES]
+    assert [rule[4] for rule in found] == ["opentype"] * 6 + ["truetype"]
+
+
+@pytest.mark.parametrize("place", range(len(FACES)))
+def test_the_screen_carries_what_it_shows(screen: list[tuple[str, str, str, str, str]], place: int) -> None:
+    """Each character of the page has a glyph as wide as in the whole face, and no other has one."""
+    face: Face = FACES[place]
+    family, weight, style, address, kind = screen[place]
+    assert (family, int(weight), style, kind) == (*face[:3], "woff2")
+    content = base64.b64decode(address.removeprefix("data:font/woff2;base64,"), validate=True)
+    assert len(content) < 20_000
+    with TTFont(BytesIO(content)) as font, TTFont(face.for_screen, lazy=True) as whole:
+        glyphs = font.getBestCmap()
+        assert set(map(chr, glyphs)) == set(CHARACTERS)
+        for code, name in glyphs.items():
+            assert font["hmtx"][name][0] == whole["hmtx"][whole.getBestCmap()[code]][0]
+        kerned = style == "normal" and (family, int(weight)) != (SERIF, 600)
+        assert ("GPOS" in font) == (kerned and family != MONO)
+
+
+def test_what_only_draws_is_not_loaded_for_pages() -> None:
+    """Faces are files: neither Matplotlib nor what cuts them is needed to know where they are."""
+    program = "import sys, verify.report.html; print({'matplotlib', 'fontTools.subset'} & set(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout == "set()\n"
+    assert all(face.for_print.is_file() and face.for_screen.is_file() for face in FACES)

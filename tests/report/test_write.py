@@ -1,16 +1,33 @@
-"""Writing the report: all files or the ones that can be, with times and the problem reported."""
+"""Writing the report: all files or the ones that can be; what was drawn is kept, and not for long."""
+
+from __future__ import annotations
 
 import errno
 import os
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.auditing.records import STATISTICAL, good
 from tests.report.records import PAIRWISE, record
+from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import OutputError, RenderError
 from verify.evidence import RunRecord, load
+from verify.report import cache as cache_module
 from verify.report import html, pdf
+from verify.report import parts as parts_module
+from verify.report.audit import Audit
+from verify.report.cache import DrawingCache, usable_caches, user_cache
+from verify.report.parts import Parts, draw_figures, draw_formulas, report_on
+from verify.report.run import Report, drawn_small
 from verify.report.write import write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
 
 PHASES = ["figures", "formulas", "html", "pdf", "write"]
 
@@ -115,7 +132,7 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize("raised", [ZeroDivisionError, RecursionError, MemoryError, SystemExit, Panic])
 @pytest.mark.parametrize(
-    "phase", ["parts.draw_figures", "parts.view_of", "html.render_html", "pdf.render_pdf"]
+    "phase", ["parts.draw_figures", "parts.report_on", "html.render_html", "pdf.render_pdf"]
 )
 def test_whatever_is_raised_in_rendering_the_results_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, raised: type[BaseException]
@@ -163,3 +180,175 @@ def test_a_disk_full_while_rendering_costs_that_step_only(
     written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
     assert "rendering, pdf: a-temporary-file: No space left on device" in str(written.problem)
+
+
+def test_a_second_report_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same report; so is one drawn by two processes."""
+    run = record(SCORE_VARIANCE)
+    first = Parts.of(run)
+
+    def _figures(_: object) -> list[str]:
+        raise AssertionError("drawn again")
+
+    def _formulas(_: object) -> list[str]:
+        raise AssertionError("drawn again")
+
+    for draw in (_figures, _formulas):
+        monkeypatch.setattr(parts_module, draw.__name__, draw)
+    second = Parts.of(run)
+    assert second.figures == first.figures
+    assert second.formulas.dump() == first.formulas.dump()
+
+
+@pytest.mark.slow
+def test_two_processes_draw_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing depends on who draws."""
+    run = record()
+    alone = Parts.of(run)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    monkeypatch.setattr(parts_module, "_WORTH_A_PROCESS", 1)
+    assert draw_figures(run, 2) == alone.figures
+    drawn = draw_formulas(alone.report, 2)
+    assert sorted(drawn.dump()) == sorted(alone.formulas.dump())
+
+
+def test_a_view_is_that_of_its_kind_of_record(run: RunRecord) -> None:
+    """A run's report, or an audit's with what the reference says of the claims that it rests on."""
+    assert isinstance(report_on(run), Report)
+    shown = report_on(good(1, 2))
+    assert isinstance(shown, Audit)
+    assert {name for name, *_, standing in shown.claims if standing} >= {
+        "attention-entropy",
+        "effective-keys",
+    }
+
+
+def test_figures_are_had_by_claim_and_figure(parts: Parts, run: RunRecord) -> None:
+    """Each of the record's figures is drawn under its key, for the full edition at half the width as well."""
+    keys = {f"{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
+    assert set(parts.figures) == keys | set(drawn_small(run, "full"))
+    assert all(f'id="{key}.' in svg for key, svg in parts.figures.items())
+
+
+def test_an_audit_has_a_map_for_each_of_its_grids() -> None:
+    """And one of all judgements; with one head and one layer there is nothing to map."""
+    drawn = draw_figures(good(2, 2))
+    assert len(drawn) == len(STATISTICAL) + 2
+    assert all(svg.startswith("<svg") for svg in drawn.values())
+    assert draw_figures(good(1, 1)) == {}
+
+
+def kept(folder: Path) -> list[Path]:
+    """Return the files of a cache."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_what_was_put_in_is_found_by_its_content() -> None:
+    """Another content or another library's version finds nothing."""
+    DrawingCache("mathjax 4").put("x²", "<svg/>\n")
+    assert DrawingCache("mathjax 4").get("x²") == "<svg/>\n"
+    assert DrawingCache("mathjax 4").get("x³") is None
+    assert DrawingCache("mathjax 5").get("x²") is None
+
+
+def test_no_drawing_outlives_the_code_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of this package draws everything again."""
+    DrawingCache().put("x", "old")
+    monkeypatch.setattr(cache_module, "_package_digest", lambda: "changed")
+    assert DrawingCache().get("x") is None
+
+
+@pytest.mark.parametrize("content", [b"", b"cut", b"\xff\xfe", b"seal\n<svg/>"])
+def test_a_damaged_file_is_drawn_again(cache: Path, content: bytes) -> None:
+    """A file cut short by a full disk is no drawing."""
+    DrawingCache().put("x", "<svg/>")
+    (path,) = kept(cache)
+    path.write_bytes(content)
+    assert DrawingCache().get("x") is None
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It keeps nothing."""
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    DrawingCache().put("x", "<svg/>")
+    DrawingCache().tidy()
+    assert DrawingCache().get("x") is None
+
+
+def test_what_nobody_asks_for_is_removed(cache: Path) -> None:
+    """Asking keeps a drawing for two more months."""
+    for name in ("asked", "forgotten"):
+        DrawingCache().put(name, name)
+    for path in kept(cache):
+        os.utime(path, (time.time() - 61 * 86_400,) * 2)
+    assert DrawingCache().get("asked") == "asked"
+    DrawingCache().tidy()
+    assert DrawingCache().get("asked") == "asked"
+    assert DrawingCache().get("forgotten") is None
+
+
+VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a file be in the way of the user's cache, and temporary files go to a folder of their own."""
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.delenv("MPLCONFIGDIR", raising=False)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    return temporary
+
+
+def test_a_user_with_a_home_has_a_cache_of_the_tool(cache: Path) -> None:
+    """The folder is made, below the one that the user's environment names."""
+    folder = user_cache()
+    assert folder is not None
+    assert folder.is_dir()
+    assert cache in folder.parents
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_a_place_that_cannot_be_written_is_none() -> None:
+    """A file in the way, or a folder that may not be written to."""
+    assert user_cache() is None
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no home"), OSError("no home")])
+def test_a_user_without_a_home_has_none(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the library raises, or returns a path that is relative."""
+
+    def homeless(*_: object, **__: object) -> Path:
+        raise error
+
+    monkeypatch.setattr(cache_module, "user_cache_path", homeless)
+    assert user_cache() is None
+    monkeypatch.setattr(cache_module, "user_cache_path", lambda *_, **__: Path("~/.cache"))
+    assert user_cache() is None
+
+
+def test_libraries_get_a_folder_for_as_long_as_they_draw(nowhere: Path) -> None:
+    """Both variables name it; afterwards it is gone, and they are as they were."""
+    before = {name: os.environ.get(name) for name in VARIABLES}
+    with usable_caches():
+        (folder,) = {os.environ[name] for name in VARIABLES}
+        assert Path(folder).is_dir()
+        assert nowhere in Path(folder).parents
+    assert not Path(folder).exists()
+    assert {name: os.environ.get(name) for name in VARIABLES} == before
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_without_any_place_each_library_does_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No error, and nothing of the environment is changed."""
+
+    def full() -> AbstractContextManager[Iterator[Path]]:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(cache_module, "temporary_folder", full)
+    before = dict(os.environ)
+    with usable_caches():
+        assert dict(os.environ) == before

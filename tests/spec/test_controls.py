@@ -27,7 +27,7 @@ from verify.spec.slots import unmarked
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
-    from verify.montecarlo.fits import Model
+    from verify.montecarlo.experiment import Model
 
 CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
 POINTS = variances(CELLS, "Var", 3 * d)

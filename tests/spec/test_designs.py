@@ -15,13 +15,11 @@ from tests.strategies import FALSE_ALARM
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance, Tolerance
+from verify.montecarlo.gradients import LayerStack
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.layers import LayerStack
 from verify.montecarlo.planning import SIDES
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.pairs import PairShares
-from verify.montecarlo.statistics.scores import ScoreMoments
-from verify.montecarlo.statistics.variants import BiasedRows
+from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
+from verify.montecarlo.variants import BiasedRows
 from verify.spec.designs import (
     ScoreCell,
     cell_of,

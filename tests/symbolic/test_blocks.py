@@ -23,8 +23,8 @@ from verify.montecarlo.distributions import (
     Distribution,
 )
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.rows import RowVariance
+from verify.montecarlo.rows import RowVariance
+from verify.montecarlo.statistics import Reduced
 from verify.symbolic.blocks import (
     _CENTRAL_K,
     _CENTRAL_Q,

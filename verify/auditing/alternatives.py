@@ -1,26 +1,35 @@
 """Wrong attentions by name: what a program may compute in place of what its call declares.
 
-Each alternative is a generator of variants of one head; without an occasion for it, it yields none. Here are
-those that change what is added to the scores, and the softmax; `verify.auditing.rearrangements` has others.
+Each kind is a generator of variants of one head; without an occasion for it, it yields none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verify.auditing.heads import HIDDEN, added_to, rows_of, softmax
+from verify.auditing.arrays import to_numpy
+from verify.auditing.blocks import HIDDEN, added_to, head_of, rows_of, softmax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from verify.auditing.heads import Floats, Head
+    from verify.auditing.blocks import Floats, Head
     from verify.auditing.recording import Call
 
 CAPS = (20.0, 30.0, 50.0)
 """Soft-caps of public models, which a program may apply where none is declared."""
+
+MOST_SCORES = 2**22
+"""Scores in all up to which alternatives that need more than the rows looked at are tried."""
+
+_MOST_HEADS = 16
+"""The other heads that a head is compared with are the first so many, for each takes time."""
+
+_LOWEST = -1e30
+_OWN_FIX = "let every query head read the keys and values of its own group"
 
 
 @dataclass(frozen=True)
@@ -53,9 +62,9 @@ class Variant:
     weights: Callable[[float], Floats] | None = None
 
 
-def changed(cause: str, fix: str, head: Head, **changes: object) -> Variant:
+def changed(cause: str, fix: str, head: Head, **changes: Any) -> Variant:
     """Return the variant of a head that has something else in place of what is named."""
-    other = head.changed(**changes)
+    other = replace(head, **changes)
     return Variant(cause, fix, other, other.attend)
 
 
@@ -85,7 +94,7 @@ def masks(place: Place) -> Iterator[Variant]:
         "the mask is applied after the softmax, and the weights are not normalised again",
         "apply the mask before the softmax",
         head,
-        lambda scale: np.where(hidden, 0.0, head.changed(added=shown).weights(scale)) @ head.value,
+        lambda scale: np.where(hidden, 0.0, replace(head, added=shown).weights(scale)) @ head.value,
     )
     if call.mask is not None and head.added.shape[1] == call.query.shape[2]:
         everything = np.arange(call.query.shape[2])
@@ -130,7 +139,7 @@ def biases(place: Place) -> Iterator[Variant]:
             "the bias (or mask) is multiplied by the scale",
             "scale the products first, then add the bias",
             head,
-            lambda scale: head.changed(added=scale * head.added).attend(scale),
+            lambda scale: replace(head, added=scale * head.added).attend(scale),
         )
         others = {other for other in range(call.query.shape[1]) if other != place.number}
         for other in sorted(others) if call.bias is not None and call.bias.shape[-3:-2] != (1,) else ():
@@ -182,7 +191,7 @@ def sinks(place: Place) -> Iterator[Variant]:
         "the sink is multiplied by the scale",
         "leave the sink as it is",
         head,
-        lambda scale: head.changed(sink=scale * sink).attend(scale),
+        lambda scale: replace(head, sink=scale * sink).attend(scale),
     )
 
 
@@ -192,7 +201,7 @@ def softmaxes(place: Place) -> Iterator[Variant]:
     unscaled, scaled = head.attend(1.0), head.attend(intended)
     after = "the scale is applied after the softmax"
     fix = "scale the scores before the softmax"
-    yield Variant(after, fix, head.changed(output=scaled), lambda factor: factor * unscaled, is_factor=True)
+    yield Variant(after, fix, replace(head, output=scaled), lambda factor: factor * unscaled, is_factor=True)
     yield Variant(
         "the output is multiplied by a factor",
         "leave the output as the weighted mean of the values",
@@ -222,7 +231,7 @@ def softmaxes(place: Place) -> Iterator[Variant]:
         lambda scale: _sigmoid(head.scores(scale)) @ head.value,
     )
     seen = visible.sum(axis=1, keepdims=True)
-    stretched = head.changed(query=head.query * np.log(seen))
+    stretched = replace(head, query=head.query * np.log(seen))
     yield Variant(
         "the scale is multiplied by ln n, the number of keys that a query sees",
         "leave the number of keys out of the scale, or declare it as intended",
@@ -231,13 +240,171 @@ def softmaxes(place: Place) -> Iterator[Variant]:
     )
 
 
-def _added(place: Place, **changes: object) -> Floats:
-    return added_to(replace(place.call, **changes), place.sequence, place.number, place.head.places)  # type: ignore[arg-type]  # fields by their names
+def _added(place: Place, **changes: Any) -> Floats:
+    return added_to(replace(place.call, **changes), place.sequence, place.number, place.head.places)
 
 
 def _sigmoid(scores: Floats) -> Floats:
     return 0.5 * (1 + np.tanh(scores / 2))
 
 
-KINDS = (masks, alignments, biases, softcaps, sinks, softmaxes)
-"""The alternatives of this module."""
+def axes_of_arrays(place: Place) -> Iterator[Variant]:
+    """Yield the attention of arrays whose second axis are the tokens, and whose third the heads."""
+    head, call = place.head, place.call
+    tokens, key_heads = int(call.key.shape[1]), int(call.key.shape[2])
+    keys = tokens * key_heads
+    is_plain = call.mask is None and call.bias is None and head.sink is None
+    if not is_plain or call.query.shape[2] % key_heads or len(head.places) * keys > MOST_SCORES:
+        return
+    # The keys of all heads, of which each row sees those of its own.
+    token, key_head = np.divmod(np.arange(keys), key_heads)
+    own = head.places[:, None] // (call.query.shape[2] // key_heads) == key_head
+    yield changed(
+        "the arrays have the axes [sequence, token, head, d]",
+        "swap the second and the third axis of the arrays: give [sequence, head, token, d]",
+        head,
+        key=to_numpy(call.key[place.sequence]).reshape(keys, -1),
+        value=to_numpy(call.value[place.sequence]).reshape(keys, -1),  # type: ignore[index]  # it has values
+        added=np.where(own & (token <= place.number) if call.causal else own, 0.0, HIDDEN),
+    )
+
+
+def groups(place: Place) -> Iterator[Variant]:
+    """Yield grouped heads mapped otherwise, and keys or values of another head."""
+    head, call = place.head, place.call
+    shared, key_heads = call.query.shape[1] // call.key.shape[1], call.key.shape[1]
+    own = place.number // shared
+    interleaved = place.number % key_heads
+    if interleaved != own:
+        cause = "grouped heads are mapped interleaved (query head i reads key head i mod h_k)"
+        fix = f"repeat each key head {shared} times in a row: query head i reads key head i // {shared}"
+        yield _reading(place, interleaved, interleaved, cause if shared > 1 else "heads are permuted", fix)
+    for other in range(min(key_heads, _MOST_HEADS)):
+        if other not in (own, interleaved):
+            yield _reading(place, other, other, f"keys and values are those of head {other}", _OWN_FIX)
+        if other != own:
+            yield _reading(place, own, other, f"values are those of head {other}", _OWN_FIX)
+            yield _reading(place, other, own, f"keys are those of head {other}", _OWN_FIX)
+    for other in range(min(call.query.shape[1], _MOST_HEADS)):
+        if other != place.number:
+            fix = "give each query head its own output"
+            theirs = head_of(call, place.sequence, other, head.places)
+            theirs = replace(theirs, output=head.output)
+            yield Variant(f"the output is that of head {other}", fix, theirs, theirs.attend)
+
+
+def layouts(place: Place) -> Iterator[Variant]:
+    """Yield arrays read in another layout: reshaped where they should be transposed, shifted, exchanged."""
+    head = place.head
+    for name in ("key", "value"):
+        array: Floats = getattr(head, name)
+        reshaped = array.reshape(array.shape[::-1]).T
+        fix = f"transpose the {name}s, do not reshape them"
+        yield changed(f"{name}s are reshaped where they should be transposed", fix, head, **{name: reshaped})
+        fix = f"take keys and values of the same token ({name}s are shifted)"
+        for by, way in ((1, "later"), (-1, "earlier")):
+            shifted = np.roll(array, by, axis=0)
+            yield changed(f"{name}s are those of one token {way}", fix, head, **{name: shifted})
+    if head.value.shape == head.key.shape:
+        yield changed("keys are used as values", "multiply the weights by the values", head, value=head.key)
+        yield changed("values are used as keys", "multiply the queries by the keys", head, key=head.value)
+        exchanged = {"key": head.value, "value": head.key}
+        yield changed("keys and values are exchanged", "give keys before values", head, **exchanged)
+    if place.call.query.shape[2] == len(head.key):
+        query = to_numpy(place.call.query[place.sequence, place.number])
+        exchanged = {"query": head.key[head.places], "key": query}
+        yield changed("queries and keys are exchanged", "give queries before keys", head, **exchanged)
+    normed = {name: _normed(getattr(head, name)) for name in ("query", "key")}
+    fix = "use the vectors as they are, or record them after they are normalised"
+    yield changed("queries and keys are normalised first", fix, head, **normed)
+
+
+def swapped_output(place: Place) -> Iterator[Variant]:
+    """Yield an output in which heads and tokens were reshaped into each other without a transposition."""
+    call, places = place.call, place.head.places
+    _, heads, tokens, _ = call.query.shape
+    if heads == 1 or heads * len(places) * call.key.shape[2] > MOST_SCORES:
+        return
+    flat = place.number * tokens + places
+    for cause, from_heads, from_tokens in (
+        (
+            "the output is reshaped to [token, head] where it should be transposed",
+            flat % heads,
+            flat // heads,
+        ),
+        (
+            "the output is reshaped from [head, token] where it should be transposed",
+            (places * heads + place.number) // tokens,
+            (places * heads + place.number) % tokens,
+        ),
+    ):
+        sources = [
+            (head_of(call, place.sequence, int(head), from_tokens[from_heads == head]), from_heads == head)
+            for head in np.unique(from_heads)
+        ]
+
+        def attend(scale: float, sources: Sequence[tuple[Head, Floats]] = sources) -> Floats:
+            output = np.empty_like(place.head.output)
+            for source, rows in sources:
+                output[rows] = source.attend(scale)
+            return output
+
+        yield Variant(cause, "transpose heads and tokens, then reshape", place.head, attend)
+
+
+def axes(place: Place) -> Iterator[Variant]:
+    """Yield the softmax over another axis: the queries, the heads, the sequences."""
+    call, head = place.call, place.head
+    sequences, heads, queries, _ = call.query.shape
+    keys = call.key.shape[2]
+    everywhere = np.arange(queries)
+    fix = "take the softmax over the last axis of the scores, the keys"
+    if queries * keys <= MOST_SCORES:
+        whole = replace(
+            head,
+            query=to_numpy(call.query[place.sequence, place.number]),
+            added=added_to(call, place.sequence, place.number, everywhere),
+        )
+
+        def over_queries(scale: float) -> Floats:
+            return softmax(_without_infinities(whole.scores(scale)).T).T[head.places]
+
+        yield _weighted("the softmax is over the queries, not the keys", fix, head, over_queries)
+    for axis, (count, others) in {
+        "heads": (heads, [(place.sequence, other) for other in range(heads)]),
+        "sequences": (sequences, [(other, place.number) for other in range(sequences)]),
+    }.items():
+        if count > 1 and count * head.products.size <= MOST_SCORES:
+            own = place.number if axis == "heads" else place.sequence
+            stack = [head_of(call, *other, head.places) for other in others]
+
+            def over(scale: float, stack: Sequence[Head] = stack, own: int = own) -> Floats:
+                scores = np.stack([one.scores(scale) for one in stack], axis=-1)
+                return softmax(_without_infinities(scores))[..., own]
+
+            yield _weighted(f"the softmax is over the {axis}, not the keys", fix, head, over)
+
+
+def _reading(place: Place, keys: int, values: int, cause: str, fix: str) -> Variant:
+    call, sequence = place.call, place.sequence
+    key, value = to_numpy(call.key[sequence, keys]), to_numpy(call.value[sequence, values])  # type: ignore[index]  # reconstruction has values
+    return changed(cause, fix, place.head, key=key, value=value)
+
+
+def _weighted(cause: str, fix: str, head: Head, weights: Callable[[float], Floats]) -> Variant:
+    """Return the variant of a head whose weights are others, and do not add up to 1 over the keys."""
+    return Variant(cause, fix, head, lambda scale: weights(scale) @ head.value, weights=weights)
+
+
+def _without_infinities(scores: Floats) -> Floats:
+    """Return scores as where the lowest number hides keys: equal ones share the weight."""
+    return np.maximum(scores, _LOWEST)
+
+
+def _normed(array: Floats) -> Floats:
+    size = np.linalg.norm(array, axis=1, keepdims=True)
+    return array / np.where(size > 0, size, 1)
+
+
+KINDS = (masks, alignments, biases, softcaps, sinks, softmaxes, groups, layouts, swapped_output, axes)
+"""The kinds of wrong attention; `axes_of_arrays`, which makes all arrays others, goes before them."""

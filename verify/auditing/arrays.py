@@ -1,78 +1,70 @@
-"""Arrays of any library as NumPy's, and bfloat16, which NumPy lacks, as what it is: half of a float32."""
+"""Arrays of any library as NumPy's, and how their dtypes round."""
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import array_api_compat
 import numpy as np
 from array_api_compat import is_jax_array, is_numpy_array, is_torch_array
+from ml_dtypes import bfloat16
 
-from verify.auditing.shapes import ARRAYS
+from verify.auditing.recording import ARRAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from numpy.typing import NDArray
 
     from verify.auditing.recording import Array, Call
 
-HALF = "bfloat16"
-SAFE_TYPES = {
-    "BOOL": "bool",
-    "F16": "float16",
-    "BF16": HALF,
-    "F32": "float32",
-    "F64": "float64",
-    "I64": "int64",
-    "I32": "int32",
-    "U8": "uint8",
+    Floats = NDArray[np.float64]
+
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+    "float32": float(np.finfo(np.float32).max),
+    "float64": float(np.finfo(np.float64).max),
 }
-"""The dtypes of safetensors that are read, and their names in NumPy."""
-_SAFE_NAMES = {name: safe for safe, name in SAFE_TYPES.items()}
+"""The largest finite number of each dtype."""
+
+_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+_FEWEST = 16
+"""Numbers from which on the digits that all of them lack are no chance."""
 
 
-def widened(bits: np.ndarray) -> np.ndarray:
-    """Return in float32 what the 16 ``bits`` of bfloat16 stand for, exactly."""
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+def as_stored(array: Array, dtype: str = "") -> np.ndarray:
+    """Return an array of NumPy, PyTorch, JAX or alike as a contiguous one of NumPy, in its own dtype.
 
-
-def narrowed(values: np.ndarray) -> np.ndarray:
-    """Return the 16 bits of bfloat16 of float32 values; those that have more are cut short."""
-    return (np.ascontiguousarray(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-
-
-def as_stored(array: Array, dtype: str = "") -> tuple[np.ndarray, str]:
-    """Return an array of NumPy, PyTorch, JAX or alike as one of NumPy, and the name of its dtype in a file.
-
-    bfloat16 comes as its bits. ``dtype`` is the call's, where the array is kept in a wider type.
+    ``dtype`` is the call's, where the array is kept in a wider type.
     """
-    if hasattr(array, "detach"):
-        return _of_torch(array)
+    if is_torch_array(array):
+        tensor = array.detach().cpu().contiguous()
+        if str(tensor.dtype) != "torch.bfloat16":
+            return np.asarray(tensor.numpy())
+        return np.asarray(tensor.view(array_api_compat.array_namespace(tensor).int16).numpy().view(bfloat16))
     plain = np.ascontiguousarray(np.asarray(array))
-    if plain.dtype.name == HALF:
-        return plain.view(np.uint16), HALF
-    if dtype == HALF and plain.dtype == np.float32:
-        return narrowed(plain), HALF
-    if dtype and plain.dtype.kind == "f":
-        plain = plain.astype(dtype)
-    return plain, plain.dtype.name
+    return plain.astype(dtype) if dtype and plain.dtype.kind == "f" else plain
 
 
 def in_memory(call: Call) -> Call:
     """Return a call with NumPy's arrays, where all of it lies in the processor's memory; others as they are.
 
-    There NumPy is as fast as anything, in threads of ours. bfloat16 is widened; what does not lie in order
-    is copied; ``dtype`` says what was computed in.
+    There NumPy is as fast as anything, in threads of ours. bfloat16 is widened; what is not contiguous is
+    copied; ``dtype`` says what was computed in.
     """
     given = {name: getattr(call, name) for name in ARRAYS.values() if getattr(call, name) is not None}
-    if not all(map(_is_near, given.values())):
+    if not all(map(_is_on_host, given.values())):
         return call
-    viewed: dict[str, Any] = {name: _viewed(array) for name, array in given.items()}
+    viewed: dict[str, Any] = {name: widened(as_stored(array)) for name, array in given.items()}
     return replace(call, dtype=dtype_of(call), **viewed)
 
 
-def _is_near(array: Array) -> bool:
+def widened(array: np.ndarray) -> np.ndarray:
+    """Return an array of bfloat16 in float32, with the same numbers; any other as it is."""
+    return array.astype(np.float32) if array.dtype == bfloat16 else array
+
+
+def _is_on_host(array: Array) -> bool:
     if is_torch_array(array):
         return bool(array.device.type == "cpu")
     if is_jax_array(array):
@@ -80,36 +72,40 @@ def _is_near(array: Array) -> bool:
     return is_numpy_array(array)
 
 
-def _viewed(array: Array) -> np.ndarray:
-    values, dtype = as_stored(array)
-    return widened(values) if dtype == HALF else values
-
-
-def packed(content: Mapping[str, tuple[np.ndarray, str]]) -> bytes:
-    """Return the bytes of a safetensors file of arrays with the names of their dtypes.
-
-    The format is https://github.com/huggingface/safetensors#format; its library's writer lacks bfloat16
-    for NumPy.
-    """
-    header, first = {}, 0
-    for name, (array, dtype) in content.items():
-        last = first + array.nbytes
-        header[name] = {"dtype": _SAFE_NAMES[dtype], "shape": array.shape, "data_offsets": (first, last)}
-        first = last
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return b"".join([len(text).to_bytes(8, "little"), text, *(one.tobytes() for one, _ in content.values())])
-
-
 def dtype_of(call: Call) -> str:
     """Return the name of the dtype that the program computed a call in, such as ``"bfloat16"``."""
     return call.dtype or str(call.query.dtype).rsplit(".", 1)[-1]
 
 
-def _of_torch(tensor: Any) -> tuple[np.ndarray, str]:
-    torch = sys.modules["torch"]
-    plain = tensor.detach().cpu().contiguous()
-    if plain.dtype == torch.bfloat16:
-        return plain.view(torch.int16).numpy().view(np.uint16), HALF
-    values = plain.numpy()
-    return values, values.dtype.name
+def floating(array: Array) -> Array:
+    """Return an array in single precision at least, without the record of its gradient."""
+    xp = array_api_compat.array_namespace(array)
+    plain = array.detach() if hasattr(array, "detach") else array
+    return plain if plain.dtype in (xp.float32, xp.float64) else xp.astype(plain, xp.float32)
+
+
+def to_numpy(array: Array) -> Any:
+    """Return an array of NumPy, PyTorch or JAX, wherever it is, as NumPy's in float64; bfloat16 included."""
+    if is_torch_array(array):
+        array = array.detach().cpu().double().numpy()
+    return np.asarray(array).astype(np.float64)
+
+
+def unit_roundoff(values: Floats, dtype: str = "float64") -> float:
+    """Return the relative error of one rounding in ``dtype``: 2^-24 for float32, 2^-8 for bfloat16.
+
+    Where all ``values``, in float64, are numbers of a coarser type, they went through that type, whatever now
+    holds them.
+    """
+    digits = min(_DIGITS.get(dtype, 53), _digits_used(values))
+    return 2.0 ** -min(kept for kept in _DIGITS.values() if kept >= digits)
+
+
+def _digits_used(values: Floats) -> int:
+    """Return how many binary digits the mantissas have, 53 where there are too few numbers to say."""
+    numbers = values[np.isfinite(values) & (values != 0)]
+    if numbers.size < _FEWEST:
+        return 53
+    mantissas = (np.abs(np.frexp(numbers)[0]) * 2.0**53).astype(np.int64)
+    used = int(np.bitwise_or.reduce(mantissas, axis=None))
+    return 54 - (used & -used).bit_length()

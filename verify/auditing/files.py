@@ -1,35 +1,88 @@
-"""Reads recordings: NumPy archives, safetensors files and folders, one layer's batch at a time."""
+"""Files of recordings: NumPy archives, safetensors files, and folders that a recording writes.
+
+Only names, shapes and numbers are read at first; arrays as the calls of a layer are run through.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
-from dataclasses import dataclass
+import tokenize
+import zipfile
+import zlib
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from numpy.lib import format as npy
 from pydantic import Field, ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
-from verify.auditing.arrays import HALF
-from verify.auditing.intention import scale_expression
-from verify.auditing.recording import Call, Intended, Layer, Recording
-from verify.auditing.shapes import ARRAYS, FLOATING, Described, check_shapes
-from verify.auditing.stored import WANTED, Archive, Stored, open_archive
-from verify.errors import RecordingError, SettingsError, unknown, what_is_wrong
-from verify.escapes import one_line
+from verify.auditing.arrays import as_stored, widened
+from verify.auditing.recording import (
+    ARRAYS,
+    FLOATING,
+    Call,
+    Described,
+    Intended,
+    Layer,
+    Recording,
+    check_call,
+    check_shapes,
+)
+from verify.auditing.scales import scale_expression
+from verify.errors import OutputError, RecordingError, SettingsError, unknown, what_is_wrong
 from verify.evidence.audits import Origin
 from verify.evidence.records import Record
 from verify.evidence.texts import Code, Count, Line, Many, Named
-from verify.files.reading import MEGABYTE, Kind, read_text
+from verify.files.reading import MEGABYTE, Kind, open_regular, read_text
+from verify.files.writing import check_writable, write_together, write_whole
+from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 INDEX = "recording.json"
+_AN_INDEX = Kind(32 * MEGABYTE, RecordingError, "give the folder of a recording, which is written at its end")
+_WANTED = "give a NumPy archive (.npz), a safetensors file, or the folder of a recording"
 _NUMBERS = ("scale", "causal", "softcap")
 _KEYS = (*ARRAYS, *_NUMBERS, "intended")
-_AN_INDEX = Kind(32 * MEGABYTE, RecordingError, "give the folder of a recording, which is written at its end")
+_DTYPES = {
+    "BOOL": "bool",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F64": "float64",
+    "I64": "int64",
+    "I32": "int32",
+    "U8": "uint8",
+}
+"""The dtypes of safetensors that are read, and their names in NumPy."""
+
+_HEADER_AT_MOST = 10 * MEGABYTE
+_MEMBERS_AT_MOST = 10_000
+_ARRAY_AT_MOST = 8_000 * MEGABYTE
+_BROKEN = (
+    ValueError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    OverflowError,
+    RecursionError,
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+    SafetensorError,
+)
+"""What the readers of the two formats raise for files that are cut short or were made to be."""
 
 
 class StoredIntention(Record):
@@ -67,8 +120,7 @@ def load(path: Path) -> Recording:
     In a file, arrays of shape [sequence, head, token, d] have the keys ``q`` and ``k`` and, where there are
     any, ``v``, ``out``, ``mask`` (True where a key may be seen), ``bias`` and ``sink``; ``scale``,
     ``softcap`` and ``causal`` are one number each, ``intended`` is a number or an expression. Several layers
-    have keys such as ``NAME/q``. Only names, shapes and numbers are read; arrays are as a layer's calls are
-    run through.
+    have keys such as ``NAME/q``.
 
     Raises:
         RecordingError: it is missing, no regular file, cut short, holds objects, or its arrays do not fit.
@@ -77,64 +129,61 @@ def load(path: Path) -> Recording:
         path = Path(path)
         is_folder = path.is_dir()
     except (TypeError, ValueError) as error:
-        raise RecordingError(f"{path!r}: is not a path; {WANTED}") from error
-    return _of_folder(path) if is_folder else _of_file(path)
-
-
-def _of_file(path: Path) -> Recording:
-    layers = [_layer(one) for one in _bundles(open_archive(path))]
+        raise RecordingError(f"{path!r}: is not a path; {_WANTED}") from error
+    if is_folder:
+        return _of_folder(path)
+    layers = [_layer(one) for one in _stored_calls(path)]
     if not layers:
         raise RecordingError(f"{path}: holds no arrays; give q and k at least")
     return Recording(source=one_line(path.name), layers=layers)
 
 
-def _of_folder(path: Path) -> Recording:
-    index = _read_index(path / INDEX)
-    layers = []
-    for stored in index.layers:
-        bundles = [_only_bundle(path, name) for name in stored.files]
-        _check_same(stored.name, bundles)
-        intended = None if stored.intended is None else Intended(**stored.intended.model_dump())
-        layers.append(
-            Layer(
-                name=stored.name,
-                calls=_Calls(tuple(bundles)),
-                intended=intended,
-                width=stored.width,
-                backend=stored.backend,
-                padded=stored.padded,
-                notes=stored.notes,
-            )
-        )
-    return Recording(source=index.source, layers=layers, left_out=index.left_out)
-
-
-def _read_index(path: Path) -> Index:
+def _of_folder(folder: Path) -> Recording:
+    path = folder / INDEX
     text = read_text(path, _AN_INDEX)
     try:
-        return Index.model_validate(json.loads(text))
+        index = Index.model_validate(json.loads(text))
     except (ValidationError, ValueError, RecursionError) as error:
         raise RecordingError(
             f"{path}: is not what a recording writes ({what_is_wrong(error)}); record again"
         ) from error
+    layers = []
+    for one in index.layers:
+        calls = [_only_call(folder, name) for name in one.files]
+        _check_same(one.name, calls)
+        intended = None if one.intended is None else Intended(**dict(one.intended))
+        described = {key: value for key, value in one if key not in ("files", "intended")}
+        layers.append(Layer(calls=_Calls(calls), intended=intended, **described))
+    return Recording(source=index.source, layers=layers, left_out=index.left_out)
 
 
 @dataclass(frozen=True)
-class _Bundle:
-    """The arrays and numbers of one call in a file, by their keys without the layer's name."""
+class Stored:
+    """An array in a file: what it is, and how to read it."""
+
+    described: Described
+    read: Callable[[], np.ndarray]
+
+
+@dataclass(frozen=True)
+class _StoredCall:
+    """The arrays and numbers of one call in a file, by their keys without the layer's name.
+
+    ``place`` says in messages where it is; ``text`` is the intended scale in the file's metadata, if any.
+    """
 
     place: str
     name: str
     stored: Mapping[str, Stored]
-    texts: Mapping[str, str]
+    text: str | None
 
     def number(self, key: str) -> float | None:
         """Return a number of the call, None where it has none."""
         if key not in self.stored:
             return None
-        given = self.stored[key].described
-        if math.prod(given.shape) != 1 or given.dtype not in ("bool", "int32", "int64", "uint8", *FLOATING):
-            raise RecordingError(f"{self.place}: {key} is an array of {given.dtype}; give one number")
+        shape, dtype = self.stored[key].described
+        if math.prod(shape) != 1 or dtype not in ("bool", "int32", "int64", "uint8", *FLOATING):
+            raise RecordingError(f"{self.place}: {key} is an array of {dtype}; give one number")
         value = float(self.stored[key].read().reshape(()))
         if not math.isfinite(value):
             raise RecordingError(f"{self.place}: {key} is {value}; give a finite number, or none")
@@ -142,25 +191,23 @@ class _Bundle:
 
     def intended(self) -> str | None:
         """Return the intended scale as it is written, None where nothing is."""
-        if "intended" in self.texts:
-            return self.texts["intended"]
-        if "intended" in self.stored and self.stored["intended"].described.dtype.startswith("str"):
+        if self.text is None and "intended" in self.stored:
+            if not self.stored["intended"].described.dtype.startswith("str"):
+                return repr(self.number("intended"))
             given = self.stored["intended"].read()
             if given.size != 1:
                 raise RecordingError(f"{self.place}: intended is an array of texts; give one expression")
             return str(given.reshape(()))
-        number = self.number("intended")
-        return None if number is None else repr(number)
+        return self.text
 
     def call(self) -> Call:
         """Read the call."""
-        arrays = {field: self.stored[key].read() for key, field in ARRAYS.items() if key in self.stored}
         return Call(
-            **arrays,
+            **{field: self.stored[key].read() for key, field in ARRAYS.items() if key in self.stored},
             scale=self.number("scale"),
             softcap=self.number("softcap"),
             causal=bool(self.number("causal")),
-            dtype=HALF if self.stored["q"].described.dtype == HALF else "",
+            dtype="bfloat16" if self.stored["q"].described.dtype == "bfloat16" else "",
         )
 
     @property
@@ -171,90 +218,255 @@ class _Bundle:
 
 @dataclass(frozen=True)
 class _Calls:
-    """The calls of a layer, each read as it is come to; they can be run through again."""
+    """The calls of a layer, each read as it is reached; they can be run through again."""
 
-    bundles: Sequence[_Bundle]
+    stored: Sequence[_StoredCall]
 
     def __iter__(self) -> Iterator[Call]:
-        return (one.call() for one in self.bundles)
+        return (one.call() for one in self.stored)
 
     def __len__(self) -> int:
-        return len(self.bundles)
+        return len(self.stored)
 
 
-def _bundles(archive: Archive) -> list[_Bundle]:
-    """Return the layers of a file in the natural order of their names, each checked."""
-    stored: dict[str, dict[str, Stored]] = {}
-    for key, array in archive.arrays.items():
-        name, _, last = key.rpartition("/")
-        if last not in _KEYS:
-            raise RecordingError(f"{archive.path}: {_unknown_key(key, archive)}")
-        stored.setdefault(name, {})[last] = array
-    bundles = []
-    for name in sorted(stored, key=_natural):
-        place = one_line(f"{archive.path}: layer {name}" if name else str(archive.path))
-        texts = {
-            key: archive.texts[full]
-            for key in ("intended",)
-            if (full := f"{name}/{key}" if name else key) in archive.texts
-        }
-        bundle = _Bundle(place, one_line(name) or one_line(archive.path.stem), stored[name], texts)
-        check_shapes(bundle.described, place)
-        bundles.append(bundle)
-    return bundles
-
-
-def _unknown_key(key: str, archive: Archive) -> str:
-    """Return what is wrong with a file that has such a key; where q or k is missing, that comes first."""
-    known = ", ".join(_KEYS)
-    missing = {"q", "k"} - {one.rpartition("/")[2] for one in archive.arrays}
-    if missing:
-        has = " and no ".join(one for one in ("q", "k") if one in missing)
-        return f"has no {has}, but a key {key!r}; the keys are {known}"
-    return unknown("key", key, _KEYS, f"the keys are {known}")
-
-
-def _only_bundle(folder: Path, name: str) -> _Bundle:
-    if Path(name).name != name:
-        raise RecordingError(f"{folder / INDEX}: names the file {name!r} outside its folder; record again")
-    bundles = _bundles(open_archive(folder / name))
-    if len(bundles) != 1:
-        raise RecordingError(f"{folder / name}: holds {len(bundles)} layers instead of one; record again")
-    return bundles[0]
-
-
-def _check_same(layer: str, bundles: Sequence[_Bundle]) -> None:
-    """Refuse batches of a layer that differ in heads or d."""
-    if not bundles:
-        raise RecordingError(f"layer {layer}: has no calls; record again")
-    first = bundles[0]
-    for key in ("q", "k"):
-        for one in bundles[1:]:
-            (_, heads, _, d), (_, wanted, _, wanted_d) = (
-                one.described[key].shape,
-                first.described[key].shape,
-            )
-            if (heads, d) != (wanted, wanted_d):
-                raise RecordingError(
-                    f"{one.place}: {key} has {heads} heads of {d} dimensions, in {first.place} {wanted} of "
-                    f"{wanted_d}; record layers of different shapes under different names"
-                )
-
-
-def _layer(bundle: _Bundle) -> Layer:
+def _layer(stored: _StoredCall) -> Layer:
     for key in _NUMBERS:
-        bundle.number(key)
-    expression = bundle.intended()
+        stored.number(key)
+    expression, intended = stored.intended(), None
     if expression is not None:
         try:
             scale_expression(expression)
         except SettingsError as error:
-            raise RecordingError(f"{bundle.place}: {error}") from error
-    intended = None if expression is None else Intended(expression, "recorded", f"intended in {bundle.place}")
-    return Layer(name=bundle.name, calls=_Calls((bundle,)), intended=intended)
+            raise RecordingError(f"{stored.place}: {error}") from error
+        intended = Intended(expression, "recorded", f"intended in {stored.place}")
+    return Layer(name=stored.name, calls=_Calls((stored,)), intended=intended)
+
+
+def _stored_calls(path: Path) -> list[_StoredCall]:
+    """Return the layers of a file in the natural order of their names, each checked."""
+    arrays, texts = _open(path)
+    by_layer: dict[str, dict[str, Stored]] = {}
+    for key, array in arrays.items():
+        name, _, last = key.rpartition("/")
+        if last not in _KEYS:
+            raise RecordingError(f"{path}: {_unknown_key(key, arrays)}")
+        by_layer.setdefault(name, {})[last] = array
+    calls = []
+    for name in sorted(by_layer, key=_natural):
+        place = one_line(f"{path}: layer {name}" if name else str(path))
+        text = texts.get(f"{name}/intended" if name else "intended")
+        call = _StoredCall(place, one_line(name) or one_line(path.stem), by_layer[name], text)
+        check_shapes(call.described, place)
+        calls.append(call)
+    return calls
+
+
+def _unknown_key(key: str, arrays: Mapping[str, Stored]) -> str:
+    """Return what is wrong with a file that has such a key; where q or k is missing, that comes first."""
+    known = f"the keys are {', '.join(_KEYS)}"
+    missing = [one for one in ("q", "k") if one not in {name.rpartition("/")[2] for name in arrays}]
+    if missing:
+        return f"has no {' and no '.join(missing)}, but a key {key!r}; {known}"
+    return unknown("key", key, _KEYS, known)
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
     """Return what sorts layer 2 before layer 10."""
     parts: list[Any] = re.split(r"(\d{1,18})", name)
     return [(0, int(one), "") if one.isdecimal() else (1, 0, one) for one in parts]
+
+
+def _only_call(folder: Path, name: str) -> _StoredCall:
+    if Path(name).name != name:
+        raise RecordingError(f"{folder / INDEX}: names the file {name!r} outside its folder; record again")
+    calls = _stored_calls(folder / name)
+    if len(calls) != 1:
+        raise RecordingError(f"{folder / name}: holds {len(calls)} layers instead of one; record again")
+    return calls[0]
+
+
+def _check_same(layer: str, calls: Sequence[_StoredCall]) -> None:
+    """Refuse batches of a layer that differ in heads or d."""
+    if not calls:
+        raise RecordingError(f"layer {layer}: has no calls; record again")
+    for key in ("q", "k"):
+        _, heads, _, d = calls[0].described[key].shape
+        for one in calls[1:]:
+            _, own_heads, _, own_d = one.described[key].shape
+            if (own_heads, own_d) != (heads, d):
+                raise RecordingError(
+                    f"{one.place}: {key} has {own_heads} heads of {own_d} dimensions, in {calls[0].place} "
+                    f"{heads} of {d}; record layers of different shapes under different names"
+                )
+
+
+@contextmanager
+def _reading(path: Path, name: str = "") -> Iterator[None]:
+    """Report in one line whatever is wrong with a file, or with the array ``name`` in it."""
+    place = f"{path}: {name}" if name else str(path)
+    try:
+        yield
+    except OSError as error:
+        raise RecordingError(f"{place}: cannot be read ({error.strerror or error}); {_WANTED}") from error
+    except MemoryError as error:
+        raise RecordingError(f"{place}: does not fit into memory; give fewer sequences") from error
+    except _BROKEN as error:
+        raise RecordingError(
+            f"{place}: is cut short or malformed ({what_is_wrong(error)}); {_WANTED}"
+        ) from error
+
+
+def _open(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
+    """Describe the arrays of a NumPy archive or safetensors file; none is read.
+
+    Returns:
+        The arrays by name, and the texts that the file has beside them.
+
+    Raises:
+        RecordingError: it is neither, cannot be read, is cut short, or holds objects.
+    """
+    with _reading(path):
+        with open_regular(path) as stream:
+            start = stream.read(8) or b""
+        if not start:
+            raise RecordingError(f"{path}: is empty; {_WANTED}")
+        if start[:2] == b"PK":
+            return _open_zip(path), {}
+        if start.startswith(b"\x93NUM"):
+            raise RecordingError(
+                f"{path}: is a single array; give an archive of q and k: np.savez(path, q=q, k=k)"
+            )
+        if int.from_bytes(start, "little") > _HEADER_AT_MOST:
+            raise ValueError("its first 8 bytes are no length of a header")
+        return _open_safetensors(path)
+
+
+def _stored(
+    path: Path, name: str, described: Described, itemsize: int, read: Callable[[], np.ndarray]
+) -> Stored:
+    """Return an array of a file, if it is not larger than any one layer's batch."""
+    if math.prod(described.shape) * itemsize > _ARRAY_AT_MOST:
+        raise RecordingError(
+            f"{path}: {name} is larger than {_ARRAY_AT_MOST // MEGABYTE} MB; give fewer sequences, "
+            "or batches in the folder of a recording"
+        )
+
+    def reported() -> np.ndarray:
+        with _reading(path, name):
+            return read()
+
+    return Stored(described, reported)
+
+
+def _open_zip(path: Path) -> dict[str, Stored]:
+    with open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
+        names = archive.namelist()
+        if len(names) > _MEMBERS_AT_MOST:
+            raise RecordingError(f"{path}: has more than {_MEMBERS_AT_MOST} arrays; give fewer layers")
+        arrays = {}
+        for name in names:
+            if not name.endswith(".npy"):
+                raise RecordingError(f"{path}: {name} is no array, and is not unpickled; {_WANTED}")
+            key = name.removesuffix(".npy")
+            with _reading(path, key), archive.open(name) as member:
+                version = npy.read_magic(member)
+                header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+                shape, _, dtype = header(member)
+            if dtype.hasobject:
+                raise RecordingError(
+                    f"{path}: {key} holds Python objects, which are not unpickled; give an array of numbers"
+                )
+            described = Described(shape, dtype.newbyteorder("=").name)
+            arrays[key] = _stored(path, key, described, dtype.itemsize, partial(_read_member, path, name))
+    return arrays
+
+
+def _read_member(path: Path, name: str) -> np.ndarray:
+    with open_regular(path) as stream, zipfile.ZipFile(stream) as archive, archive.open(name) as member:
+        array: np.ndarray = npy.read_array(member, allow_pickle=False)
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _open_safetensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
+    # The library refuses offsets that overlap, leave holes, do not fit a shape or lie beyond the end.
+    with safe_open(path, framework="numpy") as file:
+        arrays = {}
+        for name in file.keys():  # noqa: SIM118 - it is no mapping
+            part = file.get_slice(name)
+            described = Described(tuple(part.get_shape()), _DTYPES.get(part.get_dtype(), part.get_dtype()))
+            arrays[name] = _stored(path, name, described, 1, partial(_read_tensor, path, name))
+        return arrays, file.metadata() or {}
+
+
+def _read_tensor(path: Path, name: str) -> np.ndarray:
+    with safe_open(path, framework="numpy") as file:
+        return widened(file.get_tensor(name))
+
+
+def write(recording: Recording, folder: Path) -> None:
+    """Write a recording into a folder, one call at a time, ``recording.json`` last.
+
+    Raises:
+        OutputError: the folder holds a recording already, or cannot be written.
+        RecordingError: arrays of a call do not fit each other, or two layers have one name.
+    """
+    for name, count in Counter(layer.name for layer in recording.layers).items():
+        if count > 1:
+            raise RecordingError(f"layer {name}: is the name of two layers; give each its own")
+    writer = FolderWriter(folder)
+    for layer in recording.layers:
+        for call in layer.calls:
+            writer.add(layer.name, call)
+    writer.finish(recording)
+
+
+@dataclass
+class FolderWriter:
+    """Writes calls as they are made; without `finish` the folder is no recording."""
+
+    folder: Path
+    _files: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if os.path.lexists(self.folder / INDEX):
+            raise OutputError(
+                f"{self.folder}: holds a recording already; remove it, or choose another folder with --out"
+            )
+        check_writable(self.folder, INDEX)
+
+    def add(self, name: str, call: Call) -> None:
+        """Write one call of the layer of this name."""
+        check_call(call, f"layer {name}")
+        written = self._files.setdefault(name, [])
+        number = list(self._files).index(name)
+        file = f"{number:04d}-{len(written):04d}.safetensors"
+        arrays = {key: getattr(call, field) for key, field in ARRAYS.items()}
+        numbers = {"scale": call.scale, "softcap": call.softcap, "causal": call.causal or None}
+        content = {key: as_stored(one, call.dtype) for key, one in arrays.items() if one is not None}
+        content |= {key: as_stored(np.float64(one)) for key, one in numbers.items() if one is not None}
+        write_together({self.folder / file: save(content)}, durably=False)
+        written.append(file)
+
+    def finish(self, recording: Recording) -> None:
+        """Write ``recording.json``, which makes the folder a recording."""
+        index = Index(
+            source=one_line(recording.source),
+            layers=tuple(_described(layer, self._files.get(layer.name, ())) for layer in recording.layers),
+            left_out=tuple(map(one_line, recording.left_out)),
+        )
+        text = index.model_dump_json(by_alias=True, indent=1) + "\n"
+        write_whole(self.folder / INDEX, text.encode())
+
+
+def _described(layer: Layer, files: Sequence[str]) -> StoredLayer:
+    meant = layer.intended
+    return StoredLayer(
+        name=one_line(layer.name),
+        files=tuple(files),
+        intended=meant
+        and StoredIntention(expression=meant.expression, origin=meant.origin, where=one_line(meant.where)),
+        width=layer.width,
+        backend=one_line(layer.backend),
+        padded=dict(layer.padded),
+        notes=tuple(map(one_line, layer.notes)),
+    )

@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from verify.auditing.audit import audit
-from verify.auditing.gates import FALSE_ALARM, LEAST_FALSE_ALARM, audit_settings
+from verify.auditing.audit import FALSE_ALARM, LEAST_FALSE_ALARM, audit_recording, audit_settings
 from verify.auditing.record import record
 from verify.errors import SettingsError, unknown
 from verify.evidence.audits import Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import TracebackType
     from typing import Self
 
     from numpy.typing import NDArray
 
-    from verify.auditing.gates import Gates
+    from verify.auditing.audit import Gates
     from verify.auditing.recording import Recording
-    from verify.evidence.audits import AuditRecord, Finding
+    from verify.evidence.audits import AuditRecord
 
 _COLUMNS = 4
 
@@ -41,7 +39,7 @@ class Alarm(NamedTuple):
 
 
 class AttentionMonitor:
-    """Audits every so many passes of a training loop, and keeps the estimates with their intervals.
+    """Audits one in ``every`` passes of a training loop, and keeps the estimates with their intervals.
 
     ``with monitor:`` goes around each pass, the forward pass at least. Of a pass that is looked at the first
     ``max_sequences`` sequences are audited as ``verify.audit`` does and then dropped: what stays are four
@@ -92,10 +90,7 @@ class AttentionMonitor:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._watched is None:
             return
@@ -125,9 +120,9 @@ class AttentionMonitor:
         self._looks += 1
         share = 6 / (math.pi * self._looks) ** 2
         rate = max(self._settings.false_alarm * share, LEAST_FALSE_ALARM)
-        self.last = audit(recording, self._settings.model_copy(update={"false_alarm": rate}))
+        self.last = audit_recording(recording, self._settings.model_copy(update={"false_alarm": rate}))
         step = self._passes - 1
-        for layer, finding in _findings(self.last):
+        for layer, finding in ((one.id, finding) for one in self.last.layers for finding in one.findings):
             low, high = finding.interval
             numbers = (finding.estimate, low, high)
             kept = self._series.setdefault((layer, finding.id), array("d"))
@@ -136,7 +131,3 @@ class AttentionMonitor:
                 self.alarms.append(
                     Alarm(step, layer, finding.id, finding.judgement, finding.cause, finding.fix)
                 )
-
-
-def _findings(audited: AuditRecord) -> Iterator[tuple[str, Finding]]:
-    return ((layer.id, finding) for layer in audited.layers for finding in layer.findings)

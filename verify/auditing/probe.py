@@ -11,44 +11,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verify.auditing.alternatives import Place
-from verify.auditing.heads import head_of, unit_roundoff
-from verify.auditing.probing.callee import RefusedError, callee_of, name_of
-from verify.auditing.probing.formula import formula_of
-from verify.auditing.probing.precision import Precision, precision_of
-from verify.auditing.probing.result import BIASED, HALVES, WIDE, Probe
-from verify.auditing.probing.scores import (
-    Measured,
+from verify.auditing.arrays import unit_roundoff
+from verify.auditing.blocks import head_of
+from verify.auditing.probing import experiments
+from verify.auditing.probing.experiments import (
     Model,
     measure,
-    normalised,
+    precision_of,
     random_arrays,
     small_scale,
-    softcap_of,
-)
-from verify.auditing.probing.sizes import Sizes
-from verify.auditing.probing.weights import (
-    axis_of,
-    groups_of,
-    position_bias,
-    rectangle,
-    sinks,
-    square_mask,
     weights,
-    with_long_window,
 )
+from verify.auditing.probing.function import RefusedError, Sizes, callee_of, name_of
+from verify.auditing.probing.result import BIASED, HALVES, WIDE, Probe
 from verify.auditing.reconstruction import explanations
 from verify.auditing.recording import Call
+from verify.auditing.scales import scale_expression
 from verify.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from verify.auditing.heads import Floats
-    from verify.auditing.probing.callee import Callee
+    from verify.auditing.blocks import Floats
+    from verify.auditing.probing.experiments import Measured, Precision
+    from verify.auditing.probing.function import Callee
 
 _TOKENS, _MANY_TOKENS = 16, 64
 _MOST = 4096
 _STEADY = 1e-3
+
+_CLOSE = 1e-3
+_QUARTERS = 4
+_STEEP = 4  # no scale follows a width so steeply; the rounding of a scale of 0 does
 
 
 def probe(
@@ -131,10 +125,10 @@ class _Probing:
             scale=first.scale if known else math.nan,
             formula=formula_of(single) if all(one.fits for one in single) else None,
             measured=measured if known else (),
-            axis="keys" if model.sink or model.factor != 1 else axis_of(usual),
+            axis="keys" if model.sink or model.factor != 1 else experiments.axis_of(usual),
             mask=model.mask,
-            wide=rectangle(callee, sizes, *WIDE),
-            tall=rectangle(callee, sizes, *WIDE[::-1]),
+            wide=experiments.rectangle(callee, sizes, *WIDE),
+            tall=experiments.rectangle(callee, sizes, *WIDE[::-1]),
             softcap=model.softcap,
             sink=model.sink,
             factor=model.factor,
@@ -151,14 +145,14 @@ class _Probing:
     def _model(self, usual: Floats) -> tuple[Model, float, float]:
         """Return what is found beside the scale, the bias of positions, and a first estimate of the scale."""
         callee, sizes = self.callee, self.sizes
-        is_over_keys = axis_of(usual) in (None, "keys")
-        sink, factor = sinks(callee, sizes, unit_roundoff(usual)) if is_over_keys else (None, 1.0)
-        norms = normalised(callee, sizes)
+        is_over_keys = experiments.axis_of(usual) in (None, "keys")
+        sink, factor = experiments.sinks(callee, sizes, unit_roundoff(usual)) if is_over_keys else (None, 1.0)
+        norms = experiments.normalised(callee, sizes)
         scale = 0.0 if norms else small_scale(callee, sizes)
-        cap = softcap_of(callee, sizes, scale)[0] if scale else None
-        bias, mask = position_bias(callee, sizes), square_mask(callee, sizes)
+        cap = experiments.softcap_of(callee, sizes, scale)[0] if scale else None
+        bias, mask = experiments.position_bias(callee, sizes), experiments.square_mask(callee, sizes)
         is_biased = bias > BIASED
-        mask = mask if is_biased else with_long_window(callee, sizes, mask)
+        mask = mask if is_biased else experiments.with_long_window(callee, sizes, mask)
         model = Model(mask, cap, sink, factor if math.isfinite(factor) else 1.0, norms, is_biased)
         return model, bias, scale or sizes.width**-0.5
 
@@ -207,7 +201,7 @@ class _Probing:
             if sizes.heads % 2 or sizes.heads < 4:
                 return None
             sizes = replace(sizes, key_heads=sizes.heads // 2)
-        mapping = groups_of(self.callee, sizes)
+        mapping = experiments.groups_of(self.callee, sizes)
         if mapping is None:
             return None
         shared = sizes.heads // sizes.key_heads
@@ -236,3 +230,77 @@ class _Probing:
             if found := explanations(Place(call, 0, number, head, scale), dict.fromkeys(starts)):
                 return tuple(one.cause for one in found[:2])
         return ()
+
+
+def formula_of(measured: Sequence[Measured]) -> str | None:
+    """Return an expression that gives every measured scale; None where there is none of the kind.
+
+    It is a number times powers of d, h and n, in quarters, or ln n in place of a power of n.
+    """
+    first = measured[0]
+    powers = {name: _power(measured, name) for name in ("d", "h", "n")}
+    for parts in _attempts(measured, powers):
+        known = math.prod(scale_expression(part).value(d=first.d, h=first.h, n=first.n) for part in parts)
+        number = first.scale / known
+        text = _written(number, parts)
+        if all(_fits(text, one) for one in measured):
+            return text
+    return None
+
+
+def _attempts(measured: Sequence[Measured], powers: dict[str, float | None]) -> Iterator[list[str]]:
+    d, h, n = (powers[name] for name in ("d", "h", "n"))
+    plain = [_factor(name, power) for name, power in (("d", d), ("h", h)) if power]
+    if n:
+        yield [*plain, _factor("n", n)]
+    if len({one.n for one in measured}) > 1:
+        yield [*plain, "log(n)"]
+    yield plain
+
+
+def _power(measured: Sequence[Measured], name: str) -> float | None:
+    """Return the power of a width, in quarters, from two settings that differ in it alone; None without."""
+    first = measured[0]
+    for other in measured[1:]:
+        differs = {axis for axis in ("d", "h", "n") if getattr(other, axis) != getattr(first, axis)}
+        ratio = other.scale / first.scale
+        if differs == {name} and ratio > 0:
+            power = math.log(ratio) / math.log(getattr(other, name) / getattr(first, name))
+            return round(power * _QUARTERS) / _QUARTERS if abs(power) < _STEEP else None
+    return None
+
+
+def _factor(name: str, power: float) -> str:
+    """Return a power as one would write it."""
+    if power == 1:
+        return name
+    if power == 0.5:
+        return f"sqrt({name})"
+    return {-1.0: f"1/{name}", -0.5: f"1/sqrt({name})"}.get(power, f"{name}**{power:g}")
+
+
+def _written(number: float, parts: Sequence[str]) -> str:
+    """Return the product as one expression: "1/sqrt(d*h)" for the product of both roots."""
+    below = [part.removeprefix("1/") for part in parts if part.startswith("1/")]
+    above = [part for part in parts if not part.startswith("1/")]
+    sign = "-" if number < 0 else ""
+    size = abs(number)
+    if not math.isclose(size, 1, rel_tol=_CLOSE) or not parts:
+        above = [_number(size), *above]
+    if below and all(part.startswith("sqrt(") for part in below):
+        below = [f"sqrt({'*'.join(part[5:-1] for part in below)})"]
+    top = "*".join(above) or "1"
+    if not below:
+        return f"{sign}{top}"
+    return f"{sign}{top}/{below[0] if len(below) == 1 else '(' + '*'.join(below) + ')'}"
+
+
+def _number(size: float) -> str:
+    """Return a number, a short one where that is as near as a scale is known."""
+    rounded = (float(f"{size:.{digits}g}") for digits in (1, 2, 3, 4, 6))
+    return f"{next((one for one in rounded if math.isclose(one, size, rel_tol=1e-5)), size):g}"
+
+
+def _fits(text: str, one: Measured) -> bool:
+    value = scale_expression(text).value(d=one.d, h=one.h, D=one.d * one.h, n=one.n)
+    return math.isclose(value, one.scale, rel_tol=_CLOSE)

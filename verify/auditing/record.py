@@ -1,17 +1,28 @@
-"""Recording attention calls, where PyTorch is installed."""
+"""Recording a program's attention calls: as a context in it, or of a program that is run unchanged."""
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
+import signal
+import sys
+import traceback
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from verify.errors import RecordingError, SettingsError
+from verify.files.reading import MEGABYTE, Kind, read_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
+    from importlib.machinery import ModuleSpec
 
     from verify.auditing.recording import Recording
+
+_SCRIPT = Kind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")
 
 
 def record(
@@ -49,7 +60,114 @@ def record(
             raise SettingsError(f"{name} {given!r}: give a whole number of at least 1")
     if importlib.util.find_spec("torch") is None:
         raise RecordingError("record: PyTorch is missing; install it with sdpa-verify[torch]")
-    from verify.auditing.pytorch.record import recording_of  # noqa: PLC0415 - PyTorch takes its time
-    from verify.auditing.pytorch.recorder import Limits  # noqa: PLC0415
+    from verify.auditing.pytorch.recorder import recording_of  # noqa: PLC0415 - PyTorch takes its time
 
-    return recording_of(model, None if out is None else Path(out), Limits(max_sequences, max_bytes), source)
+    return recording_of(model, None if out is None else Path(out), max_sequences, max_bytes, source)
+
+
+class Program:
+    """A program, which is found at once and run once.
+
+    ``arguments`` are those after its name. Raises a RecordingError where there is no such script.
+    """
+
+    def __init__(self, name: str, arguments: Sequence[str], *, is_module: bool = False) -> None:
+        self._name, self._arguments, self._is_module = name, list(arguments), is_module
+        self._source = b"" if is_module else read_bytes(Path(name), _SCRIPT)
+
+    @property
+    def title(self) -> str:
+        """The name of the program without its folder."""
+        return self._name if self._is_module else Path(self._name).name
+
+    def run(self) -> int:
+        """Run the program in this process, and return its exit status.
+
+        What it raises is shown as Python does, and its status is 1; an interruption passes.
+        """
+        try:
+            with _as_main(self._name, self._arguments), _signals_of_python():
+                code, main = self._module() if self._is_module else self._script()
+                sys.modules["__main__"] = main
+                exec(code, vars(main))  # noqa: S102 - the user's own program
+        except SystemExit as ended:
+            return _status(ended.code)
+        except Exception as error:  # noqa: BLE001 - whatever the program raises is its own
+            _show(error)
+            return 1
+        return 0
+
+    def _script(self) -> tuple[CodeType, ModuleType]:
+        sys.path[0] = str(Path(self._name).resolve().parent)
+        main = ModuleType("__main__")
+        vars(main).update({"__file__": self._name, "__builtins__": builtins})
+        return compile(self._source, self._name, "exec", dont_inherit=True), main
+
+    def _module(self) -> tuple[CodeType, ModuleType]:
+        sys.path[0] = str(Path.cwd())
+        spec = _found(self._name)
+        if spec.submodule_search_locations is not None:
+            spec = _found(f"{self._name}.__main__")
+        code: CodeType | None = getattr(spec.loader, "get_code", lambda _name: None)(spec.name)
+        if code is None:
+            raise ImportError(f"{spec.name} has no code that can be run")
+        sys.argv[0] = spec.origin or self._name
+        main = ModuleType("__main__")
+        vars(main).update({"__file__": spec.origin, "__builtins__": builtins, "__package__": spec.parent})
+        main.__spec__, main.__loader__ = spec, spec.loader
+        return code, main
+
+
+def _found(name: str) -> ModuleSpec:
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name}", name=name)
+    return spec
+
+
+@contextmanager
+def _as_main(name: str, arguments: list[str]) -> Iterator[None]:
+    """Let the program have its own arguments and path, and put ours back afterwards."""
+    before = sys.argv, list(sys.path), sys.modules["__main__"]
+    sys.argv = [name, *arguments]
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:], sys.modules["__main__"] = before
+
+
+@contextmanager
+def _signals_of_python() -> Iterator[None]:
+    """Let signals do what they do in a program of Python's, but leave the time to write what was recorded."""
+    wanted: dict[int, Callable[..., Any]] = {signal.SIGINT: signal.default_int_handler}
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            wanted[getattr(signal, name)] = _end
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, _frame: Any) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _status(code: object) -> int:
+    """Return the exit status that Python makes of what ``sys.exit`` was given."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    sys.stderr.write(f"{code}\n")
+    return 1
+
+
+def _show(error: Exception) -> None:
+    """Show what the program raised, from its own first frame on."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
+        frame = frame.tb_next
+    traceback.print_exception(type(error), error, frame)

@@ -1,14 +1,42 @@
-"""What an audit looks at: the attention calls of a program, layer by layer, wherever their arrays are."""
+"""What an audit reads: attention calls by layer, and whether the arrays of each fit each other."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from verify.errors import RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verify.evidence.audits import Origin
+
+FLOATING = ("float16", "bfloat16", "float32", "float64")
+ARRAYS = {
+    "q": "query",
+    "k": "key",
+    "v": "value",
+    "out": "output",
+    "mask": "mask",
+    "bias": "bias",
+    "sink": "sink",
+}
+"""The arrays of a call by their keys in a file."""
+_AXES = ("sequence", "head", "token", "d")
+_SHARED = (
+    *(("k", 0, "q", 0), ("k", 3, "q", 3), ("v", 0, "q", 0), ("v", 2, "k", 2)),
+    *(("out", 0, "q", 0), ("out", 1, "q", 1), ("out", 2, "q", 2), ("out", 3, "v", 3)),
+)
+"""Axes of two arrays that have one length."""
+
+
+class Described(NamedTuple):
+    """What is known of an array before it is read: shape and name of its dtype."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
 
 Array = Any
 """An array of any library that keeps to the array API standard; files give NumPy's."""
@@ -76,3 +104,83 @@ class Recording:
     source: str
     layers: Sequence[Layer]
     left_out: Sequence[str] = ()
+
+
+def check_call(call: Call, place: str) -> None:
+    """Refuse a call whose arrays do not fit each other; ``place`` says where it comes from.
+
+    Raises:
+        RecordingError: as `check_shapes`.
+    """
+    check_shapes(
+        {
+            name: Described(tuple(map(int, array.shape)), str(array.dtype).rsplit(".", 1)[-1])
+            for name, field in ARRAYS.items()
+            if (array := getattr(call, field)) is not None
+        },
+        place,
+    )
+
+
+def check_shapes(arrays: Mapping[str, Described], place: str) -> None:
+    """Refuse arrays, by their keys in a file, that are not those of one attention call.
+
+    Raises:
+        RecordingError: one is missing, empty, of another kind of number, or does not fit the others.
+    """
+    if problem := next(_problems(arrays), None):
+        raise RecordingError(f"{place}: {problem}")
+
+
+def _problems(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 - a list of checks
+    """Yield in a line each what does not fit; each may take for granted what comes before it."""
+    yield from (f"has no {name}; give q and k at least" for name in ("q", "k") if name not in arrays)
+    for name, (shape, dtype) in arrays.items():
+        yield from _problems_of_one(name, shape, dtype)
+    heads = arrays["q"].shape[1]
+    for name in [one for one in ("k", "v") if one in arrays]:
+        if heads % (own := arrays[name].shape[1]):
+            yield (
+                f"{name} has {own} heads, which do not divide q's {heads}; "
+                f"give as many as q, or a divisor of {heads}"
+            )
+    for name, axis, other, other_axis in _SHARED:
+        if {name, other} <= arrays.keys():
+            one, wanted = arrays[name].shape, arrays[other].shape
+            if one[axis] != wanted[other_axis]:
+                yield (
+                    f"{name} has shape {_shown(one)} and {other} {_shown(wanted)}, which differ in axis "
+                    f"{axis} ({_AXES[axis]}); give {wanted[other_axis]} there"
+                )
+    scores = (*arrays["q"].shape[:3], arrays["k"].shape[2])
+    for name in [one for one in ("mask", "bias") if one in arrays]:
+        shape = arrays[name].shape
+        sizes = zip(reversed(shape), reversed(scores), strict=False)
+        if len(shape) > len(scores) or any(size not in (1, wanted) for size, wanted in sizes):
+            yield (
+                f"{name} has shape {_shown(shape)}, the scores {_shown(scores)}; "
+                "give a shape that is broadcast to them"
+            )
+    if "sink" in arrays and arrays["sink"].shape != (heads,):
+        yield f"sink has shape {_shown(arrays['sink'].shape)}; give [{heads}], one a head"
+
+
+def _problems_of_one(name: str, shape: tuple[int, ...], dtype: str) -> Iterator[str]:
+    if name == "mask" and dtype != "bool":
+        yield (
+            f"mask has dtype {dtype}; give booleans, True where a key may be seen, "
+            "and what is added to the scores as bias"
+        )
+    elif name != "mask" and dtype not in FLOATING:
+        yield f"{name} has dtype {dtype}; give one of {', '.join(FLOATING)}"
+    if name in ("q", "k", "v", "out"):
+        if len(shape) != len(_AXES):
+            yield f"{name} has shape {_shown(shape)}; give it as {_shown(_AXES)}"
+        for axis, size in zip(_AXES, shape, strict=True):
+            if size == 0:
+                what = "d = 0" if axis == "d" else f"no {axis}s"
+                yield f"{name} has {what}, its shape is {_shown(shape)}; give one at least"
+
+
+def _shown(shape: Sequence[object]) -> str:
+    return f"[{', '.join(map(str, shape))}]"

@@ -86,7 +86,7 @@ def _check(shown: Path, name: str, value: Any) -> None:
         raise SettingsError(f"{shown}: {TABLE} {name} is {value!r}; give {wanted}")
     if name == "gates" and value:
         # Only commands that read gates have to load what knows them.
-        from verify.auditing.gates import audit_settings  # noqa: PLC0415
+        from verify.auditing.audit import audit_settings  # noqa: PLC0415
 
         try:
             audit_settings(gate=value)

@@ -1,44 +1,126 @@
-"""Reads documents that quote, says what is no longer so, and fixes it."""
+"""Finds documents that quote, says what in them is no longer so, and fixes it."""
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verify.citing.agreement import agrees
+from verify.citing.agreement import agrees, fixed
+from verify.citing.exports import EXPORTED, line_text
 from verify.citing.figures import gets_unit, numbers_in
-from verify.citing.fixing import fixed
-from verify.citing.languages import language_of
-from verify.citing.latex import EXPORTED, line_text
+from verify.citing.languages import LANGUAGES, language_of
+from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, quotes_in
-from verify.citing.mentions import mentions
-from verify.citing.problems import Kind, Problem
-from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
-from verify.files.reading import MEGABYTE, head, read_text
-from verify.files.reading import Kind as FileKind
+from verify.evidence import RunRecord, Verdict
+from verify.files.reading import MEGABYTE, Kind, head, read_text
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verify.citing.language import Language
-    from verify.citing.value import Value
-    from verify.citing.values import Evidence
+    from verify.citing.languages import Language
+    from verify.citing.values import Evidence, Value
+
+_OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
+"""Folders of what is made or installed, which hold no documents."""
+
+
+def find_documents(paths: Sequence[Path]) -> list[Path]:
+    """Return the files that the paths name, each once: a folder's documents, the files of a pattern.
+
+    Raises:
+        CitationError: a pattern fits no file, or a folder holds no document.
+    """
+    return list(dict.fromkeys(file for path in paths for file in _files(path)))
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(_within(path))
+        if not found:
+            raise CitationError(f"{path}: holds no document that can be checked; give another")
+        return found
+    # Where a shell does not fill in patterns, they arrive as they are.
+    if glob.has_magic(str(path)) and not path.exists():
+        found = [Path(one) for one in sorted(glob.glob(str(path), recursive=True)) if Path(one).is_file()]  # noqa: PTH207 - takes absolute patterns
+        if not found:
+            raise CitationError(f"{path}: no file fits this pattern; correct it")
+        return found
+    return [path]
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if path.name.startswith(".") or path.is_symlink():
+            continue
+        if path.is_dir():
+            if path.name not in _OTHERS:
+                yield from _within(path)
+        elif path.suffix.lower() in LANGUAGES:
+            yield path
+
+
+class ProblemKind(StrEnum):
+    """What is wrong with a quotation; the last two are warnings, which fail nothing."""
+
+    STALE = "stale"
+    UNKNOWN = "unknown-key"
+    DOUBT = "no-longer-confirmed"
+    MISTYPED = "mistyped-marker"
+    RAW_LINE = "raw-html-line"
+    MENTION = "claim-named"
+
+
+_WARNINGS = frozenset([ProblemKind.RAW_LINE, ProblemKind.MENTION])
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A quotation that is not so: where it is, what is wrong, and the text that would put it right.
+
+    ``new`` is None where only the author can; then ``what`` says how.
+    """
+
+    path: Path
+    quote: Quote
+    kind: ProblemKind
+    what: str
+    new: str | None = None
+
+    @property
+    def fixable(self) -> bool:
+        """Whether `fix` puts it right."""
+        return self.new is not None
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether it is only said."""
+        return self.kind in _WARNINGS
+
+    def __str__(self) -> str:
+        """Return one line: file, line, key, what is wrong."""
+        warning = "warning: " * self.is_warning
+        return f"{self.path}:{self.quote.line}: {warning}{shortened(self.quote.key)}: {self.what}"
+
 
 _FORMS = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
-_DOCUMENT = FileKind(16 * MEGABYTE, CitationError, _FORMS)
+_DOCUMENT = Kind(16 * MEGABYTE, CitationError, _FORMS)
 _SUGGESTIONS = 10
-"""For so many unknown keys the nearest one is looked for, which takes long."""
+"""The number of unknown keys for which the nearest one is looked for, which takes long."""
 _RAW_LINE = (
     "a marker at the start of a line makes the line raw HTML, whose Markdown is shown as it stands; "
     "put a word of the sentence before it, on the same line"
 )
+_NAME = re.compile(r"(?<![\w.-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w-])")
 _READINGS = 5
-"""After so many attempts to change some of a document's quotations, none is changed."""
+"""The number of attempts to change some of a document's quotations, before none is changed."""
 
 
 @dataclass
@@ -64,7 +146,7 @@ class Document:
     @property
     def changes(self) -> list[Problem]:
         """The problems that can be put right, in their order."""
-        return [problem for problem in self.problems if problem.new is not None]
+        return [problem for problem in self.problems if problem.fixable]
 
     def fixed(self) -> str:
         """Return the text with every quotation that can be fixed as it should be."""
@@ -98,8 +180,7 @@ def check(paths: Sequence[Path], record: Evidence) -> list[Document]:
         for quote in document.quotes:
             document.problems += _problems(document, quote, values)
         _keep_what_stays_right(document, values)
-        document.warnings += _raw_lines(document)
-        document.warnings += _named(document, record)
+        document.warnings += _warnings(document, record)
     return list(documents.values())
 
 
@@ -180,14 +261,14 @@ def _is_exported(path: Path) -> bool:
 
 def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Problem]:
     if quote.mistake:
-        yield Problem(document.path, quote, Kind.MISTYPED, quote.mistake)
+        yield Problem(document.path, quote, ProblemKind.MISTYPED, quote.mistake)
         return
     value = values.get(quote.key)
     if isinstance(value, str):
-        yield Problem(document.path, quote, Kind.UNKNOWN, value)
+        yield Problem(document.path, quote, ProblemKind.UNKNOWN, value)
         return
     if value.doubt:
-        yield Problem(document.path, quote, Kind.DOUBT, f"{value.doubt}; rewrite what rests on it")
+        yield Problem(document.path, quote, ProblemKind.DOUBT, f"{value.doubt}; rewrite what rests on it")
     if quote.quoted is None or _says(quote, value):
         return
     new = line_text(value, quote.quoted) if quote.is_macro else fixed(quote.quoted, value, quote.after)
@@ -195,20 +276,26 @@ def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Pro
         yield _by_hand(document, quote, value)
     else:
         message = f"printed {shortened(quote.quoted)!r}, now {shortened(new)!r}"
-        yield Problem(document.path, quote, Kind.STALE, message, new)
+        yield Problem(document.path, quote, ProblemKind.STALE, message, new)
 
 
-def _raw_lines(document: Document) -> Iterator[Problem]:
+def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
+    """Yield what fails nothing: raw lines, and claims named without a figure that are not confirmed.
+
+    Only ids of several words count, for one word alone may be any.
+    """
     for quote in document.quotes:
         if quote.raw_line:
-            yield Problem(document.path, quote, Kind.RAW_LINE, _RAW_LINE)
-
-
-def _named(document: Document, record: Evidence) -> Iterator[Problem]:
-    """Yield the claims that a document names without a figure of theirs, and that are not confirmed."""
-    quoted = {quote.key.partition(":")[0].partition(".")[0] for quote in document.quotes}
-    for name, line, what in mentions(document.text, record, quoted):
-        yield Problem(document.path, Quote(name, line, 0, 0, None), Kind.MENTION, what)
+            yield Problem(document.path, quote, ProblemKind.RAW_LINE, _RAW_LINE)
+    seen = {quote.key.partition(":")[0].partition(".")[0] for quote in document.quotes}
+    claims = record.claims if isinstance(record, RunRecord) else ()
+    doubtful = {claim.id: claim.verdict for claim in claims if claim.verdict is not Verdict.CONFIRMED}
+    for number, line in enumerate(document.text.splitlines() if doubtful else (), 1):
+        for name in _NAME.findall(line):
+            if name in doubtful and name not in seen:
+                seen.add(name)
+                what = f"is named here and is {doubtful[name]}; see whether the text still holds"
+                yield Problem(document.path, Quote(name, number, 0, 0, None), ProblemKind.MENTION, what)
 
 
 def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
@@ -220,7 +307,7 @@ def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
         f"printed {shortened(quoted)!r}; cannot be fixed by itself{_unclear(quoted, value, quote.after)}; "
         f"write {shortened(value.text)!r} by hand{others}"
     )
-    return Problem(document.path, quote, Kind.STALE, message)
+    return Problem(document.path, quote, ProblemKind.STALE, message)
 
 
 def _unclear(quoted: str, value: Value, after: str) -> str:

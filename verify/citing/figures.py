@@ -1,4 +1,4 @@
-"""Reads the figures of a text, in every usual spelling: groups of three, powers of ten, units after them.
+"""What a text says: its numbers in every usual spelling with the units after them, counts in words, dates.
 
 Possessive quantifiers (``*+``) keep the time in proportion to the text's length.
 """
@@ -8,18 +8,88 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
+from datetime import date
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from verify.citing.units import unit_after
-from verify.escapes import LOWERED
+from verify.text.escapes import LOWERED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from verify.citing.value import Rounding
+Rounding = Literal["nearest", "down", "up", "under", "exact"]
+"""Which way digits are left out, an interval's ends outwards; under: down, but never to 0, for it is no end;
+exact: none may be, and no other notation, for it is a name."""
+
+
+_UNIT_MARKS = r"(?:[*`$\])]|</?\w[^<>]*>)*+"
+_GAP = r"(?:[ \t~\u00a0\u202f\u2009]|&nbsp;|&thinsp;|\\,)*+"
+_BREAK = r"(?:[ \t]*+\r?\n[ \t>]*+)"
+# A line may break before a whole word alone: what starts the next one may be a name, a comment or a list.
+_UNIT = re.compile(
+    rf"""{_UNIT_MARKS}(?:
+        {_GAP}[*`]*+(?:(?P<percent>\\?%)|(?P<mille>‰))
+        |{_GAP}{_BREAK}?[*`]*+(?i:(?P<per_cent>per(?:[ -]|{_BREAK})?cent)
+            |(?P<thousand>thousand)|(?P<million>million)|(?P<billion>billion))\b
+        |(?P<gap>{_GAP})(?:(?P<k>k|(?<=\d)K)|(?P<M>M))(?=[\s.,;:)\]<*"'`]|$)
+    )""",
+    re.VERBOSE,
+)
+_POWERS = {
+    "percent": -2, "per_cent": -2, "mille": -3, "thousand": 3, "k": 3, "million": 6, "M": 6, "billion": 9,
+}  # fmt: skip
+# Words of one to three letters after a figure that are no units, as bn, Mio and T may be.
+_SHORT = (
+    "a all an and are as at but by did do due far for had has he his how if in is it its low may near nor not"
+    " now of off on one or our out per see she so than that the to too two up us via vs was we who yet"
+)
+# Behind a table's cell the next one is no unit.
+_CLOSING = r"(?:[*`$\])]|</\w+>)*+"
+_JOINED = re.compile(rf"{_CLOSING}[^\W\d_]")
+_WORD = re.compile(
+    rf"""{_CLOSING}{_GAP}(?:
+        [*`]*+(?!(?:{_SHORT.replace(" ", "|")})\b)(?P<short>[^\W\d_]{{1,3}}(?![\w'’]))
+        |{_BREAK}?[*`]*+(?P<long>(?i:hundred|trillion|milliarde?|million|billion|trill|dozen|lakh|crore))
+    )""",
+    re.VERBOSE,
+)
+_SAME_SIZE = 3
+"""Within this factor a figure has the value's unit: another unit would be a factor of ten or more."""
+
+
+class Unit(NamedTuple):
+    """What stands after a figure: the ``power`` of ten of a unit that is known, or 0.
+
+    ``doubt`` is a word that may as well be none, ``joined`` whether letters are a part of the figure itself.
+    """
+
+    power: int = 0
+    doubt: str = ""
+    joined: bool = False
+
+
+def unit_after(text: str, end: int, inside: int) -> Unit:
+    """Return the unit after the figure that ends there, where the text is quoted up to ``inside``.
+
+    One letter may as well be a symbol: outside the quotation, and apart from the figure, it is in doubt.
+    """
+    found = _UNIT.match(text, end)
+    if found:
+        name = str(found.lastgroup)
+        apart = name in {"k", "M"} and found.start(name) >= inside and bool(found["gap"])
+        return Unit(_POWERS[name], found[name] if apart else "")
+    if _JOINED.match(text, end):
+        return Unit(joined=True)
+    word = _WORD.match(text, end)
+    return Unit(doubt=(word["short"] or word["long"]) if word else "")
+
+
+def is_same_size(old: Decimal, new: Decimal) -> bool:
+    """Return whether two numbers are too near each other for one of them to have a unit besides."""
+    return bool(old and new) and new.is_finite() and 1 < _SAME_SIZE * (old / new) < _SAME_SIZE**2
+
 
 _GROUPS = r"(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’]|&nbsp;|&thinsp;)"
 _POWER = r"""\s*(?:×|x|\*|·|\\times|\\cdot)\s*10(?:\^?\{?(?P<power>[-−]?\d{1,4})(?!\d)\}?
@@ -52,7 +122,7 @@ _CLOSED = re.compile(
 _JOINT = re.compile(r"[\s$*`]*+(?:(?:[–—,;±-]|&ndash;|\\pm|to|and|or)[\s$*`]*+[\[(]?|[\[(])[\s$*`]*+")
 _MOST = 12  # figures; no value has as many, so a text with more quotes none
 _LONGEST = 400  # digits of a figure that can be any value's
-_NEAR = 60  # so many characters before a dash say whether it ends a figure
+_NEAR = 60  # characters before a dash that say whether it ends a figure
 _HIDDEN = re.compile(
     # A comment that does not end hides all that follows; the index of a symbol is a part of its name.
     r"<!--.*?(?:-->|\Z)|(?<=[^\W\d_])<su[bp]>[^<>]*</su[bp]>|</?[A-Za-z][^<>]*>|&#\w+;"
@@ -225,3 +295,115 @@ def _number(match: re.Match[str], shared: int | None = None) -> Number:
         sign=sign,
         point=point,
     )
+
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_MONTH = "|".join(rf"{name}|{name[:3]}\.?" for name in _MONTHS)
+_ONES = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_LONGEST_COUNT = 1000
+
+
+def spelled(count: int) -> str:
+    """Return a count below 1000 in words, such as ``forty-seven`` or ``three hundred and twelve``."""
+    if count < 20:
+        return _ONES[count]
+    if count < 100:
+        ten, one = divmod(count, 10)
+        return _TENS[ten - 2] + (f"-{_ONES[one]}" if one else "")
+    hundreds, rest = divmod(count, 100)
+    return f"{_ONES[hundreds]} hundred" + (f" and {spelled(rest)}" if rest else "")
+
+
+@cache
+def _counts() -> dict[str, int]:
+    return {spelled(count).replace("-", " "): count for count in range(_LONGEST_COUNT)}
+
+
+@cache
+def _spelled_pattern() -> re.Pattern[str]:
+    word = "|".join(sorted((*_ONES, *_TENS, "hundred"), key=len, reverse=True))
+    return re.compile(rf"\b(?:{word})(?:[ -](?:and )?(?:{word})\b)*+\b", re.IGNORECASE)
+
+
+def counts_in(text: str) -> tuple[tuple[int, int, int], ...]:
+    """Return the counts written in words, each with where it starts and ends."""
+    found = []
+    for match in _spelled_pattern().finditer(text):
+        count = _counts().get(" ".join(match[0].lower().replace("-", " ").split()))
+        if count is not None:
+            found.append((count, *match.span()))
+    return tuple(found)
+
+
+def recounted(text: str, count: int) -> str | None:
+    """Return a text with another count in the place of its only one, None if there are others or none."""
+    counts = counts_in(text)
+    if len(counts) != 1 or not 0 <= count < _LONGEST_COUNT:
+        return None
+    _, start, end = counts[0]
+    return text[:start] + cased(text[start:end], spelled(count)) + text[end:]
+
+
+def cased(old: str, new: str) -> str:
+    """Return a word in the case in which the old one was written."""
+    if old.isupper():
+        return new.upper()
+    return new[:1].upper() + new[1:] if old[:1].isupper() else new
+
+
+DATES = (
+    r"\d{4}-\d\d-\d\d",
+    rf"\d{{1,2}}\.? (?:{_MONTH})(?:,? \d{{4}})",
+    rf"(?:{_MONTH}) \d{{1,2}}, \d{{4}}",
+    r"\d{1,2}\. ?\d{1,2}\. ?\d{4}",
+)
+"""Patterns of the ways to write a date; one in numbers between solidi means two days, and is none."""
+
+
+def read_date(text: str) -> date | None:
+    """Return the day that a text is, None if it is none."""
+    form = _form_of(text)
+    if form is None:
+        return None
+    numbers = [int(one) for one in re.findall(r"\d+", text)]
+    month = next((i for i, name in enumerate(_MONTHS, 1) if re.search(rf"\b{name[:3]}", text)), 0)
+    order: dict[int, Callable[[], tuple[int, ...]]] = {
+        0: lambda: tuple(numbers),
+        1: lambda: (numbers[1], month, numbers[0]),
+        2: lambda: (numbers[1], month, numbers[0]),
+        3: lambda: tuple(reversed(numbers)),
+    }
+    try:
+        year, month, day = order[form]()
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def rewritten_date(old: str, new: str) -> str:
+    """Return a day, given as 2026-11-21, in the form in which another is written."""
+    form, day = _form_of(old), date.fromisoformat(new)
+    named = re.search(_MONTH, old)
+    month = _MONTHS[day.month - 1]
+    if named and named[0] not in _MONTHS:
+        month = month[:3] + "." * named[0].endswith(".")
+    comma = "," if "," in old else ""
+    if form == 1:
+        return f"{day.day}{'.' * bool(re.match(r'[0-9]+[.]', old))} {month}{comma} {day.year}"
+    if form == 2:
+        return f"{month} {day.day}, {day.year}"
+    if form == 3:
+        gap = " " if " " in old else ""
+        return f"{day.day}.{gap}{day.month}.{gap}{day.year}"
+    return new
+
+
+def _form_of(text: str) -> int | None:
+    return next((i for i, pattern in enumerate(DATES) if re.fullmatch(pattern, text)), None)

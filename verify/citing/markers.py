@@ -14,21 +14,21 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.citing.language import Block, Line
-from verify.citing.latex import VALUE_LINE
-from verify.citing.values import shortened
+from verify.citing.exports import VALUE_LINE
+from verify.citing.languages import Block, Line
+from verify.citing.lookup import shortened
 from verify.errors import CitationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from verify.citing.language import Language, Passage
+    from verify.citing.languages import Language, Passage
 
 _TITLED = re.compile(r"(?P<text>.+)<(?P<key>[^<>]+)>", re.DOTALL)
 _WORD = "verify"
 AFTER = 40
-"""So many characters after a quotation may be its unit."""
+"""The number of characters after a quotation that may be its unit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,17 +22,17 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, get_plugin_logger
 
 from verify.citing.agreement import agrees
+from verify.citing.citations import place_in_report
 from verify.citing.languages import language_of
+from verify.citing.lookup import by_key, lookup_in
 from verify.citing.markers import quotes_in
-from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
-from verify.escapes import for_html
 from verify.evidence.load import load_either, present
-from verify.report.citation import place_in_report
+from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     from verify.citing.markers import Quote
-    from verify.citing.value import Value
+    from verify.citing.values import Value
 
 _LOG = get_plugin_logger("sdpa-verify")
 _ROLE_START, _ROLE_END = "{verify}`", "`"

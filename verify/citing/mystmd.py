@@ -20,11 +20,11 @@ import sys
 from typing import Any
 
 from verify.citing.agreement import agrees
+from verify.citing.citations import place_in_report
 from verify.citing.configuration import configuration
-from verify.citing.values import lookup
+from verify.citing.lookup import lookup
 from verify.errors import CitationError, VerifyError
 from verify.evidence.load import present
-from verify.report.citation import place_in_report
 
 _ROLE = {
     "name": "verify",

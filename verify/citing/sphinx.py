@@ -29,13 +29,13 @@ from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
 from verify.citing.agreement import agrees
-from verify.citing.latex import macro_text
+from verify.citing.citations import place_in_report
+from verify.citing.exports import macro_text
+from verify.citing.lookup import by_key, lookup_in
 from verify.citing.markers import AFTER
-from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
-from verify.escapes import for_tex
 from verify.evidence.load import load_either, present
-from verify.report.citation import place_in_report
+from verify.text.escapes import for_tex
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
-    from verify.citing.value import Value
+    from verify.citing.values import Value
 
 _LOGGER = logging.getLogger(__name__)
 _QUOTED, _SHOWN = "verify_quoted", "verify_shown"

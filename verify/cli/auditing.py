@@ -56,9 +56,9 @@ def audit(
     are any, v, out, mask (True where a key may be seen), bias, sink (one score a head), the numbers scale,
     softcap and causal (1 where the mask is), and intended.
     """
-    from verify.auditing import given
+    from verify.auditing.audit import audit as audit_recording
     from verify.citing.configuration import configuration
-    from verify.export.junit import to_junit
+    from verify.citing.summaries import to_junit
     from verify.files.writing import check_writable, write_whole
 
     for name in NAMES[:1] if no_pages else NAMES:
@@ -67,7 +67,7 @@ def audit(
         _refuse_taken(junit, out)
         check_writable(junit.parent, junit.name)
     gate = gate or configuration().gates
-    found = given.audit(recording, intended=intended, gate=gate, false_alarm=false_alarm, workers=workers)
+    found = audit_recording(recording, intended=intended, gate=gate, false_alarm=false_alarm, workers=workers)
     write_whole(out / NAMES[0], found.to_json().encode())
     for line in str(found).splitlines():
         say(line)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from verify.citing import outcomes
 from verify.cli.console import PATH, end, say
 from verify.errors import CitationError, ResultsError
-from verify.export import values as exports
-from verify.report import citations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from verify.citing.values import Evidence
+
+_Form = TypeVar("_Form")
+
+
+class _FormatOption(click.Option):
+    """An option whose metavar names a table in `verify.citing`, which is loaded to show its keys."""
+
+    def make_metavar(self, *_: object, **__: object) -> str:
+        """Return the keys."""
+        module, table = str(self.metavar).split(".")
+        return "|".join(getattr(importlib.import_module(f"verify.citing.{module}"), table))
 
 
 def _results(command: Callable[..., None]) -> Callable[..., None]:
@@ -39,7 +48,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     Besides claims, "run" stands for the run’s own values and "source" for the documents’ statements; a key
     for its value and its parts. Of an audit, give layers, "audit" for its own values, or keys.
     """
-    from verify.citing.values import chosen
+    from verify.citing.lookup import chosen
 
     listed = chosen(_present(results), names)
     width = max((len(value.key) for value in listed), default=0)
@@ -54,7 +63,8 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     "form",
     default="text",
     show_default=True,
-    metavar="|".join(citations.names()),
+    cls=_FormatOption,
+    metavar="citations.FORMS",
     help="Form of the citation.",
 )
 @click.option(
@@ -69,11 +79,11 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
     "run" stands for the run as a whole, "source.ID" for a statement of a document, "audit" for an audit.
     """
+    from verify.citing.citations import FORMS, check_address, check_doi, cite
     from verify.citing.configuration import configuration
-    from verify.citing.values import lookup
-    from verify.report.citation import check_address, check_doi, cite
+    from verify.citing.lookup import lookup
 
-    render = citations.form(_known(form, citations.names()))
+    render = _chosen(form, FORMS)
     url = url or configuration().report
     check_address(url)
     check_doi(doi)
@@ -99,7 +109,8 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     "form",
     default="text",
     show_default=True,
-    metavar="|".join(outcomes.names()),
+    cls=_FormatOption,
+    metavar="outcomes.FORMS",
     help="Form of what is printed: for people, for a CI’s own display, for programs.",
 )
 @_results
@@ -114,22 +125,21 @@ def check_docs(
     Nothing is verified again: the results are those given or configured, else those of the last run, which
     must not be a quick one, for documents quote what was measured well.
     """
-    from verify.citing import found
-    from verify.citing.checked import Checked, changes
     from verify.citing.configuration import configuration
-    from verify.citing.documents import check, fix
-    from verify.report.imprint import origin
+    from verify.citing.documents import check, find_documents, fix
+    from verify.citing.outcomes import FORMS, Checked, changes
+    from verify.evidence.provenance import origin
 
     if write and diff:
         raise click.UsageError("--write and --diff: give one of them")
     if diff and form != "text":
         raise click.UsageError(f"--diff and --format {form}: give one of them")
-    render = outcomes.form(_known(form, outcomes.names()))
+    render = _chosen(form, FORMS)
     wanted = documents or configuration().document_paths
     if not wanted:
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
-    files = found.documents(wanted)
+    files = find_documents(wanted)
     record = _settled(results)
     checked = Checked(check(files, record), origin(record), written=write)
     if write:
@@ -149,7 +159,7 @@ def _present(results: Path | None) -> Evidence:
 
 
 def _settled(results: Path | None) -> Evidence:
-    """Return the same, but no quick run that nobody named: documents are not held against it by accident.
+    """Return the same, but no quick run unless it was named: documents are not held against one by accident.
 
     Raises:
         ResultsError: the last run is coarser than a standard one.
@@ -176,7 +186,8 @@ def _settled(results: Path | None) -> Evidence:
     "form",
     default="latex",
     show_default=True,
-    metavar="|".join(exports.names()),
+    cls=_FormatOption,
+    metavar="exports.FORMATS",
     help="Form of the values.",
 )
 @click.option(
@@ -203,20 +214,21 @@ def export(
     In all other forms, the words of a key are nested, with underscores for hyphens: a value’s text is
     texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate.
     """
-    from verify.citing import found
-    from verify.citing.documents import check
-    from verify.citing.values import chosen, lookup_all
+    from verify.citing.documents import check, find_documents
+    from verify.citing.exports import FORMATS
+    from verify.citing.lookup import by_key, chosen, lookup_in
     from verify.files.writing import write_whole
 
-    wanted = exports.form(_known(form, exports.names()))
+    wanted = _chosen(form, FORMATS)
     record = _present(results)
-    path = out or Path(f"verify{wanted.SUFFIX}")
+    path = out or Path(f"verify{wanted.suffix}")
     listed = chosen(record, names) if names or not documents else []
     if documents:
-        quoted = [quote for one in check(found.documents(documents), record) for quote in one.quotes]
+        quoted = [quote for one in check(find_documents(documents), record) for quote in one.quotes]
         keys = [value.key for value in listed] + [quote.key for quote in quoted if not quote.mistake]
-        listed = lookup_all(record, keys)
-    write_whole(path, wanted.export(record, listed).encode())
+        known = by_key(record)
+        listed = [lookup_in(known, key) for key in dict.fromkeys(keys)]
+    write_whole(path, wanted.write(record, listed).encode())
     say(path)
     end(0)
 
@@ -231,8 +243,8 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     Of an audit, "audit" stands for the whole, whose files are called attention-audit; a badge shows the
     most serious judgement that decides.
     """
-    from verify.citing.badge import Badged, as_endpoint, as_svg, badge_of
-    from verify.citing.values import lookup
+    from verify.citing.lookup import lookup
+    from verify.citing.summaries import Badged, as_endpoint, as_svg, badge_of
     from verify.files.writing import write_together
 
     record = _present(results)
@@ -249,10 +261,10 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     end(0)
 
 
-def _known(form: str, names: tuple[str, ...]) -> str:
-    if form not in names:
-        raise CitationError(f"no format {form!r}; choose {', '.join(names)}")
-    return form
+def _chosen(form: str, forms: Mapping[str, _Form]) -> _Form:
+    if form not in forms:
+        raise CitationError(f"no format {form!r}; choose {', '.join(forms)}")
+    return forms[form]
 
 
 COMMANDS = (values, cite_, check_docs, export, badge)

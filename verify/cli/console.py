@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from verify.errors import OutputError
-from verify.escapes import for_terminal, one_line
+from verify.text.escapes import for_terminal, one_line
 
 PATH = click.Path(path_type=Path)
 

@@ -15,13 +15,13 @@ from verify.engine.catalogue import broken, resolve
 from verify.engine.claim_files import ClaimFile
 from verify.errors import WorkerError, claim_errors
 from verify.evidence import PROFILES
-from verify.evidence.numbers import exact
 from verify.executors.workers import Task, Workers
-from verify.report.latex import plain, spoken
 from verify.spec.claim import several
 from verify.spec.words import Words, titled
 from verify.symbolic.hypotheses import assumptions_of
 from verify.symbolic.printing import unicode_art
+from verify.text.latex import plain, spoken
+from verify.text.numbers import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verify.cli.console import PATH
-from verify.report.editions import EDITIONS
+from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

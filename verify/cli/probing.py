@@ -57,8 +57,8 @@ def probe(
     It ends with status 1 where the function does what no attention does, and, with an option that says what
     is expected, where it does otherwise.
     """
-    from verify.auditing.intention import DEFAULT
     from verify.auditing.probe import probe as probe_function
+    from verify.auditing.scales import DEFAULT
 
     found = probe_function(
         _imported(function),

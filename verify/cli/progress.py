@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from verify.escapes import for_terminal
-from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict, numbers
-from verify.report.latex import plain
+from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
+from verify.text import numbers
+from verify.text.escapes import for_terminal
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -39,8 +39,8 @@ def record(
     The exit status is the program's, unless it is 0 and nothing could be recorded. PyTorch is imported before
     the program starts. Judge the recording with `sdpa-verify audit DIR`.
     """
+    from verify.auditing.record import Program
     from verify.auditing.record import record as recording_attention
-    from verify.auditing.script import Program
     from verify.errors import VerifyError
 
     one = Program(program, arguments, is_module=is_module)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from verify.cli.console import say
-from verify.report.editions import EDITIONS
+from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,8 +33,8 @@ def rendered(
     If a rendering step could not be done, say so and end with its exit status.
     """
     from verify.cli.progress import log, phases_line, rendering
+    from verify.evidence.provenance import names
     from verify.files.writing import temporary_files_together
-    from verify.report.names import names
     from verify.report.write import write_report
 
     with temporary_files_together(), rendering() as announce:
@@ -51,7 +51,7 @@ def rendered(
 def say_outdated(record: RunRecord | AuditRecord, out: Path, besides: Iterable[str] = ()) -> None:
     """Say which pages in a folder are not of the record whose evidence lies there, ``besides`` some."""
     from verify.cli.progress import log
-    from verify.report.names import names
+    from verify.evidence.provenance import names
 
     pages = [
         name for name in names(record).pages if name not in besides and _is_of_another(out / name, record)

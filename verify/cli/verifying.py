@@ -36,8 +36,8 @@ _MOST_PLANNED = 1_000_000
 @compare_option
 def report(out: Path, edition: str, compare: Path | None, *, strict_sources: bool, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
-    from verify.report.caches import usable_caches
-    from verify.report.names import RUN
+    from verify.files.names import RUN
+    from verify.report.cache import usable_caches
     from verify.report.write import prepare_for_pdf
 
     # Before anything is measured, and before this run's results may take the place of the earlier ones.

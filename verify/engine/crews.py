@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from verify.engine.settle import CellToDraw, Work
     from verify.executors.workers import Workers
-    from verify.montecarlo.blocks import Sums
-    from verify.montecarlo.chunks import Chunk
+    from verify.montecarlo.blocks import Chunk, Sums
 
 _WORTH_A_PROCESS = 10**9
 """Random components that take longer to draw than a process takes to start."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from verify import evidence
 from verify.errors import SettingsError
-from verify.montecarlo.devices import Device, DeviceError, find_device
-from verify.montecarlo.on_device import moved
+from verify.montecarlo.devices import Device, DeviceError, find_device, moved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

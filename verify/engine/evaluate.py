@@ -21,8 +21,7 @@ from verify.evidence import (
     Settings,
     Step,
 )
-from verify.montecarlo.experiment import Experiment, Fit
-from verify.montecarlo.fits import ordinary
+from verify.montecarlo.experiment import Experiment, Fit, ordinary
 from verify.spec.claim import Claim, several
 from verify.spec.words import Words
 from verify.symbolic.derivation import relation_of
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from verify.engine.samples import Remembered
-    from verify.montecarlo.blocks import Sums
-    from verify.montecarlo.chunks import Request
+    from verify.montecarlo.blocks import Request, Sums
     from verify.spec.claim import Findings
     from verify.symbolic.derivation import Derivation, Examined
     from verify.symbolic.routes import Followed

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 _LIBRARIES = {"numpy", "scipy", "sympy", "mpmath"}
 _DRAWING = ("montecarlo", "executors/threads.py")
-_DERIVING = (*_DRAWING, "symbolic", "spec", "evidence", "engine/evaluate.py", "errors.py", "escapes.py")
+_DERIVING = (*_DRAWING, "symbolic", "spec", "evidence", "engine/evaluate.py", "text", "errors.py")
 _SETTLING = (*_DERIVING, "engine", "claims/chapters.py")
 
-_PARTS = ("verify.spec", "verify.symbolic", "verify.montecarlo", "verify.evidence")
+_PARTS = ("verify.spec", "verify.symbolic", "verify.montecarlo", "verify.evidence", "verify.text")
 """What a claim file may import of this tool and be stored: its code is in the keys."""
 
 _PURE = {

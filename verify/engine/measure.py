@@ -10,7 +10,7 @@ from verify import evidence
 from verify.engine.samples import Remembered, Samples
 from verify.engine.verdict import MAX_LOOKS, ErrorBudget, judge, refuting_power
 from verify.evidence import Verdict
-from verify.montecarlo.chunks import Request
+from verify.montecarlo.blocks import Request
 from verify.montecarlo.experiment import (
     Comparison,
     Control,

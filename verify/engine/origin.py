@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from verify.escapes import one_line
+from verify.text.escapes import one_line
 
 Place = tuple[str | int, ...]
 """The keys and list positions that lead to a value, from the outermost on."""

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
-from verify.montecarlo.blocks import Sums
-from verify.montecarlo.chunks import Chunk, Drawn
+from verify.montecarlo.blocks import Chunk, Drawn, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

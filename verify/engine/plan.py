@@ -17,9 +17,9 @@ from verify.evidence import Record, Setting
 from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.memory import peak_memory
 from verify.executors.workers import Task, Workers
-from verify.montecarlo.chunks import Drawing
+from verify.montecarlo.blocks import Drawing
+from verify.montecarlo.distributions import stream
 from verify.montecarlo.experiment import cells_of, every_comparison
-from verify.montecarlo.streams import stream
 from verify.spec.claim import several
 from verify.spec.words import Words
 

@@ -18,11 +18,22 @@ from verify.engine.settle import Work, received
 from verify.engine.statements import decide
 from verify.engine.verdict import ErrorBudget
 from verify.errors import SettingsError
-from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Stored, Tool
-from verify.evidence.load import stored_calibration, stored_false_claims, stored_falsified
+from verify.evidence import (
+    PROFILES,
+    Calibration,
+    ClaimRecord,
+    FalseClaims,
+    Falsified,
+    Run,
+    RunRecord,
+    Settings,
+    Stored,
+    Tool,
+)
+from verify.evidence.load import stored_table
 from verify.executors.environment import environment
 from verify.executors.workers import Workers, using
-from verify.montecarlo.statistics.base import FINEST
+from verify.montecarlo.statistics import FINEST
 from verify.spec.claim import USER
 from verify.version import __version__
 
@@ -160,9 +171,9 @@ def run(
         claims=records,
         sources=book.sources,
         statements=decide(book, records),
-        calibration=stored_calibration(),
-        false_claims=stored_false_claims(),
-        falsified=stored_falsified(),
+        calibration=stored_table(Calibration),
+        false_claims=stored_table(FalseClaims),
+        falsified=stored_table(Falsified),
     ).sealed()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verify.errors import ClaimError, SettingsError
-from verify.montecarlo.chunks import Request
+from verify.montecarlo.blocks import Request
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,

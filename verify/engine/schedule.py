@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verify.engine.crews import Crew
     from verify.engine.settle import Work
     from verify.engine.store import Store
-    from verify.montecarlo.chunks import Chunk
+    from verify.montecarlo.blocks import Chunk
 
 _LOOK_S = 0.5
 """Seconds between looks at whether those at work are still there."""

@@ -25,7 +25,7 @@ from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError, claim_errors, correction
 from verify.evidence import ClaimRecord, DerivationRecord, Fact, Proof, Settings
 from verify.executors.threads import one_blas_thread
-from verify.montecarlo.chunks import draw_chunk
+from verify.montecarlo.blocks import draw_chunk
 from verify.montecarlo.experiment import Exact, Experiment, cells_of, every_comparison
 from verify.spec.claim import USER, several
 from verify.spec.words import Words
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     from verify.engine.catalogue import Reference
     from verify.engine.sources import Wanted
-    from verify.montecarlo.blocks import Cell, Sums
-    from verify.montecarlo.chunks import Chunk, Request
+    from verify.montecarlo.blocks import Cell, Chunk, Request, Sums
 
 
 @dataclass(frozen=True)

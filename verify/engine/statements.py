@@ -10,7 +10,7 @@ from verify.engine import computations
 from verify.engine.computed import INCOMPATIBLE
 from verify.engine.entries import is_figure
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
-from verify.evidence.decimals import as_decimal, rounded
+from verify.text.numbers import as_decimal, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.errors import ClaimError
 from verify.evidence import SLUG
-from verify.montecarlo.distributions import Distribution
+from verify.montecarlo.distributions import Distribution, moments_contradiction
 from verify.montecarlo.experiment import (
     Comparison,
     Exact,
@@ -19,7 +19,6 @@ from verify.montecarlo.experiment import (
     quantities_of,
     route_of,
 )
-from verify.montecarlo.stated_moments import contradiction
 from verify.symbolic.kernel.words import RELATION
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ def _refuse_misstated_distributions(cells: Iterable[Cell], claim: str) -> None:
     """Refuse draws that contradict their stated moments, for predictions and plans rest on them."""
     for cell in cells:
         for distribution in _distributions(cell.sampler):
-            if fault := contradiction(distribution):
+            if fault := moments_contradiction(distribution):
                 raise ClaimError(
                     f"claim {claim}, cell {cell.id}: the distribution {distribution.name!r} {fault}; "
                     "correct its moments or the function that fills"

@@ -1,33 +1,44 @@
 """The records of a run and their JSON form, ``results.json``; other people's programs read it."""
 
-from verify.evidence.calibration import Calibration, Counted
+from verify.evidence.campaigns import Calibration, Counted, FalseClaims, FalseKind, Falsified
 from verify.evidence.claims import (
     RESERVED,
     Assumption,
+    Axis,
+    Check,
     ClaimRecord,
+    Control,
     DerivationRecord,
+    Fact,
+    Figure,
+    Layer,
+    Method,
+    OrdinaryFit,
     Proof,
     Reach,
     Reference,
     Route,
-    Step,
-    digest_of,
-)
-from verify.evidence.false_claims import FalseClaims, FalseKind, Falsified
-from verify.evidence.figures import Axis, Figure, Layer
-from verify.evidence.findings import (
-    Check,
-    Control,
-    Fact,
-    Method,
-    OrdinaryFit,
     Setting,
+    Step,
     Verdict,
+    digest_of,
     tightness,
 )
 from verify.evidence.records import Record
-from verify.evidence.runs import PROFILES, Budget, Device, Run, RunRecord, Settings, Stored, Tool
-from verify.evidence.statements import Outcome, Part, Source, Statement
+from verify.evidence.runs import (
+    PROFILES,
+    Budget,
+    Device,
+    Outcome,
+    Part,
+    Run,
+    RunRecord,
+    Settings,
+    Source,
+    Statement,
+    Stored,
+    Tool,
+)
 from verify.evidence.texts import SLUG, Slug, in_utc
 
 __all__ = [

@@ -1,56 +1,200 @@
-"""What is on record of an audit: the findings on the layers and heads of somebody's own attention."""
+"""What is on record of an audit: layers with their findings, and its summary in lines by cause."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from verify.evidence.causes import lines
-from verify.evidence.findings import Band
-from verify.evidence.layers import (
-    RESERVED,
-    Finding,
-    Heads,
-    Intention,
-    Judgement,
-    LayerRecord,
-    Origin,
-    Reference,
-)
+from verify.evidence.claims import Band
 from verify.evidence.records import Record, Sealed, Shown, by_id
 from verify.evidence.runs import Tool
 from verify.evidence.texts import (
     Code,
     Count,
     Digest,
+    Formula,
     Line,
     Many,
     Moment,
     Named,
     Positive,
     Rate,
+    Share,
+    Slug,
     Text,
+    refuse,
     refuse_repeated,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
-__all__ = [
-    "RESERVED",
-    "AuditBudget",
-    "AuditRecord",
-    "AuditSettings",
-    "Finding",
-    "Heads",
-    "Intention",
-    "Judgement",
-    "LayerRecord",
-    "Origin",
-    "Reference",
-]
+
+Origin = Literal["given", "recorded", "configuration", "default"]
+"""Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""
+
+
+Heads = Annotated[int, Field(ge=0, le=10_000)]
+"""A number of heads; maps have a cell for each, so there is an end to them."""
+
+RESERVED = frozenset(["audit"])
+"""What keys of citations start with that are no layer's."""
+
+
+class Judgement(StrEnum):
+    """What an audit says of a finding.
+
+    Reported: nothing was asked of it. Warned: near a limit, which does not fail the audit.
+    """
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+    WARNED = "warned"
+    REPORTED = "reported"
+
+
+class Reference(Record):
+    """What the catalogue derives for the same quantity at unit variance, and which claim derives it."""
+
+    value: float
+    claim: Slug
+
+
+class Finding(Record):
+    """One thing found of a head, or where ``head`` is None of all heads of a layer together.
+
+    ``claim`` is the claim of the catalogue in which the formula of ``quantity`` is derived.
+    ``estimate`` is None where there is nothing to estimate, and then so are error and interval; an exact
+    finding has an interval only where rounding leaves one. ``interval`` is simultaneous at ``level`` over the
+    whole audit; an open end is None. ``band`` is what the finding is held against, None where it is only
+    reported. ``decides`` says whether it counts for the exit status. ``cause`` names what would explain a
+    refuted finding and ``fix`` what to change, both empty where nothing is known. ``sequences`` is the number
+    of independent blocks; ``rows_left_out`` counts rows that were not used, and ``reason`` says why.
+    """
+
+    id: Slug
+    kind: Slug
+    head: Count | None
+    quantity: Text
+    claim: Slug | None = None
+    estimate: float | None
+    standard_error: Positive | None = None
+    interval: Annotated[tuple[float | None, float | None], Field()] = (None, None)
+    level: Share = 1.0
+    exact: bool
+    band: Band | None = None
+    reference: Reference | None = None
+    judgement: Judgement
+    decides: bool
+    reason: Text = ""
+    cause: Text = ""
+    fix: Text = ""
+    sequences: Count
+    sequences_needed: Count | None = None
+    rows_left_out: Count = 0
+
+    @property
+    def needed_bound(self) -> str:
+        """How ``sequences_needed`` is meant: "about" so many, "at least" where there is no interval yet."""
+        return "at least" if self.interval == (None, None) else "about"
+
+    @property
+    def name(self) -> str:
+        """The id without the head: what the same finding on other heads shares with it."""
+        return self.id if self.head is None else self.id.removesuffix(f"-head-{self.head}")
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        low, high = self.interval
+        lowest, highest = self.band or (None, None)
+        refuse(
+            [
+                (lowest is not None and highest is not None and lowest > highest, "its band is upside down"),
+                (self.decides and self.judgement is Judgement.REPORTED, "it decides, but is only reported"),
+            ]
+        )
+        if self.estimate is None:
+            refuse(
+                [
+                    (low is not None or high is not None, "it has an interval but no estimate"),
+                    (self.standard_error is not None, "it has a standard error but no estimate"),
+                ]
+            )
+            return self
+        refuse(
+            [
+                (low is not None and low > self.estimate, "its estimate lies below its interval"),
+                (high is not None and high < self.estimate, "its estimate lies above its interval"),
+            ]
+        )
+        return self
+
+    def __repr_args__(self) -> Shown:
+        yield from (("id", self.id), ("estimate", self.estimate), ("interval", self.interval))
+        yield "judgement", str(self.judgement)
+
+
+class Intention(Record):
+    """The scale that was intended: the expression in d, h, D and n, its value, and who said so."""
+
+    expression: Code
+    latex: Formula
+    value: float
+    origin: Origin
+    where: Text = ""
+
+
+class LayerRecord(Record):
+    """One layer of the recording: what was seen of it, what was intended, and what was found.
+
+    ``tokens`` are the fewest and most that a sequence has; ``key_heads`` differs from ``heads`` where queries
+    share keys.
+    """
+
+    id: Slug
+    name: Line
+    heads: Heads
+    key_heads: Heads
+    d_k: Count
+    d_v: Count | None
+    sequences: Count
+    tokens: tuple[Count, Count]
+    dtype: Line
+    backend: Line = ""
+    intention: Intention
+    findings: Many[Finding]
+    notes: Many[Text] = ()
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        heads = {one.head for one in self.findings if one.head is not None}
+        refuse(
+            [
+                (self.id in RESERVED, f"{self.id} means something else in keys; choose another id"),
+                (self.tokens[0] > self.tokens[1], "its fewest tokens are more than its most"),
+                (
+                    max(heads, default=-1) >= self.heads,
+                    f"it has {self.heads} heads, and a finding on another",
+                ),
+            ]
+        )
+        refuse_repeated((one.id for one in self.findings), "findings")
+        return self
+
+    def finding(self, name: str) -> Finding:
+        """Return the finding of this id.
+
+        Raises:
+            ClaimError: the layer has no such finding; the nearest one is suggested.
+        """
+        return by_id(self.findings, name, f"layer {self.id}: ", "finding")
 
 
 class AuditBudget(Record):
@@ -120,4 +264,192 @@ class AuditRecord(Sealed):
 
     def __str__(self) -> str:
         """Return one line a cause of what is wrong, undecided or near a limit, and at last the counts."""
-        return "\n".join(lines(self.layers, self.left_out))
+        return "\n".join(summary_lines(self.layers, self.left_out))
+
+
+_NAMED = 3  # layers or runs of numbers that are listed before the rest are counted
+_RUNS = 5
+_NUMBER = re.compile(r"(\d+)")
+
+
+def where(heads: Mapping[str, frozenset[int]], layers: Sequence[LayerRecord]) -> str:
+    """Return in words the ``heads`` of an audit's ``layers``: ``decoder.layers.0–11.self_attn, all 8 heads``.
+
+    ``heads`` are numbers by the id of their layer; an empty set stands for the layer as a whole.
+    """
+    alike: dict[str, list[str]] = {}
+    for layer in layers:
+        if layer.id in heads:
+            alike.setdefault(_heads(heads[layer.id], layer.heads), []).append(layer.name)
+    names = [layer.name for layer in layers]
+    parts = [", ".join(filter(None, [_layers(some, names), which])) for which, some in alike.items()]
+    return _listed(parts, "more groups of heads", "; ")
+
+
+def together(names: Sequence[str]) -> str:
+    """Return names that differ in one number as one name with a range, others as a list cut short."""
+    pattern = common(names)
+    if pattern is None:
+        return _listed(list(names), "more layers", ", ")
+    before, after = pattern
+    found = (int(name[len(before) : len(name) - len(after)]) for name in names)
+    return f"{before}{runs(found)}{after}"
+
+
+def common(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return what names have before and after the one number in which they differ, None if they do not."""
+    split = [_NUMBER.split(name) for name in dict.fromkeys(names)]
+    if len(split) < 2 or len({len(one) for one in split}) > 1:
+        return None
+    differing = [place for place, parts in enumerate(zip(*split, strict=True)) if len(set(parts)) > 1]
+    if len(differing) != 1 or differing[0] % 2 == 0:
+        return None
+    (place,) = differing
+    return "".join(split[0][:place]), "".join(split[0][place + 1 :])
+
+
+def runs(found: Iterable[int]) -> str:
+    """Return whole numbers in order as runs, such as ``0–2, 5``, of which only so many are listed."""
+    parts: list[list[int]] = []
+    for one in sorted(set(found)):
+        if parts and one == parts[-1][-1] + 1:
+            parts[-1].append(one)
+        else:
+            parts.append([one])
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in parts[:_RUNS]]
+    left = sum(map(len, parts[_RUNS:]))
+    return ", ".join(texts) + (f" and {left} more" if left else "")
+
+
+def _heads(some: frozenset[int], count: int) -> str:
+    if not some:
+        return ""
+    if len(some) == count:
+        return "" if count == 1 else "both heads" if count == 2 else f"all {count} heads"
+    return f"{'head' if len(some) == 1 else 'heads'} {runs(some)}"
+
+
+def _layers(some: Sequence[str], of: Sequence[str]) -> str:
+    if len(some) == len(of) > 1:
+        return f"all {len(of)} layers"
+    return together(some)
+
+
+def _listed(parts: list[str], rest: str, between: str) -> str:
+    left = len(parts) - _NAMED
+    if left < 2:
+        return between.join(parts)
+    return f"{between.join(parts[:_NAMED])} and {left} {rest}"
+
+
+_MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
+
+
+@dataclass(slots=True)
+class Shared:
+    """Findings with one judgement and one cause, or where none is known of one name."""
+
+    findings: list[tuple[str, Finding]] = field(default_factory=list)
+
+    @property
+    def link(self) -> str:
+        """The key of the first of them, without its head."""
+        layer, first = self.findings[0]
+        return f"{layer}.{first.name}"
+
+    def heads(self) -> dict[str, frozenset[int]]:
+        """Return the heads by layer; a finding on the layer as a whole counts as one on all its heads."""
+        found: dict[str, set[int]] = {}
+        for layer, one in self.findings:
+            found.setdefault(layer, set()).update(() if one.head is None else (one.head,))
+        return {layer: frozenset(heads) for layer, heads in found.items()}
+
+
+def shared(layers: Sequence[LayerRecord], judgement: str) -> tuple[Shared, ...]:
+    """Return the findings of one judgement on layers, those with the same cause and fix together.
+
+    Those that decide the exit status come first, then those on most layers and heads.
+    """
+    found: dict[tuple[str, ...], Shared] = {}
+    for layer in layers:
+        for one in layer.findings:
+            if one.judgement == judgement:
+                name = () if one.cause else (one.name,)
+                key = (one.cause, one.fix, *name)
+                found.setdefault(key, Shared()).findings.append((layer.id, one))
+    decisive = sorted(
+        found.values(),
+        key=lambda some: (not any(one.decides for _, one in some.findings), -len(some.findings)),
+    )
+    return tuple(decisive)
+
+
+def summary_lines(layers: Sequence[LayerRecord], left_out: Sequence[str]) -> Iterator[str]:
+    """Yield what an audit found, a line for each cause: what is wrong first, and at last the counts.
+
+    ``left_out`` says what could not be seen.
+    """
+    for judgement, mark in _MARKS.items():
+        for some in shared(layers, judgement):
+            names = ", ".join(dict.fromkeys(one.name for _, one in some.findings))
+            found = f"{judgement}{_idle(some)}"
+            yield f"{mark} {where(some.heads(), layers)}: {names} {found}: {_said(some, layers)}"
+    for text in left_out:
+        yield f"- not seen: {text}"
+    yield _counts(layers)
+
+
+def _idle(some: Shared) -> str:
+    """Return what there is to add to a judgement that does not change the exit status though it might."""
+    is_idle = not any(one.decides for _, one in some.findings)
+    return " (does not decide)" if is_idle and some.findings[0][1].judgement == Judgement.REFUTED else ""
+
+
+def _said(some: Shared, layers: Sequence[LayerRecord]) -> str:
+    """Return the cause and the fix, else what was found of the worst head."""
+    layer, worst = max(some.findings, key=lambda found: _size(found[1]))
+    parts = [worst.cause] if worst.cause else [_measured(worst), worst.reason]
+    parts.append(worst.fix)
+    if worst.sequences_needed is not None:
+        parts.append(f"it would take {worst.needed_bound} {worst.sequences_needed:,} sequences to decide")
+    of_one = ""
+    are_alike = len({(_measured(one), one.reason) for _, one in some.findings}) == 1
+    if not are_alike and not worst.cause and not worst.fix:
+        several = len(some.heads()) > 1
+        head = frozenset(() if worst.head is None else (worst.head,))
+        of_one = f"{where({layer: head}, layers) if several else f'head {worst.head}'}: "
+    return of_one + "; ".join(part for part in parts if part)
+
+
+def _size(finding: Finding) -> tuple[int, float]:
+    return finding.sequences_needed or 0, finding.estimate or 0.0
+
+
+def _measured(finding: Finding) -> str:
+    if finding.estimate is None:
+        return ""
+    text = f"{finding.estimate:.4g}"
+    low, high = finding.interval
+    if (low, high) != (None, None):
+        text += f", interval {_range(low, high)}"
+    return text + (f", asked for {_range(*finding.band)}" if finding.band else "")
+
+
+def _range(low: float | None, high: float | None) -> str:
+    """Return a range in words where one end is open, and as one number where both ends print alike."""
+    if low is None or high is None:
+        end, word = (high, "at most") if low is None else (low, "at least")
+        return "anything" if end is None else f"{word} {end:.4g}"
+    ends = dict.fromkeys(format(end, ".4g") for end in (low, high))
+    return "..".join(ends)
+
+
+def _counts(layers: Sequence[LayerRecord]) -> str:
+    heads = sum(layer.heads for layer in layers)
+    findings = [one for layer in layers for one in layer.findings]
+    counted = Counter(str(one.judgement) for one in findings)
+    counts = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(counted.items()))
+    return (
+        f"{len(layers)} layer{'' if len(layers) == 1 else 's'}, {heads} head{'' if heads == 1 else 's'}: "
+        f"{len(findings):,} findings, of which {sum(one.decides for one in findings):,} decide: {counts}"
+    )

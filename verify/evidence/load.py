@@ -22,6 +22,12 @@ LAST_RUN = Path("reports/results.json")
 
 _Record = TypeVar("_Record", bound=Record)
 _Sealed = TypeVar("_Sealed", RunRecord, AuditRecord)
+_Table = TypeVar("_Table", Calibration, FalseClaims, Falsified)
+_TABLES: dict[type[Record], str] = {
+    Calibration: "calibration.json",
+    FalseClaims: "false_claims.json",
+    Falsified: "falsified.json",
+}
 SCHEMA: int = RunRecord.model_fields["schema_version"].default
 
 
@@ -67,39 +73,19 @@ def json_schema(record: type[RunRecord | AuditRecord] = RunRecord) -> dict[str, 
     return record.model_json_schema(by_alias=True)
 
 
-def stored_calibration() -> Calibration:
-    """Return the table of the calibration study that ships with this version."""
-    return read_calibration(folder("data") / "calibration.json")
+def stored_table(kind: type[_Table], path: Path | None = None) -> _Table:
+    """Return the table of a campaign that ships with this version, or the one in ``path``.
 
-
-def stored_false_claims() -> FalseClaims:
-    """Return the table of the campaign of false claims that ships with this version.
-
-    Raises:
-        ResultsError: it is missing, or does not make sense.
-    """
-    path = folder("data") / "false_claims.json"
-    return _validated(FalseClaims, _content(path, _RESULTS.kind, _RESULTS.again), path, _RESULTS.again)
-
-
-def stored_falsified() -> Falsified:
-    """Return how the catalogue's theorems fared at points, added up, as it ships with this version.
-
-    Raises:
-        ResultsError: it is missing, or does not make sense.
-    """
-    path = folder("data") / "falsified.json"
-    content = _content(path, _RESULTS.kind, _RESULTS.again)
-    return _validated(Falsified, dict(content).get("summary"), path, _RESULTS.again)
-
-
-def read_calibration(path: Path) -> Calibration:
-    """Return the table of a calibration study from its file.
+    ``kind`` is `Calibration`, `FalseClaims` or `Falsified`.
 
     Raises:
         ResultsError: it is missing, no regular file, too large, not JSON, or does not make sense.
     """
-    return _validated(Calibration, _content(path, _RESULTS.kind, _RESULTS.again), path, _RESULTS.again)
+    path = path or folder("data") / _TABLES[kind]
+    content = _content(path, _RESULTS.kind, _RESULTS.again)
+    if kind is Falsified and isinstance(content, dict):
+        content = content.get("summary")  # beside it the file lists every theorem
+    return _validated(kind, content, path, _RESULTS.again)
 
 
 def present(path: Path | None) -> RunRecord | AuditRecord:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from verify.errors import ClaimError, unknown
-from verify.escapes import for_html
 from verify.evidence.texts import few
+from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from verify.evidence.calibration import Calibration
-from verify.evidence.claims import ClaimRecord, Proof
-from verify.evidence.false_claims import FalseClaims, Falsified
-from verify.evidence.findings import Verdict
+from verify.evidence.campaigns import Calibration, FalseClaims, Falsified
+from verify.evidence.claims import ClaimRecord, Proof, Verdict
 from verify.evidence.records import Record, Sealed, Shown, by_id, shown, table
-from verify.evidence.statements import Outcome, Source, Statement
 from verify.evidence.texts import (
+    Address,
     Count,
     Digest,
+    Evidence,
     Line,
     Many,
     Moment,
@@ -32,7 +32,68 @@ from verify.evidence.texts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
     from typing import Self
+
+
+class Outcome(StrEnum):
+    """What the run says of a statement of a source document."""
+
+    HOLDS = "holds"
+    WITH_CONDITIONS = "holds-with-conditions"
+    MISPRINTED = "misprinted"
+    WRONG = "wrong"
+    OPEN = "open"
+
+
+class Part(Record):
+    """One thing that a statement says, decided by one piece of evidence; ``holds`` is None while open."""
+
+    text: Text
+    claim: Slug
+    evidence: Evidence
+    kind: Literal["says", "prints"]
+    printed: Text | None
+    computed: Text | None
+    holds: bool | None
+    reason: Text
+
+
+class Source(Record):
+    """A document that states what is commonly believed.
+
+    ``author``, ``date`` and ``url`` are None where the document, as it reached us, does not say.
+    """
+
+    id: Slug
+    title: Text
+    kind: Text
+    author: Text | None = None
+    date: Text | None = None
+    url: Address | None = None
+
+
+class Statement(Record):
+    """Something a source says, with the outcome that the run computed.
+
+    ``noted`` is the outcome that its note was written for: the known one, which a run may contradict.
+    """
+
+    id: Slug
+    source: Slug
+    text: Text
+    claim: Slug | None
+    printed: Text | None
+    computed: Text | None
+    outcome: Outcome
+    noted: Outcome | None = None
+    note: Text
+    parts: Many[Part]
+
+    def contradicts_its_note(self, claims: AbstractSet[str]) -> bool:
+        """Return whether the outcome is not the known one, though the ``claims`` run decide all its parts."""
+        decided = {part.claim for part in self.parts} <= claims
+        return decided and self.noted is not None and self.outcome is not self.noted
 
 
 class Tool(Record):

@@ -1,17 +1,41 @@
-"""Distributions of components: how the entries of queries and keys are drawn, with their exact moments."""
+"""Random streams, and the distributions of components with their exact moments."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from verify.montecarlo import intervals
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def stream(seed: int, claim: str, cell: str, batch: int) -> np.random.Generator:
+    """Return the generator of one batch of blocks of one cell.
+
+    A function of the root seed, the SHA-256 of the claim's and the cell's name, and the batch's number;
+    so results are the same for any number of workers, any order and any choice of claims. SFC64 behind
+    NumPy's ``SeedSequence``: of NumPy's generators it fills arrays of normals fastest.
+    """
+    sequence = np.random.SeedSequence(entropy=_words(seed, claim, cell), spawn_key=(batch,))
+    return np.random.Generator(np.random.SFC64(sequence))
+
+
+@lru_cache(maxsize=64)
+def _words(seed: int, claim: str, cell: str) -> NDArray[np.uint32]:
+    """Return the seed and the names' hash as NumPy would make words of them, once for all batches."""
+    name = hashlib.sha256(f"{claim}\0{cell}".encode()).digest()[:16]
+    size = max(1, -(-seed.bit_length() // 32))
+    return np.frombuffer(seed.to_bytes(4 * size, "little") + name, dtype="<u4")
+
 
 Array = NDArray[np.float64]
 
@@ -262,3 +286,49 @@ def student_t(freedom: int) -> Distribution:
 
 STANDARD_DISTRIBUTIONS = (NORMAL, UNIFORM, RADEMACHER, LAPLACE, student_t(9), EXPONENTIAL)
 """The unit-variance, centred distributions."""
+
+
+FALSE_ALARM = 1e-9
+"""How often a right moment may be called wrong, for a distribution that hides nothing in its far tails."""
+
+_DRAWS = 1 << 19
+_UNSEEN = math.log(1 / FALSE_ALARM)
+"""So many more of the largest terms may have been missed: with 20 expected, none comes at this rate."""
+
+_NAMES = ("", "mean", "variance", "third central moment", "fourth central moment")
+
+
+@cache
+def moments_contradiction(distribution: Distribution) -> str | None:
+    """Return what the distribution's draws say against its stated moments, in words, or None.
+
+    The draws are always the same ones. A moment may miss by its sampling error at ``FALSE_ALARM``, and by
+    what terms as large as the largest seen would add if all of them had stayed away: powers of heavy-tailed
+    numbers have their means in a few rare ones. Moments that are not stated are not judged.
+    """
+    highest = min(len(distribution.base_moments), len(_NAMES)) - 1
+    drawn = distribution.draw(stream(0, "stated-moments", distribution.name, 0), (_DRAWS,))
+    if not np.all(np.isfinite(drawn)):
+        return "draws numbers that are not finite"
+    if highest < 1:
+        return None
+    deviations = drawn - float(distribution.mean)
+    power = np.ones_like(deviations)
+    for order in range(1, highest + 1):
+        power = power * deviations
+        stated = float(distribution.central_moments(order)[order])
+        found, allowed = float(power.mean()), _allowed(power)
+        # What is stated exactly may be drawn in single precision.
+        if abs(found - stated) > allowed + 1e-6 * abs(stated):
+            shift = float(distribution.mean) if order == 1 else 0.0
+            return (
+                f"states a {_NAMES[order]} of {stated + shift:.6g}, but what it draws has "
+                f"{found + shift:.6g} ± {allowed:.2g}"
+            )
+    return None
+
+
+def _allowed(terms: np.typing.NDArray[np.float64]) -> float:
+    error = float(terms.std()) / math.sqrt(terms.size)
+    largest = float(np.abs(terms).max()) / terms.size
+    return intervals.normal_quantile(FALSE_ALARM) * error + _UNSEEN * largest

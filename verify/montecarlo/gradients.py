@@ -1,22 +1,23 @@
-"""Sampler of the gradients that reach queries, keys and values, without scaling and with it."""
+"""Samplers of the gradients of attention: by path, by single query, and back through layers."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
+from verify.montecarlo.blocks import double, numbered
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.own_axes import components, in_axes, normal_vectors
-from verify.montecarlo.statistics.base import numbered, shares_within
+from verify.montecarlo.inputs import bartlett_components, bartlett_setting, bartlett_vectors
+from verify.montecarlo.statistics import shares_within
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
+    from verify.montecarlo.distributions import Array, Distribution
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class RowGradients:
             *drawn,
             ("value dimensions", self.value_d),
             ("block", f"{self.rows} queries, {self.keys} keys"),
-            *in_axes(self.d, self.rows + self.keys),
+            *bartlett_setting(self.d, self.rows + self.keys),
         )
 
     @property
@@ -88,7 +89,7 @@ class RowGradients:
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         vectors = self.rows + self.keys
-        return components(vectors, self.d) + vectors * self.value_d
+        return bartlett_components(vectors, self.d) + vectors * self.value_d
 
     @property
     def scores(self) -> int:
@@ -102,7 +103,7 @@ class RowGradients:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` blocks, shape (count, 6 + points of both grids)."""
-        both = normal_vectors(rng, count, self.keys + self.rows, self.d)
+        both = bartlett_vectors(rng, count, self.keys + self.rows, self.d)
         # In axes of their own the first vectors, here the keys, lie along as many axes.
         spanned = self.d if self.d <= self.keys + self.rows else self.keys
         keys, queries = both[:, : self.keys, :spanned], both[:, self.keys :]
@@ -139,3 +140,290 @@ class RowGradients:
 
 def _scale(*, scaled: bool) -> str:
     return "scaled" if scaled else "unscaled"
+
+
+@dataclass(frozen=True)
+class SingleQueries:
+    """Blocks are ``rows`` queries that share keys and values, each with a gradient at its own output.
+
+    Components of the values are of the distribution ``values``, all others are standard normal. Every query's
+    gradients are taken by themselves. Statistics, means over the queries: the squared norms of what it sends
+    to the values, and of the gradient at its output; then, for the keys whose probabilities p lie between
+    each two successive ``edges``, the sum of p(1-p), and the sum of their gradients' norms in units of
+    scale·|query|·max|dP|. ``spread`` and ``length`` give these last two's names.
+    """
+
+    d: int
+    keys: int
+    value_d: int
+    rows: int
+    scale: float = 1.0
+    edges: tuple[float, ...] = ()
+    values: Distribution = NORMAL
+
+    order, alone = 3, 0
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("d_k", self.d),
+            ("d_v", self.value_d),
+            ("keys", self.keys),
+            ("queries", self.rows),
+            ("query, key", NORMAL.name),
+            ("values", self.values.name),
+            ("scale", self.scale),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        of_classes = (name(*ends) for ends in pairwise(self.edges) for name in (self.spread, self.length))
+        return ("to-values", "from-above", *of_classes)
+
+    @staticmethod
+    def spread(low: float, high: float) -> str:
+        """Return the name of the sum of p(1-p) over the keys between two successive edges."""
+        return f"spread-{low}-{high}"
+
+    @staticmethod
+    def length(low: float, high: float) -> str:
+        """Return the name of the sum of the gradients' norms over the same keys."""
+        return f"length-{low}-{high}"
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return (self.keys + self.rows) * (self.d + self.value_d)
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.rows * self.keys
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + self.scores * (self.d + self.value_d + 4)
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the statistics of ``count`` blocks, shape (count, 2 + 2·(edges - 1))."""
+        query, upstream = (
+            NORMAL.draw(rng, (count, self.rows, 1, width), single=True) for width in (self.d, self.value_d)
+        )
+        keys = NORMAL.draw(rng, (count, 1, self.keys, self.d), single=True)
+        values = self.values.draw(rng, (count, 1, self.keys, self.value_d), single=True)
+        weights = probabilities(query[:, :, 0], keys[:, 0], self.scale)[:, :, None]
+        found = gradients(query, keys, values, weights, upstream, self.scale)
+        squares: Array = double(np.stack([_squares(found.values), _squares(upstream)], axis=1)).mean(axis=2)
+        if not self.edges:
+            return squares
+        chances = weights[:, :, 0]
+        largest = np.abs(found.probabilities).max(axis=(2, 3))
+        unit = (self.scale * np.sqrt(_squares(query)) * largest)[:, :, None]
+        lengths = np.sqrt(np.einsum("brnd,brnd->brn", found.keys, found.keys)) / unit
+        sums = sums_within(chances, (chances * (1 - chances), lengths), self.edges)
+        return np.concatenate([squares, sums / self.rows], axis=1)
+
+
+def sums_within(values: Array, of_values: tuple[Array, ...], edges: tuple[float, ...]) -> Array:
+    """Return each block's sums of what belongs to ``values`` above an edge and at most the next.
+
+    All have shape (blocks, …); the result has shape (blocks, classes·kinds), all kinds of a class together.
+    """
+    blocks, classes = len(values), len(edges) + 1
+    places = np.broadcast_to(classes * np.arange(blocks)[:, None], (blocks, values[0].size)).copy()
+    for edge in edges:
+        places += values.reshape(places.shape) > edge
+    sums = [
+        np.bincount(places.ravel(), one.ravel(), minlength=classes * blocks).reshape(blocks, classes)
+        for one in of_values
+    ]
+    between: Array = np.stack(sums, axis=2, dtype=np.float64)[:, 1:-1].reshape(blocks, -1)
+    return between
+
+
+def _squares(matrices: Array) -> Array:
+    """Return the squared norm of each query's matrix, shape (blocks, rows)."""
+    squares: Array = np.einsum("brij,brij->br", matrices, matrices)
+    return squares
+
+
+Normalisation = Literal["after", "before", "none"]
+
+
+@dataclass(frozen=True)
+class LayerStack:
+    """Blocks are stacks X → N(X + A(X)) ("after"), X + A(N(X)) ("before") or X + A(X) ("none").
+
+    A is one head of attention, with weights from ``width`` to ``d`` dimensions for queries and keys and to
+    ``width`` for values, all normal with variance 1/width, those of queries and keys times ``weight_size``.
+    Of more dimensions than ``width``, weights of queries and keys are drawn in the axes that the keys' span.
+    N divides every token by its root mean square. Tokens and the gradient at the output are standard normal.
+    All ``scales`` see the same draws. Statistics: the mean square of the gradient's entries at the output;
+    then for each scale that at the input, and the logarithm of the gradient's norm over that at the output
+    after 1, 2, …, ``layers`` layers on its way back.
+    """
+
+    tokens: int
+    width: int
+    d: int
+    layers: int
+    scales: tuple[float, ...]
+    normalisation: Normalisation = "after"
+    weight_size: float = 1.0
+
+    order, alone = 3, 0
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        of_layer = bartlett_components(2 * self.width, self.d, self.width) + self.width**2
+        return self.layers * of_layer + 2 * self.tokens * self.width
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds, of all layers at one scale."""
+        return self.layers * self.tokens**2
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        of_layer = self.tokens * (2 * min(self.d, self.width) + 4 * self.width + 2 * self.tokens)
+        return self.coordinates + self.layers * of_layer
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        times = (
+            f", of queries and keys {self.weight_size:.4g} times as large" if self.weight_size != 1 else ""
+        )
+        return (
+            ("d_k", self.d),
+            ("layers", self.layers),
+            ("tokens", f"{self.tokens} of {self.width} dimensions"),
+            ("normalisation", "none" if self.normalisation == "none" else f"{self.normalisation} each layer"),
+            ("weights", f"{NORMAL.name}{times}"),
+            ("scale", ", ".join(f"{scale:.4g}" for scale in self.scales)),
+            *bartlett_setting(self.d, self.width, "the keys’ weights"),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        of_scales = (
+            (self.input_square(scale), *(self.log_growth(scale, depth + 1) for depth in range(self.layers)))
+            for scale in range(len(self.scales))
+        )
+        return ("output-square", *chain.from_iterable(of_scales))
+
+    @staticmethod
+    def input_square(scale: int) -> str:
+        """Return the name of the input gradient's mean square at the scale of that number."""
+        return f"input-square-{scale}"
+
+    @staticmethod
+    def log_growth(scale: int, layers: int) -> str:
+        """Return the name of the logarithmic growth over so many layers."""
+        return f"log-growth-{scale}-{layers}"
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the statistics of ``count`` stacks, shape (count, 1 + scales·(1 + layers))."""
+        width = self.width
+        weights = [self._weights(rng, count) for _ in range(self.layers)]
+        tokens, upstream = (NORMAL.draw(rng, (count, self.tokens, width), single=True) for _ in range(2))
+        entries = self.tokens * width
+        at_output = np.einsum("bnd,bnd->b", upstream, upstream)
+        squares = self._squares(tokens, upstream, weights)
+        logs = np.log(squares / at_output[:, None, None]) / 2
+        of_scales = np.concatenate([squares[:, :, -1:] / entries, logs], axis=2)
+        return double(np.concatenate([at_output[:, None] / entries, of_scales.reshape(count, -1)], axis=1))
+
+    def _weights(self, rng: np.random.Generator, count: int) -> Array:
+        """Return one layer's weights of queries, keys and values side by side, (count, width, columns).
+
+        Keys span no more dimensions than tokens have, and what queries have besides meets no key.
+        """
+        width = self.width
+        both = bartlett_vectors(rng, count, 2 * width, self.d, width)
+        values = NORMAL.draw(rng, (count, width, width), single=True)
+        weights = np.concatenate([both[:, width:], both[:, :width], values], axis=2)
+        weights *= width**-0.5
+        if self.weight_size != 1:
+            weights[:, :, :-width] *= self.weight_size
+        return weights
+
+    def _squares(self, tokens: Array, upstream: Array, weights: list[Array]) -> Array:
+        """Return the gradient's squared norm after each layer on its way back, (count, scales, layers)."""
+        scales = np.asarray(self.scales, tokens.dtype)[:, None, None]
+        tokens, upstream = tokens[:, None], upstream[:, None]
+        passes = []
+        for layer in weights:
+            forward = _Layer(layer, scales, self.normalisation)
+            tokens = forward(tokens)
+            passes.append(forward)
+        squares = []
+        for forward in reversed(passes):
+            upstream = forward.back(upstream)
+            squares.append(np.einsum("bsnd,bsnd->bs", upstream, upstream))
+        return np.stack(squares, axis=2)
+
+
+class _Layer:
+    """One residual attention layer at several scales at once, which keeps what its way back needs.
+
+    ``weights`` of queries, keys and values stand side by side: one larger product is faster than three.
+    """
+
+    def __init__(self, weights: Array, scales: Array, normalisation: Normalisation) -> None:
+        self.weights, self.scales, self.normalisation = weights, scales, normalisation
+
+    def __call__(self, tokens: Array) -> Array:
+        """Return the tokens after the layer."""
+        seen = tokens
+        if self.normalisation == "before":
+            seen, self.size = _normalised(tokens)
+        self.seen = seen
+        projected, width = _projected(seen, self.weights), seen.shape[-1]
+        d = (projected.shape[-1] - width) // 2
+        self.queries, self.keys, self.values = np.split(projected, (d, 2 * d), axis=-1)
+        self.probabilities = probabilities(self.queries, self.keys, self.scales)
+        after = tokens + self.probabilities @ self.values
+        if self.normalisation == "after":
+            after, self.size = _normalised(after)
+            self.after = after
+        return after
+
+    def back(self, upstream: Array) -> Array:
+        """Return the gradient with respect to the tokens before the layer."""
+        if self.normalisation == "after":
+            upstream = _through_normalisation(upstream, self.after, self.size)
+        found = gradients(self.queries, self.keys, self.values, self.probabilities, upstream, self.scales)
+        of_projected = np.concatenate([found.queries, found.keys, found.values], axis=-1)
+        branch = _projected(of_projected, np.swapaxes(self.weights, -1, -2))
+        if self.normalisation == "before":
+            branch = _through_normalisation(branch, self.seen, self.size)
+        return upstream + branch
+
+
+def _projected(tokens: Array, weights: Array) -> Array:
+    """Return tokens, shape (stacks, scales, tokens, width), times their stacks' weights, (stacks, width, …).
+
+    All scales' tokens of a stack are one matrix: fewer and larger products are faster.
+    """
+    stacks, scales, many, width = tokens.shape
+    projected: Array = tokens.reshape(stacks, scales * many, width) @ weights
+    return projected.reshape(stacks, scales, many, -1)
+
+
+def _normalised(tokens: Array) -> tuple[Array, Array]:
+    size = np.sqrt(np.einsum("...d,...d->...", tokens, tokens) / tokens.shape[-1])[..., None]
+    return tokens / size, size
+
+
+def _through_normalisation(upstream: Array, normalised: Array, size: Array) -> Array:
+    """Return the gradient before x/rms(x): its part along the token is lost, the rest divided by the size."""
+    along = np.einsum("...d,...d->...", upstream, normalised)[..., None] / normalised.shape[-1]
+    back: Array = (upstream - normalised * along) / size
+    return back

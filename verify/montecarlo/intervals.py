@@ -16,6 +16,9 @@ from scipy import special
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verify.montecarlo.distributions import Array
+
+
 Interval = tuple[float, float]
 
 _TINY = 1e-300
@@ -151,3 +154,53 @@ def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
         return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9, rtol=1e-12))
 
     return bound(1 - alpha / 2), bound(alpha / 2)
+
+
+_BOLDEST = 0.9
+"""Share of the fortune that may be lost by one number at most."""
+
+_FINER, _ROUNDS = 32, 6
+"""The end of an interval is looked for among so many numbers, so many times, each time more closely."""
+
+
+def betting_mean(values: Array, alpha: float) -> Interval:
+    """Return the interval of the mean of independent numbers between 0 and 1, in the order given.
+
+    It is widened to hold their own mean, which early numbers alone may have refuted.
+
+    Raises:
+        ValueError: there is no number, or one lies outside.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if not values.size or not np.all((values >= 0) & (values <= 1)):
+        raise ValueError("give numbers between 0 and 1, one at least")
+    lower, upper = _lower(values, alpha / 2), 1 - _lower(1 - values, alpha / 2)
+    mean = float(np.mean(values))
+    return min(lower, mean), max(upper, mean)
+
+
+def _lower(values: Array, alpha: float) -> float:
+    """Return the largest m that a gambler on larger means refutes, 0 if there is none.
+
+    The fortune at every time falls as m grows, so that all smaller m are refuted with it.
+    """
+    bets, wanted = _bets(values, alpha), math.log(1 / alpha)
+    low, high = 0.0, 1.0
+    for _ in range(_ROUNDS):
+        ends = np.linspace(low, high, _FINER + 1)
+        means = ends[1:, None]
+        stakes = np.minimum(bets, _BOLDEST / means)
+        fortunes = np.cumsum(np.log1p(stakes * (values - means)), axis=1)
+        refuted = int(np.count_nonzero(fortunes.max(axis=1) >= wanted))
+        low, high = ends[refuted], ends[min(refuted + 1, _FINER)]
+    return float(low)
+
+
+def _bets(values: Array, alpha: float) -> Array:
+    """Return the bet on each number, from those before it: √(2·ln(1/alpha)/(n·variance))."""
+    count = np.arange(1, len(values) + 1)
+    means = (0.5 + np.cumsum(values)) / (count + 1)
+    variances = (0.25 + np.cumsum((values - means) ** 2)) / (count + 1)
+    earlier = np.concatenate([[0.25], variances[:-1]])
+    bets: Array = np.sqrt(2 * math.log(1 / alpha) / (len(values) * earlier))
+    return bets

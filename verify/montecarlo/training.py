@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from verify.montecarlo.attention import probabilities, score_gradients
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.own_axes import components, in_axes, normal_vectors
+from verify.montecarlo.inputs import bartlett_components, bartlett_setting, bartlett_vectors
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -116,7 +116,7 @@ class TrainingRuns:
         """Random components drawn for one block."""
         task = self.task
         shown = task.width * self.steps * (task.keys + task.queries)
-        return shown + components(2 * task.width, self.d)
+        return shown + bartlett_components(2 * task.width, self.d)
 
     @property
     def scores(self) -> int:
@@ -147,7 +147,7 @@ class TrainingRuns:
             ("steps", self.steps),
             ("success", f"mean loss of the last {LAST} steps below {self.goal}"),
             ("block", "one seed at all scales and rates"),
-            *in_axes(self.d, 2 * self.task.width),
+            *bartlett_setting(self.d, 2 * self.task.width),
         )
 
     @property
@@ -205,7 +205,7 @@ class TrainingRuns:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` seeds, one row each."""
         width = self.task.width
-        both = width**-0.5 * normal_vectors(rng, count, 2 * width, self.d)
+        both = width**-0.5 * bartlett_vectors(rng, count, 2 * width, self.d)
         runs = np.repeat(both[:, None], self._runs, axis=1)
         of_query, of_key = runs[:, :, :width], runs[:, :, width:]
         tokens, queries = self.task.draw(rng, (count, self.steps), single=True)

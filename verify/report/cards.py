@@ -1,46 +1,35 @@
-"""A claim's evidence as a card: everything the templates print about one claim, ready to be set."""
+"""A claim as a card: its record, its tables, and the sentences that sum it up."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import Check, Proof, Verdict, numbers
-from verify.report.citation import citation_parts, cite
-from verify.report.contrast import contrast
-from verify.report.latex import Prose, Tex, plain, spoken
-from verify.report.speech import prose_in_words
-from verify.report.statements import deciding
-from verify.report.tables import check_table, control_table
-from verify.report.values import figure_values
-from verify.report.views import (
+from verify.citing.citations import citation_parts, cite
+from verify.evidence import Check, ClaimRecord, Control, Figure, Proof, Verdict
+from verify.evidence.words import (
     Badge,
-    CardView,
-    ControlTable,
-    FactView,
-    FigureView,
-    FitView,
-    ReferenceView,
-    RouteView,
-    StepView,
+    at_settings,
+    badge,
+    closed,
+    decisive_check,
+    largest_deviation,
+    predicted,
+    rounding_error,
+    sentence,
 )
-from verify.report.words import badge, closed, decisive_check, largest_deviation, sentence
+from verify.report.tables import CheckTable, ControlTable, check_table, control_table
+from verify.text import numbers
+from verify.text.latex import Prose, plain
+from verify.text.speech import prose_in_words
 
 if TYPE_CHECKING:
-    from verify.evidence import (
-        ClaimRecord,
-        DerivationRecord,
-        Fact,
-        OrdinaryFit,
-        Reach,
-        Reference,
-        Route,
-        RunRecord,
-    )
+    from collections.abc import Iterator
 
+    from verify.evidence import DerivationRecord, Layer, Reach, RunRecord
 
-_SHOWN = frozenset([Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART])
+_DERIVED = frozenset([Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART])
 """What has a derivation that stands; only what is proved is called derived."""
 _REACHES: dict[Reach, str] = {
     "all-values": "proved for all values",
@@ -49,64 +38,117 @@ _REACHES: dict[Reach, str] = {
     "numerically": "numerically at a few points",
 }
 _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
-_RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "⇔": r"$\Leftrightarrow$", "≤": r"$\le$", "≥": r"$\ge$",
-              "<": "$<$", ">": "$>$", "~": r"$\sim$"}  # fmt: skip
+_EXACT = 7  # digits of an exact value
 
 
-def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
+class Drawing(NamedTuple):
+    """A figure: ``key`` finds its SVG; ``values`` is the text to take along, if any."""
+
+    key: str
+    title: Prose
+    alt: str
+    values: str = ""
+
+
+class Contrast(NamedTuple):
+    """A claim's number in short, and the wrong version that it speaks against, if there is one.
+
+    ``basis`` says whether the number is measured or computed.
+    """
+
+    basis: str
+    found: Prose
+    wrong: Prose
+
+
+class Card(NamedTuple):
+    """What the report prints of a claim.
+
+    ``contrast`` is the number that stands for it where there is room for one, None without a check.
+    ``headline`` is a label and a sentence about the decisive check, None where nothing is measured.
+    ``citation`` is in parts, of which the second is a key and the fourth what was measured: those of others
+    can stand there. ``sources`` are the anchors of the documents with a statement that it decides.
+    """
+
+    claim: ClaimRecord
+    number: str
+    verdict: Badge
+    proof: Badge
+    alarms: tuple[str, ...]
+    outcome: str
+    headline: tuple[str, Prose] | None
+    contrast: Contrast | None
+    agreement: Prose
+    beyond: Prose
+    checks: CheckTable
+    controls: ControlTable
+    level: str
+    deviation: str
+    figures: tuple[Drawing, ...]
+    citation: tuple[str, str, str, str, str]
+    sources: tuple[str, ...]
+
+
+def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     """Return the card of a run's claim; ``number`` is its place in the report."""
     decisive = decisive_check(claim.checks)
     derivation = claim.derivation
-    verdict = badge(claim.verdict)
+    derived = derivation.status is Proof.PROVED
     controls = control_table(claim.id, claim.controls)
     alarms = _alarms(derivation, controls)
-    return CardView(
-        id=claim.id,
+    return Card(
+        claim=claim,
         number=number,
-        title=Prose(claim.title),
-        plain_title=plain(claim.title),
-        statement=Prose(claim.statement),
-        meaning=Prose(claim.meaning),
-        assumptions=tuple(map(Prose, derivation.assumptions)),
-        stated=tuple(Prose(one.text) for one in claim.assumptions),
-        verdict=verdict,
+        verdict=badge(claim.verdict),
         proof=badge(derivation.status),
         alarms=alarms,
-        outcome=_outcome(claim, verdict, alarms),
-        reason=Prose(closed(claim.reason)),
-        headline=sentence(decisive, derived=derivation.status is Proof.PROVED) if decisive else None,
-        headline_label=_headline_label(claim, decisive),
-        contrast=contrast(claim),
-        result=Tex(derivation.latex) if derivation.latex else None,
-        routes=tuple(_route(route) for route in derivation.routes),
+        outcome=_outcome(claim, alarms),
+        headline=(_headline_label(claim, decisive), sentence(decisive, derived=derived))
+        if decisive
+        else None,
+        contrast=_contrast(claim),
         agreement=Prose(_agreement(derivation, number)),
-        proof_reason=Prose(_proof_reason(derivation)),
+        beyond=Prose(_beyond(derivation)),
         checks=check_table(claim.id, claim.checks),
-        level=_level(claim),
-        counted=f"{claim.measured_checks} + {claim.exact_checks}".replace(" ", numbers.GAP),
-        basis="measurement" if claim.measured_checks else "exact checks",
-        deviation=largest_deviation(claim.checks),
-        figures=tuple(
-            FigureView(
-                f"{claim.id}.{figure.id}",
-                Prose(figure.title),
-                prose_in_words(figure.alt),
-                figure_values(figure),
-            )
-            for figure in claim.series
-        ),
         controls=controls,
-        fits=tuple(_fit(fit) for fit in claim.fits),
-        facts=tuple(_fact(claim.id, fact) for fact in claim.facts),
-        references=tuple(_reference(one) for one in claim.references),
-        digest=claim.digest,
+        level=_level(claim),
+        deviation=largest_deviation(claim.checks),
+        figures=tuple(drawing(f"{claim.id}.{figure.id}", figure) for figure in claim.series),
         citation=citation_parts(cite(record, claim, decisive or next(iter(claim.checks), None))),
-        sources=tuple(deciding(record, claim.id)),
+        sources=tuple(_sources(record, claim.id)),
     )
 
 
+def drawing(key: str, figure: Figure) -> Drawing:
+    """Return a figure with its words and its values, under a key for its SVG.
+
+    The values are those of each layer under a line with ``#`` and its label. Rows are ``x,y`` or, where there
+    are intervals or bands, ``x,y,low,high``: to six digits what is measured, to four what is a line through
+    many places.
+    """
+    head = f"# x: {plain(figure.x.label)}; y: {plain(figure.y.label)}"
+    values = "\n".join([head, *(line for layer in figure.layers for line in _values(layer))])
+    return Drawing(key, Prose(figure.title), prose_in_words(figure.alt), values)
+
+
+def _values(layer: Layer) -> Iterator[str]:
+    yield f"# {plain(layer.label) or layer.kind}"
+    columns = (layer.x, layer.y, layer.lo, layer.hi) if layer.lo else (layer.x, layer.y)
+    for row in zip(*columns, strict=True):
+        # Four digits, or six where those are shorter than a power of ten.
+        rough = (min(f"{number:.4g}", f"{number:.6g}", key=len) for number in row)
+        yield ",".join(rough if layer.kind == "line" else (f"{number:.6g}" for number in row))
+
+
+def _sources(record: RunRecord, claim: str) -> Iterator[str]:
+    for source in record.sources:
+        stated = (one for one in record.statements if one.source == source.id)
+        if any(claim in {one.claim, *(part.claim for part in one.parts)} for one in stated):
+            yield f"source-{source.id}"
+
+
 def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, ...]:
-    """Return what nobody may overlook: a derivation that fails, a wrong version that stands."""
+    """Return what must not be overlooked: a derivation that fails, a wrong version that stands."""
     found = ["The derivation failed."] if derivation.status is Proof.FAILED else []
     standing = len(controls.rows) - controls.refuted
     if standing == 1:
@@ -118,16 +160,17 @@ def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, 
     return tuple(found)
 
 
-def _outcome(claim: ClaimRecord, verdict: Badge, alarms: tuple[str, ...]) -> str:
+def _outcome(claim: ClaimRecord, alarms: tuple[str, ...]) -> str:
     """Return the verdict as it opens the sentence of its reason."""
+    word = badge(claim.verdict).word
     if not claim.checks:
         return "Nothing measured"
-    return f"The checks are {verdict.word}" if alarms else verdict.word.capitalize()
+    return f"The checks are {word}" if alarms else word.capitalize()
 
 
-def _proof_reason(derivation: DerivationRecord) -> str:
+def _beyond(derivation: DerivationRecord) -> str:
     """Return why there is no derivation, or what of the claim goes beyond it."""
-    if derivation.status in _SHOWN:
+    if derivation.status in _DERIVED:
         return f"Beyond the derivation: {closed(derivation.beyond)}" if derivation.beyond else ""
     return closed(derivation.reason)
 
@@ -139,55 +182,25 @@ def _level(claim: ClaimRecord) -> str:
     return f"at least {text}" if len(levels) > 1 else text
 
 
-def _reference(reference: Reference) -> ReferenceView:
-    # A claim file may come from anywhere: only a web address becomes a link, never a script.
-    url = reference.url
-    return ReferenceView(
-        text=Prose(reference.text), url=url if url and url.startswith(("https://", "http://")) else None
-    )
-
-
 def _agreement(derivation: DerivationRecord, number: str) -> str:
-    """Return where the routes end, as a sentence that names the displayed result by its number."""
+    """Return where the routes end, as a sentence that names the displayed result by its number.
+
+    Where a step holds for less than all values, it says how many do.
+    """
     text = derivation.agreement
     if derivation.latex:
         text = re.sub(r"the (?:stated|same) (?:result|expression)", f"({number})", text)
     text = re.sub(r"^[2-9](?= routes)", lambda count: _COUNTS[int(count[0]) - 2], text)
-    return " ".join(filter(None, [closed(text[:1].upper() + text[1:]), _reach(derivation)]))
-
-
-def _reach(derivation: DerivationRecord) -> str:
-    """Return how many steps are checked for all values and how many are not, if any is not."""
+    text = closed(text[:1].upper() + text[1:])
     counts = Counter(step.reach for route in derivation.routes for step in route.steps)
     if counts.total() == counts["all-values"]:
-        return ""
+        return text
     total = f"its {counts.total()} steps" if counts.total() > 1 else "its one step"
     parts = [f"{counts[reach]} {words}" for reach, words in _REACHES.items() if counts[reach]]
-    return f"Of {total}, {' and '.join(', '.join(parts).rsplit(', ', 1))}."
+    return f"{text} Of {total}, {' and '.join(', '.join(parts).rsplit(', ', 1))}.".lstrip()
 
 
-def _fit(fit: OrdinaryFit) -> FitView:
-    return FitView(
-        quantity=Prose(fit.quantity),
-        slope=numbers.exact(fit.slope),
-        intercept=numbers.exact(fit.intercept),
-        unexplained=numbers.small(1 - fit.r_squared),
-    )
-
-
-def _fact(claim: str, fact: Fact) -> FactView:
-    value = numbers.exact(fact.value)
-    return FactView(
-        anchor=f"{claim}.{fact.id}",
-        what=Prose(fact.what),
-        formula=Prose("" if spoken(fact.latex) == value else f"${fact.latex}$"),
-        value=value,
-    )
-
-
-def _headline_label(claim: ClaimRecord, decisive: Check | None) -> str:
-    if decisive is None:
-        return ""
+def _headline_label(claim: ClaimRecord, decisive: Check) -> str:
     if claim.measured_checks == 1:
         return "Measured"
     if decisive.verdict is Verdict.CONFIRMED:
@@ -195,20 +208,53 @@ def _headline_label(claim: ClaimRecord, decisive: Check | None) -> str:
     return "What decided it"
 
 
-def _route(route: Route) -> RouteView:
-    return RouteView(
-        title=Prose(route.title),
-        label=f"Steps: {prose_in_words(route.title)}",
-        opening=Prose(f"Definition: {route.definition}" if route.definition else "Start"),
-        start=Tex(route.start_latex),
-        steps=tuple(
-            StepView(
-                Prose(_RELATIONS[step.relation]),
-                Prose(step.rule),
-                Tex(step.latex),
-                Prose(step.checked_by),
-                step.holds,
-            )
-            for step in route.steps
-        ),
+def _contrast(claim: ClaimRecord) -> Contrast | None:
+    """Return a claim's number with the wrong version that the number refutes, or None without a check.
+
+    The wrong version is the first that the claim lists, but for those that only move a number: one that
+    could be believed. The number is the check of the same value; where the wrong version has a sample of
+    its own, the last of the first quantity that the claim checks, as sizes are listed from small to large.
+    """
+    if not claim.checks:
+        return None
+    refuted = [control for control in claim.controls if control.verdict is Verdict.REFUTED]
+    wrong = min(refuted, key=lambda control: control.is_near_miss, default=None)
+    first = claim.checks[0]
+    check = next(
+        one
+        for one in reversed(claim.checks)
+        if (one.quantity, one.method, one.relation) == (first.quantity, first.method, first.relation)
     )
+    own_sample = True
+    if wrong is not None:
+        value = (wrong.estimate, wrong.interval, wrong.cell)
+        same = [one for one in claim.checks if (one.estimate, one.interval, one.cell) == value]
+        check, own_sample = next(iter(same), check), not same
+    return Contrast(
+        basis="Computed" if check.method == "exact" else "Measured",
+        found=Prose(_found(check)),
+        wrong=Prose(_refuted(wrong, own_sample=own_sample) if wrong else ""),
+    )
+
+
+def _found(check: Check) -> str:
+    what = f"{check.quantity}{at_settings(check)}"
+    if error := rounding_error(check):
+        return f"{what}: {error}, zero but for rounding"
+    wanted = predicted(check, check.standard_error)
+    if check.method == "exact":
+        value = numbers.exact(check.estimate, _EXACT)
+        same = value == numbers.exact(check.prediction, _EXACT)
+        return f"{what}: {value}, as predicted" if same else f"{what}: {value}, predicted {wanted}"
+    found = numbers.estimate(check.estimate, check.standard_error, check.interval)
+    return f"{what}: {found.alone} in {found.interval}, predicted {wanted}"
+
+
+def _refuted(control: Control, *, own_sample: bool) -> str:
+    error = (control.interval[1] - control.interval[0]) / 10
+    text = f"{control.what}, which predicts {predicted(control, error)}"
+    if not own_sample:
+        return text
+    found = numbers.estimate(control.estimate, error, control.interval)
+    value = found.alone if error else numbers.exact(control.estimate, _EXACT)
+    return f"{text}; found: {value}"

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import numbers
-from verify.report.imprint import digest, origin
-from verify.report.latex import Prose
-from verify.report.views import ChangesView, ChangeView
-from verify.report.words import badge
+from verify.evidence.provenance import digest, origin
+from verify.evidence.words import badge
+from verify.text import numbers
+from verify.text.latex import Prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verify.evidence import Check, ClaimRecord, RunRecord, Statement
+    from verify.evidence import Check, ClaimRecord, RunRecord
 
 _NEW, _GONE = "not there", "gone"
+
+
+class Change(NamedTuple):
+    """What became of a claim, a check or a statement; ``link`` is its anchor, empty if it is gone."""
+
+    link: str
+    key: str
+    what: Prose
+    before: str
+    after: str
+    tone: str
+
+
+class Changes(NamedTuple):
+    """How a run differs from an earlier one, which ``earlier`` names; ``same`` claims have their digest."""
+
+    earlier: str
+    claims: tuple[Change, ...]
+    checks: tuple[Change, ...]
+    statements: tuple[Change, ...]
+    same: int
 
 
 class _Seen(NamedTuple):
@@ -27,7 +47,7 @@ class _Seen(NamedTuple):
     tone: str
 
 
-def changes(earlier: RunRecord, record: RunRecord) -> ChangesView:
+def changes(earlier: RunRecord, record: RunRecord) -> Changes:
     """Return how a run differs from an earlier one.
 
     A check has changed if its verdict has, or if the estimates lie outside each other's intervals: what is
@@ -35,7 +55,7 @@ def changes(earlier: RunRecord, record: RunRecord) -> ChangesView:
     """
     old, new = ({claim.id: claim for claim in one.claims} for one in (earlier, record))
     both = old.keys() & new.keys()
-    return ChangesView(
+    return Changes(
         earlier=f"{earlier.tool.version}, {origin(earlier)}, digest {digest(earlier)[:16]}",
         claims=tuple(_changed(_claims(earlier), _claims(record))),
         checks=tuple(change for name in new if name in both for change in _moved(old[name], new[name])),
@@ -45,35 +65,33 @@ def changes(earlier: RunRecord, record: RunRecord) -> ChangesView:
 
 
 def _claims(record: RunRecord) -> dict[str, _Seen]:
-    return {claim.id: _claim(claim) for claim in record.claims}
-
-
-def _claim(claim: ClaimRecord) -> _Seen:
-    verdict, proof = badge(claim.verdict), badge(claim.derivation.status)
-    return _Seen(claim.id, claim.title, f"{proof.word}, {verdict.word}", verdict.tone)
+    seen = {}
+    for claim in record.claims:
+        verdict, proof = badge(claim.verdict), badge(claim.derivation.status)
+        seen[claim.id] = _Seen(claim.id, claim.title, f"{proof.word}, {verdict.word}", verdict.tone)
+    return seen
 
 
 def _statements(record: RunRecord) -> dict[str, _Seen]:
-    return {one.id: _statement(one) for one in record.statements}
+    seen = {}
+    for one in record.statements:
+        outcome = badge(one.outcome)
+        seen[one.id] = _Seen(f"statement-{one.id}", one.text, outcome.word, outcome.tone)
+    return seen
 
 
-def _statement(statement: Statement) -> _Seen:
-    outcome = badge(statement.outcome)
-    return _Seen(f"statement-{statement.id}", statement.text, outcome.word, outcome.tone)
-
-
-def _changed(old: Mapping[str, _Seen], new: Mapping[str, _Seen]) -> Iterator[ChangeView]:
+def _changed(old: Mapping[str, _Seen], new: Mapping[str, _Seen]) -> Iterator[Change]:
     """Yield what is found otherwise than before, what is new and what is gone, in the order of the new."""
     for key, one in new.items():
         before = old[key].found if key in old else _NEW
         if before != one.found:
-            yield ChangeView(one.link, key, Prose(one.what), before, one.found, one.tone)
+            yield Change(one.link, key, Prose(one.what), before, one.found, one.tone)
     for key, one in old.items():
         if key not in new:
-            yield ChangeView("", key, Prose(one.what), one.found, _GONE, "idle")
+            yield Change("", key, Prose(one.what), one.found, _GONE, "idle")
 
 
-def _moved(old: ClaimRecord, new: ClaimRecord) -> Iterator[ChangeView]:
+def _moved(old: ClaimRecord, new: ClaimRecord) -> Iterator[Change]:
     """Yield the checks of a claim that changed."""
     before = {check.id: check for check in old.checks}
     after = {check.id: check for check in new.checks}
@@ -81,12 +99,12 @@ def _moved(old: ClaimRecord, new: ClaimRecord) -> Iterator[ChangeView]:
         key = f"{new.id}.{name}"
         tone = badge(check.verdict).tone
         if name not in before:
-            yield ChangeView(key, key, Prose(check.quantity), _NEW, _found(check), tone)
+            yield Change(key, key, Prose(check.quantity), _NEW, _found(check), tone)
         elif _differ(before[name], check):
-            yield ChangeView(key, key, Prose(check.quantity), _found(before[name]), _found(check), tone)
+            yield Change(key, key, Prose(check.quantity), _found(before[name]), _found(check), tone)
     for name, check in before.items():
         if name not in after:
-            yield ChangeView("", f"{new.id}.{name}", Prose(check.quantity), _found(check), _GONE, "idle")
+            yield Change("", f"{new.id}.{name}", Prose(check.quantity), _found(check), _GONE, "idle")
 
 
 def _differ(one: Check, other: Check) -> bool:

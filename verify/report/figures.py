@@ -1,43 +1,39 @@
-"""Draws a figure's record as SVG text through matplotlib; the same record gives the same text."""
+"""Figures as SVG text through matplotlib, layers labelled directly; the same record gives the same text."""
 
 from __future__ import annotations
 
 import io
 import math
+import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import font_source_sans_pro
 import matplotlib as mpl
 from matplotlib import font_manager
-from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
-from verify.evidence import numbers
-from verify.report.labels import (
-    DPI,
-    LINE,
-    label_height,
-    label_layers,
-    label_width,
-    measuring,
-    readable,
-    wrapped,
-)
-from verify.report.looks import INK, layer_looks
-from verify.report.tidy import tidy
+from verify.report.svg import tidy
+from verify.text import numbers
+from verify.text.escapes import pieces
+from verify.text.latex import simple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from verify.evidence import Axis, Figure, Layer
-    from verify.report.looks import Look
 
+INK = "#010203"
+"""Stands for the surrounding text's colour until the SVG is written."""
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width
 HALF_SIZE = (3.58, 1.45)  # a column of it; low, as nothing that cannot break leaves more of a page empty
@@ -69,6 +65,15 @@ _SETTINGS: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
+# All lengths in points, which are a canvas's pixels.
+DPI = 72  # a pixel is a point of the SVG
+LINE = 11.5  # between the lines of a label
+_GAP = 2.0  # between two labels
+_WIDEST = 0.2446  # of the figure: a line of a label, unless a single formula is wider
+_WIDE = 90.0  # what a line may always be
+_SIZE = 9
+_MARGIN = 14.0  # right of the labels, or of the last tick's label
+_SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its text starts
 
 
 def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
@@ -84,15 +89,15 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
         canvas = Canvas(figsize=size, dpi=DPI)
         FigureCanvasSVG(canvas)
         axes = canvas.add_axes((0.07, 0, 0.63, 1))
-        looks = layer_looks(figure.layers)
+        styles = layer_styles(figure.layers)
         try:
-            for layer, look, aside in zip(figure.layers, looks, _asides(figure.layers), strict=True):
-                _draw_layer(axes, layer, look, aside)
+            for layer, style, aside in zip(figure.layers, styles, _asides(figure.layers), strict=True):
+                _draw_layer(axes, layer, style, aside)
             name = wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
             _set_height(canvas, axes, label_height(axes, figure.layers), _ABOVE + (len(name) - 1) * LINE)
             _dress(axes, figure, "\n".join(name))
             _make_room(canvas, axes, label_width(axes, figure.layers))
-            label_layers(axes, figure.layers, looks)
+            label_layers(axes, figure.layers, styles)
             svg = _svg(canvas)
         except ValueError as error:
             reason = " ".join(str(error).split())
@@ -128,24 +133,24 @@ def _asides(layers: tuple[Layer, ...]) -> list[float]:
     ]
 
 
-def _draw_layer(axes: Axes, layer: Layer, look: Look, aside: float) -> None:
+def _draw_layer(axes: Axes, layer: Layer, style: LayerStyle, aside: float) -> None:
     if layer.kind == "points":
         marks = axes.plot(
-            layer.x, layer.y, ls="", marker=look.marker, ms=5.5, color=look.colour, mew=0, zorder=4
+            layer.x, layer.y, ls="", marker=style.marker, ms=5.5, color=style.colour, mew=0, zorder=4
         )
         if layer.lo:
-            marks += axes.plot(*_whiskers(layer), color=look.colour, lw=1.3, zorder=3)
+            marks += axes.plot(*_whiskers(layer), color=style.colour, lw=1.3, zorder=3)
         if aside:
             # Afterwards, so that the axes span the places themselves; a pixel is a point.
             for line in marks:
                 line.set_transform(axes.transData + Affine2D().translate(aside, 0))
     elif layer.kind == "band":
-        axes.fill_between(layer.x, layer.lo, layer.hi, color=look.colour, alpha=0.22, lw=0, zorder=1)
-        axes.plot(layer.x, layer.y, color=look.colour, lw=1.2, ls=look.dashes, zorder=2)
+        axes.fill_between(layer.x, layer.lo, layer.hi, color=style.colour, alpha=0.22, lw=0, zorder=1)
+        axes.plot(layer.x, layer.y, color=style.colour, lw=1.2, ls=style.dashes, zorder=2)
     elif layer.kind == "steps":
-        axes.step(layer.x, layer.y, where="mid", color=look.colour, lw=1.2, ls=look.dashes, zorder=2)
+        axes.step(layer.x, layer.y, where="mid", color=style.colour, lw=1.2, ls=style.dashes, zorder=2)
     else:
-        axes.plot(layer.x, layer.y, color=look.colour, lw=1.5, ls=look.dashes, zorder=2)
+        axes.plot(layer.x, layer.y, color=style.colour, lw=1.5, ls=style.dashes, zorder=2)
 
 
 def _whiskers(layer: Layer) -> tuple[list[float], list[float]]:
@@ -242,3 +247,168 @@ def _svg(canvas: Canvas) -> str:
     stream = io.StringIO()
     canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return stream.getvalue()
+
+
+def label_width(axes: Axes, layers: Sequence[Layer]) -> float:
+    """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
+    widths = [_width(line, _SIZE) for layer in layers for line in _lines(axes, layer)]
+    return max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN
+
+
+def label_height(axes: Axes, layers: Sequence[Layer]) -> float:
+    """Return the height of all labels under one another, in points."""
+    lines = [len(_lines(axes, layer)) for layer in layers if layer.label and layer.x]
+    return sum(lines) * LINE + max(len(lines) - 1, 0) * _GAP
+
+
+def label_layers(axes: Axes, layers: Sequence[Layer], styles: Sequence[LayerStyle]) -> None:
+    """Write each layer's label at the height of its last point, moved apart where they would touch."""
+    labelled = [
+        (layer, style) for layer, style in zip(layers, styles, strict=True) if layer.label and layer.x
+    ]
+    if not labelled:
+        return
+    box = axes.get_window_extent()
+    texts = [_lines(axes, layer) for layer, _ in labelled]
+    wanted = [_end(axes, layer) for layer, _ in labelled]
+    heights = [len(lines) * LINE for lines in texts]
+    places = spread(wanted, heights, box.y0, box.y1, _GAP)
+    for (layer, style), lines, place in zip(labelled, texts, places, strict=True):
+        first = place + (len(lines) - 1) * LINE / 2
+        _mark(axes, layer, style, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 5, first)
+        for number, line in enumerate(lines):
+            height = first - number * LINE
+            axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=_SIZE)
+
+
+def _lines(axes: Axes, layer: Layer) -> list[str]:
+    widest = _WIDEST * axes.get_window_extent().width / axes.get_position().width
+    return wrapped(layer.label, max(widest, _WIDE), _SIZE)
+
+
+def wrapped(label: str, widest: float, size: float) -> list[str]:
+    """Return a label's lines, measured as they are drawn; they break between words, never in a formula."""
+    lines: list[str] = []
+    # ``readable`` leaves no space inside a formula.
+    for word in readable(label).split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and _width(longer, size) <= widest:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+@cache
+def measuring() -> RendererSVG:
+    """Return what measures text as it is drawn; one for all figures, as it remembers what it has measured."""
+    return RendererSVG(1, 1, io.StringIO(), image_dpi=DPI)  # type: ignore[no-untyped-call]
+
+
+def _width(line: str, size: float) -> float:
+    text = Canvas(dpi=DPI).text(0, 0, line, fontsize=size)
+    width: float = text.get_window_extent(measuring()).width
+    return width
+
+
+def spread(
+    wanted: Sequence[float], heights: Sequence[float], low: float, high: float, gap: float
+) -> list[float]:
+    """Return places near the wanted ones, in their order, so that labels of these heights do not overlap.
+
+    Labels stay between ``low`` and ``high`` as long as they fit there together.
+    """
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    places = [0.0] * len(wanted)
+    floor = low
+    for index in order:
+        places[index] = max(wanted[index], floor + heights[index] / 2)
+        floor = places[index] + heights[index] / 2 + gap
+    ceiling = high
+    for index in reversed(order):
+        places[index] = min(places[index], ceiling - heights[index] / 2)
+        ceiling = places[index] - heights[index] / 2 - gap
+    return places
+
+
+def _end(axes: Axes, layer: Layer) -> float:
+    """Return the height at which a layer ends; a log axis cannot show every value."""
+    heights = axes.transData.transform(list(zip(layer.x, layer.y, strict=True)))[:, 1]
+    shown = [float(height) for height in heights if math.isfinite(height)]
+    return shown[-1] if shown else axes.get_window_extent().y0
+
+
+def readable(label: str) -> str:
+    """Return a label whose formulas the figures' text face can set and no line break can cut."""
+    return "".join(_formula(piece.text) if piece.is_formula else piece.text for piece in pieces(label))
+
+
+def _formula(latex: str) -> str:
+    # Spaces mean nothing in a formula but the end of a name.
+    return "$" + re.sub(r"\s+", "{}", simple(latex)) + "$"
+
+
+def _mark(axes: Axes, layer: Layer, style: LayerStyle, left: float, right: float, height: float) -> None:
+    drawn: list[Artist] = []
+    if layer.kind == "band":
+        drawn.append(Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, color=style.colour))
+    if layer.kind == "points":
+        middle = (left + right) / 2
+        drawn.append(
+            Line2D([middle], [height], ls="", marker=style.marker, ms=5.5, mew=0, color=style.colour)
+        )
+    else:
+        drawn.append(Line2D([left, right], [height] * 2, lw=1.5, ls=style.dashes, color=style.colour))
+    for artist in drawn:
+        artist.set_transform(None)
+        artist.set_clip_on(False)
+        axes.add_artist(artist)
+
+
+class LayerStyle(NamedTuple):
+    """How a layer is drawn: never distinguished by colour alone."""
+
+    colour: str
+    marker: str
+    dashes: str | tuple[float, tuple[float, ...]]
+
+
+# After Okabe and Ito's palette, its amber and light blue darkened so that all are 3 to 1 against a page,
+# white or dark; a second layer of the same role takes the next style.
+_STYLES = {
+    "truth": (
+        LayerStyle(INK, "D", "-"),
+        LayerStyle("#009E73", "v", (0, (8, 2))),
+        LayerStyle("#CC79A7", "P", (0, (8, 2, 1, 2))),
+    ),
+    "measured": (
+        LayerStyle("#0072B2", "o", "-"),
+        LayerStyle("#009E73", "^", (0, (6, 2))),
+        LayerStyle("#CC79A7", "D", (0, (3, 2))),
+    ),
+    "control": (
+        LayerStyle("#D55E00", "X", (0, (4, 2))),
+        LayerStyle("#B97F00", "s", (0, (1, 1.5))),
+        LayerStyle("#CC79A7", "v", "-."),
+    ),
+    "other": (
+        LayerStyle("#2E93D6", "s", (0, (1, 1.5))),
+        LayerStyle("#B97F00", "<", "-."),
+        LayerStyle("#009E73", ">", (0, (5, 1))),
+    ),
+}
+
+
+def layer_styles(layers: Sequence[Layer]) -> tuple[LayerStyle, ...]:
+    """Return how each layer of a figure is drawn, so that any two that are labelled differ."""
+    # A band and a line of the same role belong together, hence by role and kind; a layer without a label
+    # belongs to the labelled one before it.
+    labelled = {(layer.role, layer.kind) for layer in layers if layer.label}
+    styles: list[LayerStyle] = []
+    used: dict[tuple[str, str], int] = {}
+    for layer in layers:
+        key = (layer.role, layer.kind)
+        shares = not layer.label and key in labelled and key in used
+        used[key] = used.get(key, -1) + (not shares)
+        styles.append(_STYLES[layer.role][used[key] % len(_STYLES[layer.role])])
+    return tuple(styles)

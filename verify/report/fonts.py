@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import font_source_sans_pro
 import font_source_serif_pro
 
-from verify.report.store import Store
+from verify.report.cache import DrawingCache
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -73,11 +73,11 @@ def rules_for_screen(characters: str) -> str:
 
     They are kept: to cut faces takes a third of a page's time.
     """
-    store = Store("faces", *(f"{name} {version(name)}" for name in _PACKAGES))
-    rules = store.get(characters)
+    cache = DrawingCache("faces", *(f"{name} {version(name)}" for name in _PACKAGES))
+    rules = cache.get(characters)
     if rules is None:
         rules = "".join(_rule(face, _subset(face, characters), "woff2") for face in FACES)
-        store.put(characters, rules)
+        cache.put(characters, rules)
     return rules
 
 

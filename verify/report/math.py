@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
 from verify.errors import RenderError
-from verify.report.latex import in_lines
+from verify.text.latex import in_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

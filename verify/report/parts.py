@@ -1,4 +1,4 @@
-"""What page and print share: the view, each formula drawn once, each figure drawn once."""
+"""What page and print share: what is printed, each formula drawn once, each figure drawn once."""
 
 from __future__ import annotations
 
@@ -6,37 +6,34 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from verify.escapes import pieces
-from verify.evidence import Figure, RunRecord
+from verify.evidence import Check, Control, Fact, Figure, Record, RunRecord, Step
+from verify.evidence.audits import AuditRecord
 from verify.evidence.load import shipped
 from verify.executors.workers import Task, Workers, using
-from verify.report.audits.drawing import draw_map, draw_overview
-from verify.report.audits.maps import grids, overview
-from verify.report.audits.view import audit_view
-from verify.report.editions import EDITIONS
-from verify.report.latex import Tex
+from verify.files.names import EDITIONS
+from verify.report.audit import Audit, audit_report
+from verify.report.cache import DrawingCache
+from verify.report.heatmaps import draw_map, draw_overview, grids, overview
 from verify.report.math import MATHJAX, Formulas, typeset
-from verify.report.store import Store
-from verify.report.summary import FRONT, HALF, panels
-from verify.report.typeset import step_formula
-from verify.report.view import formulas, view
+from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
+from verify.report.typeset import RELATIONS, step_formula
+from verify.text.escapes import pieces
+from verify.text.latex import Prose, Tex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from verify.evidence.audits import AuditRecord
-    from verify.report.audits.views import AuditView
-    from verify.report.views import ReportView
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _WORTH_A_PROCESS = 10
-"""So many drawings take longer than to start a process for them."""
+"""This many drawings take longer than to start a process for them."""
+_IN_OTHER_PARTS = (RunRecord, AuditRecord, Check, Control, Figure)
+"""Records of which the report prints its own parts, such as tables and captions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A record's view with its drawings; figures by their keys, as SVG."""
+    """What is printed of a record, with its drawings; figures by their keys, as SVG."""
 
-    view: ReportView | AuditView
+    report: Report | Audit
     formulas: Formulas
     figures: Mapping[str, str]
 
@@ -48,15 +45,15 @@ class Parts:
             RenderError: a formula or figure cannot be drawn.
         """
         figures = draw_figures(record, edition=edition)
-        seen = view_of(record)
-        return cls(seen, draw_formulas(seen), figures)
+        report = report_on(record)
+        return cls(report, draw_formulas(report), figures)
 
 
-def view_of(record: RunRecord | AuditRecord, earlier: RunRecord | None = None) -> ReportView | AuditView:
+def report_on(record: RunRecord | AuditRecord, earlier: RunRecord | None = None) -> Report | Audit:
     """Return what the report prints about a run, compared with an ``earlier`` one, or about an audit."""
     if isinstance(record, RunRecord):
-        return view(record, earlier)
-    return audit_view(record, {claim.id: claim for claim in shipped().claims})
+        return report_of(record, earlier)
+    return audit_report(record, {claim.id: claim for claim in shipped().claims})
 
 
 def draw_figures(
@@ -74,20 +71,20 @@ def draw_figures(
         whole = overview(record)
         return drawn | ({whole.key: draw_overview(whole)} if whole else {})
     known = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
-    drawings = known | panels(record, edition)
+    drawings = known | drawn_small(record, edition)
     wanted = {key: f"{key}.\n{figure.model_dump_json()}" for key, figure in drawings.items()}
     drawn = _drawn(_figures, list(wanted.values()), ("matplotlib", "font-source-sans-pro"), workers)
     return {key: drawn[request] for key, request in wanted.items()}
 
 
-def draw_formulas(seen: ReportView | AuditView, workers: Workers | int | None = None) -> Formulas:
-    """Return a drawer that has drawn every formula of a view already.
+def draw_formulas(report: Report | Audit, workers: Workers | int | None = None) -> Formulas:
+    """Return a drawer that has drawn every formula of a report already.
 
     Raises:
         RenderError: some LaTeX cannot be typeset.
     """
     requests = []
-    for text in formulas(seen):
+    for text in _formulas_of(report):
         if isinstance(text, Tex):
             requests.append(f"step\n{text}")
         else:
@@ -98,6 +95,30 @@ def draw_formulas(seen: ReportView | AuditView, workers: Workers | int | None = 
     return drawer
 
 
+def _formulas_of(part: object) -> Iterator[Prose | Tex]:
+    """Yield every text of a part of a report that may hold LaTeX."""
+    if isinstance(part, Prose | Tex):
+        yield part
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from _formulas_of(one)
+    elif isinstance(part, Fact):
+        yield from (Prose(part.what), Prose(f"${part.latex}$"))
+    elif isinstance(part, Record) and not isinstance(part, _IN_OTHER_PARTS):
+        yield from _formulas_of(tuple(_as_set(name, value) for name, value in part))
+        if isinstance(part, Step):
+            yield Prose(RELATIONS[part.relation])
+
+
+def _as_set(field: str, value: object) -> object:
+    """Return a record's field as the templates set it: its texts as prose, its formulas displayed."""
+    if isinstance(value, tuple):
+        return tuple(_as_set(field, one) for one in value)
+    if isinstance(value, str):
+        return Tex(value) if field in {"latex", "start_latex"} else Prose(value)
+    return value
+
+
 def _drawn(
     draw: Callable[[Sequence[str]], list[str]],
     requests: Sequence[str],
@@ -105,8 +126,8 @@ def _drawn(
     workers: Workers | int | None,
 ) -> dict[str, str]:
     """Return what ``draw`` makes of each request, unless it is kept from an earlier time."""
-    store = Store(draw.__name__, *(f"{name} {version(name)}" for name in libraries))
-    found = {request: store.get(request) for request in dict.fromkeys(requests)}
+    cache = DrawingCache(draw.__name__, *(f"{name} {version(name)}" for name in libraries))
+    found = {request: cache.get(request) for request in dict.fromkeys(requests)}
     missing = [request for request, drawing in found.items() if drawing is None]
     with using(workers if len(missing) >= 2 * _WORTH_A_PROCESS else 1) as some:
         count = 4 * some.count
@@ -114,9 +135,9 @@ def _drawn(
         for place, drawings in some.run_tasks([Task(draw, (batch,)) for batch in batches]):
             for request, drawing in zip(batches[place], drawings, strict=True):
                 found[request] = drawing
-                store.put(request, drawing)
+                cache.put(request, drawing)
     if missing:
-        store.tidy()
+        cache.tidy()
     return {request: drawing for request, drawing in found.items() if drawing is not None}
 
 

@@ -9,33 +9,32 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from verify.errors import RenderError
-from verify.evidence import RunRecord
+from verify.evidence.provenance import creation, names
 from verify.executors.memory import no_garbage_collection
 from verify.files import shipped
+from verify.files.names import EDITIONS
 from verify.files.writing import temporary_folder
-from verify.report.balancing import laid_out_once
-from verify.report.editions import EDITIONS
-from verify.report.finishing import drop_nested_links, name_places, write_once
+from verify.report.finishing import drop_nested_links, make_accessible, name_places, write_once
 from verify.report.fonts import rules_for_print
-from verify.report.full import full_view
-from verify.report.imprint import creation
-from verify.report.latex import spoken
-from verify.report.marks import MARKS
+from verify.report.full import FullEdition, full_edition
 from verify.report.math import typeset
-from verify.report.names import names
-from verify.report.outlines import outlined, stroked
+from verify.report.outlines import add_unseen_face, outlined, stroked
 from verify.report.parts import Parts
-from verify.report.tagging import make_accessible
-from verify.report.textlayer import add_unseen_face
-from verify.report.typeset import OnPaper, render, standalone
-from verify.report.views import ReportView
+from verify.report.run import Report
+from verify.report.typeset import MARKS, render, standalone
+from verify.text.latex import spoken
+from verify.text.speech import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
-    from verify.report.views.full import FullView
+    from verify.evidence.words import Badge
+    from verify.report.math import Formula
 
 _VARIANT = "pdf/a-3a"
 
@@ -65,9 +64,9 @@ def render_pdf(
     weasyprint = _weasyprint()
     parts = parts or Parts.of(record, edition)
     called = names(record)
-    medium = OnPaper(parts.figures)
+    medium = PdfMedium(parts.figures)
     sheet = called.sheet_of(edition)
-    page = render(f"{sheet}.j2", parts.view, parts.formulas, medium, **_more(record, parts, edition))
+    page = render(f"{sheet}.j2", parts.report, parts.formulas, medium, **_more(parts, edition))
     evidence = record.to_json()
     created = creation(record)
     attachment = weasyprint.Attachment(
@@ -81,7 +80,7 @@ def render_pdf(
     places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
-    with no_garbage_collection(), _quietly(), laid_out_once(), _fonts(weasyprint) as fonts:
+    with no_garbage_collection(), _quietly(), _fonts(weasyprint) as fonts:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in _sheets()]
         try:
             laid_out = document.render(
@@ -95,6 +94,45 @@ def render_pdf(
             # WeasyPrint gives up so where something higher than a page must not be broken.
             raise RenderError(_NO_LAYOUT.format(sheet=sheet, page=called.page)) from error
     return written
+
+
+class PdfMedium:
+    """Pictures as images; ``images``, ``formulas`` and ``marks`` hold those used, by their addresses.
+
+    ``described`` are the words that stand in for figures.
+    """
+
+    folds = False
+
+    def __init__(self, figures: Mapping[str, str]) -> None:
+        self._figures = figures
+        self._names: dict[str, str] = {}
+        self.images: dict[str, str] = {}
+        self.formulas: dict[str, tuple[Formula, str]] = {}
+        self.marks: dict[str, str] = {}
+        self.described: set[str] = set()
+
+    def formula(self, formula: Formula, style: str, latex: str) -> Markup:
+        """Return an image tag; the same formula is the same image."""
+        key = formula.view_box + formula.body
+        name = self._names.setdefault(key, f"svg:formula-{len(self._names)}")
+        self.formulas.setdefault(name, (formula, latex))
+        return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, in_words(latex), style)
+
+    def mark(self, badge: Badge) -> Markup:
+        """Return a background: decoration to a screen reader, as the word stands beside it."""
+        name = f"svg:mark-{badge.mark}"
+        self.marks[name] = badge.mark
+        return Markup('<span class="mark tone-{}" style="background-image:url({})"></span>').format(
+            badge.tone, name
+        )
+
+    def figure(self, key: str, words: str) -> Markup:
+        """Return an image tag with its words."""
+        name = f"svg:figure-{key}"
+        self.images[name] = self._figures[key]
+        self.described.add(words)
+        return Markup('<img class="drawing" src="{}" alt="{}">').format(name, words)
 
 
 def get_ready() -> None:
@@ -113,22 +151,21 @@ def get_ready() -> None:
     typeset([("x", False)])
 
 
-def _more(record: RunRecord | AuditRecord, parts: Parts, edition: str) -> dict[str, FullView]:
-    """Return what an edition shows beyond the view of its record."""
-    if edition == "full" and isinstance(record, RunRecord) and isinstance(parts.view, ReportView):
-        return {"full": full_view(record, parts.view)}
+def _more(parts: Parts, edition: str) -> dict[str, FullEdition]:
+    """Return what an edition shows beyond its record."""
+    if edition == "full" and isinstance(parts.report, Report):
+        return {"full": full_edition(parts.report)}
     return {}
 
 
 def _findings(parts: Parts) -> dict[str, str]:
     """Return where links to single findings lead that only have their claim's row: to that."""
-    if not isinstance(parts.view, ReportView):
+    if not isinstance(parts.report, Report):
         return {}
     found: dict[str, str] = {}
-    for card in (card for chapter in parts.view.chapters for card in chapter.cards):
-        anchors = [row.anchor for group in card.checks.groups for row in group.rows]
-        anchors += [control.anchor for control in card.controls.rows] + [fact.anchor for fact in card.facts]
-        found |= dict.fromkeys(anchors, card.id)
+    for claim in parts.report.record.claims:
+        for group in (claim.checks, claim.controls, claim.facts):
+            found |= {f"{claim.id}.{one.id}": claim.id for one in group}
     return found
 
 
@@ -162,7 +199,7 @@ def _weasyprint() -> Any:
     return weasyprint
 
 
-def _images(medium: OnPaper) -> dict[str, Any]:
+def _images(medium: PdfMedium) -> dict[str, Any]:
     """Return WeasyPrint's cache of images with what it need not draw: marks, nearly all formulas."""
     drawn: dict[str, Any] = {name: stroked(MARKS[mark]) for name, mark in medium.marks.items()}
     for name, (formula, latex) in medium.formulas.items():
@@ -173,7 +210,7 @@ def _images(medium: OnPaper) -> dict[str, Any]:
     return drawn
 
 
-def _finish(pdf: Any, medium: OnPaper, places: Mapping[str, str]) -> None:
+def _finish(pdf: Any, medium: PdfMedium, places: Mapping[str, str]) -> None:
     """Add what WeasyPrint does not know of."""
     make_accessible(pdf, medium.described)
     add_unseen_face(pdf)

@@ -1,18 +1,14 @@
-"""A claim's tables of checks and controls: which rows stand together, and what is printed once for them."""
+"""Tables of checks and controls: which rows stand together, what is printed once, columns of numbers."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import Verdict, numbers
-from verify.report.columns import aligned, check_widths, control_widths
-from verify.report.latex import Prose, plain
-from verify.report.views import Cell, CheckTable, ControlTable, ControlView, GroupView, RowView, Title
-from verify.report.words import (
+from verify.evidence import Verdict
+from verify.evidence.words import (
     allowance_text,
     badge,
     cell_text,
@@ -22,18 +18,96 @@ from verify.report.words import (
     rounding_error,
     tolerance_text,
 )
+from verify.text import numbers
+from verify.text.latex import Prose, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from verify.evidence import Check, Control, Setting
+    from verify.evidence.words import Badge
 
 _KINDS = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
 _SEVERAL = 3  # rows that print the same are worth a line that says it once
 _LONG = 60  # letters of settings that neighbours print once
 _WORDY = 36  # letters of a quantity that has a line to itself
-_NUMBERS = ("predicted", "estimate", "error", "low", "high")
 _EXACT = 7  # digits of an exact value, one more than of its prediction
+# Advances of Source Sans in em; its figures all have the same.
+_FIGURE, _POINT, _TIMES, _SUPERSCRIPT = 0.497, 0.249, 0.497, 0.36
+_WIDTHS = dict.fromkeys(".,", _POINT) | dict.fromkeys("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", _SUPERSCRIPT)
+_WIDTHS |= {" ": 0.2, numbers.NO_BREAK: 0.2, numbers.GAP: 0.12, "/": 0.35, "[": 0.3, "]": 0.3, "M": 0.73}
+_ROOM = 1.1  # em between two columns: the cells' padding, and a little air
+_MARK = 1.3  # em of a verdict's sign before its word
+_LETTER = 0.43  # em of a letter of a verdict, on average
+# What the heads of columns need; a column is as wide as its widest number if that is wider.
+_CHECK_HEADS = (4.2, 3.85, 4.15, 4.3, 4.3, 6.25, 3.1)
+_CONTROL_HEADS = (4.4, 4.2, 2.8, 4.0)
+
+
+class Cell(NamedTuple):
+    """A number in a right-aligned column; ``pad`` (em) keeps its decimal point under the others'."""
+
+    text: str
+    pad: float = 0.0
+
+
+class Title(NamedTuple):
+    """What a check or several of them are about: quantity, prediction in symbols, method and tolerance."""
+
+    quantity: Prose
+    formula: Prose
+    note: Prose
+
+
+class Row(NamedTuple):
+    """One check as a row; ``title`` is None where its group has one for all its rows.
+
+    ``cells`` are prediction, estimate, standard error and the ends of the interval; ``remark`` says how
+    close a bound is and what is unusual about the check.
+    """
+
+    anchor: str
+    title: Title | None
+    label: Prose
+    remark: Prose
+    cells: tuple[Cell, ...]
+    sample: str
+    verdict: Badge
+
+
+class Group(NamedTuple):
+    """Checks of one quantity, or of one fit, under a common title; or single checks each with its own."""
+
+    title: Title | None
+    rows: tuple[Row, ...]
+
+
+class CheckTable(NamedTuple):
+    """A claim's checks; ``common`` are the settings printed once above them, ``widths`` (em) of columns."""
+
+    groups: tuple[Group, ...]
+    common: tuple[Prose, ...]
+    widths: tuple[float, ...]
+
+
+class ControlRow(NamedTuple):
+    """A wrong version of the claim and what became of it."""
+
+    anchor: str
+    what: Prose
+    predicted: str
+    found: str
+    power: str
+    verdict: Badge
+
+
+class ControlTable(NamedTuple):
+    """A claim's controls; ``common`` are the settings printed once above them, ``widths`` (em) of columns."""
+
+    rows: tuple[ControlRow, ...]
+    common: Prose
+    widths: tuple[float, ...]
+    refuted: int
 
 
 class _Common(NamedTuple):
@@ -65,19 +139,21 @@ def check_table(claim: str, checks: Sequence[Check], *, wide: bool = False) -> C
     stated = {
         method: {key for one in common if method in one.methods for key in one.settings} for method in _KINDS
     }
-    groups: list[GroupView] = []
+    groups: list[Group] = []
     usual, stating = _usual_allowance(checks)
     table = _Table(claim, _places(checks), usual, wide)
     for members in _gathered(checks, stated):
         group = _group(table, members, stated[members[0].method])
         if group.title is None and groups and groups[-1].title is None:
-            groups[-1] = replace(groups[-1], rows=groups[-1].rows + group.rows)
+            groups[-1] = Group(None, groups[-1].rows + group.rows)
         else:
             groups.append(group)
     return CheckTable(
         groups=_lined_up(groups),
         common=(*(_common_line(one.owners, one.settings) for one in common), *stating),
-        widths=check_widths([row for group in groups for row in group.rows]),
+        widths=column_widths(
+            _CHECK_HEADS, [((*row.cells, row.sample), row.verdict) for group in groups for row in group.rows]
+        ),
     )
 
 
@@ -91,7 +167,9 @@ def control_table(claim: str, controls: Sequence[Control]) -> ControlTable:
     return ControlTable(
         rows=rows,
         common=_common_line(owners, common),
-        widths=control_widths(rows),
+        widths=column_widths(
+            _CONTROL_HEADS, [((row.predicted, row.found, row.power), row.verdict) for row in rows]
+        ),
         refuted=sum(control.verdict is Verdict.REFUTED for control in controls),
     )
 
@@ -187,28 +265,27 @@ def _usual_allowance(checks: Sequence[Check]) -> tuple[str, tuple[Prose, ...]]:
     return usual, (Prose(f"Exact checks hold {usual}{rest}."),)
 
 
-def _group(table: _Table, checks: tuple[Check, ...], stated: Collection[str]) -> GroupView:
+def _group(table: _Table, checks: tuple[Check, ...], stated: Collection[str]) -> Group:
     first = checks[0]
     common = tuple(_shared_settings(checks))
     own = cell_text({key: first.cell[key] for key in common if key not in stated})
     alone = len(checks) == 1
     if first.method == "fit" and not (table.wide and alone):
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
-        return GroupView(Title(Prose("Weighted fit"), Prose(""), own), _rows(table, checks, common, titles))
+        return Group(Title(Prose("Weighted fit"), Prose(""), own), _rows(table, checks, common, titles))
     if alone and own and not table.wide and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
         # The first column is too narrow for that: it gets a line of its own.
-        return GroupView(_title(checks, Prose(""), table.usual), _rows(table, checks, tuple(stated), [None]))
+        return Group(_title(checks, Prose(""), table.usual), _rows(table, checks, tuple(stated), [None]))
     if alone:
         title = _title(checks, own, table.usual, bare=table.wide and not table.usual)
         if table.wide and _is_tall(first.prediction_latex):
-            title = replace(
-                title, formula=Prose("")
-            )  # too high for a line of text; its value stands beside it
-        return GroupView(None, _rows(table, checks, common, [title]))
+            # Too high for a line of text; its value stands beside it.
+            title = title._replace(formula=Prose(""))
+        return Group(None, _rows(table, checks, common, [title]))
     if len({_group_key(check) for check in checks}) > 1:
         titles = [_title((check,), Prose(""), table.usual) for check in checks]
-        return GroupView(Title(Prose("Same settings"), Prose(""), own), _rows(table, checks, common, titles))
-    return GroupView(_title(checks, own, table.usual), _rows(table, checks, common, [None] * len(checks)))
+        return Group(Title(Prose("Same settings"), Prose(""), own), _rows(table, checks, common, titles))
+    return Group(_title(checks, own, table.usual), _rows(table, checks, common, [None] * len(checks)))
 
 
 def _title(checks: tuple[Check, ...], settings: Prose, usual: str, *, bare: bool = False) -> Title:
@@ -248,7 +325,7 @@ def _places(checks: Sequence[Check]) -> dict[str, int]:
 
 def _rows(
     table: _Table, checks: tuple[Check, ...], common: Sequence[str], titles: Sequence[Title | None]
-) -> tuple[RowView, ...]:
+) -> tuple[Row, ...]:
     return tuple(
         _row(
             f"{table.claim}.{check.id}",
@@ -261,42 +338,41 @@ def _rows(
     )
 
 
-def _row(anchor: str, check: Check, place: int | None, label: Prose, title: Title | None) -> RowView:
+def _row(anchor: str, check: Check, place: int | None, label: Prose, title: Title | None) -> Row:
     found = numbers.estimate(check.estimate, check.standard_error, check.interval, place)
     exact = rounding_error(check) or numbers.exact(check.estimate, _EXACT)
     measured = check.method != "exact"
-    return RowView(
+    return Row(
         anchor=anchor,
         title=title,
         label=label,
         remark=Prose(remark(check)),
-        predicted=Cell(predicted(check, check.standard_error, place), 0.0),
-        estimate=Cell(found.alone if check.standard_error else exact, 0.0),
-        error=Cell(found.error + found.times if found.error else "", 0.0),
-        low=Cell(found.low + found.times if measured else "", 0.0),
-        high=Cell(found.high + found.times if measured else "", 0.0),
+        cells=(
+            Cell(predicted(check, check.standard_error, place)),
+            Cell(found.alone if check.standard_error else exact),
+            Cell(found.error + found.times if found.error else ""),
+            Cell(found.low + found.times if measured else ""),
+            Cell(found.high + found.times if measured else ""),
+        ),
         sample=_sample_size(check),
         verdict=badge(check.verdict),
     )
 
 
-def _lined_up(groups: Sequence[GroupView]) -> tuple[GroupView, ...]:
+def _lined_up(groups: Sequence[Group]) -> tuple[Group, ...]:
     """Return the groups of a table, the decimal points of each column under one another in all of them."""
     rows = [row for group in groups for row in group.rows]
-    columns = [aligned([getattr(row, name).text for row in rows]) for name in _NUMBERS]
-    padded = iter(
-        replace(row, **dict(zip(_NUMBERS, cells, strict=True)))
-        for row, cells in zip(rows, zip(*columns, strict=True), strict=True)
-    )
-    return tuple(replace(group, rows=tuple(islice(padded, len(group.rows)))) for group in groups)
+    cells = aligned([[cell.text for cell in row.cells] for row in rows])
+    padded = (row._replace(cells=some) for row, some in zip(rows, cells, strict=True))
+    return tuple(Group(group.title, tuple(islice(padded, len(group.rows)))) for group in groups)
 
 
-def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlView:
+def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlRow:
     # A control has no standard error of its own; its interval's width shows which digits are significant.
     error = (control.interval[1] - control.interval[0]) / 10
     found = numbers.estimate(control.estimate, error, control.interval)
     where = cell_text(control.cell, without)
-    return ControlView(
+    return ControlRow(
         anchor=f"{claim}.{control.id}",
         what=Prose(f"{control.what} ({where})" if where else control.what),
         predicted=predicted(control, error),
@@ -304,3 +380,52 @@ def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlV
         power=numbers.power(control.power) if control.blocks else "exact",
         verdict=control_badge(control.verdict),
     )
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[tuple[Cell, ...]]:
+    """Return rows of texts as cells whose decimal points line up in each column.
+
+    Where some of a column have a power of ten and some have none, those without line up among themselves.
+    """
+    columns = [_aligned(column) for column in zip(*rows, strict=True)]
+    return list(zip(*columns, strict=True))
+
+
+def _aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
+    mixed = len({"×" in text for text in texts if text}) > 1
+    tails = [0.0 if mixed and "×" in text else _tail(text) for text in texts]
+    longest = max(tails, default=0.0)
+    return tuple(
+        Cell(text, 0.0 if not text or (mixed and "×" in text) else round(longest - tail, 3))
+        for text, tail in zip(texts, tails, strict=True)
+    )
+
+
+def column_widths(
+    heads: Sequence[float], rows: Iterable[tuple[Sequence[Cell | str], Badge]]
+) -> tuple[float, ...]:
+    """Return how wide (em) the columns after the first are, so that no two numbers touch.
+
+    ``heads`` is what the columns' heads need; each of the ``rows`` has its texts and, in the last column,
+    its verdict. Without rows there are no columns.
+    """
+    sizes = [(*map(_width, texts), _MARK + _LETTER * len(badge.word)) for texts, badge in rows]
+    if not sizes:
+        return ()
+    return tuple(round(max(column) + _ROOM, 2) for column in zip(heads, *sizes, strict=True))
+
+
+def _width(text: Cell | str) -> float:
+    """Return about how wide a number with its signs is, as a table sets it."""
+    if isinstance(text, Cell):
+        return _width(text.text) + text.pad
+    return sum(_WIDTHS.get(sign, _FIGURE) for sign in text)
+
+
+def _tail(text: str) -> float:
+    whole, _, power = text.partition("×")
+    _, point, fraction = whole.partition(".")
+    width = _POINT + len(fraction) * _FIGURE if point else 0.0
+    if power:
+        width += _TIMES + 2 * _FIGURE + (len(power) - 2) * _SUPERSCRIPT
+    return width

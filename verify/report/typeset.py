@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from verify.escapes import pieces
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
+from verify.evidence.words import Badge, badge, closed, tokens_of
 from verify.files import shipped
-from verify.report.latex import Prose, Tex, with_apostrophes
 from verify.report.math import glyph_definitions
-from verify.report.speech import in_words
-from verify.report.words import badge
+from verify.text import numbers
+from verify.text.escapes import pieces
+from verify.text.latex import Prose, plain, spoken, with_apostrophes
+from verify.text.speech import prose_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
+    from datetime import datetime
 
-    from verify.report.audits.views import AuditView
+    from verify.report.audit import Audit
     from verify.report.math import Formula, Formulas
-    from verify.report.views import Badge, ReportView
+    from verify.report.run import Report
 
 SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
 _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
@@ -36,6 +38,56 @@ _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶�
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
 _OPENING = re.compile(r"[(\[“‘]*\Z")  # what must not end the line before a formula
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
+# The drawn signs of the verdicts; each has its own outline, so that none is told by its colour alone.
+_ROUND = "M1.1 8a6.9 6.9 0 1 1 13.8 0a6.9 6.9 0 1 1-13.8 0z"
+_CIRCLE = f'<path d="{_ROUND}"/>'
+_OCTAGON = '<path d="M5.1 1.2h5.8l3.9 3.9v5.8l-3.9 3.9H5.1L1.2 10.9V5.1z"/>'
+_SQUARE = '<path d="M1.3 1.3h13.4v13.4H1.3z"/>'
+_DASHED = f'<path d="{_ROUND}" stroke-dasharray="2.4 1.94"/>'
+_WAVE = "c1.2-1.4 2.4-1.4 3.6-.5s2.4.9 3.6-.5"
+
+# Paths, stroked unless they say otherwise, on a square of 16 units.
+MARKS = {
+    "check": _CIRCLE + '<path d="M4.7 8.4 7 10.7 11.3 5.7"/>',
+    "about": _CIRCLE + f'<path d="M4.4 7{_WAVE}M4.4 10.2{_WAVE}"/>',
+    "points": _CIRCLE + '<path d="M4.4 8v.01M8 8v.01M11.6 8v.01" stroke-width="1.9"/>',
+    "half": _CIRCLE + '<path d="M8 1.1a6.9 6.9 0 0 1 0 13.8z" fill="currentColor"/>',
+    "eye": _CIRCLE + '<path d="M3.6 8s1.7-2.8 4.4-2.8S12.4 8 12.4 8s-1.7 2.8-4.4 2.8S3.6 8 3.6 8z"/>',
+    "cross": _OCTAGON + '<path d="M5.4 5.4l5.2 5.2M10.6 5.4l-5.2 5.2"/>',
+    "unequal": _SQUARE + '<path d="M4.4 6.4h7.2M4.4 9.6h7.2M10 3.8 6 12.2"/>',
+    "alarm": '<path d="M8 1.5 15 14.3H1z"/><path d="M8 6.2v4M8 11.7v.9"/>',
+    "open": _DASHED + '<path d="M6.1 6.3c.2-2.6 4-2.3 3.8.1-.1 1.4-1.9 1.5-1.9 3.1M8 11.2v.9"/>',
+    "dash": _DASHED + '<path d="M5 8h6"/>',
+}
+STROKE_WIDTH = 1.5
+RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "⇔": r"$\Leftrightarrow$", "≤": r"$\le$", "≥": r"$\ge$",
+             "<": "$<$", ">": "$>$", "~": r"$\sim$"}  # fmt: skip
+"""The relations of derivations, as they are set."""
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def _timestamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_FILTERS: dict[str, Callable[..., str | Badge]] = {
+    "badge": badge,
+    "closed": closed,
+    "count": numbers.count,
+    "date": _day,
+    "exact": numbers.exact,
+    "percent": numbers.percent,
+    "plain": plain,
+    "short": "{:g}".format,
+    "small": numbers.small,
+    "spoken": spoken,
+    "timestamp": _timestamp,
+    "tokens": tokens_of,
+    "words": prose_in_words,
+}
 
 
 class Medium(Protocol):
@@ -55,52 +107,13 @@ class Medium(Protocol):
         """Return markup for a figure."""
 
 
-class OnPaper:
-    """Pictures as images; ``images``, ``formulas`` and ``marks`` hold those used, by their addresses.
+def render(template: str, report: Report | Audit, formulas: Formulas, medium: Medium, **more: Any) -> str:
+    """Return a template filled with a report.
 
-    ``described`` are the words that stand in for figures.
-    """
-
-    folds = False
-
-    def __init__(self, figures: Mapping[str, str]) -> None:
-        self._figures = figures
-        self._names: dict[str, str] = {}
-        self.images: dict[str, str] = {}
-        self.formulas: dict[str, tuple[Formula, str]] = {}
-        self.marks: dict[str, str] = {}
-        self.described: set[str] = set()
-
-    def formula(self, formula: Formula, style: str, latex: str) -> Markup:
-        """Return an image tag; the same formula is the same image."""
-        key = formula.view_box + formula.body
-        name = self._names.setdefault(key, f"svg:formula-{len(self._names)}")
-        self.formulas.setdefault(name, (formula, latex))
-        return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, in_words(latex), style)
-
-    def mark(self, badge: Badge) -> Markup:
-        """Return a background: decoration to a screen reader, as the word stands beside it."""
-        name = f"svg:mark-{badge.mark}"
-        self.marks[name] = badge.mark
-        return Markup('<span class="mark tone-{}" style="background-image:url({})"></span>').format(
-            badge.tone, name
-        )
-
-    def figure(self, key: str, words: str) -> Markup:
-        """Return an image tag with its words."""
-        name = f"svg:figure-{key}"
-        self.images[name] = self._figures[key]
-        self.described.add(words)
-        return Markup('<img class="drawing" src="{}" alt="{}">').format(name, words)
-
-
-def render(
-    template: str, view: ReportView | AuditView, formulas: Formulas, medium: Medium, **more: Any
-) -> str:
-    """Return a template filled with a view.
+    Templates read records: filters turn what these hold into text, `prose` into typeset text.
 
     Raises:
-        RenderError: a formula of the view cannot be typeset.
+        RenderError: a formula of the report cannot be typeset.
     """
     setter = _Setter(formulas, medium)
     environment = Environment(
@@ -114,7 +127,11 @@ def render(
     # An attribute's value is plain text, with no markup for raised digits.
     environment.filters["attribute"] = lambda text: trusted(str(escape(text)))
     environment.filters["prose"] = lambda text: setter.finish(Prose(text))
+    environment.filters |= _FILTERS
+    # A claim file may come from anywhere: only a web address becomes a link, never a script.
+    environment.tests["web"] = lambda url: bool(url) and url.startswith(("https://", "http://"))
     environment.globals.update(
+        relations=RELATIONS,
         step=setter.step,
         narrow=setter.narrow,
         display=setter.display,
@@ -127,10 +144,10 @@ def render(
         proofs={proof.name.lower(): badge(proof) for proof in Proof},
         alarm=badge(Proof.FAILED),
     )
-    return environment.get_template(template).render(report=view, **more)
+    return environment.get_template(template).render(report=report, **more)
 
 
-def step_formula(formulas: Formulas, tex: Tex) -> tuple[Formula, str]:
+def step_formula(formulas: Formulas, latex: str) -> tuple[Formula, str]:
     """Return a derivation step's formula, broken to its room, and that room: none, wide or full.
 
     A wide formula takes its check's room, too, and a full one has lines to itself.
@@ -139,14 +156,14 @@ def step_formula(formulas: Formulas, tex: Tex) -> tuple[Formula, str]:
         RenderError: the LaTeX cannot be typeset.
     """
     for room, width in (("", _STEP_WIDTH), ("wide", _WIDE_WIDTH)):
-        drawn = formulas.display(tex, width if room else None)
+        drawn = formulas.display(latex, width if room else None)
         if drawn.width <= width * _STRETCH and drawn.height <= _TALL:
             return drawn, room
-    return formulas.display(tex, _FULL_WIDTH), "full"
+    return formulas.display(latex, _FULL_WIDTH), "full"
 
 
 class _Setter:
-    """Turns what a view holds into markup."""
+    """Turns what a template prints into markup."""
 
     def __init__(self, formulas: Formulas, medium: Medium) -> None:
         self._formulas = formulas
@@ -158,22 +175,22 @@ class _Setter:
             return self._prose(value)
         return _text(value) if type(value) is str else value
 
-    def step(self, tex: Tex) -> dict[str, object]:
+    def step(self, latex: str) -> dict[str, object]:
         """Return a step's formula and the room it takes."""
-        drawn, room = step_formula(self._formulas, tex)
-        return {"formula": self._displayed(drawn, tex), "room": room}
+        drawn, room = step_formula(self._formulas, latex)
+        return {"formula": self._displayed(drawn, latex), "room": room}
 
-    def narrow(self, *steps: Tex) -> bool:
+    def narrow(self, *steps: str) -> bool:
         """Return whether all formulas of some steps fit into half a page, beside their rules."""
-        return all(step_formula(self._formulas, tex)[0].width <= _NARROW_WIDTH for tex in steps)
+        return all(step_formula(self._formulas, latex)[0].width <= _NARROW_WIDTH for latex in steps)
 
-    def display(self, tex: Tex) -> Markup:
+    def display(self, latex: str) -> Markup:
         """Return a formula on a line of its own, beside its number."""
-        return self._displayed(self._formulas.display(tex, _NUMBERED_WIDTH), tex)
+        return self._displayed(self._formulas.display(latex, _NUMBERED_WIDTH), latex)
 
-    def _displayed(self, drawn: Formula, tex: Tex) -> Markup:
+    def _displayed(self, drawn: Formula, latex: str) -> Markup:
         width = drawn.width * SCALE
-        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", tex)
+        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", latex)
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
@@ -224,3 +241,15 @@ def standalone(formula: Formula) -> str:
         f'width="{formula.width * SCALE:.4f}em" height="{formula.height * SCALE:.4f}em" stroke-width="0">'
         f"<defs>{glyph_definitions([formula], '')}</defs>{formula.body}</svg>"
     )
+
+
+def mark_drawings() -> dict[str, str]:
+    """Return all marks by name, each as an SVG of its own in black."""
+    stroke = f"fill='none' stroke='black' stroke-width='{STROKE_WIDTH}'"
+    return {
+        name: "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"
+        f"<g {stroke} stroke-linecap='round' stroke-linejoin='round'>{{}}</g></svg>".format(
+            drawing.replace('"', "'").replace("currentColor", "black")
+        )
+        for name, drawing in MARKS.items()
+    }

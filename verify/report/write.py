@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from verify.errors import OutputError, RenderError, ResultsError, SettingsError, VerifyError, unforeseen
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
+from verify.evidence.provenance import names
 from verify.executors.workers import Task, Workers, using
+from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole
-from verify.report.caches import usable_caches
-from verify.report.editions import EDITIONS
-from verify.report.names import names
+from verify.report.cache import usable_caches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,10 +82,10 @@ def write_report(
 
                 figures = draw_figures(record, some, edition)
             with phase("formulas"):
-                from verify.report.parts import Parts, draw_formulas, view_of  # noqa: PLC0415
+                from verify.report.parts import Parts, draw_formulas, report_on  # noqa: PLC0415
 
-                seen = view_of(record, earlier)
-                parts = Parts(seen, draw_formulas(seen, some), figures)
+                report = report_on(record, earlier)
+                parts = Parts(report, draw_formulas(report, some), figures)
             with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415
                 from verify.report.pdf import render_pdf  # noqa: PLC0415

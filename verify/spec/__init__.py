@@ -183,11 +183,9 @@ scatter               points without intervals
 from typing import TYPE_CHECKING
 
 from verify.evidence import Fact, Figure
-from verify.montecarlo import literal as loops
+from verify.montecarlo import reference_loops as loops
 from verify.montecarlo.attention import probabilities, softmax
 from verify.montecarlo.blocks import BlockSampler, Cell, Outputs, Sample
-from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
 from verify.montecarlo.distributions import (
     CAUCHY,
     EXPONENTIAL,
@@ -198,12 +196,17 @@ from verify.montecarlo.distributions import (
     UNIT_INTERVAL,
     Array,
     Distribution,
+    stream,
 )
 from verify.montecarlo.estimands import (
+    Bounded,
+    DistanceToLaw,
     Estimand,
     Goal,
     Measured,
+    Quantile,
     Smooth,
+    complex_step,
     component,
     covariance,
     kurtosis,
@@ -220,16 +223,12 @@ from verify.montecarlo.experiment import (
     Quantity,
     Tolerance,
 )
-from verify.montecarlo.inputs import Input, Shape, Simulated
-from verify.montecarlo.linked import Linked
-from verify.montecarlo.literal import in_single_precision, largest_difference
-from verify.montecarlo.normal_rows import NormalRows
+from verify.montecarlo.inputs import Input, Linked, Shape, Simulated
+from verify.montecarlo.reference_loops import in_single_precision, largest_difference
+from verify.montecarlo.rows import SoftmaxRows
+from verify.montecarlo.samplers import NormalRows
 from verify.montecarlo.sources import Source
-from verify.montecarlo.statistics.base import Statistic
-from verify.montecarlo.statistics.pairs import PairMoments, PairShares
-from verify.montecarlo.statistics.rows import SoftmaxRows
-from verify.montecarlo.statistics.scores import ScoreMoments, ScorePowers
-from verify.montecarlo.streams import stream
+from verify.montecarlo.statistics import PairMoments, PairShares, ScoreMoments, ScorePowers, Statistic
 from verify.spec import fitting, rules
 from verify.spec.assumptions import HOEFFDING, INDEPENDENT, STANDARD_COMPONENTS, STEIN, VASWANI, assume, cite
 from verify.spec.claim import Claim, Findings

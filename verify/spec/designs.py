@@ -14,8 +14,7 @@ from verify.montecarlo.estimands import Smooth, component, variance
 from verify.montecarlo.experiment import EXACTLY, Allowance, Exact, Prediction, Tolerance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.planning import best_side
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.scores import ScoreMoments
+from verify.montecarlo.statistics import Reduced, ScoreMoments
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.symbolic.printing import latex
 from verify.symbolic.row_integrals import over_lengths
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.distributions import Distribution
     from verify.montecarlo.experiment import Relation
     from verify.montecarlo.inputs import Input
-    from verify.montecarlo.statistics.base import Statistic
+    from verify.montecarlo.statistics import Statistic
     from verify.symbolic.row_integrals import Approximation
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import S, diff, log, simplify
 
-from verify.montecarlo.experiment import Fit, Quantity, Tolerance
-from verify.montecarlo.fits import WeightedFit
+from verify.montecarlo.experiment import Fit, Quantity, Tolerance, WeightedFit
 from verify.spec.designs import EVEN, prediction
 from verify.spec.settings import place_of
 from verify.symbolic.scores import d
@@ -16,7 +15,7 @@ from verify.symbolic.scores import d
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verify.montecarlo.fits import Model, Target
+    from verify.montecarlo.experiment import Model, Target
 
 
 def in_dimension(members: Sequence[Quantity], n: int) -> Quantity:

@@ -1,17 +1,32 @@
-"""Calls of PyTorch's attention in the arrangement of axes that an audit has."""
+"""Calls of PyTorch as an audit has them: their axes, masks, fused kernels, factors before the call."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import verify
 from tests.auditing.pytorch.recorded import attention, deviation, only, torch
-from verify.auditing.pytorch.calls import Arguments, attention_call, four, refuse_other
-from verify.auditing.pytorch.masks import Masks
+from verify.auditing.pytorch.calls import (
+    Arguments,
+    Masks,
+    Split,
+    added,
+    attention_call,
+    four,
+    refuse_other,
+    upto,
+)
+from verify.auditing.pytorch.mode import ByMemory
 from verify.errors import RecordingError
+from verify.evidence.audits import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 functional = torch.nn.functional
 
@@ -124,3 +139,296 @@ def test_what_has_no_plain_numbers_is_refused(tensor: Any) -> None:
     refuse_other(torch.ones(2), torch.nn.Parameter(torch.ones(2)))
     with pytest.raises(ValueError, match="has no plain numbers"):
         refuse_other(torch.ones(2), tensor)
+
+
+def test_a_mask_that_is_added_is_split() -> None:
+    """What hides keys is a mask, what is left a bias, and an axis that is repeated is kept once."""
+    bias = torch.randn(6, 6)
+    with verify.record() as recording:
+        attention()(attn_mask=bias.masked_fill(torch.ones(6, 6, dtype=torch.bool).triu(1), -math.inf))
+    call = only(recording)
+    assert torch.equal(call.mask, torch.ones(6, 6, dtype=torch.bool).tril())
+    assert torch.equal(call.bias, bias.tril())
+    with verify.record() as recording:
+        attention()(attn_mask=torch.zeros(1, 1, 1, 6).expand(2, 4, 6, 6))
+    assert only(recording).mask is None
+    assert only(recording).bias is None
+
+
+HIDDEN = torch.tensor([[0.0, -math.inf, -3e4, -2.9e4]])
+
+
+def test_low_numbers_hide_and_others_are_a_bias() -> None:
+    """From -3e4 on; a bias of nothing but zeros is none, and so is a mask that hides nothing."""
+    seen, bias = Masks().split(HIDDEN)
+    assert seen.tolist() == [[True, False, False, True]]
+    assert bias.tolist() == [[0.0, 0.0, 0.0, -29_000.0]]
+    assert Masks().split(HIDDEN[:, :2]).bias is None
+    assert Masks().split(torch.zeros(2, 2)) == (None, None)
+    assert Masks().split(None) == (None, None)
+    truth = torch.tensor([[True, False]])
+    assert Masks().split(truth).seen is not None
+    assert Masks().split(truth).bias is None
+
+
+def test_only_repetitions_are_left_out() -> None:
+    """An expanded axis has one entry; equal rows that are stored are as they are given."""
+    expanded = torch.tensor([[1.0, 2.0]]).expand(3, 4, 5, 2)
+    assert tuple(Masks().split(expanded).bias.shape) == (1, 1, 1, 2)
+    assert tuple(Masks().split(expanded.contiguous()).bias.shape) == (3, 4, 5, 2)
+
+
+def test_a_mask_that_layers_share_is_split_once() -> None:
+    """Until it is written to, which its version says; without versions it is split each time."""
+    masks, mask = Masks(), HIDDEN.clone()
+    first = masks.split(mask)
+    assert masks.split(mask) is first
+    mask[0, 0] = -math.inf
+    assert masks.split(mask).seen.tolist() == [[False, False, False, True]]
+    assert masks.split(HIDDEN.clone()).seen.tolist() == [[True, False, False, True]]
+    with torch.inference_mode():
+        unversioned = HIDDEN.clone()
+        again = masks.split(unversioned)
+        assert masks.split(unversioned) is not again
+
+
+@pytest.mark.parametrize(
+    "split", [Split(), Split(seen=torch.tensor([[True, False]])), Split(bias=torch.ones(1, 2))]
+)
+def test_a_further_bias_is_added(split: Split) -> None:
+    """What it hides is hidden too, the rest is added; without one all stays."""
+    more = torch.tensor([[-math.inf, 2.0]])
+    both = added(split, more)
+    seen = torch.tensor([[False, True]])
+    assert torch.equal(both.seen, seen if split.seen is None else seen & split.seen)
+    assert both.bias.tolist() == ([[0.0, 2.0]] if split.bias is None else [[1.0, 3.0]])
+    assert added(split, None) is split
+
+
+def test_what_lies_beyond_the_last_key_is_cut_off() -> None:
+    """Caches may be longer than their content; one entry for all keys stays."""
+    mask = torch.arange(6.0).reshape(1, 6)
+    assert upto(mask, 4).tolist() == [[0.0, 1.0, 2.0, 3.0]]
+    for same in (mask, torch.ones(2, 1), torch.tensor(1.0), None):
+        assert upto(same, 6) is same
+    assert upto(torch.ones(2, 1), 0).shape == (2, 1)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_the_fast_path_stays_and_is_seen(norm_first: bool) -> None:
+    """The fused kernel still runs, with padding too; queries and keys are those of the slow path."""
+    layer = torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, norm_first=norm_first)
+    model = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=not norm_first).eval()
+    x = torch.randn(2, 5, 16)
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's own, that nested tensors are a prototype
+        wanted = model(x), model(x, src_key_padding_mask=padding)
+        with verify.record(model) as recording:
+            got = model(x), model(x, src_key_padding_mask=padding)
+        with torch.enable_grad(), verify.record(model) as slow:
+            model(x), model(x, src_key_padding_mask=padding)
+    for one, other in zip(wanted, got, strict=True):
+        assert torch.equal(one, other)
+    assert [layer.name for layer in recording.layers] == ["layers.0.self_attn", "layers.1.self_attn"]
+    assert recording.layers[0].backend == "_transformer_encoder_layer_fwd"
+    assert "its output is not seen" in recording.layers[0].notes[0]
+    for fast, plain in zip(recording.layers[0].calls, slow.layers[0].calls, strict=True):
+        real = torch.ones(5, dtype=torch.bool) if plain.mask is None else plain.mask[:, 0, 0, :]
+        for name in ("query", "key", "value"):
+            one, other = (getattr(call, name).transpose(1, 2) for call in (fast, plain))
+            assert torch.allclose(one[real.expand(2, 5)], other[real.expand(2, 5)], atol=1e-5)
+        if plain.mask is not None:
+            assert torch.equal(fast.mask, plain.mask[:, :1])
+
+
+def test_the_fused_multi_head_attention_is_seen() -> None:
+    """``nn.MultiheadAttention`` in evaluation has a kernel of its own, with three kinds of masks."""
+    layer = torch.nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    x = torch.randn(2, 5, 16)
+    causal = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    for options, seen in [
+        ({}, None),
+        ({"attn_mask": causal}, ~causal.expand(2, 4, 5, 5)),
+        ({"key_padding_mask": padding}, ~padding[:, None, None, :]),
+    ]:
+        with torch.no_grad():
+            wanted = layer(x, x, x, **options)[0]
+            with verify.record(layer) as recording:
+                got = layer(x, x, x, **options)[0]
+        assert torch.equal(wanted, got)
+        call = only(recording)
+        assert recording.layers[0].backend == "_native_multi_head_attention"
+        assert (call.mask is None and seen is None) or torch.equal(*torch.broadcast_tensors(call.mask, seen))
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("masked", [True, False])
+def test_multi_head_attention_in_training(need_weights: bool, masked: bool) -> None:
+    """Its calls are seen whether weights are wanted, which it computes itself, or not."""
+    layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)
+    x = torch.randn(3, 5, 16)
+    options: dict[str, Any] = {"need_weights": need_weights}
+    if masked:
+        options["attn_mask"] = torch.ones(5, 5, dtype=torch.bool).triu(1)
+        options["key_padding_mask"] = torch.tensor([[False] * 5, [False] * 3 + [True] * 2, [False] * 5])
+    wanted, weights = layer(x, x, x, **options)
+    with verify.record(layer) as recording:
+        got, same = layer(x, x, x, **options)
+        got.sum().backward()
+    assert torch.equal(wanted, got)
+    assert need_weights is (same is not None and torch.equal(weights, same))
+    assert layer.in_proj_weight.grad is not None
+    call = only(recording)
+    assert recording.layers[0].name == "MultiheadAttention"
+    assert recording.layers[0].width == 16
+    assert tuple(call.query.shape) == (3, 4, 5, 4)
+    assert (call.mask is not None) is masked
+    assert deviation(call) < 1e-6
+    assert call.scale == (0.5 if need_weights else None)
+
+
+def test_dropout_goes_on_and_its_outputs_are_left_out() -> None:
+    """The same numbers are drawn; an output with dropout says nothing of the scores."""
+    model = torch.nn.TransformerEncoderLayer(16, 4, 32, dropout=0.5, batch_first=True)
+    x = torch.randn(2, 5, 16)
+    torch.manual_seed(2)
+    wanted = model(x)
+    torch.manual_seed(2)
+    with verify.record(model) as recording:
+        got = model(x)
+    assert torch.equal(wanted, got)
+    assert only(recording).output is None
+    assert "dropout was on" in recording.layers[0].notes[0]
+
+
+D = 16
+
+
+def projected() -> tuple[Any, Any, Any]:
+    """Return queries, keys and values as projections give them, with heads still inside their width."""
+    return tuple(torch.randn(2, 24, 4 * D) for _ in range(3))
+
+
+def heads(array: Any) -> Any:
+    """Return the axes as attention takes them: a view."""
+    return array.unflatten(-1, (4, D)).transpose(1, 2)
+
+
+def attended(change: Callable[..., Any], scale: float | None = None) -> Any:
+    """Record attention whose queries, keys and values ``change`` returns; return the call and its audit."""
+    given = projected()
+    with torch.no_grad(), verify.record() as recording:
+        q, k, v = (heads(one) for one in change(*given))
+        torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=scale)
+    return recording, verify.audit(recording, workers=1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda q, k, v: (q * D**-0.5, k, v),
+        lambda q, k, v: (D**-0.5 * q, k, v),
+        lambda q, k, v: (q / math.sqrt(D), k, v),
+        lambda q, k, v: (torch.div(q, 2).mul(0.5), k, v),
+        lambda q, k, v: (q.mul_(D**-0.5), k, v),
+        lambda q, k, v: (q * D**-0.25, k * D**-0.25, v),
+    ],
+)
+def test_queries_scaled_before_the_call_count_as_scale(change: Callable[..., Any]) -> None:
+    """With the default scale after it, it is applied twice; with a scale of 1 all is right."""
+    recording, twice = attended(change)
+    assert only(recording).scale == pytest.approx(1 / D)
+    assert deviation(only(recording)) < 1e-5
+    assert twice.exit_status() == 1
+    causes = {one.cause for one in twice.findings if one.judgement is Judgement.REFUTED}
+    assert all("the scale is applied twice" in cause for cause in causes)
+    (layer,) = twice.layers
+    assert all("before the call, which counts as part of its scale" in note for note in layer.notes)
+    recording, once = attended(change, scale=1.0)
+    assert only(recording).scale == pytest.approx(D**-0.5)
+    assert once.exit_status() == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda q, k, v: (q * 3 + 1, k, v),
+        lambda q, k, v: (q * torch.full((), 3.0), k, v),
+        lambda q, _k, _v: (q * 3,) * 3,
+        lambda q, k, v: ((q * 3).copy_(q), k, v),
+        lambda q, k, v: (q, k, v * 3),
+    ],
+)
+def test_what_is_no_factor_of_the_scores_alone_leaves_the_call_as_it_is(change: Callable[..., Any]) -> None:
+    """A sum, a tensor, the input of all three, memory that was written to, and values are no scale."""
+    recording, record = attended(change)
+    assert (only(recording).scale, record.layers[0].notes) == (None, ())
+
+
+def test_gradients_are_still_seen_of_queries_that_were_scaled() -> None:
+    """A training loop is told from one pass."""
+    query = torch.randn(2, 4, 8, D, requires_grad=True)
+    with verify.record() as recording:
+        for _ in range(2):
+            torch.nn.functional.scaled_dot_product_attention(query * 0.5, query, query)
+    (layer,) = recording.layers
+    assert any("gradients were wanted" in note for note in layer.notes)
+
+
+def _rows(scores: Any) -> Any:
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    "softmax",
+    [
+        _rows,
+        lambda scores: torch.special.softmax(scores, -1),
+        lambda scores: torch.log_softmax(scores, -1).exp(),
+        lambda scores: torch.ops.aten._softmax(scores, -1, half_to_float=False),
+    ],
+)
+@pytest.mark.parametrize("rank", [2, 3])
+def test_attention_that_is_written_out_is_named_however_it_is_written(
+    softmax: Callable[[Any], Any], rank: int
+) -> None:
+    """Whatever stands for the softmax, scores are multiplied by values."""
+    x = torch.randn((5, 8) if rank == 2 else (2, 5, 8))
+    with torch.no_grad(), verify.record() as recording:
+        torch.nn.functional.scaled_dot_product_attention(*[x.reshape(1, 1, -1, 8)] * 3)
+        softmax(x @ x.mT / math.sqrt(8)) @ x
+        torch.einsum("...ij,...jd->...id", softmax(torch.einsum("...id,...jd->...ij", x, x)), x)
+    (left_out,) = recording.left_out
+    assert "test_attention_that_is_written_out_is_named_however_it_is_written in " in left_out
+    assert "a softmax, or scores times values, outside any recorded call" in left_out
+
+
+def test_products_with_weights_and_losses_are_no_attention() -> None:
+    """Layers, logits and a loss beside a recorded call are passed over."""
+    x, weight = torch.randn(2, 6, 8), torch.nn.Parameter(torch.randn(8, 8))
+    with torch.no_grad(), verify.record() as recording:
+        y = torch.nn.functional.scaled_dot_product_attention(*[x[:, None]] * 3)[:, 0]
+        torch.log_softmax(((y @ weight).relu() @ weight.T) @ weight, -1)
+        (x.flatten(1) @ y.flatten(1).T).exp().sum()
+    assert recording.left_out == []
+
+
+def test_values_are_found_by_views_and_lost_with_the_memory() -> None:
+    """A part does not stand for the whole; what is gone is forgotten, however many tensors there were."""
+    known: ByMemory[str] = ByMemory()
+    whole = torch.zeros(4, 6)
+    known.note(whole[:, :3], "part")
+    assert known.of(whole) is None
+    known.note(whole, "whole")
+    assert known.of(whole[1:].T) == "whole"
+    assert known.of(whole + 1) is None
+    for _ in range(5000):
+        known.note(torch.zeros(2), "gone")
+    assert known.of(whole) == "whole"
+    assert len(known._known) < 5000
+    whole[0] = 1
+    assert known.of(whole) is None
+    assert known.of(torch.zeros(2).to_sparse()) is None

@@ -1,12 +1,98 @@
-"""Calls are kept within limits, and what is not kept is counted."""
+"""Attention calls are recorded by layer as they are made, and nothing in the program changes."""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 import pytest
 
 import verify
-from tests.auditing.pytorch.recorded import only, torch
-from verify.errors import RecordingError
+from tests.auditing.pytorch.recorded import attention, only, torch
+from verify.auditing.files import load
+from verify.errors import OutputError, RecordingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_calls_that_checkpointing_makes_again_are_kept_once(reentrant: bool) -> None:
+    """The backward pass runs the layer once more."""
+    layer = torch.nn.MultiheadAttention(8, 2)
+    x = torch.randn(5, 2, 8, requires_grad=True)
+    with verify.record(layer) as recording:
+        y = torch.utils.checkpoint.checkpoint(
+            lambda z: (layer(z, z, z)[0] * z).sin(), x, use_reentrant=reentrant
+        )
+        y.sum().backward()
+    assert len(list(recording.layers[0].calls)) == 1
+    assert x.grad is not None
+
+
+def test_one_recording_at_a_time() -> None:
+    """A second one is refused in one line, and the first goes on."""
+    with verify.record() as recording:
+        with (
+            pytest.raises(RecordingError, match="record: is recording already; end the `with`"),
+            verify.record(),
+        ):
+            pass
+        attention()()
+    assert len(recording.layers) == 1
+
+
+def test_an_exception_passes_and_the_recording_is_whole(tmp_path: Path) -> None:
+    """What was seen before it is kept, in memory and in a folder."""
+    for out in (None, tmp_path / "rec"):
+        with contextlib.suppress(ZeroDivisionError), verify.record(out=out) as recording:
+            attention()()
+            assert not 1 // 0
+        assert len(recording.layers) == 1
+    assert len(load(tmp_path / "rec").layers) == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_folder_has_what_memory_has(tmp_path: Path, dtype: Any) -> None:
+    """To the bit; it is read as NumPy arrays."""
+    layer = torch.nn.MultiheadAttention(8, 2, dtype=dtype)
+    x = torch.randn(5, 2, 8, dtype=dtype)
+    with verify.record(layer, out=tmp_path / "rec") as folder:
+        layer(x, x, x, need_weights=False)
+    with verify.record(layer) as memory:
+        layer(x, x, x, need_weights=False)
+    one, other = only(folder), only(memory)
+    for name in ("query", "key", "value", "output"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name).float())
+    assert one.dtype == ("bfloat16" if dtype == torch.bfloat16 else "")
+    with pytest.raises(OutputError, match="holds a recording already"), verify.record(out=tmp_path / "rec"):
+        pass
+    attention()()
+
+
+def test_no_call_is_said() -> None:
+    """A program without attention has nothing to audit."""
+    with pytest.raises(RecordingError, match="no attention call was seen; seen are"), verify.record():
+        torch.ones(2) + 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_own_modules_of_pytorch_pass_their_audit(dtype: Any) -> None:
+    """Exact findings of a transformer in training are confirmed; rounding may leave a scale undecided."""
+    model = torch.nn.Transformer(32, 4, 2, 2, 48, dropout=0.0, batch_first=True, dtype=dtype)
+    x = 3 * torch.randn(4, 12, 32, dtype=dtype)
+    mask = torch.ones(12, 12, dtype=torch.bool).triu(1)
+    with verify.record(model) as recording:
+        model(x, x, tgt_mask=mask)
+    record = verify.audit(recording, workers=1)
+    assert len(record.layers) == 6
+    found = {str(one.judgement) for one in record.findings if one.exact}
+    assert found == {"confirmed"} or (dtype == torch.bfloat16 and found == {"confirmed", "undecided"})
+
 
 functional = torch.nn.functional
 
@@ -61,3 +147,135 @@ def test_what_the_program_changes_later_stays_as_it_was() -> None:
         functional.scaled_dot_product_attention(x, x, x)
         x.zero_()
     assert torch.equal(only(recording).query, torch.ones(1, 1, 3, 4))
+
+
+functional = torch.nn.functional
+
+
+class Twice(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
+    """A module that attends twice, and one within it that is run twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x: Any) -> Any:
+        """Attend four times."""
+        for _ in range(2):
+            y = functional.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], scale=2.0)
+        return self.inner(x, x, x)[0] + self.inner(x, x, x)[0] + y[:, 0]
+
+
+def test_every_place_of_a_pass_is_a_layer() -> None:
+    """A second pass has the same layers; the calls of one layer are of different sequences."""
+    model = torch.nn.Sequential(Twice())
+    with verify.record() as recording:
+        for _ in range(3):
+            model(torch.randn(2, 5, 8))
+    assert [(one.name, len(list(one.calls))) for one in recording.layers] == [
+        ("0", 3),
+        ("0 (2)", 3),
+        ("0.inner", 3),
+        ("0.inner (2)", 3),
+    ]
+
+
+def test_models_of_one_name_are_told_apart() -> None:
+    """The second has its class before the names that the first has, the third a number as well."""
+    models = [torch.nn.Sequential(torch.nn.MultiheadAttention(8, 2), torch.nn.Identity()) for _ in range(3)]
+    with verify.record() as recording:
+        for model in models:
+            model[0](torch.randn(5, 2, 8), *[torch.randn(5, 2, 8)] * 2)
+            model.forward = lambda x, model=model: model[0](x, x, x)
+            model(torch.randn(5, 2, 8))
+    assert [one.name for one in recording.layers] == [
+        "MultiheadAttention",
+        "MultiheadAttention (2)",
+        "MultiheadAttention (3)",
+    ]
+    with verify.record() as recording:
+        for model in models:
+            model(torch.randn(5, 2, 8))
+    assert [one.name for one in recording.layers] == ["0", "Sequential (2).0", "Sequential (3).0"]
+
+
+def test_modules_that_a_program_makes_in_every_step_are_not_kept() -> None:
+    """What it lets go of goes, while it is recorded."""
+    with verify.record() as recording:
+        attention()()
+        modules = [torch.nn.ReLU() for _ in range(3)]
+        for one in modules:
+            one(torch.ones(2))
+        gone = [weakref.ref(one) for one in modules]
+        del modules, one
+        gc.collect()
+        assert [one() for one in gone] == [None] * 3
+    assert len(recording.layers) == 1
+
+
+def test_outside_any_module_a_layer_has_the_name_of_its_line() -> None:
+    """A program need not have modules."""
+    attend = attention()
+    with verify.record() as recording:
+        attend()
+    assert recording.layers[0].name.startswith("<lambda> in recorded.py, line ")
+
+
+def test_other_threads_are_named() -> None:
+    """What runs there is not seen."""
+    layer = torch.nn.MultiheadAttention(8, 2)
+    x = torch.randn(5, 2, 8)
+    with verify.record(layer) as recording:
+        thread = threading.Thread(target=lambda: layer(x, x, x))
+        thread.start()
+        thread.join()
+        layer(x, x, x)
+    assert len(list(recording.layers[0].calls)) == 1
+    assert recording.left_out[0].startswith("modules ran in other threads")
+
+
+def test_attention_that_is_written_out_is_named() -> None:
+    """It is not recorded, and that is said, also beside calls that are."""
+
+    class Own(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return (x @ x.mT).softmax(-1) @ x
+
+    model = torch.nn.ModuleDict({"own": Own(), "theirs": torch.nn.MultiheadAttention(8, 2)})
+    model.forward = lambda x: model["own"](x) + model["theirs"](x, x, x)[0]
+    with verify.record(model) as recording:
+        model(torch.randn(5, 2, 8))
+    assert recording.left_out == [
+        (
+            "own: a softmax, or scores times values, outside any recorded call; "
+            "attention that is written out is not recorded"
+        )
+    ]
+    with (
+        pytest.raises(RecordingError, match=r"no attention call was seen; .*; Own: a softmax, or scores"),
+        verify.record(),
+    ):
+        Own()(torch.randn(5, 2, 8))
+
+
+def test_other_functions_of_attention_are_named() -> None:
+    """The operations behind PyTorch's attention can be called directly."""
+    x = torch.randn(1, 2, 4, 8)
+    with pytest.raises(RecordingError, match="attention_math was called, which is not"), verify.record():
+        torch.ops.aten._scaled_dot_product_attention_math(x, x, x)
+
+
+@pytest.mark.filterwarnings("ignore")  # the compiler gives several
+def test_compiled_code_runs_and_is_named() -> None:
+    """A compiled model is not broken by being recorded."""
+    layer = torch.nn.MultiheadAttention(8, 2)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 8))
+    model[1] = torch.compile(model[1], backend="eager", fullgraph=True)
+    x = torch.randn(5, 2, 8)
+    wanted = model(x)
+    with verify.record(model) as recording:
+        got = model(x)
+        layer(x, x, x)
+    assert torch.equal(wanted, got)
+    assert "1: is compiled; attention calls inside it are not seen" in recording.left_out
+    assert any("compiled functions ran" in one for one in recording.left_out)

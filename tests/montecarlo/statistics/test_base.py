@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from verify.montecarlo.blocks import numbered
 from verify.montecarlo.inputs import Shape
-from verify.montecarlo.statistics.base import Statistic, numbered, scale_setting, scores_of
+from verify.montecarlo.statistics import Statistic, scale_setting, scores_of
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array

@@ -14,10 +14,8 @@ from tests.montecarlo.samples import SINGLE, Spy, generator, mean_is, score_pair
 from tests.montecarlo.test_linked import MEANS, MIXING
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIFORM
-from verify.montecarlo.inputs import SharedVectors
-from verify.montecarlo.linked import Linked
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.pairs import AllPairs, ComponentMoments, PairMoments
+from verify.montecarlo.inputs import Linked, SharedVectors
+from verify.montecarlo.statistics import AllPairs, ComponentMoments, PairMoments, Reduced
 
 
 class TestPairShares:

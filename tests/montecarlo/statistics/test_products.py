@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from verify.montecarlo.inputs import Shape
-from verify.montecarlo.statistics.products import ScoreProducts
+from verify.montecarlo.statistics import ScoreProducts
 
 
 def test_products_pair_by_pair() -> None:

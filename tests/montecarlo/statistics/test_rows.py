@@ -11,11 +11,11 @@ from scipy import stats
 
 from tests.montecarlo.samples import SINGLE, Spy, generator, mean_is
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
+from verify.montecarlo.estimands import complex_step
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.rows import BothScales, CausalRows, OfRow, RowVariance, SoftmaxRows, of_rows
+from verify.montecarlo.rows import BothScales, CausalRows, OfRow, RowVariance, SoftmaxRows, of_rows
+from verify.montecarlo.statistics import Reduced
 
 ALL: tuple[OfRow, ...] = ("largest", "squares", "entropy", "sharp", "jacobian", "product")
 

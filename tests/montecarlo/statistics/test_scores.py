@@ -22,10 +22,8 @@ from verify.montecarlo.distributions import (
     UNIT_INTERVAL,
     Distribution,
 )
-from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.linked import ProjectedTokens
-from verify.montecarlo.reduced import Reduced
-from verify.montecarlo.statistics.scores import EntryProducts, OtherTokens, ScorePowers
+from verify.montecarlo.inputs import ProjectedTokens, Simulated
+from verify.montecarlo.statistics import EntryProducts, OtherTokens, Reduced, ScorePowers
 
 
 class TestScoreMoments:

@@ -15,8 +15,7 @@ from scipy import special
 from tests.montecarlo.samples import generator
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.inputs import Shape
-from verify.montecarlo.rounding import rounded
-from verify.montecarlo.statistics.variants import (
+from verify.montecarlo.variants import (
     BesideSink,
     BiasedRows,
     CappedScores,
@@ -30,6 +29,7 @@ from verify.montecarlo.statistics.variants import (
     largest_cosine,
     rotated,
     rotation_angles,
+    rounded,
     soft_capped,
     with_linear_bias,
 )

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verify.auditing.candidates import Diagnosis, Widths, diagnose
-from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
+from verify.auditing.scales import DEFAULT, Diagnosis, ScaleExpression, Widths, diagnose, scale_expression
 from verify.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.auditing.probing.precision import Precision
-    from verify.auditing.probing.scores import Measured
-    from verify.auditing.probing.weights import Mask
+    from verify.auditing.probing.experiments import Mask, Measured, Precision
 
 HALVES = ("float16", "bfloat16")
 """The dtypes of half precision."""

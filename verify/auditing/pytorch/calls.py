@@ -1,22 +1,123 @@
-"""Calls of PyTorch's attention, in the arrangement of axes that an audit has."""
+"""Calls of PyTorch's attention in the arrangement of axes that an audit has, and their masks.
+
+Of the fused kernels behind ``nn.MultiheadAttention`` and ``nn.TransformerEncoderLayer`` in evaluation input
+and output are seen, and not what comes out of their softmax.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from torch.nn import functional
 
 from verify.auditing.recording import Call
 
 if TYPE_CHECKING:
-    from verify.auditing.pytorch.masks import Masks
+    from collections.abc import Iterator, Mapping
+
+    from verify.auditing.recording import Intended
 
 DROPPED = "dropout was on, so that outputs are not those of the scores alone; they were left out"
 
-
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 """Arguments by position and by name."""
+
+HIDES = -3e4
+"""What is added to a score to hide a key: -inf, or a number as low as half of float16's lowest.
+
+exp(-3e4) is 0 in every dtype, so that such keys take no part unless a row has no others.
+"""
+
+_FUSED = "a fused kernel ran: q, k and v were computed once more from its input, and its output is not seen"
+
+
+class LayerInfo(NamedTuple):
+    """What is known of a layer beside its calls, in the order of `Layer`. ``notes`` are of this call."""
+
+    intended: Intended | None = None
+    width: int | None = None
+    backend: str = ""
+    padded: Mapping[str, int] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def replaced(owner: Any, name: str, new: Any) -> Iterator[None]:
+    """Put ``new`` in the place of an attribute, and what was there back afterwards."""
+    had = name in vars(owner)
+    before = vars(owner).get(name)
+    setattr(owner, name, new)
+    try:
+        yield
+    finally:
+        if had:
+            setattr(owner, name, before)
+        else:
+            delattr(owner, name)
+
+
+class Split(NamedTuple):
+    """What a mask says: ``seen`` is True where a key may be seen, ``bias`` is added. None: all, and 0."""
+
+    seen: Any = None
+    bias: Any = None
+
+
+@dataclass
+class Masks:
+    """Splits masks, each tensor once where the layers of a model share it."""
+
+    _last: Any = None
+    _version: int = -1
+    _split: Split = field(default_factory=Split)
+
+    def split(self, mask: Any) -> Split:
+        """Return what a mask of PyTorch's attention says, its repeated axes of size 1."""
+        if mask is None:
+            return Split()
+        version = -1 if mask.is_inference() else mask._version
+        if mask is not self._last or version != self._version or version < 0:
+            self._split = _split(_compact(mask.detach()))
+            self._last, self._version = mask, version
+        return self._split
+
+
+def added(split: Split, bias: Any) -> Split:
+    """Return a split mask with one more bias."""
+    if bias is None:
+        return split
+    more = _split(_compact(bias.detach()))
+    seen = more.seen if split.seen is None else split.seen if more.seen is None else split.seen & more.seen
+    both = more.bias if split.bias is None else split.bias if more.bias is None else split.bias + more.bias
+    return Split(seen, both)
+
+
+def _split(mask: Any) -> Split:
+    if mask.dtype == torch.bool:
+        return Split(mask, None)
+    hidden = mask <= HIDES
+    seen = ~hidden if bool(hidden.any()) else None
+    bias = mask if seen is None else mask.masked_fill(hidden, 0)
+    return Split(seen, bias if bool((bias != 0).any()) else None)
+
+
+def _compact(mask: Any) -> Any:
+    """Return a mask without the repetitions that an expanded axis has."""
+    for axis, (size, stride) in enumerate(zip(mask.shape, mask.stride(), strict=True)):
+        if size > 1 and stride == 0:
+            mask = mask.narrow(axis, 0, 1)
+    return mask
+
+
+def upto(mask: Any, keys: int) -> Any:
+    """Return a mask without what lies beyond the last key, as some caches are longer than their content."""
+    if mask is None or mask.dim() == 0 or mask.shape[-1] <= max(keys, 1):
+        return mask
+    return mask[..., :keys]
 
 
 class Arguments(NamedTuple):
@@ -109,3 +210,50 @@ def four(tensor: Any) -> Any:
 def _over(tensor: Any, sequences: int) -> Any:
     """Return keys or values for each sequence, where all share the same."""
     return tensor.expand(sequences, -1, -1, -1) if tensor.shape[0] == 1 else tensor
+
+
+def native_call(
+    query: Any, key: Any, value: Any, embed_dim: int, num_head: int, qkv_weight: Any, qkv_bias: Any,
+    _proj_weight: Any, _proj_bias: Any, mask: Any = None, _need_weights: bool = True, _average: bool = True,
+    mask_type: int | None = None,
+) -> tuple[Call, LayerInfo]:  # fmt: skip
+    """Return the call behind ``torch._native_multi_head_attention``, whose parameters these are."""
+    call = _projected((query, key, value), num_head, (qkv_weight, qkv_bias), mask, mask_type)
+    return call, LayerInfo(backend="_native_multi_head_attention", width=embed_dim, notes=(_FUSED,))
+
+
+def encoder_layer_call(
+    src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qkv_bias: Any, _proj_weight: Any,
+    _proj_bias: Any, _use_gelu: bool, norm_first: bool, eps: float, norm_weight: Any, norm_bias: Any,
+    *others: Any,
+) -> tuple[Call, LayerInfo]:  # fmt: skip
+    """Return the call behind ``torch._transformer_encoder_layer_fwd``, whose parameters these are."""
+    if norm_first:
+        src = functional.layer_norm(src, (embed_dim,), norm_weight, norm_bias, eps)
+    call = _projected((src, src, src), num_heads, (qkv_weight, qkv_bias), *others[6:8])
+    return call, LayerInfo(backend="_transformer_encoder_layer_fwd", width=embed_dim, notes=(_FUSED,))
+
+
+def _projected(
+    inputs: tuple[Any, Any, Any], heads: int, stacked: tuple[Any, Any], mask: Any, mask_type: int | None
+) -> Call:
+    """Return the call of a fused layer with these inputs, [sequence, token, width], nested if lengths differ.
+
+    Queries and keys are computed from the input by the layer's own ``stacked`` weights and biases once more,
+    as the kernel does. A mask of type 1 is [sequence, key], others have the scores' axes.
+    """
+    seen = None
+    if mask is not None:
+        hidden = mask if mask.dtype == torch.bool else mask != 0
+        seen = ~(hidden[:, None, None, :] if mask_type == 1 else hidden)
+    if inputs[1].is_nested:
+        lengths = torch.tensor([one.shape[0] for one in inputs[1].unbind()], device=inputs[1].device)
+        seen = (torch.arange(int(lengths.max()), device=lengths.device) < lengths[:, None])[:, None, None, :]
+        inputs = tuple(torch.nested.to_padded_tensor(one, 0.0) for one in inputs)
+    refuse_other(*inputs)
+    weights, biases = ((None,) * 3 if one is None else one.chunk(3) for one in stacked)
+    query, key, value = (
+        functional.linear(one, weight, bias).unflatten(-1, (heads, -1)).transpose(1, 2)
+        for one, weight, bias in zip(inputs, weights, biases, strict=True)
+    )
+    return Call(query, key, value, mask=seen)

@@ -1,45 +1,105 @@
-"""Keeps the attention calls of a program, in memory or in a folder, within limits and never in its way."""
+"""Records the calls of a PyTorch program by layer, in memory or in a folder; the program runs unchanged."""
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakSet
 
 import torch
+from torch.nn.modules import module as hooks
 
-from verify.auditing.recording import Call, Intended, Layer, Recording
-from verify.auditing.shapes import ARRAYS, check_call
-from verify.errors import what_is_wrong
+from verify.auditing.files import FolderWriter, load
+from verify.auditing.pytorch.calls import Masks, replaced
+from verify.auditing.pytorch.mode import AttentionMode, has_own_function
+from verify.auditing.pytorch.transformers import Interface
+from verify.auditing.recording import ARRAYS, Layer, Recording, check_call
+from verify.errors import RecordingError, what_is_wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from verify.auditing.folder import FolderWriter
+    from verify.auditing.pytorch.calls import LayerInfo
+    from verify.auditing.recording import Call
 
 _LEARNING = (
     "gradients were wanted, so that weights may have changed between the calls, as they do in training"
 )
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias")
+_NOT_SEEN = (
+    "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention and "
+    "transformers' models where they are not compiled and run in the thread that records"
+)
+_NOT_KEPT = "record: no attention call could be kept"
+_recording = threading.Lock()
+
+_TORCH = str(Path(torch.__file__).parent)
+_OURS = str(Path(__file__).parent)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How much is kept: sequences of each layer, and bytes of all layers together."""
+@contextmanager
+def recording_of(
+    model: Any, out: Path | None, max_sequences: int, max_bytes: int, source: str = ""
+) -> Iterator[Recording]:
+    """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
 
-    sequences: int
-    size: int
+    The recording that is yielded is complete at the end, also where the program ends in an exception.
+    """
+    if not _recording.acquire(blocking=False):
+        raise RecordingError("record: is recording already; end the `with` that does first")
+    try:
+        recorder = Recorder(max_sequences, max_bytes, None if out is None else FolderWriter(out))
+        modules = Modules(recorder.leave_out)
+        if model is not None:
+            modules.add_root(model)
+            source = source or type(model).__name__
+        source = source or Path(sys.argv[0]).name or "a program"
+        layers: list[Layer] = []
+        left_out: list[str] = []
+        graphs = _compiled_graphs()
+        try:
+            with _following(recorder, modules):
+                yield Recording(source, layers, left_out)
+        finally:
+            if _compiled_graphs() != graphs:
+                recorder.leave_out("compiled functions ran; attention calls inside them are not seen")
+            done = recorder.finish(source)
+            layers.extend(load(out).layers if out is not None and done.layers else done.layers)
+            left_out.extend(done.left_out)
+        if not layers:
+            nothing = _NOT_KEPT if recorder.has_seen_calls else _NOT_SEEN
+            raise RecordingError("; ".join((nothing, *left_out)))
+    finally:
+        _recording.release()
 
 
-@dataclass(frozen=True)
-class About:
-    """What is known of a layer beside its calls; see `Layer`. ``notes`` are of this call."""
+@contextmanager
+def _following(recorder: Recorder, modules: Modules) -> Iterator[None]:
+    masks = Masks()
+    mode = AttentionMode(recorder, modules, masks)
 
-    backend: str = ""
-    intended: Intended | None = None
-    width: int | None = None
-    padded: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    def has_torch_function(tensors: Sequence[Any]) -> bool:
+        # By this PyTorch's modules choose their fused kernels, which a mode that only looks must not change.
+        return has_own_function(tensors) or torch._C._len_torch_function_stack() > 1
+
+    with ExitStack() as stack:
+        interface = Interface(mode, masks, recorder, stack)
+        modules.before_each_pass = interface.attach
+        stack.enter_context(replaced(torch.overrides, "has_torch_function", has_torch_function))
+        stack.enter_context(modules.following())
+        stack.enter_context(mode)
+        yield
+
+
+def _compiled_graphs() -> int:
+    """Return how many graphs PyTorch has compiled; under a mode that is new it compiles them once more."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
 
 
 @dataclass
@@ -49,7 +109,7 @@ class _Seen:
     ``shape`` is (heads, heads of keys, d); ``first`` and ``last`` are (sequences, queries, keys) of calls.
     """
 
-    about: About
+    info: LayerInfo
     shape: tuple[int, int, int]
     calls: list[Call] = field(default_factory=list)
     kept: int = 0
@@ -71,10 +131,12 @@ class _Seen:
 class Recorder:
     """Keeps calls by layer; what it cannot keep it counts, and says at the end.
 
-    ``has_seen_calls`` says whether there was any call to keep.
+    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all. ``has_seen_calls`` says whether
+    there was any call to keep.
     """
 
-    limits: Limits
+    max_sequences: int
+    max_bytes: int
     writer: FolderWriter | None = None
     has_seen_calls: bool = False
     _layers: dict[str, _Seen] = field(default_factory=dict)
@@ -90,7 +152,7 @@ class Recorder:
         """Note that the module of this name has a softmax or scores of its own, as if attending."""
         self._written[name] = None
 
-    def keep(self, name: str, make: Callable[[], tuple[Call, About]]) -> None:
+    def keep(self, name: str, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
         """Keep the call that ``make`` returns, in the layer of this name; whatever is wrong is noted.
 
         The program goes on as if nothing were kept.
@@ -98,24 +160,16 @@ class Recorder:
         self.has_seen_calls = True
         try:
             with torch.no_grad():
-                call, about = make()
+                call, info = make()
                 check_call(call, name)
-                self._keep(name, call, about)
+                self._keep(name, call, info)
         except Exception as error:  # noqa: BLE001 - nothing here may stop a program that we only look at
             self.leave_out(f"{name}: a call could not be recorded ({what_is_wrong(error)})")
 
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
         layers = [
-            Layer(
-                name=name,
-                calls=seen.calls,
-                intended=seen.about.intended,
-                width=seen.about.width,
-                backend=seen.about.backend,
-                padded=seen.about.padded,
-                notes=seen.said(),
-            )
+            Layer(name, seen.calls, *seen.info[:4], seen.said())
             for name, seen in self._layers.items()
             if seen.kept
         ]
@@ -138,8 +192,8 @@ class Recorder:
         unseen = "attention that is written out is not recorded"
         return [f"{where}: a softmax, or scores times values, outside any recorded call; {unseen}"]
 
-    def _keep(self, name: str, call: Call, about: About) -> None:
-        name, seen = self._layer(name, call, about)
+    def _keep(self, name: str, call: Call, info: LayerInfo) -> None:
+        name, seen = self._layer(name, call, info)
         reason, call = self._within_limits(seen, call)
         if reason:
             seen.skipped[reason] += 1
@@ -153,27 +207,27 @@ class Recorder:
             self.writer.add(name, call)
         self._size += _size(call)
         seen.kept += int(call.query.shape[0])
-        seen.notes.update(dict.fromkeys(about.notes))
+        seen.notes.update(dict.fromkeys(info.notes))
 
-    def _layer(self, name: str, call: Call, about: About) -> tuple[str, _Seen]:
+    def _layer(self, name: str, call: Call, info: LayerInfo) -> tuple[str, _Seen]:
         """Return the layer of this name, and the name; calls of other shapes are a layer of their own."""
         shape = (heads, key_heads, d) = (call.query.shape[1], call.key.shape[1], call.query.shape[3])
         if name in self._layers and self._layers[name].shape != shape:
             name = f"{name} with {heads} heads, {key_heads} of keys, d = {d}"
         if name not in self._layers:
-            self._layers[name] = _Seen(about, shape)
+            self._layers[name] = _Seen(info, shape)
         return name, self._layers[name]
 
     def _within_limits(self, seen: _Seen, call: Call) -> tuple[str, Call]:
         """Return why a call is not kept, or as much of it as is."""
         if _continues(seen, call):
             return "continued sequences that were seen before, as generation does, and were left out", call
-        left = self.limits.sequences - seen.kept
+        left = self.max_sequences - seen.kept
         if left <= 0:
-            return f"came after the first {self.limits.sequences} sequences and were left out", call
+            return f"came after the first {self.max_sequences} sequences and were left out", call
         call = _first(call, left)
-        if self._size + _size(call) > self.limits.size:
-            return f"were left out, as all together would have more than {self.limits.size} bytes", call
+        if self._size + _size(call) > self.max_bytes:
+            return f"were left out, as all together would have more than {self.max_bytes} bytes", call
         return "", call
 
 
@@ -226,3 +280,106 @@ def _first(call: Call, sequences: int) -> Call:
 def _copied(call: Call) -> Call:
     """Return a call whose arrays nothing else changes."""
     return replace(call, **{name: one.detach().clone().contiguous() for name, one in _arrays(call).items()})
+
+
+@dataclass
+class Modules:
+    """Follows which modules run in this thread, by hooks that change nothing.
+
+    ``leave_out`` takes what cannot be followed, in words; ``before_each_pass`` is called as a model begins.
+    Modules are held weakly: a program may make new ones in every step.
+    """
+
+    leave_out: Callable[[str], None]
+    before_each_pass: Callable[[], None] = lambda: None
+    _stack: list[Any] = field(default_factory=list)
+    _names: WeakKeyDictionary[Any, str] = field(default_factory=WeakKeyDictionary)
+    _taken: set[str] = field(default_factory=set)
+    _roots: Counter[str] = field(default_factory=Counter)
+    _begun: WeakSet[Any] = field(default_factory=WeakSet)
+    _passes: Counter[str] = field(default_factory=Counter)
+    _thread: int = field(default_factory=threading.get_ident)
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Follow the modules that run inside."""
+        before = hooks.register_module_forward_pre_hook(self._enter)
+        after = hooks.register_module_forward_hook(self._leave, always_call=True)
+        try:
+            yield
+        finally:
+            before.remove()
+            after.remove()
+
+    def add_root(self, module: Any) -> None:
+        """Name a model and all its modules; the second model with a name puts its class before it."""
+        kind = type(module).__name__
+        self._roots[kind] += 1
+        title = kind if self._roots[kind] == 1 else f"{kind} ({self._roots[kind]})"
+        for path, one in module.named_modules():
+            if one not in self._names:
+                name = path or title
+                self._names[one] = name if name not in self._taken else f"{title}.{name}"
+        self._taken.update(self._names.values())
+
+    def layer(self, inner: str = "") -> str:
+        """Return a name for the layer of a call; ``inner`` is the part of the running module that makes it.
+
+        A module that runs several times within one pass of the model is a layer each time.
+        """
+        if not self._stack:
+            return _caller()
+        name = self.running() + inner
+        self._passes[name] += 1
+        number = self._passes[name]
+        return name if number == 1 else f"{name} ({number})"
+
+    def running(self) -> str:
+        """Return the name of the module that is running, or of the line of the program outside any."""
+        return self._name(len(self._stack) - 1) if self._stack else _caller()
+
+    def _name(self, depth: int) -> str:
+        module = self._stack[depth]
+        if self._stack[0] not in self._names:
+            self.add_root(self._stack[0])
+        if module in self._names:
+            return self._names[module]
+        # It was not part of the model when the model was first seen.
+        return f"{self._name(depth - 1)}.{type(module).__name__}"
+
+    def _enter(self, module: Any, _args: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
+        if threading.get_ident() != self._thread:
+            self.leave_out("modules ran in other threads, where attention calls are not seen")
+            return
+        if not self._stack:
+            self._passes.clear()
+            self.before_each_pass()
+            self._note_compiled(module)
+        self._stack.append(module)
+
+    def _leave(self, module: Any, _args: Any, _output: Any) -> None:
+        if torch.compiler.is_compiling() or threading.get_ident() != self._thread:
+            return
+        if self._stack and self._stack[-1] is module:
+            self._stack.pop()
+
+    def _note_compiled(self, root: Any) -> None:
+        if root in self._begun:
+            return
+        self._begun.add(root)
+        for path, one in root.named_modules():
+            compiled = getattr(one, "_compiled_call_impl", None) is not None
+            if compiled or hasattr(one, "_orig_mod") or isinstance(one, torch.jit.ScriptModule):
+                name = path or type(one).__name__
+                self.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
+
+
+def _caller() -> str:
+    """Return the function and line of the program that makes a call outside any module."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_TORCH, _OURS)):
+        frame = frame.f_back
+    code = frame.f_code
+    return f"{code.co_name} in {Path(code.co_filename).name}, line {frame.f_lineno}"

@@ -10,10 +10,10 @@ from verify.montecarlo.estimands import Ratio
 from verify.montecarlo.experiment import Relation
 from verify.montecarlo.gradients import RowGradients
 from verify.montecarlo.intervals import student_quantile
-from verify.montecarlo.layers import LayerStack, Normalisation
-from verify.montecarlo.search import OfRows, largest_ratio, spectral_norms
-from verify.montecarlo.single_queries import SingleQueries
-from verify.montecarlo.statistics.rows import BothScales
+from verify.montecarlo.gradients import LayerStack, Normalisation
+from verify.montecarlo.reference_loops import OfRows, largest_ratio, spectral_norms
+from verify.montecarlo.gradients import SingleQueries
+from verify.montecarlo.rows import BothScales
 from verify.montecarlo.training import Lookup, TrainingRuns, losses
 from verify.spec import Control, Exact, loops, no_distance
 from verify.symbolic import extremes

@@ -1,9 +1,9 @@
 """What the claims about the limits of the law alone are derived and measured with."""
 
-from verify.montecarlo.linked import ProjectedTokens
-from verify.montecarlo.statistics.pairs import ComponentMoments
-from verify.montecarlo.statistics.rows import CausalRows, RowVariance
-from verify.montecarlo.statistics.scores import OtherTokens
+from verify.montecarlo.inputs import ProjectedTokens
+from verify.montecarlo.statistics import ComponentMoments
+from verify.montecarlo.rows import CausalRows, RowVariance
+from verify.montecarlo.statistics import OtherTokens
 from verify.symbolic import blocks as block_variances
 
 __all__ = [

@@ -5,15 +5,29 @@ from __future__ import annotations
 import math
 
 from verify.montecarlo.estimands import Smooth, difference
-from verify.montecarlo.recovery import RecoveredScales, fitted_scale, response
-from verify.montecarlo.rounding import (
-    change_of_weights, distance_from_half, distance_of_orders, largest_move, spacing_above,
-)  # fmt: skip
-from verify.montecarlo.statistics.products import ScoreProducts
-from verify.montecarlo.statistics.variants import (
-    BesideSink, BiasedRows, CappedScores, Cosines, DroppedWeights, GroupedScores, RotatedScores,
-    RoundedScores, beside_sink, largest_cosine, rotation_angles, with_linear_bias,
-)  # fmt: skip
+from verify.montecarlo.samplers import RecoveredScales, fitted_scale, response
+from verify.montecarlo.variants import (
+    change_of_weights,
+    distance_from_half,
+    distance_of_orders,
+    largest_move,
+    spacing_above,
+)
+from verify.montecarlo.statistics import ScoreProducts
+from verify.montecarlo.variants import (
+    BesideSink,
+    BiasedRows,
+    CappedScores,
+    Cosines,
+    DroppedWeights,
+    GroupedScores,
+    RotatedScores,
+    RoundedScores,
+    beside_sink,
+    largest_cosine,
+    rotation_angles,
+    with_linear_bias,
+)
 
 __all__ = [
     "BesideSink", "BiasedRows", "CappedScores", "Cosines", "DroppedWeights", "GroupedScores",

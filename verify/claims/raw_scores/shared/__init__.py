@@ -2,7 +2,7 @@
 
 from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS
 from verify.montecarlo.inputs import SharedVectors
-from verify.montecarlo.statistics.pairs import AllPairs
+from verify.montecarlo.statistics import AllPairs
 from verify.spec.designs import ScoreCell
 from verify.symbolic.scores import with_moments
 

@@ -9,7 +9,7 @@ from verify.montecarlo.planning import best_queries
 from verify.spec import NORMAL, Cell, Simulated, SoftmaxRows, cell_of
 
 if TYPE_CHECKING:
-    from verify.montecarlo.statistics.rows import OfRow
+    from verify.montecarlo.rows import OfRow
 
 __all__ = ["attention_cell", "complement"]
 

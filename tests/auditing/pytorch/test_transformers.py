@@ -1,0 +1,265 @@
+"""Models of transformers are recorded by whichever kernel, with the scale that they were meant to have."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import verify
+from tests.auditing.architectures import ARCHITECTURES, OUTSIDE, build, inputs
+from verify.auditing.scales import scale_expression
+from verify.errors import RecordingError
+from verify.evidence.audits import Judgement
+
+torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
+transformers = pytest.importorskip("transformers", reason="needs the extra [transformers]")
+
+from tests.auditing.modules import PLANTED, Kernel, audited  # noqa: E402 - they need the extras
+from tests.auditing.pytorch.recorded import deviation  # noqa: E402
+from verify.auditing.pytorch.transformers import intention, other_widths, width  # noqa: E402
+
+if TYPE_CHECKING:
+    from tests.auditing.modules import Planted
+    from verify.auditing.recording import Recording
+
+FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
+
+
+def value(expression: str, d: int) -> float:
+    """Return the value of an intended scale."""
+    return float(eval(expression, {"__builtins__": {}, "d": d, "sqrt": math.sqrt}))  # noqa: S307 - ours
+
+
+def recorded(name: str, kind: str, dtype: Any) -> Recording:
+    """Record a model, whose results stay."""
+    model, given = build(name, kind).to(dtype), inputs(name, dtype=dtype)
+    with torch.no_grad():
+        wanted = model(**given)[0]
+        with verify.record(model) as recording:
+            got = model(**given)[0]
+    assert torch.equal(wanted, got)
+    assert not recording.left_out
+    return recording
+
+
+def check(name: str, recording: Recording) -> int:
+    """Check that outputs follow from the calls and scales are the intended ones; return how many layers."""
+    for layer in recording.layers:
+        for call in layer.calls:
+            d = call.query.shape[-1]
+            usual = d**-0.5
+            meant = usual if layer.intended is None else value(layer.intended.expression, d)
+            if layer.name != "head.attention":
+                assert meant == pytest.approx(ARCHITECTURES[name].intended(d), rel=1e-12)
+            assert (usual if call.scale is None else call.scale) == pytest.approx(meant, rel=1e-12)
+            assert deviation(call) < 1e-6
+    return len(recording.layers)
+
+
+def verdicts(record: verify.AuditRecord) -> set[str]:
+    """Return what an audit says of its exact findings; each head has the three that outputs allow."""
+    found = [one for one in record.findings if one.exact]
+    assert {one.kind for one in found} >= {"scale-implied", "reconstruction", "overflow"}
+    return {str(one.judgement) for one in found}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_few_architectures(name: str) -> None:
+    """Grouped heads, soft-cap, sinks, latent attention, no scale, a scale before the call, ALiBi."""
+    assert check(name, recorded(name, ARCHITECTURES[name].kinds[0], torch.float32)) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, one in ARCHITECTURES.items() for kind in one.kinds]
+)
+def test_every_architecture(name: str, kind: str) -> None:
+    """At least thirty, by each of their kernels: all exact findings pass with the intention of the model.
+
+    In bfloat16 rounding may leave a scale undecided, but refutes none.
+    """
+    assert len(ARCHITECTURES) >= 30
+    recording = recorded(name, kind, torch.float32)
+    assert check(name, recording) >= 2
+    assert verdicts(verify.audit(recording, workers=1)) == {"confirmed"}
+    halved = verify.audit(recorded(name, kind, torch.bfloat16), workers=1)
+    assert verdicts(halved) <= {"confirmed", "undecided"}
+    assert {layer.dtype for layer in halved.layers} == {"bfloat16"}
+
+
+@pytest.mark.parametrize(
+    "name", ["bloom", *(pytest.param(one, marks=pytest.mark.slow) for one in OUTSIDE if one != "bloom")]
+)
+def test_models_outside_the_interface_are_named(name: str) -> None:
+    """They write their attention out."""
+    model, given = build(name, "eager"), inputs(name)
+    with (
+        pytest.raises(RecordingError, match=r"attention.*: a softmax, or scores times values, outside any"),
+        verify.record(model),
+    ):
+        model(**given)
+
+
+def test_generation_is_recorded_once() -> None:
+    """The steps after the prompt are of the same sequences."""
+    model = transformers.LlamaForCausalLM(build("llama", "sdpa").config).eval()
+    with verify.record(model) as recording:
+        model.generate(torch.randint(3, 64, (2, 5)), max_new_tokens=4, do_sample=False, pad_token_id=0)
+    for layer in recording.layers:
+        assert [call.query.shape[2] for call in layer.calls] == [5]
+        assert layer.notes == (
+            "continued sequences that were seen before, as generation does, and were left out (3 calls)",
+        )
+
+
+def test_a_scale_that_the_kernel_is_not_given_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What PyTorch's attention was given counts, not what the model asked its interface for."""
+    model, given = build("granite", "sdpa"), inputs("granite")
+    original = transformers.AttentionInterface._global_mapping["sdpa"]
+    monkeypatch.setitem(
+        transformers.AttentionInterface._global_mapping,
+        "sdpa",
+        lambda *args, **options: original(*args, **options | {"scaling": None}),
+    )
+    with verify.record(model) as recording, torch.no_grad():
+        model(**given)
+    (call,) = recording.layers[0].calls
+    assert call.scale is None
+    assert recording.layers[0].intended is not None
+    assert recording.layers[0].intended.expression == "0.0625"
+
+
+def test_the_interface_is_as_it_was_afterwards() -> None:
+    """Also where a model fails."""
+    kind = transformers.AttentionInterface
+    before = kind.__getitem__, kind.get_interface
+    model = build("llama", "eager")
+    with contextlib.suppress(ZeroDivisionError), verify.record(model):
+        model(**inputs("llama"))
+        assert not 1 // 0
+    assert (kind.__getitem__, kind.get_interface) == before
+    assert "__getitem__" not in vars(kind)
+
+
+def config(**options: Any) -> SimpleNamespace:
+    """Return a configuration."""
+    return SimpleNamespace(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "expression"),
+    [
+        ({}, None),
+        ({"query_pre_attn_scalar": 224}, "224**-0.5"),
+        ({"attention_multiplier": 0.25}, "0.25"),
+        ({"attention_multiplier": True}, None),
+        ({"scale_attn_weights": False}, "1"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "d**-0.5/3"),
+        ({"kv_lora_rank": 8, "rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, None),
+        ({"rope_parameters": {"rope_type": "yarn", "mscale_all_dim": 1, "factor": 4.0}}, None),
+        (
+            {"kv_lora_rank": 8, "rope_scaling": {"type": "yarn", "mscale_all_dim": 1, "factor": 1}},
+            "1.0/sqrt(d)",
+        ),
+    ],
+)
+def test_what_a_configuration_says(options: dict[str, Any], expression: str | None) -> None:
+    """A number under a known name, else nothing, which stands for 1/√d."""
+    found = intention(SimpleNamespace(layer_idx=2), config(**options))
+    assert (None if found is None else found.expression) == expression
+    if found is not None:
+        assert found.origin == "configuration"
+        assert "SimpleNamespace" in found.where
+
+
+def test_widths() -> None:
+    """Those that might be taken for d have names."""
+    latent = config(
+        hidden_size=64, num_attention_heads=4, kv_lora_rank=512, qk_rope_head_dim=64, qk_nope_head_dim=128
+    )
+    assert width(latent) == 64
+    assert width(config(d_model=32)) == 32
+    assert width(None) is None
+    assert other_widths(latent) == {"absorbed": 576, "without rotary part": 128, "width over heads": 16}
+
+
+def module_of(family: str, name: str = "Attention") -> Any:
+    """Return a module whose class comes from a family of transformers' models."""
+    return type(name, (), {"__module__": f"transformers.models.{family}.modeling_{family}"})()
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "expression"),
+    [
+        ("t5", "T5Attention", "1"),
+        ("whisper", "WhisperAttention", "1"),
+        ("whisper", "WhisperEncoderAttention", None),
+        ("zamba2", "Zamba2Attention", "(d/2)**-0.5"),
+        ("llama", "LlamaAttention", None),
+    ],
+)
+def test_families_with_a_scale_of_their_own(family: str, name: str, expression: str | None) -> None:
+    """None at all, one before the call in modules of one name, or another power of d."""
+    found = intention(module_of(family, name), config())
+    assert (found and found.expression) == expression
+    if found:
+        assert family in found.where or name in found.where
+        assert scale_expression(found.expression).value(d=64) > 0
+
+
+def test_a_class_of_a_users_own_is_of_no_family() -> None:
+    """Although it is called like one."""
+    module = type("T5Attention", (), {"__module__": "my.models.t5"})()
+    assert intention(module, config()) is None
+
+
+@pytest.mark.parametrize(("factor", "share"), [(4.0, 1.0), (40.0, 0.707), (0.5, 1.0)])
+def test_the_scale_of_yarn_is_that_of_its_source(factor: float, share: float) -> None:
+    """m²/√d with m = 0.1·share·ln(factor) + 1, as published for DeepSeek's models; 1/√d where it shortens."""
+    rope = {"rope_type": "yarn", "mscale_all_dim": share, "factor": factor}
+    found = intention(SimpleNamespace(), config(kv_lora_rank=512, rope_parameters=rope))
+    assert found is not None
+    m = 0.1 * share * math.log(max(factor, 1)) + 1
+    assert scale_expression(found.expression).value(d=192) == pytest.approx(m * m * 192**-0.5)
+
+
+def test_numbers_that_are_none_are_not_taken() -> None:
+    """Texts, truth values and what is not finite say nothing of a scale or width."""
+    for value in ("64", True, math.nan, math.inf, None, [64]):
+        assert intention(SimpleNamespace(), config(query_pre_attn_scalar=value)) is None
+        assert width(config(hidden_size=value)) is None
+    assert other_widths(config(hidden_size=65, num_attention_heads=4)) == {}
+    assert other_widths(None) == {}
+
+
+torch = pytest.importorskip("torch", reason="needs the extra [torch]")
+pytest.importorskip("transformers", reason="needs the extra [transformers]")
+DTYPES = [
+    pytest.param(torch.float32, id="float32"),
+    pytest.param(torch.bfloat16, id="bfloat16", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.what)
+def test_a_fault_in_a_model_is_caught_and_named(planted: Planted, dtype: object) -> None:
+    """The audit fails, and its finding on some head names what was planted."""
+    record = audited(planted.kernel, planted.model, dtype, **planted.options)
+    assert record.exit_status() == 1
+    refuted = [
+        one for one in record.findings if one.kind == planted.kind and one.judgement is Judgement.REFUTED
+    ]
+    assert any(planted.named in one.cause for one in refuted), {one.cause or one.reason for one in refuted}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("model", ["llama", "gemma2"])
+def test_the_same_model_without_a_fault_passes(model: str, dtype: object) -> None:
+    """The kernel as it should be gives an audit in which all that decides is confirmed."""
+    record = audited(Kernel(), model, dtype)
+    assert record.exit_status() == 0
+    assert {one.judgement for one in record.findings if one.decides} == {Judgement.CONFIRMED}

@@ -1,0 +1,252 @@
+"""Scales: expressions are arithmetic and nothing else, and wrong ones are named with what to change."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import examples
+from verify.auditing.scales import (
+    DEFAULT,
+    Widths,
+    candidates,
+    diagnose,
+    how_far_off,
+    instruction,
+    scale_expression,
+)
+from verify.errors import SettingsError
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (DEFAULT, 1 / 8),
+        ("1/d**0.5", 1 / 8),
+        ("d**-0.5", 1 / 8),
+        ("(d*h)**-0.5", 512**-0.5),
+        ("1/sqrt(D)", 768**-0.5),
+        ("1", 1.0),
+        ("0.0884", 0.0884),
+        ("256**-0.5", 1 / 16),
+        ("log(n)/sqrt(d)", math.log(100) / 8),
+        ("ln(n)/d", math.log(100) / 64),
+        ("log2(n) / -d", -math.log2(100) / 64),
+        ("exp(-2) + 2e-3", math.exp(-2) + 0.002),
+        ("(0.1*log(40) + 1)**2 / sqrt(192)", (0.1 * math.log(40) + 1) ** 2 / 192**0.5),
+    ],
+)
+def test_expressions_have_the_value_of_their_arithmetic(text: str, value: float) -> None:
+    """What a user or a configuration would write is read as Python's arithmetic has it."""
+    assert scale_expression(text).value(d=64, h=8, D=768, n=100) == pytest.approx(value, rel=1e-14)
+
+
+def test_latex_is_printed_from_what_was_read() -> None:
+    """The default prints as the field writes it, and the names as themselves."""
+    assert scale_expression(DEFAULT).latex == r"\frac{1}{\sqrt{d_{k}}}"
+    assert scale_expression("0.0884").latex == "0.0884"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "1/", "__import__('os')", "d.real", "d[0]", "[d]", "lambda: 1", "x", "d if 1 else h", "'a'",
+        "True", "1j", "sqrt(d, 2)", "sqrt(x=d)", "open('f')", "9**9**9**9", "2**1000", "d**(h", "nan",
+        "(((9**16)**16)**16)**16", "1e999", "d" * 300, "(" * 150 + "d" + ")" * 150, "exp(exp(exp(9)))",
+        "1/0", "0/0", "sqrt(d)\0", "d;h", "d:=1", "√d",
+    ],
+)  # fmt: skip
+def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:
+    """Programs, unknown names and numbers beyond reason end in one line, without being worked out."""
+    begun = time.perf_counter()
+    with pytest.raises(SettingsError) as caught:
+        scale_expression(text).value(d=64, h=8, D=512, n=10)
+    assert "\n" not in str(caught.value)
+    assert time.perf_counter() - begun < 2
+
+
+@pytest.mark.parametrize("text", ["d - 64", "log(d/64)", "1/(d - 64)", "sqrt(0 - d)", "log(h - 8)"])
+def test_expression_without_a_value_is_refused(text: str) -> None:
+    """A scale must be a number other than 0 at the layer's sizes."""
+    with pytest.raises(SettingsError, match="at d = 64, h = 8"):
+        scale_expression(text).value(d=64, h=8)
+
+
+def test_width_that_is_not_known_is_named() -> None:
+    """An expression in the model's width needs it."""
+    with pytest.raises(SettingsError, match="D, the width of the model, is not known"):
+        scale_expression("1/sqrt(D)").value(d=64, h=8)
+
+
+@examples(25)
+@given(st.text(alphabet="dhDn0123456789.+-*/() esqrtlogxp,", max_size=30))
+def test_no_text_does_anything_but_give_a_number_or_one_line(text: str) -> None:
+    """Whatever is typed, there is a finite number or a refusal."""
+    value, refusal = _read(text)
+    assert "\n" not in refusal
+    assert bool(refusal) != (math.isfinite(value) and value != 0)
+
+
+def _read(text: str) -> tuple[float, str]:
+    try:
+        return scale_expression(text).value(d=64, h=8, D=512, n=10), ""
+    except SettingsError as error:
+        return 0.0, str(error)
+
+
+GPT = Widths(d=64, h=8, D=512)
+RIGHT = 1 / 8
+
+
+@pytest.mark.parametrize(
+    ("widths", "scale", "intended", "cause", "fix"),
+    [
+        (
+            GPT,
+            512**-0.5,
+            RIGHT,
+            "model's width",
+            "divide by √64, not √512: every score is 2.83 times too small",
+        ),
+        (GPT, 1.0, RIGHT, "no scale", "divide by √64: every score is 8 times too large"),
+        (
+            GPT,
+            1 / 64,
+            RIGHT,
+            "the root is missing",
+            "divide by √64, not 64: every score is 8 times too small",
+        ),
+        (
+            GPT,
+            8**-0.5,
+            RIGHT,
+            "number of heads",
+            "divide by √64, not √8: every score is 2.83 times too large",
+        ),
+        (Widths(64, 12, 768), 768**-0.5, RIGHT, "model's width", "divide by √64, not √768"),
+        (Widths(64, 12), 768**-0.5, RIGHT, "all heads together", "divide by √64, not √768"),
+        (Widths(80, 8), 1 / 80, 80**-0.5, "root is missing", "divide by √80, not 80"),
+        (
+            Widths(80, 8),
+            0.0089**1,
+            0.0089**0.5,
+            "applied twice",
+            "multiply by 0.0943398: every score is 10.6 times",
+        ),
+        (
+            Widths(256, 16, 3584),
+            1 / 16,
+            224**-0.5,
+            "default",
+            "divide by √224, not √256: every score is 6.5% too small",
+        ),
+        (Widths(256, 16, 3584), 224**-0.5, 1 / 16, "over the heads", "divide by √256, not √224"),
+        (Widths(256, 8, padded={"absorbed width": 576}), 576**-0.5, 1 / 16, "absorbed width", "not √576"),
+        (
+            Widths(96, 8, padded={"padded width": 128}),
+            128**-0.5,
+            96**-0.5,
+            "padded width",
+            "divide by √96, not √128",
+        ),
+        (
+            Widths(192, 8),
+            192**-0.5,
+            1.59 * 192**-0.5,
+            "default 1/√d_k",
+            "every score is 1.59 times too small",
+        ),
+        (
+            Widths(192, 8),
+            192**-0.5 / 1.59,
+            1.59 * 192**-0.5,
+            "divides where it should",
+            "2.53 times too small",
+        ),
+        (Widths(64, 8), 1 / 8, 1.0, "default 1/√d_k", "leave scores unscaled"),
+        (GPT, RIGHT / 16, RIGHT, "factor 1/16", "16 times too small"),
+        (GPT, -RIGHT, RIGHT, "sign", "every score has the wrong sign"),
+        (GPT, RIGHT * math.log(2), RIGHT, "2^x", "divide by √64"),
+        (GPT, 8.0, RIGHT, "multiplied by √d_k", "64 times too large"),
+        (Widths(128, 8), 128**-0.25, 128**-0.5, "one of queries and keys", "divide by √128"),
+        (Widths(64, 6, n=100), 0.01, RIGHT, "averaged over the keys", "divide by √64, not 100"),
+    ],
+)
+def test_wrong_scales_are_named_and_fixed(
+    widths: Widths, scale: float, intended: float, cause: str, fix: str
+) -> None:
+    """The cause and the fix say what a maintainer would."""
+    found = diagnose(scale, intended, widths, uncertainty=1e-5 * abs(scale))
+    assert cause in found.cause
+    assert fix in found.fix
+    assert found.factor == scale / intended
+
+
+def test_scale_without_a_name_gets_none() -> None:
+    """A scale that no candidate has is given in numbers, with what to do all the same."""
+    found = diagnose(0.0511, RIGHT, GPT, uncertainty=1e-5)
+    assert not found.candidates
+    assert found.cause == "the scale is 0.0511 where 0.125 is intended"
+    assert found.fix == "divide by √64: every score is 2.45 times too small"
+
+
+def test_scale_that_is_hardly_known_has_a_likeliest_name() -> None:
+    """Known to 20%, the scale is near 1/64 and no other; among three, or known to 60%, it has no name."""
+    assert diagnose(1.1 / 64, RIGHT, GPT, uncertainty=0.21 / 64).cause.startswith(
+        "the scale is most likely 1/64"
+    )
+    assert not diagnose(1.1 / 64, RIGHT, GPT, uncertainty=0.15 / 64).candidates
+    several = Widths(64, 8, padded={"padded width": 72, "absorbed width": 80})
+    assert not diagnose(0.116, RIGHT, several, uncertainty=0.1 * 0.116).candidates
+    assert not diagnose(1 / 64, RIGHT, GPT, uncertainty=0.6 / 64).candidates
+
+
+def test_every_mistake_that_gives_the_scale_is_named() -> None:
+    """With as many keys as dimensions, three mistakes give 1/d_k; none of them is dropped."""
+    cause = diagnose(1 / 48, 48**-0.5, Widths(48, 12, n=48), uncertainty=1e-6).cause
+    for does in ("the root is missing", "scores are averaged over the keys", "the scale is applied twice"):
+        assert does in cause
+    assert cause.count(", or ") == 2
+
+
+def test_intended_scale_is_never_a_candidate_and_values_are_distinct() -> None:
+    """With d = 64 and h = 8 many kinds coincide; each value appears once."""
+    found = candidates(GPT, RIGHT)
+    values = [one.value for one in found]
+    assert all(not math.isclose(value, RIGHT, rel_tol=1e-9) for value in values)
+    assert len({round(math.log(abs(value)), 9) for value in values if value > 0}) == sum(
+        v > 0 for v in values
+    )
+    assert len(found) > 20
+
+
+@pytest.mark.parametrize(
+    ("intended", "text"),
+    [
+        (1 / 8, "divide by √64"),
+        (1.0, "leave scores unscaled"),
+        (0.0625, "divide by √256"),
+        (0.115, "multiply by 0.115"),
+    ],
+)
+def test_instruction_says_what_is_right(intended: float, text: str) -> None:
+    """An intended scale reads as one would say it."""
+    assert instruction(intended, GPT) == text
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (8.0, "every score is 8 times too large"),
+        (0.9354, "every score is 6.5% too small"),
+        (-2.0, "every score has the wrong sign and is 2 times too large"),
+        (0.0, "scores do not reach the output"),
+    ],
+)
+def test_how_far_off_scores_are_is_said_in_words(factor: float, words: str) -> None:
+    """Small differences are in per cent, large ones in multiples."""
+    assert how_far_off(factor) == words

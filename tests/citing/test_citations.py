@@ -1,0 +1,210 @@
+"""Citations in every form: complete, and valid for the programs that read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from citeproc import Citation as Cited
+from citeproc import CitationItem, CitationStylesBibliography, CitationStylesStyle, formatter
+from citeproc.source.json import CiteProcJSON
+from docutils.core import publish_doctree
+from pybtex.database import parse_string
+
+from tests.auditing.records import bad
+from tests.report.records import record
+from verify.citing import citations
+from verify.citing.citations import cite
+from verify.text.escapes import for_tex
+
+if TYPE_CHECKING:
+    from verify.citing.citations import Citation
+
+STYLE = """<?xml version="1.0" encoding="utf-8"?>
+<style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">
+<info><title>t</title><id>t</id><updated>2020-01-01T00:00:00+00:00</updated></info>
+<citation><layout><text variable="title"/></layout></citation>
+<bibliography><layout delimiter=". "><names variable="author"/><text variable="title" prefix=" "/>
+<date variable="issued" prefix=" "><date-part name="year"/></date><text variable="version" prefix=" "/>
+<text variable="note" prefix=" "/><text variable="URL" prefix=" "/></layout></bibliography></style>"""
+
+
+@pytest.fixture(scope="module")
+def whole() -> Citation:
+    """Return the citation of a claim."""
+    run = record()
+    return cite(run, run.claims[0], address="https://example.org/report")
+
+
+@pytest.fixture(scope="module")
+def one() -> Citation:
+    """Return the citation of a check."""
+    run = record()
+    return cite(run, run.claims[0], run.claims[0].checks[0], "https://example.org/report/")
+
+
+@pytest.mark.parametrize("name", citations.FORMS)
+def test_every_form_is_complete(one: Citation, whole: Citation, name: str) -> None:
+    """Claim, verdict, digest, seed, profile, version, date and where to find it are in all of them."""
+    for of in (one, whole):
+        text = citations.FORMS[name](of)
+        assert of.label.removeprefix("claim ") in text
+        assert of.judged.lower() in text.lower()
+        assert of.digest[:16] in text
+        assert str(of.settings["seed"]) in text
+        assert str(of.settings["profile"]) in text
+        assert of.version in text
+        assert f"{of.created:%Y-%m-%d}" in text
+        assert of.page in text
+        if of.found:
+            assert of.found[:6] in text
+
+
+@pytest.mark.parametrize("name", ["bibtex", "ris", "latex"])
+def test_an_unpublished_report_has_no_address(name: str) -> None:
+    """A path beside the document leads nowhere for who reads the citation; a DOI does."""
+    run = record()
+    assert "report.html" not in citations.FORMS[name](cite(run, run.claims[0]))
+    with_doi = citations.FORMS[name](cite(run, run.claims[0], doi="10.5281/zenodo.1"))
+    assert ("https://doi.org/10.5281/zenodo.1" in with_doi) is (name != "latex")
+
+
+@pytest.mark.parametrize(("name", "fields"), [("csl-json", {"URL"}), ("json-ld", {"@id", "url"})])
+def test_what_has_no_address_has_no_field_for_it(name: str, fields: set[str]) -> None:
+    """To a program an empty address is that of the page it reads."""
+    run = record()
+    texts = (citations.FORMS[name](cite(run, run.claims[0], address=at)) for at in ("https://a.org/", ""))
+    items = [read[0] if isinstance(read, list) else read for read in map(json.loads, texts)]
+    assert items[0].keys() - items[1].keys() == fields
+
+
+def test_a_run_says_once_what_became_of_its_claims() -> None:
+    """Its statement counts them, its judgement says how many came out how."""
+    run = record()
+    cited = cite(run, run)
+    assert re.fullmatch(r"\d+ of \d+ claims \w+(?:, \d+ \w+)*", cited.judged)
+    assert "confirmed" not in cited.statement
+    alone = run.model_copy(update={"claims": run.claims[:1]})
+    cited = cite(alone, alone)
+    assert re.fullmatch(r"1 of 1 claim \w+", cited.judged)
+    assert cited.statement == "1 claim, each with its derivation and checks."
+
+
+def test_where_to_find_it(one: Citation) -> None:
+    """The page's anchor and the PDF's named destination, at the address given or beside the document."""
+    assert one.page == f"https://example.org/report/report.html#{one.key}"
+    assert one.sheet == f"https://example.org/report/report.pdf#nameddest={one.key}"
+    run = record()
+    assert cite(run, run.claims[0]).page == f"report.html#{run.claims[0].id}"
+
+
+def test_every_finding_of_every_claim_can_be_cited() -> None:
+    """Checks, fits, controls and facts, exact and measured, confirmed or not."""
+    run = record()
+    for claim in run.claims:
+        for finding in (None, *claim.checks, *claim.controls, *claim.facts):
+            for form in citations.FORMS.values():
+                assert claim.digest[:16] in form(cite(run, claim, finding))
+
+
+def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
+    """In every form, with the seal and where to find it."""
+    audit = bad(2, 2)
+    layer = audit.layers[0]
+    address = "https://example.org/audit"
+    for of in (
+        cite(audit, audit, None, address),
+        cite(audit, layer, None, address),
+        *(cite(audit, layer, one, address) for one in layer.findings),
+    ):
+        for form in citations.FORMS.values():
+            text = form(of)
+            assert audit.seal[:16] in text
+            assert of.page in text
+            assert "0.1%" in text.replace("\\", "")
+    refuted = cite(audit, layer, layer.finding("scale-implied-head-1"))
+    assert refuted.key == "decoder-layers-0-self-attn.scale-implied-head-1"
+    assert refuted.page == "audit.html#decoder-layers-0-self-attn.scale-implied"
+    assert refuted.judged == "Finding refuted"
+    assert refuted.found.replace("\N{NO-BREAK SPACE}", " ") == (
+        "0.3535534; simultaneous interval from 0.3535453 to 0.3535614 at level 1 − 1×10⁻⁶; "
+        "held against 0.99 to 1.01"
+    )
+    assert re.search(
+        r"held against 0\.99 to 1\.01\. Finding refuted\. Audit with a false-alarm rate of 0\.1%, 2026-",
+        citations.FORMS["text"](refuted).replace("\N{NO-BREAK SPACE}", " "),
+    )
+    assert ". 2 layers audited. Most serious judgement refuted. Audit" in citations.FORMS["text"](
+        cite(audit, audit)
+    )
+    with pytest.raises(TypeError, match="no part of"):
+        cite(audit, record().claims[0])
+
+
+def test_bibtex_is_read_by_pybtex(one: Citation) -> None:
+    """One entry with the fields that styles use."""
+    ((key, entry),) = parse_string(citations.FORMS["bibtex"](one), "bibtex").entries.items()
+    assert key == f"sdpa-verify:{one.key}"
+    assert entry.type == "misc"
+    assert str(entry.persons["author"][0]) == "{The sdpa-verify authors}"
+    assert entry.fields["year"] == f"{one.created:%Y}"
+    assert one.digest in entry.fields["note"]
+    assert entry.fields["note"].count("{") == entry.fields["note"].count("}")
+
+
+def test_csl_json_is_read_by_citeproc(one: Citation, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A reference manager sets it; the date and the corporate author survive."""
+    path = tmp_path_factory.mktemp("style") / "plain.csl"
+    path.write_text(STYLE, encoding="utf-8")
+    source = CiteProcJSON(json.loads(citations.FORMS["csl-json"](one)))
+    bibliography = CitationStylesBibliography(
+        CitationStylesStyle(str(path), validate=False), source, formatter.plain
+    )
+    bibliography.register(Cited([CitationItem(f"sdpa-verify:{one.key}".lower())]))
+    (text,) = (str(item) for item in bibliography.bibliography())
+    assert "The sdpa-verify authors" in text
+    assert f"{one.created:%Y}" in text
+    assert one.digest in text
+    assert one.page in text
+
+
+def test_restructured_text_is_clean(one: Citation) -> None:
+    """Docutils finds nothing to complain about, two links and some mathematics."""
+    tree = publish_doctree(
+        citations.FORMS["rst"](one), settings_overrides={"halt_level": 2, "report_level": 2}
+    )
+    assert [node["refuri"] for node in tree.findall() if node.tagname == "reference"] == [one.page, one.sheet]
+    assert any(node.tagname == "math" for node in tree.findall())
+
+
+def test_html_is_for_tex() -> None:
+    """What a claim says is text, not markup."""
+    run = record()
+    claim = run.claims[0].model_copy(update={"title": "a < b & <script>"})
+    text = citations.FORMS["html"](cite(run, claim))
+    assert "a &lt; b &amp; &lt;script&gt;" in text
+    assert "<script" not in text
+
+
+def test_latex_signs_mean_themselves() -> None:
+    """Whatever stands in a text compiles, raised digits become exponents."""
+    assert for_tex("50% of a_b & {c} #1 ~ ^ \\ $") == (
+        r"50\% of a\_b \& \textbraceleft{}c\textbraceright{} \#1 "
+        r"\textasciitilde{} \textasciicircum{} \textbackslash{} \$"
+    )
+    assert for_tex("1 − 6.1×10⁻⁷") == r"1 $-$ 6.1$\times$10$^{-7}$"
+
+
+def test_json_holds_it_all(one: Citation) -> None:
+    """Programs get the parts, not the prose."""
+    content = json.loads(citations.FORMS["json"](one))
+    assert content["key"] == one.key
+    assert content["pdf"] == one.sheet
+    assert content["statement"] == one.statement
+
+
+def test_text_has_no_latex(one: Citation) -> None:
+    """Plain text is plain."""
+    assert not re.search(r"[\\$]", citations.FORMS["text"](one))

@@ -1,0 +1,198 @@
+"""JUnit XML, the Markdown summary and badges: every outcome is said, bad ones first."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.auditing.records import bad, good
+from tests.report.records import CLAIMS, record
+from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_markdown
+from verify.evidence import ClaimRecord, Proof, Verdict
+
+if TYPE_CHECKING:
+    from verify.evidence import ClaimRecord, RunRecord
+    from verify.evidence.audits import AuditRecord
+
+
+def _suites(record: RunRecord | AuditRecord) -> dict[str, ET.Element]:
+    root = ET.fromstring(to_junit(record))  # noqa: S314 - our own
+    assert root.tag == "testsuites"
+    return {suite.attrib["name"]: suite for suite in root}
+
+
+def _problems(suite: ET.Element) -> dict[str, str]:
+    return {case.attrib["name"]: child.tag for case in suite.iter("testcase") for child in case}
+
+
+def _with(record: RunRecord, claim: ClaimRecord) -> RunRecord:
+    return record.model_copy(update={"claims": (claim,)})
+
+
+def test_a_good_run_has_cases_and_no_problems(quick: RunRecord) -> None:
+    """One suite for each claim; derivation, checks and controls are its cases, each named once."""
+    suites = _suites(quick)
+    assert list(suites) == [claim.id for claim in quick.claims]
+    for claim in quick.claims:
+        suite = suites[claim.id]
+        cases = [case.attrib["name"] for case in suite.iter("testcase")]
+        properties = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
+        assert properties == {
+            "derivation": claim.derivation.status,
+            "measured-checks": str(sum(check.blocks > 0 for check in claim.checks)),
+            "exact-checks": str(sum(check.blocks == 0 for check in claim.checks)),
+        }
+        controls = [f"control {one.id}" for one in claim.controls]
+        assert cases == ["derivation", *(check.id for check in claim.checks), *controls]
+        assert suite.attrib["tests"] == str(len(cases))
+        if claim.verdict is Verdict.CONFIRMED:
+            assert suite.attrib["failures"] == suite.attrib["errors"] == "0"
+            assert _problems(suite) == {}
+
+
+def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
+    """Refuted and a failed derivation are failures, undecided is an error, and so is what happened."""
+    good = small.claims[0]
+    refuted = good.checks[0].model_copy(update={"verdict": Verdict.REFUTED})
+    undecided = good.checks[1].model_copy(update={"verdict": Verdict.UNDECIDED})
+    standing = good.controls[0].model_copy(update={"verdict": Verdict.CONFIRMED})
+    bad = good.model_copy(
+        update={
+            "checks": (refuted, undecided, *good.checks[2:]),
+            "controls": (standing, *good.controls[1:]),
+            "derivation": good.derivation.model_copy(
+                update={"status": Proof.FAILED, "reason": 'step 2 <does> & "not" follow'}
+            ),
+        }
+    )
+    (suite,) = _suites(_with(small, bad)).values()
+    assert _problems(suite) == {
+        "derivation": "failure",
+        refuted.id: "failure",
+        undecided.id: "error",
+        f"control {standing.id}": "failure",
+    }
+    assert (suite.attrib["failures"], suite.attrib["errors"]) == ("3", "1")
+    messages = [child.attrib["message"] for case in suite.iter("testcase") for child in case]
+    assert messages[0] == 'step 2 <does> & "not" follow'
+    assert f"predicted {refuted.prediction:g}" in messages[1]
+    assert messages[3] == f"the wrong version was not refuted: {standing.what}"
+
+
+def test_approximate_is_no_failure(small: RunRecord) -> None:
+    """Within the tolerance, though not exact, is what a tolerance allows."""
+    good = small.claims[0]
+    near = good.checks[0].model_copy(update={"verdict": Verdict.APPROXIMATE})
+    (suite,) = _suites(_with(small, good.model_copy(update={"checks": (near, *good.checks[1:])}))).values()
+    assert _problems(suite) == {}
+
+
+def test_an_audit_has_a_suite_for_each_layer() -> None:
+    """The findings that decide are its cases: refuted ones fail, undecided ones are errors, others pass."""
+    audit = bad(2, 2)
+    suites = _suites(audit)
+    assert list(suites) == [layer.id for layer in audit.layers]
+    for layer in audit.layers:
+        suite = suites[layer.id]
+        deciding = [one for one in layer.findings if one.decides]
+        assert [case.attrib["name"] for case in suite.iter("testcase")] == [one.id for one in deciding]
+        kinds = {"refuted": "failure", "undecided": "error"}
+        wanted = {one.id: kinds[one.judgement] for one in deciding if one.judgement in kinds}
+        assert _problems(suite) == wanted
+        assert suite.attrib["failures"] == str(sum(kind == "failure" for kind in wanted.values()))
+    messages = [one.attrib["message"] for one in suites[audit.layers[0].id].iter("failure")]
+    assert all("fix: divide by" in message for message in messages)
+
+
+def test_totals_and_rounded_messages(small: RunRecord) -> None:
+    """The whole file says how many there are; nobody reads sixteen digits."""
+    good = small.claims[0]
+    refuted = good.checks[0].model_copy(update={"verdict": Verdict.REFUTED})
+    record = _with(small, good.model_copy(update={"checks": (refuted, *good.checks[1:])}))
+    root = ET.fromstring(to_junit(record))  # noqa: S314 - our own
+    for total in ("tests", "failures", "errors"):
+        assert int(root.attrib[total]) == sum(int(suite.attrib[total]) for suite in root)
+    assert root.attrib["failures"] == "1"
+    messages = [one.attrib["message"] for one in root.iter("failure")]
+    assert messages[0].startswith("estimate ")
+    assert not any(re.search(r"\d\.\d{9}", message) for message in messages)
+
+
+def test_every_claim_has_a_row_and_failures_a_sentence() -> None:
+    """Bad news is not hidden in the table."""
+    text = to_markdown(record()).decode()
+    head, table = text.split("| claim |")
+    exact = sum(check.blocks == 0 for claim in CLAIMS for check in claim.checks)
+    measured = sum(len(claim.checks) for claim in CLAIMS) - exact
+    assert f"{measured} measured and {exact} exact checks; 4 of 5 wrong versions refuted." in head
+    for claim in CLAIMS:
+        assert f"| `{claim.id}` | {claim.derivation.status.replace('-', ' ')} |" in table
+        assert f" {claim.verdict} | {claim.measured_checks} | {claim.exact_checks} |" in table
+        bad = claim.verdict in {"refuted", "undecided"} or claim.derivation.status == "failed"
+        assert (f"- **`{claim.id}`: {claim.verdict}.**" in head) is bad
+    assert {line.count("|") for line in table.splitlines()[1:] if line.startswith("|")} == {8}
+
+
+def test_a_good_run_is_short(quick: RunRecord) -> None:
+    """No sentence but the heading and the counts; the statements' outcomes close it."""
+    text = to_markdown(quick).decode()
+    assert f"\n{quick.measured_checks} measured and {quick.exact_checks} exact checks; " in text
+    assert text.startswith(f"## sdpa-verify: {len(quick.claims)} of {len(quick.claims)} claims hold\n")
+    assert "\n- **" not in text
+    assert "27 hold, 8 hold with conditions, 2 misprinted." in text.splitlines()[-1]
+
+
+def test_one_statement_holds_and_several_hold() -> None:
+    """A number of one has its own word."""
+    run = record()
+    statement = next(one for one in run.statements if one.outcome == "holds")
+    one = run.model_copy(update={"statements": (statement,)})
+    assert to_markdown(one).decode().endswith("Statements of the sources: 1 holds.\n")
+
+
+RUN = record()
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_both_forms_say_the_same(claim: ClaimRecord) -> None:
+    """The verdict is in the text, not in the colour alone; the SVG is well formed and has a name."""
+    endpoint = json.loads(as_endpoint(badge_of(RUN, claim)))
+    root = ET.fromstring(as_svg(badge_of(RUN, claim)))  # noqa: S314 - made here
+    assert endpoint["schemaVersion"] == 1
+    assert endpoint["label"] == claim.id
+    assert root.attrib["aria-label"] == f"{claim.id}: {endpoint['message']}"
+    assert f"#{endpoint['color']}" in as_svg(badge_of(RUN, claim))
+    if claim.derivation.status is Proof.FAILED:
+        assert endpoint["message"] == "derivation failed"
+    else:
+        assert endpoint["message"].endswith(claim.verdict)
+
+
+def test_each_verdict_has_its_colour() -> None:
+    """Refuted and confirmed look different; a failed derivation looks as bad as a refuted claim."""
+    colours = {
+        verdict: badge_of(RUN, CLAIMS[0].model_copy(update={"verdict": verdict})).colour
+        for verdict in Verdict
+    }
+    assert len(set(colours.values())) == len(colours)
+    failed = next(claim for claim in CLAIMS if claim.derivation.status is Proof.FAILED)
+    assert badge_of(RUN, failed).colour == colours[Verdict.REFUTED]
+
+
+def test_an_audit_shows_its_most_serious_judgement() -> None:
+    """The whole and a layer, in words, with the audit's seal."""
+    audit = bad()
+    whole, last = badge_of(audit, audit), badge_of(audit, audit.layers[3])
+    assert (whole.label, whole.message, whole.is_error) == ("attention audit", "refuted", True)
+    assert (last.label, last.message) == ("decoder-layers-3-self-attn", "refuted")
+    assert whole.digest == last.digest == audit.seal
+    fine = badge_of(good(), good())
+    assert (fine.message, fine.is_error) == ("confirmed", False)
+    assert fine.colour != whole.colour
+    root = ET.fromstring(as_svg(whole))  # noqa: S314 - made here
+    assert root.attrib["aria-label"] == "attention audit: refuted"
+    assert json.loads(as_endpoint(whole))["message"] == "refuted"

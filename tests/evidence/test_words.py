@@ -1,0 +1,182 @@
+"""The words for verdicts and settings, and the sentences that say what a check found."""
+
+from typing import Literal
+
+import pytest
+
+from tests.report.builders import check, exact_check, spaced
+from verify.evidence import Outcome, Proof, Verdict
+from verify.evidence.audits import Judgement
+from verify.evidence.words import (
+    badge,
+    capitalised,
+    cell_text,
+    closed,
+    control_badge,
+    counted_checks,
+    decisive_check,
+    largest_deviation,
+    remark,
+    sentence,
+    tallies,
+    tolerance_text,
+)
+from verify.report.tables import check_table
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ending"),
+    [
+        (Verdict.CONFIRMED, "it lies within ±1% of the prediction and contains the derived 64."),
+        (
+            Verdict.APPROXIMATE,
+            "it lies within ±1% of the prediction around the predicted 64, but leaves that value itself out.",
+        ),
+        (Verdict.REFUTED, "it lies wholly outside ±1% of the prediction around the predicted 64."),
+        (
+            Verdict.UNDECIDED,
+            "it is neither within nor outside ±1% of the prediction around the predicted 64.",
+        ),
+    ],
+)
+def test_sentences(verdict: Verdict, ending: str) -> None:
+    """One sentence holds value, error, interval, level, tolerance and prediction, for each verdict."""
+    made = check("at", 64.02, 64, verdict=verdict, cell={"d_k": 64, "law": "normal"}, quantity="Var")
+    assert spaced(sentence(made, derived=verdict is Verdict.CONFIRMED)) == (
+        "Var at $d_{k}$ = 64, law normal: 64.02 ± 0.10, simultaneous interval [63.54, 64.52] "
+        f"at level 1 − 6.1×10⁻⁷; {ending}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdict", "ending"),
+    [
+        ("≤", Verdict.CONFIRMED, "it stays below the derived bound 64 with its allowance of +1%"),
+        ("≤", Verdict.APPROXIMATE, "it lies wholly above the derived bound 64."),
+        ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64."),
+        ("≥", Verdict.UNDECIDED, "it lies neither wholly above nor wholly below the derived bound 64 with"),
+    ],
+)
+def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdict, ending: str) -> None:
+    """A bound is called one, and on which side of it the value lies."""
+    made = check("at", 64.02, 64, verdict=verdict, relation=relation)
+    assert ending in spaced(sentence(made, derived=True))
+    name = {"≤": "upper", "≥": "lower"}[relation]
+    sign = {"≤": "+", "≥": "−"}[relation]
+    assert spaced(tolerance_text(made)) == f"{name} bound {sign}1% of the prediction"
+    assert (
+        check_table("c", (made,)).groups[0].rows[0].cells[0].text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
+    )
+    assert largest_deviation((made,)) == "bounds only"
+    mere = made.model_copy(update={"origin": "set"})
+    assert ending.replace("derived bound", "threshold") in spaced(sentence(mere, derived=True))
+    assert spaced(tolerance_text(mere)) == f"{name} threshold, not derived, {sign}1% of the threshold"
+
+
+def test_what_had_to_be_said_is_printed() -> None:
+    """A wide tolerance's reason stands beside it, and why there is no control beside the check."""
+    said = {"tolerance_because": "few scores are so large", "uncontrolled": "it is $x$"}
+    made = check("at", 64.02, 64).model_copy(update=said)
+    wide = "±1% of the prediction, because few scores are so large"
+    assert spaced(tolerance_text(made)) == wide
+    assert spaced(sentence(made, derived=True)).endswith(
+        "; the tolerance is wide because few scores are so large."
+    )
+    assert remark(made) == "no control goes through its code: it is $x$"
+    rows = [row for group in check_table("c", (made, check("other", 64, 64))).groups for row in group.rows]
+    assert [spaced(row.title.note) for row in rows if row.title] == [wide, "±1% of the prediction"]
+
+
+@pytest.mark.parametrize("of", ["rounding of floating-point arithmetic", "the distance from the limit"])
+def test_an_allowance_says_how_much_and_for_what(of: str) -> None:
+    """Computed values that need not agree to the last digit say how far they may differ, and why."""
+    made = exact_check("at", 0.5, "1/2", "p").model_copy(update={"tolerance": 1e-12, "tolerance_of": of})
+    assert spaced(tolerance_text(made)) == f"to 1×10⁻¹² for {of}"
+
+
+def test_the_decisive_check_is_the_most_serious_then_the_tightest() -> None:
+    """An undecided check goes before confirmed ones; among equals the one nearest its band's edge."""
+    calm, close = check("calm", 64, 64), check("close", 64.1, 64)
+    undecided = check("undecided", 64, 64, verdict=Verdict.UNDECIDED)
+    assert decisive_check((calm, close)) is close
+    assert decisive_check((calm, undecided, close)) is undecided
+    assert decisive_check(()) is None
+
+
+def test_cells_read_well() -> None:
+    """Symbols are set as mathematics, words as words."""
+    assert spaced(cell_text({"d_k": 1000, "n_keys": 20000, "sigma": 0.5, "block": "64×64"})) == (
+        "$d_{k}$ = 1000, $n_{\\mathrm{keys}}$ = 20 000, $\\sigma$ = 0.5, block 64×64"
+    )
+
+
+def test_largest_deviation_is_the_one_that_uses_most_of_its_tolerance() -> None:
+    """The share of the tolerance decides, not the share of the prediction."""
+    sharp = check("sharp", 64.32, 64)
+    blunt = check("blunt", 65.28, 64, tolerance=0.1)
+    assert spaced(largest_deviation((sharp, blunt))) == "0.5% of ±1%"
+    assert largest_deviation((exact_check("at", 0.5, "1/2", "p"),)) == "exact"
+
+
+@pytest.mark.parametrize("kind", [Verdict, Proof, Outcome, Judgement])
+def test_every_word_has_a_badge_of_its_own(kind: type[Verdict | Proof | Outcome | Judgement]) -> None:
+    """The word is that of the record, with spaces; no two of a kind share word or mark."""
+    badges = [badge(one) for one in kind]
+    assert len({one.word for one in badges}) == len({one.mark for one in badges}) == len(badges)
+    for one, shown in zip(kind, badges, strict=True):
+        assert str(one).replace("-", " ") in {shown.word, shown.word.removeprefix("derivation ")}
+
+
+def test_tallies_leave_out_what_does_not_occur_and_agree_in_number() -> None:
+    """One holds, two hold; other words are the same of one and of many."""
+    counts = {
+        Outcome.HOLDS: 2,
+        Outcome.WITH_CONDITIONS: 1,
+        Outcome.WRONG: 3,
+        Outcome.OPEN: 0,
+        Outcome.MISPRINTED: 0,
+    }
+    assert [(one.count, one.word) for one in tallies(counts, Outcome)] == [
+        (2, "hold"),
+        (1, "holds with conditions"),
+        (3, "wrong"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("it is so", "It is so"),
+        ("score-mean is so", "score-mean is so"),
+        ("$d$ is so", "$d$ is so"),
+        ("first, it is", "First, it is"),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_unless_a_name_does(text: str, shown: str) -> None:
+    """Words of letters alone are words."""
+    assert capitalised(text) == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), [("so", "so."), ("so.", "so."), ("so?", "so?"), ("", "")])
+def test_a_sentence_ends(text: str, shown: str) -> None:
+    """Once, whatever it ends with; nothing stays nothing."""
+    assert closed(text) == closed(closed(text)) == shown
+
+
+@pytest.mark.parametrize("verdict", [one for one in Verdict if one is not Verdict.REFUTED])
+def test_a_control_that_stands_is_an_alarm(verdict: Verdict) -> None:
+    """It says what it is and what it must be; a refuted one is in order."""
+    shown = control_badge(verdict)
+    assert (shown.mark, shown.tone) == ("alarm", "bad")
+    assert shown.word == f"{verdict}, but must be refuted"
+    assert control_badge(Verdict.REFUTED).tone == "good"
+
+
+@pytest.mark.parametrize(
+    ("measured", "exact", "shown"),
+    [(3, 2, "3 measured, 2 exact"), (3, 0, "3 measured"), (0, 2, "2 exact"), (0, 0, "none")],
+)
+def test_counts_of_no_checks_are_left_out(measured: int, exact: int, shown: str) -> None:
+    """Unless there are none at all."""
+    assert counted_checks(measured, exact) == shown

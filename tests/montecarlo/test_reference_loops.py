@@ -1,0 +1,103 @@
+"""The second source: worked by hand, and without any of the array code."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from verify.montecarlo import attention
+from verify.montecarlo.reference_loops import (
+    attention_in_loops,
+    distance_from_loops,
+    drawn,
+    fixed_normals,
+    gradients_of_loops,
+    in_single_precision,
+    largest_difference,
+    of_halves,
+    over_queries,
+)
+
+
+def test_the_largest_difference_is_that_of_the_worst_entry() -> None:
+    """One wrong entry among many counts in full, whatever its sign; what is no number is never near."""
+    one = np.zeros((3, 4))
+    other = one.copy()
+    other[1, 2] = -0.5
+    assert largest_difference(one, other) == largest_difference(other, one) == 0.5
+    assert largest_difference(one[:0], other[:0]) == 0
+    other[0, 0] = math.nan
+    assert math.isnan(largest_difference(one, other))
+
+
+def test_arrays_of_different_shapes_are_not_compared() -> None:
+    """A row is not every row of a matrix."""
+    with pytest.raises(ValueError, match=r"\(3, 4\) and \(4,\)"):
+        largest_difference(np.zeros((3, 4)), np.zeros(4))
+
+
+def test_one_query_by_hand() -> None:
+    """Two keys with scores ln 3 and 0 have the weights ¾ and ¼; a key that is not seen has none."""
+    query, keys = np.array([[1.0, 0.0]]), np.array([[2 * math.log(3), 5.0], [0.0, 7.0]])
+    values = np.array([[4.0, 0.0], [0.0, 8.0]])
+    np.testing.assert_allclose(attention_in_loops(query, keys, values, 0.5), [[3.0, 2.0]], rtol=1e-14)
+    second = attention_in_loops(query, keys, values, 0.5, lambda _, key: key == 1)
+    np.testing.assert_array_equal(second, [[0.0, 8.0]])
+
+
+def test_gradients_by_hand() -> None:
+    """With two keys and one dimension dS is ±p(1-p)·G(v₁-v₂), and all else follows from that."""
+    query, keys, values = np.array([[1.0]]), np.array([[2 * math.log(3)], [0.0]]), np.array([[4.0], [1.0]])
+    slope = 3 / 16 * 2 * 3
+    queries, of_keys, of_values = gradients_of_loops(query, keys, values, np.array([[2.0]]), 0.5)
+    np.testing.assert_allclose(queries, [[0.5 * slope * 2 * math.log(3)]], rtol=1e-14)
+    np.testing.assert_allclose(of_keys, [[0.5 * slope], [-0.5 * slope]], rtol=1e-14)
+    np.testing.assert_allclose(of_values, [[1.5], [0.5]], rtol=1e-14)
+
+
+def test_the_loops_know_nothing_of_the_array_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in the array code's softmax moves its distance from the loops, not the loops."""
+    before = gradients_of_loops(*drawn(), 0.6)
+    assert distance_from_loops(0.6) < 1e-14
+    right = attention.softmax
+    monkeypatch.setattr(attention, "softmax", lambda scores: right(1.001 * scores))
+    assert distance_from_loops(0.6) > 1e-5
+    for one, other in zip(before, gradients_of_loops(*drawn(), 0.6), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_wrong_softmax_is_far_from_the_loops() -> None:
+    """Over the wrong axis, and in single precision, by as much as single precision loses."""
+    assert distance_from_loops(0.6, over_queries) > 0.1
+    assert 1e-9 < distance_from_loops(0.6, in_single_precision(attention.softmax)) < 1e-5
+
+
+def test_single_precision_keeps_shapes_and_loses_digits() -> None:
+    """Real and complex arrays, and plain numbers, through code of several arguments."""
+    third = in_single_precision(lambda x, y: x / y)
+    assert third(np.ones(2), 3.0).dtype == np.float64
+    assert 0 < largest_difference(third(np.ones(2), 3.0), np.full(2, 1 / 3)) < 1e-7
+    assert third(np.ones(2) * 1j, 3.0).dtype == np.complex128
+
+
+def test_over_queries_sums_to_one_the_other_way() -> None:
+    """Columns sum to one, rows do not."""
+    weights = over_queries(np.arange(6.0).reshape(2, 3) ** 2)
+    np.testing.assert_allclose(weights.sum(axis=0), 1, rtol=1e-15)
+    assert largest_difference(weights.sum(axis=1), np.ones(2)) > 0.1
+
+
+def test_half_the_scores_give_the_roots_of_the_weights_ratios() -> None:
+    """Which is not what the softmax gives."""
+    weights = of_halves(np.log([1.0, 4.0, 9.0]))
+    np.testing.assert_allclose(weights, np.array([1, 2, 3]) / 6, rtol=1e-15)
+
+
+def test_fixed_numbers_are_the_same_each_time() -> None:
+    """Of the shape asked for, and spread like normal ones."""
+    numbers = fixed_normals(40, 50)
+    assert np.array_equal(numbers, fixed_normals(40, 50))
+    assert numbers.shape == (40, 50)
+    assert (abs(numbers.mean()), numbers.std()) == (pytest.approx(0, abs=0.1), pytest.approx(1, abs=0.1))

@@ -1,0 +1,390 @@
+"""What the report says of an audit: what is wrong first, one line a cause; then all findings; its pages."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import pikepdf
+import pytest
+
+from tests.auditing.records import bad, good
+from tests.report.builders import spaced
+from tests.report.records import CLAIMS
+from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.words import figures, held_against, most_serious, shape_of, summary, tokens_of
+from verify.report.audit import Audit, FoundGroup, audit_report
+from verify.report.html import render_html
+from verify.report.parts import Parts
+from verify.report.pdf import render_pdf
+from verify.report.write import write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BAD = bad(3, 3)
+_CATALOGUE = {claim.id: claim for claim in CLAIMS}
+
+
+def seen(audit: AuditRecord) -> Audit:
+    """Return what the report prints of an audit."""
+    return audit_report(audit, _CATALOGUE)
+
+
+def group(view: Audit, layer: int, quantity: str) -> FoundGroup:
+    """Return the group of a layer whose quantity starts so."""
+    return next(one for one in view.layers[layer].groups if one.quantity.startswith(quantity))
+
+
+def _with(audit: AuditRecord, *judgements: Judgement) -> AuditRecord:
+    """Return an audit of one layer whose findings have these judgements, and decide where they can."""
+    layer = audit.layers[0]
+    found = tuple(
+        layer.findings[0].model_copy(
+            update={"id": f"f-{n}", "judgement": one, "decides": one is not Judgement.REPORTED}
+        )
+        for n, one in enumerate(judgements)
+    )
+    return audit.model_copy(update={"layers": (layer.model_copy(update={"findings": found}),)})
+
+
+@pytest.mark.parametrize(
+    ("judgements", "outcome", "tone"),
+    [
+        ([Judgement.CONFIRMED] * 2, "The 2 findings that decide are confirmed.", "good"),
+        ([Judgement.CONFIRMED], "The 1 finding that decides is confirmed.", "good"),
+        ([Judgement.CONFIRMED, Judgement.WARNED], "None of the 2 findings that decide is refuted or", "fair"),
+        ([Judgement.CONFIRMED, Judgement.UNDECIDED], "Nothing is refuted, but 1 of the 2 findings", "idle"),
+        ([Judgement.REFUTED, Judgement.UNDECIDED], "1 of the 2 findings that decide is refuted.", "bad"),
+        ([Judgement.REPORTED], "No finding was asked to decide; all are reported.", "idle"),
+    ],
+)
+def test_the_outcome_says_no_more_than_was_found(
+    judgements: list[Judgement], outcome: str, tone: str
+) -> None:
+    """In one sentence, coloured as its judgement."""
+    view = seen(_with(good(), *judgements))
+    assert view.outcome[0].startswith(outcome)
+    assert view.outcome[1] == tone
+
+
+def test_whose_word_the_intention_is() -> None:
+    """The formula, its value and who said so; per layer where they differ."""
+    (one,) = seen(good()).intended
+    assert (one.value, one.where) == ("0.125", "")
+    assert one.origin == "read from the model’s configuration: query_pre_attn_scalar = 64"
+    audit = good()
+    other = audit.layers[1].intention.model_copy(update={"origin": "default", "where": ""})
+    layers = (audit.layers[0], audit.layers[1].model_copy(update={"intention": other}))
+    first, second = seen(audit.model_copy(update={"layers": layers})).intended
+    assert first.where == "decoder.layers.0.self_attn"
+    assert second.where == "decoder.layers.1.self_attn"
+    assert second.origin == "assumed, as nobody said otherwise"
+
+
+def test_anchors_are_found_and_claims_explained() -> None:
+    """Each line and claim leads to something in the page; what the reference lacks is said to be so."""
+    view = seen(bad())
+    anchors = [one.anchor for layer in view.layers for one in layer.groups]
+    assert len(anchors) == len(set(anchors))
+    links = {one.link for some in view.found for one in some.lines}
+    assert links <= set(anchors)
+    known = {name: standing for name, _, _, standing in view.claims}
+    assert known["score-variance"] == "derivation proved, measurement confirmed"
+    assert known["attention-entropy"] == ""
+
+
+def test_an_audit_that_saw_nothing() -> None:
+    """It says so."""
+    view = seen(good().model_copy(update={"layers": ()}))
+    assert view.seen == "No attention layer was seen."
+    assert not any((view.layers, view.maps, view.shapes))
+
+
+def test_one_cause_is_one_line() -> None:
+    """Layers, heads and kinds that share it are named together, with the fix."""
+    first, second = seen(bad()).found[0].lines
+    assert first.where == "decoder.layers.0–2.self_attn, all 4 heads"
+    assert spaced(first.what) == (
+        "Every score is 2.83 times too small "
+        "(applied scale over the intended one 0.3536; implied scale over the intended one 0.3536)."
+    )
+    assert first.first.fix == r"divide by $\sqrt{64}$, not by $\sqrt{512}$"
+    assert first.link == "decoder-layers-0-self-attn.scale-applied"
+    assert (second.where, second.first.fix) == (
+        "decoder.layers.3.self_attn, head 1",
+        "add the mask after scaling",
+    )
+    assert spaced(second.what) == "Distance from the rebuilt output 1.7."
+
+
+def test_undecided_lines_say_what_it_would_take() -> None:
+    """And lines of other judgements say nothing of it."""
+    view = seen(bad())
+    by_place = {one.where: one for one in view.found[1].lines}
+    assert by_place["all 4 layers, head 0"].needed == "It would take about 210 sequences; there are 48."
+    assert by_place["decoder.layers.3.self_attn, all 4 heads"].needed == ""
+    assert [one.first.judgement for one in view.found[2].lines] == [Judgement.WARNED] * 2
+    assert not any(some.lines for some in seen(good()).found)
+
+
+def test_lines_are_bounded() -> None:
+    """A thousand different causes give as many lines as a page has room for, and the number of the rest."""
+    audit = bad(2, 2)
+    layer = audit.layers[0]
+    wrong = layer.findings[0]
+    found = tuple(
+        wrong.model_copy(update={"id": f"scale-{number}", "cause": f"cause {number}"})
+        for number in range(1000)
+    )
+    many = audit.model_copy(update={"layers": (layer.model_copy(update={"findings": found}),)})
+    view = seen(many).found[0]
+    assert (len(view.lines), view.more) == (24, 976)
+
+
+def test_a_reason_stands_before_its_numbers_where_all_give_it() -> None:
+    """Else the numbers stand alone; a band is named where all are held against the same."""
+    layer = bad(1, 2).layers[0]
+    one, other = (
+        layer.finding(f"entropy-head-{head}").model_copy(
+            update={"judgement": Judgement.WARNED, "decides": True, "reason": reason, "band": (0.25, 1.0)}
+        )
+        for head, reason in enumerate(("too low", "too high"))
+    )
+    same = other.model_copy(update={"reason": "too low"})
+    for pair, start in (((one, same), "Too low ("), ((one, other), "Entropy over")):
+        audit = bad(1, 2).model_copy(update={"layers": (layer.model_copy(update={"findings": pair}),)})
+        (line,) = seen(audit).found[2].lines
+        assert line.what.startswith(start)
+        assert "held against 0.25 to 1" in line.what
+        assert line.needed == ""
+
+
+def test_what_could_not_be_estimated_has_no_number() -> None:
+    """The quantity alone is named."""
+    layer = bad(1, 1).layers[0]
+    nothing = layer.findings[0].model_copy(
+        update={"estimate": None, "interval": (None, None), "judgement": Judgement.UNDECIDED, "reason": ""}
+    )
+    audit = bad(1, 1).model_copy(update={"layers": (layer.model_copy(update={"findings": (nothing,)}),)})
+    (line,) = seen(audit).found[1].lines
+    assert line.what == "Applied scale over the intended one."
+
+
+def test_a_row_has_all_of_a_finding() -> None:
+    """Estimate, error and interval to the digits that mean something, and what it is held against."""
+    view = seen(bad())
+    rows = group(view, 0, "Variance of a row").rows
+    assert [row.heads for row in rows] == ["head 0", "head 1", "head 2", "head 3"]
+    assert [cell.text for cell in rows[1].cells] == [
+        "1.309",
+        "0.015",
+        "1.226",
+        "1.392",
+    ]
+    assert rows[1].against == "0.5 to 2"
+    assert rows[0].badge.word == "undecided"
+    assert rows[0].remark == "48 sequences leave too wide an interval; 7 rows left out"
+    shared = group(view, 0, "Entropy")
+    assert shared.note == "7 rows left out; at unit variance 0.922"
+    assert {row.remark for row in shared.rows} == {""}
+    assert shared.claims == ("attention-entropy",)
+    score = group(view, 0, "Largest score").rows[0]
+    assert tuple(cell.text for cell in score.cells[2:]) == ("18.4", "∞")
+
+
+def test_a_large_audit_merges_heads_that_are_judged_alike() -> None:
+    """A row for each judgement, with the range of the estimates and the hull of the intervals."""
+    view = seen(bad(12, 12))
+    assert view.merged
+    assert sum(len(one.rows) for layer in view.layers for one in layer.groups) < 12 * 16
+    undecided, confirmed = sorted(
+        group(view, 0, "Variance of a row").rows, key=lambda row: row.badge.word, reverse=True
+    )
+    assert (undecided.heads, confirmed.heads) == ("head 0", "heads 1–11")
+    found = [one for one in bad(12, 12).layers[0].findings if one.kind == "row-variance" and one.head]
+    estimates = sorted(one.estimate or 0.0 for one in found)
+    assert confirmed.cells[0].text == f"{estimates[0]:.4g} to {estimates[-1]:.4g}"
+    assert confirmed.cells[2].text == f"{min(one.interval[0] or 0.0 for one in found):.4g}"
+    assert confirmed.cells[3].text == f"{max(one.interval[1] or 0.0 for one in found):.4g}"
+    assert group(view, 0, "Implied scale").rows[0].heads == "all 12 heads"
+    assert not seen(bad()).merged
+
+
+LAYER = good(1, 4).layers[0]
+
+
+FOUND = LAYER.finding("entropy-head-0")
+
+
+@pytest.mark.parametrize(
+    ("changes", "shape"),
+    [
+        ({"heads": 12, "key_heads": 4}, "12 heads (4 for keys), $d_k$ = 64"),
+        ({"heads": 1, "key_heads": 1}, "1 head, $d_k$ = 64"),
+        ({"d_v": 32}, "4 heads, $d_k$ = 64, $d_v$ = 32"),
+        ({"d_v": None}, "4 heads, $d_k$ = 64"),
+    ],
+)
+def test_a_shape_says_what_differs_from_the_usual(changes: dict[str, Any], shape: str) -> None:
+    """Fewer heads of keys, and a width of values that is not that of keys."""
+    assert shape_of(LAYER.model_copy(update=changes)) == shape
+
+
+def test_a_layer_is_summed_up_in_a_sentence() -> None:
+    """Shape, sequences, tokens, arithmetic and the scale that was meant; a program's name is no formula."""
+    assert spaced(summary(LAYER)) == (
+        r"4 heads, $d_k$ = 64; 48 sequences of 64 to 512 tokens; float32, sdpa; intended scale "
+        r"$\frac{1}{\sqrt{d}}$ = 0.125."
+    )
+    assert tokens_of(LAYER.model_copy(update={"tokens": (64, 64)})) == "64"
+    assert "$x$" not in summary(LAYER.model_copy(update={"backend": "$x$"}))
+
+
+@pytest.mark.parametrize(
+    ("judgements", "worst"),
+    [
+        ("confirmed warned", Judgement.WARNED),
+        ("warned undecided confirmed", Judgement.UNDECIDED),
+        ("undecided refuted", Judgement.REFUTED),
+        ("confirmed", Judgement.CONFIRMED),
+        ("", Judgement.REPORTED),
+    ],
+)
+def test_the_most_serious_judgement_is_of_those_that_decide(judgements: str, worst: Judgement) -> None:
+    """A refuted finding of which nothing was asked does not count."""
+    found = [
+        FOUND.model_copy(update={"judgement": Judgement(one), "decides": True}) for one in judgements.split()
+    ]
+    idle = FOUND.model_copy(update={"judgement": Judgement.REFUTED, "decides": False})
+    assert most_serious([idle, *found, idle]) is worst
+
+
+@pytest.mark.parametrize(
+    ("band", "text"),
+    [
+        (None, ""),
+        ((None, None), ""),
+        ((None, 2.0), "≤ 2"),
+        ((0.0, None), "≥ 0"),
+        ((0.5, 2.0), "0.5 to 2"),
+        ((0.99, 1.01), "0.99 to 1.01"),
+        ((1 - 2e-6, 1 + 2e-6), "1 ± 2×10⁻⁶"),
+    ],
+)
+def test_what_a_finding_is_held_against(band: Any, text: str) -> None:
+    """An open side is a bound; a narrow band is its middle and half its width."""
+    assert spaced(held_against(FOUND.model_copy(update={"band": band}))) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "texts"),
+    [
+        ({"interval": (None, None)}, ("0.5", "", "", "")),
+        ({"interval": (0.4, None), "standard_error": 0.02}, ("0.500", "0.020", "0.400", "∞")),
+        ({"interval": (None, 0.6), "standard_error": None}, ("0.500", "", "−∞", "0.600")),
+    ],
+)
+def test_an_open_end_is_infinite(changes: dict[str, Any], texts: tuple[str, ...]) -> None:
+    """Without a standard error the interval says which digits are significant."""
+    assert figures(FOUND.model_copy(update={"estimate": 0.5, **changes})) == texts
+
+
+def test_heads_judged_alike_share_a_row_with_hull_and_largest_error() -> None:
+    """An open end of one is an open end of all; another judgement is another row."""
+    found = [
+        FOUND.model_copy(
+            update={"id": f"entropy-head-{head}", "head": head, "estimate": value, "standard_error": error,
+                    "interval": ends, "judgement": judgement}
+        )
+        for head, (value, error, ends, judgement) in enumerate(
+            [
+                (0.5, 0.01, (0.4, 0.6), Judgement.REPORTED),
+                (0.7, 0.03, (0.5, None), Judgement.REPORTED),
+                (0.6, 0.02, (0.3, 0.9), Judgement.REPORTED),
+                (0.1, 0.02, (0.0, 0.2), Judgement.REFUTED),
+            ]
+        )
+    ]  # fmt: skip
+    layer = LAYER.model_copy(update={"findings": tuple(found)})
+    # Findings on other layers make the audit a large one.
+    many = layer.model_copy(update={"id": "many", "findings": (FOUND,) * 597})
+    large = seen(good().model_copy(update={"layers": (layer, many)}))
+    ((refuted, reported),) = (one.rows for one in large.layers[0].groups)
+    assert (refuted.heads, refuted.cells[0].text) == ("head 3", "0.100")
+    assert reported.heads == "heads 0–2"
+    assert [spaced(cell.text) for cell in reported.cells] == ["0.5 to 0.7", "≤ 0.03", "0.3", "∞"]
+    single = seen(good().model_copy(update={"layers": (layer,)}))
+    rows = [row for one in single.layers[0].groups for row in one.rows]
+    assert (large.merged, single.merged) == (True, False)
+    assert [row.heads for row in rows] == [f"head {n}" for n in range(4)]
+
+
+@pytest.fixture(scope="module")
+def parts() -> Parts:
+    """Return the bad audit's view and drawings."""
+    return Parts.of(BAD)
+
+
+@pytest.fixture(scope="module")
+def opened(parts: Parts) -> pikepdf.Pdf:
+    """Return the bad audit's PDF, opened."""
+    return pikepdf.open(BytesIO(render_pdf(BAD, parts)))
+
+
+def test_the_page_is_complete(parts: Parts) -> None:
+    """Every link leads to an element of the page, no id comes twice, and nothing is fetched."""
+    page = render_html(BAD, parts)
+    ids = re.findall(r'\bid="?([^\s">]+)', page)
+    assert len(ids) == len(set(ids))
+    links = set(re.findall(r'href="?([^\s">]+)', page))
+    assert {link for link in links if not link.startswith("#")} == {"data:,"}
+    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+    assert not re.findall(r'src="(?!data:)', page)
+
+
+def test_every_figure_is_described(parts: Parts) -> None:
+    """A drawing has words, and a table of its values beside it."""
+    page = render_html(BAD, parts)
+    drawn = re.findall(r'<svg [^>]*class="?map\b[^>]*>', page)
+    assert len(drawn) == len(parts.figures)
+    assert all(re.search(r'role="?img"? aria-label="Map of [^"]+"', tag) for tag in drawn)
+    assert len(re.findall(r'<table class="?matrix\b', page)) == len(parts.report.maps)  # type: ignore[union-attr]
+
+
+def test_the_document_has_its_evidence_and_destinations(opened: pikepdf.Pdf) -> None:
+    """audit.json lies inside; layers and findings by kind can be linked to; bookmarks name the chapters."""
+    attached = opened.attachments["audit.json"]
+    assert attached.get_file().read_bytes().decode() == BAD.to_json()
+    names = set(pikepdf.NameTree(opened.Root.Names.Dests))
+    layer = BAD.layers[0].id
+    assert {layer, f"{layer}.scale-implied", f"{layer}.row-variance"} <= names
+    with opened.open_outline() as outline:
+        titles = [item.title for item in outline.root]
+    assert "Attention audit of rec/" in str(opened.docinfo["/Title"])
+    assert opened.check_pdf_syntax() == []
+    assert len(opened.pages) <= 9
+    assert titles
+
+
+@pytest.mark.parametrize(
+    ("make", "layers", "heads", "pages"),
+    [(good, 1, 1, 4), pytest.param(bad, 48, 64, 45, marks=pytest.mark.slow)],
+)
+def test_pages_stay_few(make: Callable[[int, int], AuditRecord], layers: int, heads: int, pages: int) -> None:
+    """For one head, and for a model of 48 layers with 64 heads each."""
+    opened = pikepdf.open(BytesIO(render_pdf(make(layers, heads))))
+    assert len(opened.pages) <= pages
+
+
+def test_an_audit_is_written_whole(tmp_path: Path) -> None:
+    """Evidence, page and document, by their names, and the same bytes when they are made again."""
+    audit = good(1, 2)
+    written = write_report(audit, tmp_path / "one", lambda _phase: None)
+    assert written.problem is None
+    assert [path.name for path in written.paths] == ["audit.json", "audit.html", "audit.pdf"]
+    write_report(audit, tmp_path / "two", lambda _phase: None)
+    for path in written.paths:
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()

@@ -1,0 +1,191 @@
+"""What the full edition says once: shared arguments, ways of checking, settings, figures' numbers, terms."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.builders import step
+from tests.report.golden import Spelled
+from tests.report.records import record
+from tests.report.score_variance import SCORE_VARIANCE
+from verify.evidence import ClaimRecord, Route, RunRecord, Verdict
+from verify.report.full import Argument, FullEdition, full_edition, rules_of, shared_arguments
+from verify.report.math import Formulas
+from verify.report.run import report_of
+from verify.report.typeset import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SPLIT = ("definition", "indices apart", "independence", "moments")
+
+
+def route(rules: Sequence[str], *, fails: int | None = None) -> Route:
+    """Return a route of these rules, of which one may fail."""
+    steps = tuple(step("x", rule, "SymPy", holds=place != fails) for place, rule in enumerate(rules))
+    return Route(title="Index by index", start_latex="x", start_plain="x", steps=steps)
+
+
+def claims(*rules: Sequence[str]) -> list[ClaimRecord]:
+    """Return a claim with a single route for each of some lists of rules."""
+    return [
+        SCORE_VARIANCE.model_copy(
+            update={
+                "id": f"claim-{place}",
+                "derivation": SCORE_VARIANCE.derivation.model_copy(update={"routes": (route(one),)}),
+            }
+        )
+        for place, one in enumerate(rules)
+    ]
+
+
+def test_what_four_claims_share_gets_a_name() -> None:
+    """The longest run that saves most is argument A, made by the first claim that has it."""
+    found = shared_arguments(claims(("other",) * 3, SPLIT, SPLIT, (*SPLIT, "collecting"), SPLIT))
+    assert found == (Argument("A", tuple(("=", rule) for rule in SPLIT), "claim-1", 0),)
+
+
+def test_too_few_or_too_short_is_not_worth_it() -> None:
+    """Three claims share nothing, nor do many that have two steps in common."""
+    assert shared_arguments(claims(SPLIT, SPLIT, SPLIT)) == ()
+    assert shared_arguments(claims(*((*SPLIT[:2], str(own)) for own in range(6)))) == ()
+
+
+def test_a_second_argument_is_another_one() -> None:
+    """Parts and continuations of an argument that has a name get none of their own."""
+    other = ("a", "b", "c")
+    names = [
+        one.name for one in shared_arguments(claims(*[SPLIT] * 5, *[(*SPLIT, "more")] * 4, *[other] * 4))
+    ]
+    assert names == ["A", "B"]
+
+
+def test_a_step_that_fails_ends_a_run() -> None:
+    """Nothing is cited that does not follow."""
+    assert rules_of(route(SPLIT, fails=2)) == (("=", "definition"), ("=", "indices apart"))
+
+
+def edition(some: Sequence[ClaimRecord]) -> FullEdition:
+    """Return the full edition of a run of these claims."""
+    return full_edition(report_of(record(*some)))
+
+
+def test_the_first_makes_the_argument_and_the_others_cite_it() -> None:
+    """The first shows all its steps under the argument's name, another one that leads there, and its own."""
+    cards = edition(claims(SPLIT, (*SPLIT, "collecting"), SPLIT, SPLIT)).cards
+    (made,), (cited,) = cards[0].routes, cards[1].routes
+    assert (made.argument, len(made.steps)) == ("A", 4)
+    assert cited.argument == ""
+    assert [one.step.rule for one in cited.steps] == ["Argument A of 1.1, for this score", "collecting"]
+    assert [one.link for one in cited.steps] == ["argument-A", ""]
+    # A lone way of checking is said once for all steps.
+    assert cards[0].legend == (("", "SymPy"),)
+
+
+def test_each_way_of_checking_has_a_letter() -> None:
+    """Every step carries the letter under which the legend has its way."""
+    (shown,) = edition([SCORE_VARIANCE]).cards
+    ways = dict(shown.legend)
+    assert list(ways) == list("abcdef")[: len(ways)]
+    for made in shown.routes:
+        assert [ways[one.marks] for one in made.steps] == [one.checked_by for one in made.route.steps]
+
+
+def terms(*texts: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the index of claims, each with an id, a meaning and a title."""
+    made = [
+        SCORE_VARIANCE.model_copy(
+            update={"id": name, "meaning": meaning, "statement": "", "title": title[0] if title else "None"}
+        )
+        for name, meaning, *title in texts
+    ]
+    return {term: [card.claim.id for card in cards] for term, cards in edition(made).terms}
+
+
+@pytest.fixture(scope="module")
+def full() -> FullEdition:
+    """Return the full edition of the made-up run."""
+    return full_edition(report_of(record()))
+
+
+def test_every_claim_is_there_and_figures_are_numbered(full: FullEdition, run: RunRecord) -> None:
+    """Figures count from one, in the order of the claims, drawn at half the width."""
+    assert [one.card.claim.id for one in full.cards] == [claim.id for claim in run.claims]
+    assert [one.number for one in full.figures] == list(range(1, len(full.figures) + 1))
+    keys = [f"half.{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series]
+    assert [one.figure.key for one in full.figures] == keys
+
+
+def test_checks_stand_in_two_tables_none_twice(full: FullEdition, run: RunRecord) -> None:
+    """Exact checks have a table of their own, without columns that they leave empty."""
+    for shown, claim in zip(full.cards, run.claims, strict=True):
+        tables = (shown.measured, shown.exact)
+        rows = [[row for group in table.groups for row in group.rows] for table in tables]
+        exact = [f"{claim.id}.{check.id}" for check in claim.checks if check.method == "exact"]
+        assert [row.anchor for row in rows[1]] == exact
+        assert len(rows[0]) + len(rows[1]) == len(claim.checks)
+        assert all(row.cells[3].text for row in rows[0])
+        assert not any(row.cells[3].text or row.sample for row in rows[1])
+
+
+def test_no_check_stands_alone_under_a_heading(full: FullEdition) -> None:
+    """A single check carries its own title."""
+    for shown in full.cards:
+        for group in shown.measured.groups + shown.exact.groups:
+            assert group.title is None or len(group.rows) > 1
+
+
+def test_what_never_varies_is_said_once(full: FullEdition, run: RunRecord) -> None:
+    """Verdicts and powers have columns only where they differ or do not simply hold."""
+    for shown, claim in zip(full.cards, run.claims, strict=True):
+        assert shown.confirmed == all(check.verdict is Verdict.CONFIRMED for check in claim.checks)
+        assert shown.refuted == all(control.verdict is Verdict.REFUTED for control in claim.controls)
+        assert bool(shown.power) == (len({row.power for row in shown.card.controls.rows}) == 1)
+
+
+def test_the_sheet_prints_verdicts_that_differ_and_counts_those_that_do_not() -> None:
+    """A column of verdicts is there for the claim that is not wholly confirmed, and only for it."""
+    run = record()
+    seen = report_of(run)
+    page = render("report-full.pdf.j2", seen, Formulas(), Spelled(), full=full_edition(seen))
+    cards = dict(re.findall(r'<article class="card" id="([^"]+)"(.*?)</article>', page, flags=re.DOTALL))
+    assert list(cards) == [claim.id for claim in run.claims]
+    assert "Verdict</th>" in cards["pairwise-estimator"]
+    confirmed = cards[SCORE_VARIANCE.id]
+    assert "Verdict</th>" not in confirmed
+    assert "Checks, all confirmed." in confirmed
+    for check in SCORE_VARIANCE.checks:
+        assert f'id="{SCORE_VARIANCE.id}.{check.id}"' in confirmed
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'\bid="([^"]+)"', page))
+
+
+def test_a_term_leads_to_the_claims_that_use_it() -> None:
+    """Terms that nothing uses are left out; upper case does not matter."""
+    found = terms(("one", "Its entropy falls."), ("two", "Cauchy components"))
+    assert found == {
+        "Cauchy distribution": ["two"],
+        "entropy": ["one"],
+    }
+
+
+def test_a_term_of_many_texts_leads_to_titles_alone() -> None:
+    """Where more than eight claims use it, those whose titles have it are worth a page number."""
+    many = [(f"text-{place}", "the softmax") for place in range(9)]
+    found = terms(*many, ("title", "", "What the softmax does"))
+    assert found["softmax"] == ["title"]
+
+
+def test_terms_stand_in_the_order_of_the_alphabet() -> None:
+    """A reader finds them where they look."""
+    found = list(terms(("all", TEXT)))
+    assert found == sorted(found, key=str.casefold)
+    assert len(found) > 6
+
+
+TEXT = (
+    "attention of a causal mask, Cauchy, correlated, entropy, heavy tails, independent rows, Jacobian, "
+    "kurtosis, padding, projections, saturation, softmax, temperature, training of values"
+)

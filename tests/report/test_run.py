@@ -1,0 +1,402 @@
+"""What the report says of a run: its counts, its first page, its sources, its settings, what changed."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from tests.calibration.study import CONFIDENCE, together
+from tests.evidence.test_false_claims import kind
+from tests.report.builders import check, exact_check, spaced
+from tests.report.golden import Spelled
+from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
+from tests.report.score_variance import SCORE_VARIANCE
+from verify.evidence import (
+    Calibration,
+    ClaimRecord,
+    Counted,
+    Device,
+    Fact,
+    FalseClaims,
+    Falsified,
+    Outcome,
+    Part,
+    RunRecord,
+    Settings,
+    Stored,
+    Verdict,
+)
+from verify.evidence.load import shipped, stored_table
+from verify.report.changes import changes
+from verify.report.math import Formulas
+from verify.report.run import FRONT, HALF, Report, chapter_figure, drawn_small, report_of
+from verify.report.typeset import render
+
+
+def changed(**settings: Any) -> RunRecord:
+    """Return the made-up run with other parts of what made it."""
+    made = record()
+    return made.model_copy(update={"run": made.run.model_copy(update=settings)})
+
+
+def method(made: RunRecord) -> str:
+    """Return the chapter on the method as text."""
+    page = render("method.j2", report_of(made), Formulas(), Spelled())
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+@pytest.fixture(scope="module")
+def reference() -> Report:
+    """Return the report of the reference run."""
+    return report_of(shipped())
+
+
+def test_counts_add_up() -> None:
+    """The counts are those of the record."""
+    seen = report_of(record())
+    assert sum(tally.count for tally in seen.verdicts) == len(CLAIMS)
+    assert {tally.badge.word: tally.count for tally in seen.proofs} == {
+        "proved": 2,
+        "derivation failed": 1,
+        "not claimed": 2,
+    }
+    assert (seen.controls, seen.controls_refuted) == (5, 4)
+    assert sum(tally.count for tally in seen.outcomes) == len(STATEMENTS)
+    assert [one.claim.id for one in seen.concerns] == [
+        "pairwise-estimator",
+        "sqrt-scaling",
+        "over-scaling",
+        "double-sum",
+    ]
+    assert [chapter.number for chapter in seen.chapters] == [1, 2]
+
+
+def test_a_run_of_one_claim_without_figure_or_statements() -> None:
+    """The smallest run still has a report."""
+    seen = report_of(record(PAIRWISE, statements=()))
+    assert (seen.sources, seen.explorer, seen.panels, seen.levels) == ((), (), (), ())
+
+
+def test_checks_are_counted_as_measured_and_exact() -> None:
+    """Wherever their number stands it says how many rest on draws; of one kind alone, that kind."""
+    exact = exact_check("e", 0.5, "1/2", "p")
+    claim = SCORE_VARIANCE.model_copy(update={"checks": (check("a", 64, 64), check("b", 64, 64), exact)})
+    assert report_of(record(claim)).checks == "3 checks (2 measured, 1 exact)"
+    assert report_of(record(claim.model_copy(update={"checks": (exact,)}))).checks == "1 check (1 exact)"
+
+
+# The first page.
+
+
+def test_an_answer_stands_only_on_what_the_run_confirmed(reference: Report) -> None:
+    """One claim refuted or missing, and the sentence names it."""
+    run = reference.record
+    assert [against for _, against in reference.answer] == [(), ()]
+    rests = ("score-variance", "jacobian-saturation", "vanishing-or-exploding")
+    refuted = run.claim("sqrt-scaling-unique").model_copy(update={"verdict": Verdict.REFUTED})
+    spoiled = (refuted, *map(run.claim, rests))
+    (_, first), (_, second) = report_of(run.model_copy(update={"claims": spoiled})).answer
+    assert first == (f"“{refuted.title}” is refuted",)
+    assert second == ("a claim is not part of this run",)
+
+
+def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
+    """Each key number is a check of the run with its value and interval; absent ones are left out."""
+    run, keys = reference.record, reference.keys
+    assert len(keys) == 5
+    slope = run.claim("score-variance").check("slope")
+    assert keys[0].link == "score-variance.slope"
+    assert float(keys[0].estimate.split("\N{NO-BREAK SPACE}")[0]) == round(slope.estimate, 4)
+    low, high = (float(end) for end in keys[0].interval.strip("[]").split(",\N{NO-BREAK SPACE}"))
+    assert low <= slope.interval[0] < slope.interval[1] <= high
+    assert {key.link.split(".")[0] for key in report_of(record()).keys} <= {one.id for one in CLAIMS}
+
+
+def test_small_figures_are_drawn_where_they_are_shown(reference: Report) -> None:
+    """Two lead, every chapter with another figure has one, each drawn from the claim's own record."""
+    run, seen = reference.record, reference
+    drawn = drawn_small(run, "report")
+    assert {one.key for one in (*seen.panels, *(c.figure for c in seen.chapters if c.figure))} == set(drawn)
+    assert len(seen.panels) == 2
+    for key, figure in drawn.items():
+        claim, _, _ = key.removeprefix(HALF).removeprefix(FRONT).partition(".")
+        assert figure in run.claim(claim).series
+    assert chapter_figure(()) is None
+    every = {f"{HALF}{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
+    assert {key for key in drawn_small(run, "full") if key.startswith(HALF)} == every
+
+
+def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
+    """Every claim of that chapter stands there with its result."""
+    limits = [claim for claim in reference.record.claims if claim.chapter == "limits"]
+    assert [card.claim for card, _ in reference.limits] == limits
+    assert all(holds for _, holds in reference.limits)
+
+
+def test_points_of_the_explorer_are_the_checks_of_the_record(quick: RunRecord) -> None:
+    """Each measured variance gives its root, with the roots of its interval; weights stand as they are."""
+    panels = {panel.name: panel for panel in report_of(quick).explorer}
+    assert list(panels) == ["deviation", "largest"]
+    checks = [one for one in quick.claim("score-variance").checks if one.id.startswith("variance-d")]
+    points = [
+        tuple(map(float, one.split(":"))) for one in dict(panels["deviation"].sides)["unscaled"].split()
+    ]
+    assert [point[0] for point in points] == [one.cell["d_k"] for one in checks]
+    for (_, value, low, high), one in zip(points, checks, strict=True):
+        assert value == float(f"{math.sqrt(one.estimate):.4g}")
+        assert low <= value <= high
+    for panel in panels.values():
+        assert [name for name, _ in panel.sides] == ["unscaled", "scaled"]
+        # The axes do not change, so they have to hold everything.
+        shown = [float(point.split(":")[1]) for _, side in panel.sides for point in side.split()]
+        assert float(panel.low) <= min(shown) <= max(shown) <= float(panel.high)
+
+
+# Sources and their statements.
+
+PART = Part(
+    text="it is so", claim="sqrt-scaling", evidence="fact:softmax", kind="says", printed=None,
+    computed="0.881", holds=True, reason="because",
+)  # fmt: skip
+
+
+def test_statements_link_only_to_claims_of_the_run() -> None:
+    """A part names its evidence but links only to what is there; an open one says what it awaits."""
+
+    def parts(seen: Report) -> list[tuple[str, str]]:
+        return [
+            seen.evidence_of(part) for source in seen.sources for one in source.decided for part in one.parts
+        ]
+
+    assert set(parts(report_of(record(SCORE_VARIANCE)))) == {("sqrt-scaling.softmax", "")}
+    everything = report_of(record())
+    assert {link for _, link in parts(everything)} == {"sqrt-scaling"}
+    waiting = [(one.id, everything.waits_for(one)) for source in everything.sources for one in source.open]
+    assert waiting == [("b6", ("gradient-through-layers",))]
+
+
+def test_sources_keep_their_order_and_count_what_became_of_their_statements() -> None:
+    """Open statements stand apart; what a source does not say of itself is named as missing."""
+    run = record()
+    shown = report_of(run).sources
+    assert [one.source for one in shown] == list(run.sources)
+    for one in shown:
+        stated = [made for made in run.statements if made.source == one.source.id]
+        assert len(one.decided) + len(one.open) == len(stated) == sum(tally.count for tally in one.tallies)
+        assert ("no author given" in one.byline) == (one.source.author is None)
+        assert ("no date given" in one.byline) == (one.source.date is None)
+    shuffled = run.model_copy(update={"statements": run.statements[::-1]})
+    assert [one.source for one in report_of(shuffled).sources] == list(run.sources)
+
+
+def test_corrections_begin_with_what_is_wrong() -> None:
+    """Then what is misprinted, then what needs conditions; what holds or is open is none."""
+    assert [one.id for one in report_of(record()).corrections] == ["v4", "b3", "v3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        ({}, Outcome.HOLDS),
+        ({"holds": False}, Outcome.WRONG),
+        ({"holds": None}, Outcome.OPEN),
+        ({"kind": "prints", "printed": "0.880", "holds": False}, Outcome.MISPRINTED),
+        ({"kind": "prints", "printed": "0.881"}, Outcome.HOLDS),
+        ({"kind": "prints", "holds": None}, Outcome.OPEN),
+    ],
+)
+def test_a_part_has_an_outcome(changes: dict[str, object], outcome: Outcome) -> None:
+    """A wrong number is a misprint."""
+    assert report_of(record()).outcome_of(PART.model_copy(update=changes)) is outcome
+
+
+@pytest.mark.parametrize(
+    ("evidence", "name", "link"),
+    [
+        ("fact:softmax", "sqrt-scaling.softmax", "sqrt-scaling.softmax"),
+        ("verdict", "sqrt-scaling", "sqrt-scaling"),
+        ("check:gone", "sqrt-scaling.gone", "sqrt-scaling"),
+    ],
+)
+def test_a_part_links_to_what_decided_it(evidence: str, name: str, link: str) -> None:
+    """To the finding, else to its claim."""
+    fact = Fact(id="softmax", what="", latex="", value=0.881)
+    claim = SCORE_VARIANCE.model_copy(update={"id": "sqrt-scaling", "facts": (fact,)})
+    seen = report_of(record(claim))
+    assert seen.evidence_of(PART.model_copy(update={"evidence": evidence})) == (name, link)
+
+
+# What made the run.
+
+
+def test_settings_and_times_have_names() -> None:
+    """Rates as percentages, times with their units, the phases after the whole."""
+    assert {name: spaced(value) for name, value in report_of(record()).settings} == {
+        "seed": "20170612",
+        "profile": "standard",
+        "tolerance": "±1%",
+        "false alarms, whole run": "at most 0.1%",
+        "power aimed at": "95%",
+        "made": "2026-11-20 23:30 UTC",
+        "time, whole run": "9.7 s",
+        "time, derive": "2.1 s",
+        "time, measure": "7.1 s",
+    }
+    device = Settings(device=Device(name="cuda", model="Card", library="PyTorch 2"))
+    assert dict(report_of(changed(settings=device)).settings)["drawn on"] == "cuda (Card, PyTorch 2)"
+    late = changed(created="2026-11-20T23:30:00-02:00")
+    assert dict(report_of(late).settings)["made"] == "2026-11-21 01:30 UTC"
+
+
+def test_what_came_from_the_store_is_printed() -> None:
+    """Of all that the run rests on; nothing where no store was asked."""
+    warm = report_of(changed(stored=Stored(derivations=1, draws=3, drawn=9)))
+    added = dict(warm.settings).items() - dict(report_of(record()).settings).items()
+    assert dict(added) == {
+        "drawn before, from the store": "3 of 12 numbers",
+        "derived before, from the store": f"1 of {len(CLAIMS)} derivations",
+    }
+    assert warm.digest == report_of(record()).digest
+
+
+def test_a_place_of_the_budget_has_an_equal_share() -> None:
+    """A thousandth of a thousandth; without places there is none to have."""
+    run = record()
+    assert report_of(run).share == "1×10⁻⁶"
+    assert "places 1000 share of one place 1×10 −6" in method(run)
+    assert report_of(changed(budget=run.run.budget.model_copy(update={"places": 0}))).share == "0"
+
+
+# The studies that the chapter on the method prints.
+
+
+def row(events: int, *, level: float | None = None, setting: str = "", at_least: bool = False) -> Counted:
+    """Return a row of 1000 trials with made-up bounds around its rate."""
+    rate = events / 1000
+    return Counted(
+        what="an interval misses",
+        setting=setting,
+        level=level,
+        trials=1000,
+        events=events,
+        allowed=level or 0.9,
+        at_least=at_least,
+        low=rate / 2,
+        high=min(1.0, rate * 2),
+    )
+
+
+def calibrated(*rows: Counted) -> RunRecord:
+    """Return the made-up run with a study of these rows."""
+    study = Calibration(
+        seed=1, command="the command", version="0", confidence=CONFIDENCE, rows=rows, together=together(rows)
+    )
+    return record().model_copy(update={"calibration": study})
+
+
+def test_rows_of_a_level_are_summed_and_the_worst_is_named() -> None:
+    """Two cells at one level become one row with both trials, and name the cell that missed more often."""
+    text = method(calibrated(row(4, level=0.01, setting="a"), row(9, level=0.01, setting="b")))
+    # Clopper and Pearson, from the quantiles of the beta law.
+    tail = (1 - CONFIDENCE) / 2
+    low, high = stats.beta.ppf(tail, 13, 1988), stats.beta.isf(tail, 14, 1987)
+    assert f"An interval misses 0.01 2 2000 13 0.0065 {low:.2g} to {high:.2g} 9 of 1000: b Event" in text
+
+
+def test_levels_come_from_large_to_small_and_other_events_apart() -> None:
+    """Rows without a level form the second table; a row out of order says so."""
+    study = calibrated(row(0, level=0.001), row(5, level=0.01), row(950, at_least=True))
+    assert [one.together.level for one in report_of(study).levels] == [0.01, 0.001]
+    assert "an interval misses 1000 950 0.48 to 1 at least 0.9" in method(study)
+    assert method(calibrated(row(50, level=0.01), row(300, at_least=True))).count("not in order") == 2
+
+
+def test_the_level_at_which_nothing_was_missed_says_how_far_it_sees() -> None:
+    """No miss in 1000 trials leaves rates up to 0.99% open; a miss says more than that."""
+    said = "At 1×10 −6 , 1000 trials without a miss bound the rate by 0.0099."
+    assert said in method(calibrated(row(0, level=1e-6), row(5, level=0.01)))
+    assert "without a miss" not in method(calibrated(row(1, level=1e-6)))
+    assert "without a miss" not in method(record())
+
+
+def test_a_kind_of_false_claims_says_what_it_is_about_and_what_catches_it() -> None:
+    """In words, with the counts; one that gets through is not in order."""
+    missed = kind(kind="other", caught=1, by={"words": 1})
+    table = FalseClaims(command="c", version="0", kinds=(kind(), missed))
+    text = method(record().model_copy(update={"false_claims": table}))
+    assert "another law than the assumed one 2 2 kernel 2 2 other 1 2 words 1 not in order 2" in text
+    assert f"{table.caught} of them are caught" in text
+
+
+def test_reasons_are_printed_in_plain_words() -> None:
+    """Each with the number of statements; one that has no others is printed as it is."""
+    found = stored_table(Falsified).model_copy(
+        update={"held": 123456, "refuted": 1, "why": {"the balls are too wide": 7, "other": 2}}
+    )
+    text = method(record().model_copy(update={"falsified": found}))
+    assert "held at 123 456 points; false are 1 ." in text
+    assert "rounding is not bounded closely enough (7); other (2)." in text
+
+
+# What changed since an earlier run.
+
+
+def altered(claim: ClaimRecord, **more: Any) -> ClaimRecord:
+    """Return a claim whose first check is otherwise."""
+    first, *others = claim.checks
+    return claim.model_copy(update={"checks": (first.model_copy(update=more), *others)}).sealed()
+
+
+def test_a_run_has_not_changed_against_itself() -> None:
+    """Nothing is listed, and every claim's evidence is the same; the earlier run is named."""
+    found = changes(record(), record())
+    assert (found.claims, found.checks, found.statements, found.same) == ((), (), (), len(CLAIMS))
+    assert found.earlier.startswith("0.1.0, seed 20170612, standard profile")
+
+
+def test_what_chance_draws_again_is_no_change() -> None:
+    """An estimate may move within both intervals; beyond them it is listed, with both values."""
+    first = PAIRWISE.checks[0]
+    low, high = first.interval
+    old = record(PAIRWISE)
+    near = record(altered(PAIRWISE, estimate=first.estimate + (high - first.estimate) / 2))
+    assert (changes(old, near).checks, changes(old, near).same) == ((), 0)
+    shift = 3 * (high - low)
+    far = record(altered(PAIRWISE, estimate=first.estimate + shift, interval=(low + shift, high + shift)))
+    (moved,) = changes(old, far).checks
+    assert moved.link == moved.key == f"{PAIRWISE.id}.{first.id}"
+    assert moved.before != moved.after
+    assert "approximate" in moved.before
+
+
+@pytest.mark.parametrize("more", [{"verdict": Verdict.REFUTED}, {"prediction": 7.0}])
+def test_verdicts_and_predictions_are_changes(more: dict[str, object]) -> None:
+    """Even where the estimate is the same."""
+    (moved,) = changes(record(PAIRWISE), record(altered(PAIRWISE, **more))).checks
+    assert moved.key == f"{PAIRWISE.id}.{PAIRWISE.checks[0].id}"
+
+
+def test_what_came_and_what_went() -> None:
+    """Claims and checks that only one of the runs has; what is gone has no place to lead to."""
+    fewer = record(PAIRWISE.model_copy(update={"checks": PAIRWISE.checks[1:]}).sealed())
+    grown, shrunk = changes(fewer, record()), changes(record(), fewer)
+    gone = [one.key for one in shrunk.claims]
+    assert gone == [claim.id for claim in CLAIMS if claim is not PAIRWISE]
+    assert {(one.link, one.after) for one in shrunk.claims} == {("", "gone")}
+    assert [one.link for one in grown.claims] == gone
+    assert {one.before for one in grown.claims} == {"not there"}
+    (added,), (removed,) = grown.checks, shrunk.checks
+    assert (added.before, removed.after) == ("not there", "gone")
+
+
+def test_statements_are_compared_by_their_outcome() -> None:
+    """A statement that is decided otherwise is listed with both outcomes."""
+    run = record()
+    first, *others = run.statements
+    wrong = first.model_copy(update={"outcome": Outcome.WRONG})
+    (one,) = changes(run, run.model_copy(update={"statements": (wrong, *others)})).statements
+    assert (one.link, one.before, one.after, one.tone) == (f"statement-{first.id}", "holds", "wrong", "bad")

@@ -1,0 +1,131 @@
+"""LaTeX in prose is found, long formulas break where mathematicians break them, formulas can be read out."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.text.escapes import pieces
+from verify.text.latex import in_lines, plain, slashed, spoken
+
+
+@pytest.mark.parametrize(
+    ("prose", "expected"),
+    [
+        ("no formula", [("no formula", False)]),
+        ("so $d_k$ it is", [("so ", False), ("d_k", True), (" it is", False)]),
+        (r"costs 5\$", [("costs 5$", False)]),
+        ("costs 5$ alone", [("costs 5$ alone", False)]),
+        (r"$\text{5\$}$", [(r"\text{5\$}", True)]),
+        ("", []),
+    ],
+)
+def test_prose_is_split(prose: str, expected: list[tuple[str, bool]]) -> None:
+    """Formulas stand between dollar signs; a lone or escaped one is a dollar."""
+    assert [tuple(piece) for piece in pieces(prose)] == expected
+
+
+@given(st.text(alphabet="ab$\\ {}_^", max_size=30))
+def test_splitting_never_fails(prose: str) -> None:
+    """Any text can be split, and keeps its letters."""
+    joined = "".join(piece.text for piece in pieces(prose))
+    assert [c for c in joined if c in "ab"] == [c for c in prose if c in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("latex", "words"),
+    [
+        (r"\operatorname{Var}\left(q \cdot k\right) = d_{k}", "Var(q·k) = d_k"),
+        (r"\frac{1}{\sqrt{d_k}}", "1/√d_k"),
+        (r"\frac{1}{2 \sqrt{d_{k}}}", "1/(2 √d_k)"),
+        (r"\frac{1 + \frac{a}{\sqrt{2 \sqrt{b_{1}}}}}{c}", "(1 + a/(√(2 √b_1)))/c"),
+        (r"\le \tfrac12 + \frac1{2\sigma}", "≤ 1/2 + 1/(2σ)"),
+        (r"\tfrac{2}{N(N-1)}\left[1 + \frac{a}{b}\right]", "2/(N(N−1))[1 + a/b]"),
+        (r"\sqrt{a + b} \ln n", "√(a + b) ln n"),
+        (r"\sigma_q^2\mu_k", "σ_q²μ_k"),
+        (r"|x|^{(d_k-1)/2} K_{(d_k-1)/2}(x)", "|x|^((d_k−1)/2) K_((d_k−1)/2)(x)"),
+        (r"\hat V, \hat{V}", "V\u0302, V\u0302"),
+        (r"\mathbb{E}\max_j p_j \times \|P^{\mathsf{T}}\|", "E max_j p_j×‖Pᵀ‖"),
+        (r"\left(1 + t^{2}\right)^{- \frac{d}{2}}", "(1 + t²)^(− d/2)"),
+        (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a = b; c = d"),
+        (r"\sigma^2 \leq \kappa_q", "σ² ≤ κ_q"),
+        (r"\left(\hat s - s\right)^2", "(ŝ − s)²"),
+        (r"\frac{\sinh{\left(x \right)}}{\cosh{\left(x \right)} + 1}", "sinh(x)/(cosh(x) + 1)"),
+        (r"\frac{\left(\frac{\ln{\left(4 \right)}}{10} + 1\right)^{2}}{\sqrt{d_k}}", "(ln(4)/10 + 1)²/√d_k"),
+    ],
+)
+def test_formulas_can_be_read_out(latex: str, words: str) -> None:
+    """What stands in for a formula's picture are words and signs, not LaTeX."""
+    assert spoken(latex) == words
+
+
+def test_titles_lose_their_markup() -> None:
+    """A title with a formula becomes plain text."""
+    assert plain("The variance is $d_k$") == "The variance is d_k"
+
+
+@pytest.mark.parametrize(
+    ("typed", "set_as"),
+    [
+        ("every head's scores, the keys' mean", "every head’s scores, the keys’ mean"),
+        ("it doesn't, Xavier's (and SciPy's)", "it doesn’t, Xavier’s (and SciPy’s)"),
+        ("the scores'", "the scores’"),
+        ("o' - o, tanh' = 1, s' and k'", "o' - o, tanh' = 1, s' and k'"),
+        ("'median'", "'median'"),
+        ("the option 'bias' and state_dict['weights']", "the option 'bias' and state_dict['weights']"),
+        ("the GPUs' share", "the GPUs’ share"),
+        ("f'd, w't", "f'd, w't"),
+        ("the slope $f's$ of $k'$ is the key's", "the slope f's of k' is the key’s"),
+    ],
+)
+def test_apostrophes_are_set_and_primes_stay(typed: str, set_as: str) -> None:
+    """What a possessive or a contraction has is curled; what a formula written in words has is not."""
+    assert plain(typed) == set_as
+
+
+def test_long_formulas_break_at_relations_then_signs() -> None:
+    """Lines start with the relation or sign at which they broke; brackets stay whole."""
+    assert in_lines("a = b + c", len, 20) == "a = b + c"
+    broken = in_lines("a = bbbb + (cc + dd) - eeee = f", len, 16)
+    assert broken == (
+        r"\begin{aligned} a  & = bbbb  \\  & \qquad {} + (cc + dd)  "
+        r"\\  & \qquad {} - eeee  \\  & = f \end{aligned}"
+    )
+
+
+def test_a_formula_without_a_place_to_break_stays() -> None:
+    """No break is invented inside brackets, and an aligned formula is left alone."""
+    assert in_lines(r"\left(a + b = c\right)", len, 5) == r"\left(a + b = c\right)"
+    aligned = r"\begin{aligned} a &= b \\ c &= d \end{aligned}"
+    assert in_lines(aligned, len, 5) == aligned
+
+
+def test_a_wide_fraction_breaks_above_its_bar() -> None:
+    """What is too wide above or below a bar gets lines of its own there; beside brackets it is left alone."""
+    above = r"\begin{aligned} & aaaaaaaaaa  \\ & \qquad {} + bbbbbbbbbb \end{aligned}"
+    fraction = r"\frac{aaaaaaaaaa + bbbbbbbbbb}{cc}"
+    broken = in_lines(fraction, _drawn_width, 14)
+    assert broken == rf"\frac{{{above}}}{{cc}}"
+    assert in_lines(f"x = {fraction}", _drawn_width, 14) == f"x = {broken}"
+    for kept in (r"\left[\frac{aaaaaaaaaa + bbbbbbbbbb}{cc}\right]", r"\frac{aaaaaaaaaa + bbbbbbbbb}2"):
+        assert in_lines(kept, _drawn_width, 14) == kept
+
+
+def _drawn_width(latex: str) -> float:
+    """Return the letters of the widest line."""
+    parts = re.split(r"\\\\|\}\{", re.sub(r"\\qquad", "", latex))
+    return max(len(re.sub(r"\\[a-z]+|\W", "", part)) for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("prose", "line"),
+    [
+        (r"scale $\frac{1}{\sqrt{d_{k}}}$", r"scale $1/\sqrt{d_{k}}$"),
+        (r"$\frac{a + b}{2}$ of it", r"$(a + b)/2$ of it"),
+        (r"no formula, \$5", r"no formula, \$5"),
+    ],
+)
+def test_small_print_has_slashes(prose: str, line: str) -> None:
+    """Fractions stand on one line; what is no formula stays as it is."""
+    assert slashed(prose) == line

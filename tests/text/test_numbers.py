@@ -1,0 +1,181 @@
+"""Numbers are printed by their uncertainty: golden texts, and properties that hold for any input."""
+
+import math
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.text import numbers
+
+FINITE = st.floats(-1e12, 1e12, allow_nan=False)
+ERRORS = st.floats(1e-12, 1e9)
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
+
+
+def read(text: str) -> Decimal:
+    """Return a printed number as its value."""
+    plain = text.translate(_DIGITS).replace(numbers.GAP, "")
+    value, _, power = plain.partition("×10")
+    return Decimal(value).scaleb(int(power or 0))
+
+
+def unit(text: str) -> Decimal:
+    """Return the worth of a printed number's last digit."""
+    plain = text.partition("×")[0].replace(numbers.GAP, "")
+    return Decimal(1).scaleb(-len(plain.partition(".")[2]))
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text", "interval"),
+    [
+        (64.0213, 0.0912, "64.02 ± 0.09", "[63.74, 64.30]"),
+        (1024.3, 2.7, "1024.3 ± 2.7", "[1016.2, 1032.4]"),
+        (0.00012, 0.000004, "0.000120 ± 0.000004", "[0.000108, 0.000132]"),
+        (6.4e9, 3e7, "(6.400 ± 0.030)×10⁹", "[6.310, 6.490]×10⁹"),
+        (0, 0.02, "0.000 ± 0.020", "[−0.060, 0.060]"),
+        (-3.4e-7, 2e-8, "(−3.40 ± 0.20)×10⁻⁷", "[−4.00, −2.80]×10⁻⁷"),
+        (123456, 1234, "123 500 ± 1200", "[119 700, 127 200]"),
+        (1, 0.096, "1.00 ± 0.10", "[0.71, 1.29]"),
+        (-0.0001, 0.2, "0.00 ± 0.20", "[−0.61, 0.60]"),
+        (64, 0, "64", "[64, 64]"),
+        (7 / 144, 0, "0.04861111111", "[0.04861111111, 0.04861111111]"),
+    ],
+)  # fmt: skip
+def test_measurements(value: float, error: float, text: str, interval: str) -> None:
+    """Value, error and interval share their last digit; the interval is rounded outwards."""
+    centre, reach = Decimal(repr(value)), 3 * Decimal(repr(error))
+    found = numbers.estimate(value, error, (float(centre - reach), float(centre + reach)))
+    assert found.with_error.replace(numbers.NO_BREAK, " ").replace(numbers.GAP, " ") == text
+    assert found.interval.replace(numbers.NO_BREAK, " ").replace(numbers.GAP, " ") == interval
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "interval"),
+    [
+        (math.nan, 1, (0, 1)),
+        (1, math.inf, (0, 1)),
+        (1, 1, (-math.inf, 1)),
+        (1, -0.1, (0, 2)),
+        (1, 0.1, (2, 0)),
+    ],
+)
+def test_nonsense_is_refused(value: float, error: float, interval: tuple[float, float]) -> None:
+    """What is not a measurement is never printed as one."""
+    with pytest.raises(ValueError, match=r"not finite|not a measurement"):
+        numbers.estimate(value, error, interval)
+
+
+@given(FINITE, ERRORS, st.floats(0, 10))
+def test_printed_value_is_within_half_a_unit(value: float, error: float, width: float) -> None:
+    """A printed value is the true one to half a unit of its last digit; its interval covers the true one."""
+    low, high = value - width * error, value + width * error
+    found = numbers.estimate(value, error, (low, high))
+    last = unit(found.value).scaleb(found.power) if "." in found.value else None
+    shown = read(found.value + found.times)
+    if last is not None:
+        assert abs(shown - Decimal(repr(value))) <= last / 2
+    assert abs(shown - Decimal(repr(value))) <= Decimal(repr(error)) * Decimal("0.53")
+    assert read(found.low + found.times) <= Decimal(repr(low))
+    assert read(found.high + found.times) >= Decimal(repr(high))
+
+
+@given(ERRORS)
+def test_error_keeps_one_or_two_digits(error: float) -> None:
+    """The printed error is never further from the true one than 1 in 7, and has at most two digits."""
+    found = numbers.estimate(0, error, (0, 0))
+    assert len(re.sub(r"\D", "", found.error.partition("×")[0]).strip("0") or "0") <= 2
+    assert abs(read(found.error + found.times) / Decimal(repr(error)) - 1) < Decimal("0.15")
+
+
+@given(FINITE)
+def test_exact_values_keep_six_digits(value: float) -> None:
+    """An exact value is printed to six significant digits, with a true minus sign and no padding."""
+    text = numbers.exact(value)
+    assert math.isclose(read(text), value, rel_tol=5.1e-6, abs_tol=0)
+    assert "-" not in text
+    assert not re.search(r"\.\d*0(?!\d)", text.partition("×")[0])
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (numbers.exact(64), "64"),
+        (numbers.exact(-0.5), "−0.5"),
+        (numbers.exact(1e12), "1×10¹²"),
+        (numbers.exact(0), "0"),
+        (numbers.exact(0.9999999998554963, 8), "0.9999999998"),
+        (numbers.exact(0.9999985803842599, 8), "0.99999858"),
+        (numbers.exact(1 - 1e-15), "1"),
+        (numbers.exact(1.00000001), "1"),
+        (numbers.beside(0.99999999, 0.1), "1"),
+        (numbers.beside(3.11111111, 0.004), "3.1111"),
+        (numbers.beside(512, 0.4), "512"),
+        (numbers.beside(0, 0.1), "0"),
+        (numbers.level(1 - 6.08e-7), "1 − 6.1×10⁻⁷"),
+        (numbers.level(0.99), "99%"),
+        (numbers.level(1), "1"),
+        (numbers.small(9.96e-7), "1×10⁻⁶"),
+        (numbers.small(9.96e-4), "0.001"),
+        (numbers.small(1e-3), "0.001"),
+        (numbers.small(0), "0"),
+        (numbers.percent(0.002), "0.2%"),
+        (numbers.power(0.95), "0.95"),
+        (numbers.power(0.99996), "> 0.9999"),
+        (numbers.power(0), "0"),
+        (numbers.count(9999), "9999"),
+        (numbers.count(16777216), "16 777 216"),
+        (numbers.count(-12345), "−12 345"),
+        (numbers.seconds(0.312), "0.31 s"),
+        (numbers.seconds(59.97), "1 min 0 s"),
+        (numbers.seconds(125.3), "2 min 5 s"),
+        (numbers.setting("normal"), "normal"),
+        (numbers.setting(0.25), "0.25"),
+    ],
+)
+def test_other_texts(found: str, text: str) -> None:
+    """Levels, powers, counts and times read as agreed."""
+    assert found.replace(numbers.GAP, " ").replace(numbers.NO_BREAK, " ") == text
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan])
+def test_probabilities_are_checked(wrong: float) -> None:
+    """A level or power outside 0 to 1 is a mistake, not a number to print."""
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        numbers.level(wrong)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        numbers.power(wrong)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.001, 1e4), st.floats(-4, -1)).map(lambda one: (one[0], one[0] * 10 ** one[1])),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_a_column_keeps_what_its_errors_allow(values: list[tuple[float, float]]) -> None:
+    """A shared place is one digit finer than a value's own at most, and keeps its error's first digit."""
+    places = numbers.shared_places(
+        [(value, error, (value - 5 * error, value + 5 * error)) for value, error in values]
+    )
+    for (_, error), place in zip(values, places, strict=True):
+        assert numbers.last_place(error) - 1 <= place <= math.floor(math.log10(error)) + 1e-9
+
+
+def test_numbers_of_alike_size_have_alike_decimals() -> None:
+    """Near 1 and near 64 each have their own; one with a much smaller error keeps its first digit."""
+    measured = [(0.9992, 0.0014), (1.999, 0.0028), (3.003, 0.0042), (1.00002, 0.000021), (63.98, 0.09)]
+    shown = numbers.shared_places(
+        [(value, error, (value - 5 * error, value + 5 * error)) for value, error in measured]
+    )
+    assert shown == [-4, -4, -4, -5, -2]
+    value, error = measured[2]
+    assert (
+        numbers.estimate(value, error, (2.982, 3.024), shown[2]).with_error
+        == f"3.0030{numbers.NO_BREAK}±{numbers.NO_BREAK}0.0042"
+    )
+    assert numbers.beside(0.048611111, 0.00007, -4) == "0.04861"
+    assert numbers.shared_places([]) == []

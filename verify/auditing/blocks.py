@@ -1,0 +1,272 @@
+"""What an audit looks at: a block, one sequence of one head; some of its rows in float64; and the head.
+
+A block is the independent unit, for tokens of one sequence depend on each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from verify.auditing.arrays import dtype_of, to_numpy, unit_roundoff
+from verify.evidence.audits import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from verify.auditing.recording import Array, Call, Layer
+    from verify.evidence.audits import Intention
+    from verify.evidence.claims import Band
+
+    T = TypeVar("T")
+
+Floats = Any
+"""A NumPy array of float64."""
+
+HIDDEN = -math.inf
+"""What is added to the score of a key that a query may not see."""
+
+HIDING = -9999.0
+"""Programs without a mask add this, or something lower, to the scores of hidden keys."""
+
+OWN_RULE: Band = (None, None)
+"""The band of a gate that names a finding and leaves it to the finding's own rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One head's part of one sequence of a call.
+
+    ``intended`` is the scale that was meant for this number of keys, and ``implied`` the one that outputs say
+    was applied, where that is not the declared one. ``partner`` is the block of the same head before this
+    one, on every second sequence, so that pairs of independent sequences can be looked at. ``place`` counts
+    the sequences of the layer before this one, of all its calls. ``unexplained``, shared by all blocks of a
+    head, has the places of those whose output is not the declared attention.
+    """
+
+    call: Call
+    sequence: int
+    head: int
+    intended: float
+    partner: Block | None = None
+    place: int = 0
+    unexplained: list[int] = field(default_factory=list)
+    implied: float | None = None
+    _found: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def declared(self) -> float:
+        """The factor that products q·k should get: the one given to the call, else the intended one."""
+        return self.intended if self.call.scale is None else self.call.scale
+
+    @property
+    def scale(self) -> float:
+        """The factor that products q·k get: the implied one where there is one, else the declared one."""
+        return self.declared if self.implied is None else self.implied
+
+    @property
+    def query(self) -> Array:
+        """Queries, shape [query, d]."""
+        return self.call.query[self.sequence, self.head]
+
+    @property
+    def key(self) -> Array:
+        """Keys, shape [key, d]; those of the group where query heads share keys."""
+        return self.call.key[self.sequence, self.key_head]
+
+    @property
+    def key_head(self) -> int:
+        """The head of keys and values that this head reads."""
+        return int(self.head // (self.call.query.shape[1] // self.call.key.shape[1]))
+
+    def once(self, compute: Callable[[Block], T]) -> T:
+        """Return ``compute`` of this block, computed when it is first asked for."""
+        if compute not in self._found:
+            self._found[compute] = compute(self)
+        found: T = self._found[compute]
+        return found
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The head that findings are about, and what was asked of them.
+
+    ``alpha`` is the false-exclusion rate of one place, and ``gates`` are the bands by the findings' names.
+    ``d_k`` is the width of the head; ``heads`` and ``key_heads`` count those of queries and of keys. Where
+    ``only_output_tells`` the scale of a program that was recorded, its calls were given none.
+    """
+
+    layer: Layer
+    head: int
+    heads: int
+    key_heads: int
+    d_k: int
+    intention: Intention
+    alpha: float
+    gates: Mapping[str, Band] = field(default_factory=dict)
+    only_output_tells: bool = False
+
+    def finding(self, name: str, kind: str = "", **found: Any) -> Finding:
+        """Return this head's finding of this name; its kind has the same one unless it is given."""
+        return Finding(id=f"{name}-head-{self.head}", kind=kind or name, head=self.head, **found)
+
+
+def is_inside(interval: tuple[float, float], band: Band) -> bool:
+    """Return whether an interval lies in a band, of which an end that is None is open."""
+    return (band[0] is None or band[0] <= interval[0]) and (band[1] is None or interval[1] <= band[1])
+
+
+def is_outside(interval: tuple[float, float], band: Band) -> bool:
+    """Return whether an interval lies on one side of a band."""
+    return (band[0] is not None and interval[1] < band[0]) or (band[1] is not None and band[1] < interval[0])
+
+
+@dataclass(frozen=True)
+class Head:
+    """Rows of one head on one sequence: what went in, and what came out.
+
+    Shapes: ``query`` [rows, d], ``key`` [keys, d], ``value`` [keys, d_v], ``output`` [rows, d_v]. ``added``
+    is what is added to the scaled scores, [rows, keys]: the bias, and -inf where a key may not be seen.
+    ``places`` are the rows' positions among the queries; ``unit`` is the relative rounding error of one
+    operation, 2^-24 for single precision. ``sink`` is None where there is none.
+    """
+
+    query: Floats
+    key: Floats
+    value: Floats
+    output: Floats
+    added: Floats
+    places: Floats
+    unit: float
+    softcap: float | None = None
+    sink: float | None = None
+
+    @cached_property
+    def products(self) -> Floats:
+        """The products q·k before any scale, shape [rows, keys]."""
+        return self.query @ self.key.T
+
+    @cached_property
+    def size(self) -> float:
+        """The norm of the output."""
+        return float(np.linalg.norm(self.output))
+
+    def scores(self, scale: float) -> Floats:
+        """Return the scores that go into the softmax, shape [rows, keys]."""
+        scaled = scale * self.products
+        if self.softcap is not None:
+            scaled = self.softcap * np.tanh(scaled / self.softcap)
+        return scaled + self.added
+
+    def weights(self, scale: float) -> Floats:
+        """Return the attention weights, shape [rows, keys]; with a sink they add up to less than 1."""
+        return softmax(self.scores(scale), self.sink)
+
+    def attend(self, scale: float) -> Floats:
+        """Return the output that this scale gives, shape [rows, d_v]."""
+        return self.weights(scale) @ self.value
+
+    def attended(self, scale: float) -> tuple[Floats, Floats]:
+        """Return the output that this scale gives, and its derivative by the scale, both [rows, d_v]."""
+        weights = self.weights(scale)
+        output = weights @ self.value
+        rise = self.products
+        if self.softcap is not None:
+            rise = rise * (1 - np.tanh(scale * rise / self.softcap) ** 2)
+        moved = weights * rise
+        # Weights and sink together add up to 1, and the sink's score does not move.
+        return output, moved @ self.value - moved.sum(axis=1, keepdims=True) * output
+
+    def thinned(self, rows: int) -> Head:
+        """Return this head with at most so many of its rows, spread evenly."""
+        length = len(self.places)
+        count = min(rows, length)
+        return self.at(np.unique(np.linspace(0, max(length - 1, 0), count).round().astype(np.intp)))
+
+    def at(self, rows: NDArray[np.intp]) -> Head:
+        """Return this head with these of its rows."""
+        names = ("query", "output", "added", "places")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+
+def softmax(scores: Floats, sink: float | None = None) -> Floats:
+    """Return exp(s)/(Σexp(s) + exp(sink)) over the last axis; rows without a finite score give zeros."""
+    top = scores.max(axis=-1, keepdims=True)
+    if sink is not None:
+        top = np.maximum(top, sink)
+    top = np.where(np.isfinite(top), top, 0.0)
+    exponentials = np.exp(scores - top)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    if sink is not None:
+        total = total + np.exp(sink - top)
+    return exponentials / np.where(total > 0, total, 1.0)
+
+
+def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp], *, seed: int = 0) -> Head:
+    """Return one head of one sequence of a call that has values and output.
+
+    ``rows`` are positions of queries, or about how many to draw: one in each of so many equal stretches, by
+    ``seed``, sequence and head. Only rows that see at least two keys are kept, for the others say nothing of
+    the scale; there may be none.
+    """
+    rng = np.random.default_rng([seed, sequence, head])
+    # More than are wanted, for some rows may see nothing.
+    places = _drawn(call.query.shape[2], 4 * rows, rng) if isinstance(rows, int) else rows
+    added = added_to(call, sequence, head, places)
+    if isinstance(rows, int):
+        telling = np.flatnonzero((added > HIDDEN).sum(axis=1) >= 2)
+        telling = telling[_drawn(len(telling), rows, rng)]
+        places, added = places[telling], added[telling]
+    shared = call.query.shape[1] // call.key.shape[1]
+    query = to_numpy(call.query[sequence, head][places])
+    output = to_numpy(call.output[sequence, head][places])  # type: ignore[index]  # the caller saw to it
+    return Head(
+        query=query,
+        key=to_numpy(call.key[sequence, head // shared]),
+        value=to_numpy(call.value[sequence, head // shared]),  # type: ignore[index]  # the caller saw to it
+        output=output,
+        added=added,
+        places=places,
+        unit=max(unit_roundoff(output, dtype_of(call)), unit_roundoff(query)),
+        softcap=call.softcap,
+        sink=sink_of(call, head),
+    )
+
+
+def sink_of(call: Call, head: int) -> float | None:
+    """Return the score of a head's sink, None where the call has none."""
+    return None if call.sink is None else float(to_numpy(call.sink).reshape(-1)[head])
+
+
+def added_to(call: Call, sequence: int, head: int, places: NDArray[np.intp]) -> Floats:
+    """Return what a call adds to the scaled scores of some rows, [rows, keys]: bias, -inf where hidden."""
+    keys = call.key.shape[2]
+    added = np.zeros((len(places), keys))
+    if call.bias is not None:
+        bias = rows_of(call.bias, sequence, head, places)
+        added += np.where(bias <= HIDING, HIDDEN, bias)
+    if call.mask is not None:
+        added[~np.broadcast_to(rows_of(call.mask, sequence, head, places) != 0, added.shape)] = HIDDEN
+    if call.causal:
+        added[places[:, None] < np.arange(keys)] = HIDDEN
+    return added
+
+
+def rows_of(array: Array, sequence: int, head: int, places: NDArray[np.intp]) -> Floats:
+    """Return rows of a mask or bias that is broadcast to [sequence, head, query, key]."""
+    part = array.reshape((1,) * (4 - array.ndim) + tuple(array.shape))
+    part = part[sequence if part.shape[0] > 1 else 0, head if part.shape[1] > 1 else 0]
+    return to_numpy(part[places] if part.shape[0] > 1 else part)
+
+
+def _drawn(length: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a position from each of ``count`` equal stretches, or all there are where these are fewer."""
+    if length <= count:
+        return np.arange(length)
+    return ((np.arange(count) + rng.random(count)) * (length / count)).astype(np.intp)

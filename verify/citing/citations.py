@@ -1,0 +1,480 @@
+"""Citations of a claim or of one finding, in the forms that documents and reference managers take."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
+from verify.errors import CitationError
+from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
+from verify.evidence.audits import AuditRecord, Finding, LayerRecord
+from verify.evidence.provenance import creation, digest, names, origin
+from verify.evidence.words import (
+    badge,
+    capitalised,
+    cell_text,
+    figures,
+    held_against,
+    most_serious,
+    predicted,
+    summary,
+)
+from verify.text import numbers
+from verify.text.escapes import (
+    as_prose,
+    for_html,
+    for_markdown,
+    for_rst,
+    for_tex,
+    one_line,
+    prose_for_markdown,
+    prose_for_rst,
+    prose_for_tex,
+)
+from verify.text.latex import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+AUTHORS = "The sdpa-verify authors"
+
+# No sign that ends a link in Markdown, or a field or an argument in BibTeX and LaTeX.
+_PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
+_ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|(?!//){_PATH}+)", re.ASCII)
+
+_DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")
+"""What a DOI starts with, bare or as an address."""
+
+_WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What a reader needs to check a result.
+
+    ``label`` says what is cited, by its id; ``found`` in one sentence what was measured, or nothing where the
+    whole is cited; ``judged`` what became of it. ``title``, ``statement`` and ``what`` may hold LaTeX between
+    dollar signs. ``origin`` says which run or audit it is, and ``settings`` the same for programs.
+    ``anchor`` is the place in the page and the named destination in the document of this ``stem``, which lie
+    at ``address``.
+    """
+
+    key: str
+    label: str
+    title: str
+    statement: str
+    what: str
+    found: str
+    judged: str
+    digest: str
+    origin: str
+    settings: dict[str, int | float | str]
+    version: str
+    created: datetime
+    anchor: str
+    stem: str
+    address: str
+    doi: str = ""
+
+    @property
+    def link(self) -> str:
+        """Where a reader is led: the DOI, else the place in the published report, or nothing without one."""
+        return f"https://doi.org/{self.doi}" if self.doi else self.page if self.address else ""
+
+    @property
+    def run(self) -> str:
+        """Which run or audit it is and its digest, in a few words, for styles that print a version."""
+        settings = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.settings.items())
+        return f"{settings}, digest {self.digest[:12]}"
+
+    @property
+    def page(self) -> str:
+        """The place in the HTML report."""
+        return place_in_report(self.address, self.stem, self.anchor)
+
+    @property
+    def sheet(self) -> str:
+        """The place in the PDF report."""
+        return place_in_report(self.address, self.stem, self.anchor, ".pdf")
+
+
+def cite(
+    record: RunRecord | AuditRecord,
+    subject: Subject,
+    part: Part | None = None,
+    address: str = "",
+    doi: str = "",
+) -> Citation:
+    """Return the citation of a run, its claim or statement, of an audit or its layer, or of a finding.
+
+    ``address`` is where the report is published, the URL of its page or folder, or a DOI; nothing means
+    beside the document. ``doi`` is the results' own, where they have one.
+    """
+    if isinstance(record, RunRecord) and isinstance(subject, ClaimRecord):
+        said = _of_claim(record, subject, part)
+    elif isinstance(record, RunRecord) and isinstance(subject, Statement):
+        said = _of_statement(record, subject)
+    elif isinstance(record, RunRecord) and isinstance(subject, RunRecord):
+        said = _of_run(record)
+    elif isinstance(record, AuditRecord) and isinstance(subject, AuditRecord | LayerRecord):
+        said = _of_audit(record, subject, part)
+    else:
+        raise TypeError(f"a {type(subject).__name__} is no part of a {type(record).__name__}")
+    return Citation(
+        what=_what(part),
+        found=_found(part),
+        origin=capitalised(origin(record)),
+        version=record.tool.version,
+        created=creation(record),
+        stem=names(record).stem,
+        address=address,
+        doi=doi.removeprefix("https://doi.org/"),
+        **said,
+    )
+
+
+def _of_claim(record: RunRecord, claim: ClaimRecord, part: Part | None) -> dict[str, Any]:
+    key = f"{claim.id}.{part.id}" if part else claim.id
+    return {
+        "key": key,
+        "anchor": key,
+        "label": f"claim {claim.id}",
+        "title": claim.title,
+        "statement": claim.statement,
+        "judged": f"Claim {badge(claim.verdict).word}",
+        "digest": claim.digest,
+        "settings": _settings(record),
+    }
+
+
+def _settings(record: RunRecord) -> dict[str, int | float | str]:
+    return {"seed": record.run.settings.seed, "profile": record.run.settings.profile}
+
+
+def _of_run(record: RunRecord) -> dict[str, Any]:
+    (first, count), *others = Counter(badge(claim.verdict).word for claim in record.claims).most_common()
+    claims = f"{numbers.count(len(record.claims))} claim{'' if len(record.claims) == 1 else 's'}"
+    tally = [f"{numbers.count(count)} of {claims} {first}"]
+    return {
+        "key": RUN,
+        "anchor": "summary",
+        "label": "run",
+        "title": "Verification of claims about scaled dot-product attention",
+        "statement": f"{claims}, each with its derivation and checks.",
+        "judged": ", ".join([*tally, *(f"{numbers.count(count)} {word}" for word, count in others)]),
+        "digest": digest(record),
+        "settings": _settings(record),
+    }
+
+
+def _of_statement(record: RunRecord, statement: Statement) -> dict[str, Any]:
+    sources = {source.id: source for source in record.sources}
+    title = sources[statement.source].title
+    return {
+        "key": f"{SOURCE}.{statement.id}",
+        "anchor": f"statement-{statement.id}",
+        "label": f"statement {statement.id}",
+        "title": f"A statement of “{title}”, held against derivation and measurement",
+        "statement": statement.text,
+        "judged": f"Statement {badge(statement.outcome).word}",
+        "digest": digest(record),
+        "settings": _settings(record),
+    }
+
+
+def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Part | None) -> dict[str, Any]:
+    source = as_prose(record.source)
+    said = {"digest": record.seal, "settings": {"false_alarm": record.settings.false_alarm}}
+    if isinstance(subject, AuditRecord):
+        judged, layers = badge(most_serious(subject.findings)).word, len(subject.layers)
+        return said | {
+            "key": AUDIT,
+            "anchor": "summary",
+            "label": "attention audit",
+            "title": f"Attention audit of {source}",
+            "statement": f"{numbers.count(layers)} layer{'' if layers == 1 else 's'} audited.",
+            "judged": f"Most serious judgement {judged}",
+        }
+    finding = part if isinstance(part, Finding) else None
+    judged = badge(finding.judgement if finding else most_serious(subject.findings)).word
+    return said | {
+        "key": f"{subject.id}.{finding.id}" if finding else subject.id,
+        "anchor": f"{subject.id}.{finding.name}" if finding else subject.id,
+        "label": f"layer {subject.id}",
+        "title": f"Attention audit of {source}, {as_prose(subject.name)}",
+        "statement": capitalised(summary(subject)),
+        "judged": f"Finding {judged}" if finding else f"Most serious judgement {judged}",
+    }
+
+
+def place_in_report(address: str, stem: str, anchor: str, suffix: str = ".html") -> str:
+    """Return the address of a place in a report that is published at ``address``.
+
+    That is a page, a folder that holds the report, or a DOI, which leads to no place in it; nothing means
+    beside the document.
+    """
+    if _DOI.search(address):
+        return address
+    is_page = address.endswith((".html", ".htm", ".pdf"))
+    if is_page:
+        page = f"{address.rpartition('.')[0]}{suffix}"
+    else:
+        page = f"{address}{'/' if address and not address.endswith('/') else ''}{stem}{suffix}"
+    return f"{page}{'#' if suffix == '.html' else '#nameddest='}{quote(anchor)}"
+
+
+def check_doi(doi: str) -> None:
+    """Check that a DOI can be one; an empty one is fine.
+
+    Raises:
+        CitationError: it is none.
+    """
+    if doi and not _WHOLE_DOI.fullmatch(doi):
+        raise CitationError(f"--doi {doi!r}: is no DOI; give one such as 10.5281/zenodo.1234567")
+
+
+def check_address(address: str) -> None:
+    """Check that every form of a citation can carry a folder's address; an empty one is fine.
+
+    Raises:
+        CitationError: it is no http address and no path, or has signs that end a link or a field.
+    """
+    if address and not _ADDRESS.fullmatch(address):
+        raise CitationError(
+            f"--url {address!r}: give a folder's http(s) address or path, of letters, digits and "
+            "- . _ ~ / @ + , = alone, a path not starting with //; write other signs as in %20"
+        )
+
+
+def _what(finding: Part | None) -> str:
+    if isinstance(finding, Check):
+        where = cell_text(finding.cell)
+        if finding.method == "fit" and {"points", "from", "to"} <= finding.cell.keys():
+            points, low, high = (numbers.setting(finding.cell[name]) for name in ("points", "from", "to"))
+            return f"{finding.quantity}, fitted through {points} points from {low} to {high}"
+        return f"{finding.quantity} at {where}" if where else finding.quantity
+    if isinstance(finding, Control):
+        return f"wrong version, {finding.what}"
+    if isinstance(finding, Finding):
+        return finding.quantity if finding.head is None else f"{finding.quantity}, head {finding.head}"
+    return finding.what if finding else ""
+
+
+def _found(finding: Part | None) -> str:
+    if finding is None:
+        return ""
+    if isinstance(finding, Fact):
+        return numbers.exact(finding.value)
+    if isinstance(finding, Finding):
+        return _measured(finding)
+    level = ""
+    # A control has no standard error of its own; its interval shows which digits are significant.
+    error = (finding.interval[1] - finding.interval[0]) / 10
+    if isinstance(finding, Check):
+        error, level = finding.standard_error, f" at level {numbers.level(finding.level)}"
+    found = numbers.estimate(finding.estimate, error, finding.interval)
+    interval = f", simultaneous interval {found.interval}{level}" if finding.blocks else ""
+    return (
+        f"{found.value}{found.times}{interval}; predicted {predicted(finding, error)}; "
+        f"{badge(finding.verdict).word}"
+    )
+
+
+def _measured(finding: Finding) -> str:
+    estimate, _, low, high = figures(finding)
+    interval = ""
+    if low or high:
+        interval = f"simultaneous interval from {low} to {high} at level {numbers.level(finding.level)}"
+    against = held_against(finding)
+    parts = (estimate, interval, f"held against {against}" if against else "")
+    return "; ".join(filter(None, parts))
+
+
+def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
+    """Return the same paragraph in parts: the second is the key, the fourth what was measured."""
+    form = without_address(replace(cited, key="\0", what="\0", found="\0"))
+    before, between, _, after = form.split("\0")
+    measured = f"{capitalised(plain(cited.what))}: {cited.found}" if cited.found else ""
+    return before, cited.key, between, measured, after if measured else after.removeprefix(". ")
+
+
+def _said(cited: Citation, prose: Callable[[str], str], text: Callable[[str], str] = str) -> str:
+    """Return what is claimed and what was measured, escaped by ``prose`` and ``text``."""
+    measured = f" {capitalised(prose(cited.what))}: {text(cited.found)}." if cited.found else ""
+    return prose(cited.statement) + measured
+
+
+def without_address(cited: Citation) -> str:
+    """Return one paragraph of plain text that does not say where the report lies."""
+    return (
+        f"sdpa-verify {cited.version}, {cited.key}: {plain(cited.title)}. {_said(cited, plain)} "
+        f"{cited.judged}. {cited.origin}, digest {cited.digest}."
+    )
+
+
+def to_bibtex(cited: Citation) -> str:
+    """Return a BibTeX entry."""
+    note = f"{cited.judged}. {for_tex(cited.origin)}, digest {cited.digest}"
+    if cited.found:
+        note = f"{capitalised(prose_for_tex(cited.what))}: {for_tex(cited.found)}. {note}"
+    entries = {
+        "author": f"{{{AUTHORS}}}",
+        "title": f"{{sdpa-verify, {cited.label}: {prose_for_tex(cited.title)}}}",
+        "year": f"{cited.created:%Y}",
+        "month": f"{cited.created:%b}".lower(),
+        "howpublished": f"Software, version {for_tex(cited.version)}",
+        "note": note,
+        **({"doi": for_tex(cited.doi)} if cited.doi else {}),
+        **({"url": cited.link} if cited.link else {}),
+    }
+    lines = (
+        f"  {name} = {value}," if name == "month" else f"  {name} = {{{value}}},"
+        for name, value in entries.items()
+    )
+    return "\n".join((f"@misc{{sdpa-verify:{cited.key},", *lines, "}"))
+
+
+def to_csl_json(cited: Citation) -> str:
+    """Return a list of one item in CSL-JSON, which reference managers and Pandoc read."""
+    note = f"{cited.judged.lower()}; {cited.origin.lower()}; digest {cited.digest}"
+    item: dict[str, Any] = {
+        "id": f"sdpa-verify:{cited.key}",
+        "type": "software",
+        "title": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
+        "author": [{"literal": AUTHORS}],
+        "issued": {"date-parts": [[cited.created.year, cited.created.month, cited.created.day]]},
+        # Styles print the version, few the note.
+        "version": f"{cited.version} ({cited.run})",
+        "note": f"{plain(cited.what)}: {cited.found}; {note}" if cited.found else note,
+        **({"URL": cited.link} if cited.link else {}),
+    }
+    if cited.doi:
+        item["DOI"] = cited.doi
+    fields = (f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in item.items())
+    return "[{\n  " + ",\n  ".join(fields) + "\n}]"
+
+
+def to_html(cited: Citation) -> str:
+    """Return a paragraph of HTML; formulas are in words."""
+    return (
+        f'<p class="citation"><a href="{for_html(cited.page)}">sdpa-verify {for_html(cited.version)}, '
+        f"<code>{for_html(cited.key)}</code></a>: <cite>{for_html(plain(cited.title))}.</cite> "
+        f"{_said(cited, lambda prose: for_html(plain(prose)), for_html)} {cited.judged}. {cited.origin}, "
+        f'digest <code>{cited.digest}</code> (<a href="{for_html(cited.sheet)}">PDF</a>).</p>'
+    )
+
+
+def to_json(cited: Citation) -> str:
+    """Return all that a citation holds, for programs."""
+    content = {**dataclasses.asdict(cited), "created": cited.created.isoformat()}
+    content |= {"html": cited.page, "pdf": cited.sheet}
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def to_json_ld(cited: Citation) -> str:
+    """Return a review of a claim: what is claimed, what became of it, and the run that says so."""
+    properties: dict[str, Any] = {**cited.settings, "sha256": cited.digest}
+    item: dict[str, Any] = {
+        "@context": "https://schema.org",
+        "@type": "ClaimReview",
+        **({"@id": cited.link, "url": cited.link} if cited.link else {}),
+        "alternateName": f"sdpa-verify:{cited.key}",
+        "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
+        "claimReviewed": plain(cited.statement),
+        "description": f"{cited.origin}, digest {cited.digest}",
+        "reviewBody": f"{plain(cited.what)}: {cited.found}. {cited.judged}."
+        if cited.found
+        else f"{cited.judged}.",
+        "author": {"@type": "Organization", "name": AUTHORS},
+        "datePublished": f"{cited.created:%Y-%m-%d}",
+        "isBasedOn": {
+            "@type": "SoftwareApplication",
+            "name": "sdpa-verify",
+            "softwareVersion": cited.version,
+            "additionalProperty": [
+                {"@type": "PropertyValue", "name": name, "value": value} for name, value in properties.items()
+            ],
+        },
+    }
+    if cited.doi:
+        item["identifier"] = f"https://doi.org/{cited.doi}"
+    # It may stand in a script element of a page.
+    return json.dumps(item, ensure_ascii=False, indent=2).replace("</", "<\\/")
+
+
+def to_latex(cited: Citation) -> str:
+    r"""Return LaTeX for running text; needs the package url."""
+    place = f" \\url{{{cited.page}}}" if cited.address else ""
+    return (
+        f"sdpa-verify {for_tex(cited.version)}, \\texttt{{{for_tex(cited.key)}}}: "
+        f"\\emph{{{prose_for_tex(cited.title)}.}} {_said(cited, prose_for_tex, for_tex)} "
+        f"{cited.judged}. {for_tex(cited.origin)}, digest "
+        f"\\texttt{{{cited.digest[:16]}}}.{place}"
+    )
+
+
+def to_markdown(cited: Citation) -> str:
+    """Return Markdown; formulas stay between dollar signs."""
+    return (
+        f"[sdpa-verify {for_markdown(cited.version)}, `{cited.key}`]({cited.page}): "
+        f"*{prose_for_markdown(cited.title)}.* "
+        f"{_said(cited, prose_for_markdown)} "
+        f"{cited.judged}. {cited.origin}, digest `{cited.digest}` ([PDF]({cited.sheet}))."
+    )
+
+
+def to_ris(cited: Citation) -> str:
+    """Return a record of a computer program: a tag of two letters in each line."""
+    found = f"{plain(cited.what)}: {cited.found}. " if cited.found else ""
+    lines = [
+        ("TY", "COMP"),
+        ("AU", AUTHORS),
+        ("TI", f"sdpa-verify, {cited.label}: {plain(cited.title)}"),
+        ("PY", f"{cited.created:%Y}"),
+        ("DA", f"{cited.created:%Y/%m/%d}"),
+        ("ET", f"{cited.version} ({cited.run})"),
+        ("N1", f"{found}{cited.judged}. {cited.origin}, digest {cited.digest}"),
+        ("ID", f"sdpa-verify:{cited.key}"),
+        *([("DO", cited.doi)] if cited.doi else []),
+        *([("UR", cited.link)] if cited.link else []),
+        ("ER", ""),
+    ]
+    return "\n".join(f"{tag}  - {one_line(text)}" for tag, text in lines)
+
+
+def to_rst(cited: Citation) -> str:
+    """Return reStructuredText; formulas are math roles."""
+    return (
+        f"`sdpa-verify {for_rst(cited.version)}, {cited.key} <{cited.page}>`__: "
+        f"{prose_for_rst(cited.title)}. "
+        f"{_said(cited, prose_for_rst)} {cited.judged}. {cited.origin}, "
+        f"digest ``{cited.digest}`` "
+        f"(`PDF <{cited.sheet}>`__)."
+    )
+
+
+def to_text(cited: Citation) -> str:
+    """Return one paragraph of plain text."""
+    return f"{without_address(cited)} {cited.page}, {cited.sheet}"
+
+
+FORMS: dict[str, Callable[[Citation], str]] = {
+    "bibtex": to_bibtex,
+    "csl-json": to_csl_json,
+    "html": to_html,
+    "json": to_json,
+    "json-ld": to_json_ld,
+    "latex": to_latex,
+    "markdown": to_markdown,
+    "ris": to_ris,
+    "rst": to_rst,
+    "text": to_text,
+}
+"""The forms by their names; an author may add one."""

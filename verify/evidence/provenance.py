@@ -1,0 +1,60 @@
+"""What made a run or an audit: its date, its digest, and the command that repeats it."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from typing import TYPE_CHECKING
+
+from verify.evidence.runs import PROFILES, RunRecord
+from verify.evidence.texts import in_utc
+from verify.files.names import AUDIT, RUN
+from verify.text import numbers
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from verify.evidence.audits import AuditRecord
+    from verify.files.names import Names
+
+
+def names(record: RunRecord | AuditRecord) -> Names:
+    """Return what the files of a record's report are called."""
+    return RUN if isinstance(record, RunRecord) else AUDIT
+
+
+def creation(record: RunRecord | AuditRecord) -> datetime:
+    """Return when a run or an audit was made, in UTC; a time without a zone counts as UTC."""
+    return in_utc(record.run.created if isinstance(record, RunRecord) else record.created)
+
+
+def origin(record: RunRecord | AuditRecord) -> str:
+    """Return which run this is, by seed, profile and date, or which audit, by its rate and date."""
+    if not isinstance(record, RunRecord):
+        rate = numbers.percent(record.settings.false_alarm)
+        return f"audit with a false-alarm rate of {rate}, {creation(record):%Y-%m-%d}"
+    chosen = record.run.settings
+    return f"seed {chosen.seed}, {chosen.profile} profile, {creation(record):%Y-%m-%d}"
+
+
+def digest(record: RunRecord) -> str:
+    """Return the SHA-256, in hexadecimal, of the claims' own digests: the same for the same findings."""
+    text = "\n".join(f"{claim.id} {claim.digest}" for claim in record.claims)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def command(record: RunRecord) -> str:
+    """Return the command that repeats the run; claim files of the user's own are to be filled in."""
+    chosen, usual = record.run.settings, type(record.run.settings)()
+    words = ["sdpa-verify report", *map(shlex.quote, record.run.claims)]
+    words += ["--claims FILE"] * record.run.claim_files
+    words += [f"--seed {chosen.seed}", f"--profile {chosen.profile}"]
+    if chosen.tolerance != PROFILES[chosen.profile]:
+        words.append(f"--tolerance {chosen.tolerance:g}")
+    if chosen.false_alarm != usual.false_alarm:
+        words.append(f"--false-alarm {chosen.false_alarm:g}")
+    if chosen.power != usual.power:
+        words.append(f"--power {chosen.power:g}")
+    if chosen.device:
+        words.append(f"--device {chosen.device.name}")
+    return " ".join(words)

@@ -1,0 +1,367 @@
+"""The words and marks for verdicts, and the sentences that say what a check found."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from verify.evidence.audits import Judgement
+from verify.evidence.claims import Check, Proof, Verdict
+from verify.evidence.runs import Outcome
+from verify.text import numbers
+from verify.text.escapes import as_prose
+from verify.text.latex import Prose, slashed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from verify.evidence.audits import Finding, LayerRecord
+    from verify.evidence.claims import Control, Setting
+
+    Judged = Verdict | Proof | Outcome | Judgement
+    Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A verdict as shown: ``mark`` names its drawn sign, ``tone`` its colour, ``word`` what is read."""
+
+    mark: str
+    tone: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often a verdict occurs; ``word`` is the badge's own, in the number that ``count`` asks for."""
+
+    badge: Badge
+    count: int
+    word: str
+
+
+_VERDICTS = {
+    Verdict.CONFIRMED: Badge("check", "good", "confirmed"),
+    Verdict.APPROXIMATE: Badge("about", "fair", "approximate"),
+    Verdict.REFUTED: Badge("cross", "bad", "refuted"),
+    Verdict.UNDECIDED: Badge("open", "idle", "undecided"),
+}
+_PROOFS = {
+    Proof.PROVED: Badge("check", "good", "proved"),
+    Proof.REVIEWED: Badge("eye", "fair", "reviewed"),
+    Proof.AT_EXAMPLES: Badge("points", "fair", "checked at examples"),
+    Proof.IN_PART: Badge("half", "fair", "in part"),
+    Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
+    Proof.NOT_CLAIMED: Badge("dash", "idle", "not claimed"),
+}
+_OUTCOMES = {
+    Outcome.HOLDS: Badge("check", "good", "holds"),
+    Outcome.WITH_CONDITIONS: Badge("half", "fair", "holds with conditions"),
+    Outcome.MISPRINTED: Badge("unequal", "bad", "misprinted"),
+    Outcome.WRONG: Badge("cross", "bad", "wrong"),
+    Outcome.OPEN: Badge("open", "idle", "open"),
+}
+_JUDGEMENTS = {
+    Judgement.CONFIRMED: Badge("check", "good", "confirmed"),
+    Judgement.REFUTED: Badge("cross", "bad", "refuted"),
+    Judgement.UNDECIDED: Badge("open", "idle", "undecided"),
+    Judgement.WARNED: Badge("alarm", "fair", "warned"),
+    Judgement.REPORTED: Badge("dash", "idle", "reported"),
+}
+# Members of different kinds may be equal as texts, so each kind has its own.
+_BADGES: dict[type, Mapping[Any, Badge]] = {
+    Verdict: _VERDICTS,
+    Proof: _PROOFS,
+    Outcome: _OUTCOMES,
+    Judgement: _JUDGEMENTS,
+}
+SERIOUS = (
+    Judgement.REFUTED,
+    Judgement.UNDECIDED,
+    Judgement.WARNED,
+    Judgement.CONFIRMED,
+    Judgement.REPORTED,
+)
+"""The judgements, the most serious first."""
+_INFINITE = "∞"
+_IN_ADVANCE = ("the prediction", "the threshold")
+_MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
+_SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
+_HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
+_SYMBOL = re.compile(r"([A-Za-z]|alpha|beta|gamma|kappa|mu|nu|rho|sigma|tau)(?:_([A-Za-z0-9]+))?")
+_GREEK = {"alpha", "beta", "gamma", "kappa", "mu", "nu", "rho", "sigma", "tau"}
+
+
+def badge(of: Judged) -> Badge:
+    """Return how a verdict, a proof's status, a statement's outcome or an audit's judgement is shown."""
+    return _BADGES[type(of)][of]
+
+
+def tallies(counts: Mapping[Any, int], kinds: Iterable[Judged]) -> tuple[Tally, ...]:
+    """Return how often each kind of verdict occurs, leaving out what does not."""
+    return tuple(_tally(badge(kind), counts[kind]) for kind in kinds if counts[kind])
+
+
+def closed(text: str) -> str:
+    """Return a sentence with its full stop."""
+    return text if not text or text.endswith((".", "!", "?")) else text + "."
+
+
+def capitalised(text: str) -> str:
+    """Return a sentence with a capital, unless it starts with a name or a sign rather than a word."""
+    first = text.partition(" ")[0].rstrip(",:;")
+    return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
+def _tally(of: Badge, count: int) -> Tally:
+    return Tally(of, count, of.word if count == 1 else _HOLDS.sub("hold", of.word))
+
+
+def control_badge(verdict: Verdict) -> Badge:
+    """Return how a control is shown: a refuted control is in order, anything else is an alarm."""
+    if verdict is Verdict.REFUTED:
+        return Badge("check", "good", "refuted, as it must be")
+    return Badge("alarm", "bad", f"{_VERDICTS[verdict].word}, but must be refuted")
+
+
+def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose:
+    """Return a cell's settings as ``$d_k$ = 64, law normal``, leaving out some keys."""
+    return Prose(", ".join(_setting(key, value) for key, value in cell.items() if key not in without))
+
+
+def at_settings(check: Check) -> str:
+    """Return the settings of a check that are numbers as `` ($d_k$ = 64)``, without those of points."""
+    numeric = {
+        key: value
+        for key, value in check.cell.items()
+        if check.method != "fit" and not isinstance(value, str) and key not in {"point", "points"}
+    }
+    return f" ({cell_text(numeric)})" if numeric else ""
+
+
+def rounding_error(check: Check) -> str:
+    """Return the size of what an exact check finds in place of 0 and allows for; empty for any other."""
+    only_rounding = check.method == "exact" and check.prediction == 0 != check.estimate
+    return numbers.small(check.estimate) if only_rounding and check.estimate <= check.tolerance else ""
+
+
+def allowance_text(check: Check) -> str:
+    """Return what an exact check allows for, such as ``to 1×10⁻¹² for rounding``; empty for any other."""
+    exact = check.method == "exact" and check.tolerance
+    return f"to {numbers.small(check.tolerance)} for {check.tolerance_of}" if exact else ""
+
+
+def tolerance_text(check: Check, usual: str = "") -> Prose:
+    """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what.
+
+    A ``usual`` allowance, which is printed once for a whole table, is left out.
+    """
+    kind = {"derived": "bound", "computed": "bound, computed,", "set": "threshold, not derived,"}[
+        check.origin
+    ]
+    bound = {"=": "", "≤": f"upper {kind}", "≥": f"lower {kind}"}[check.relation]
+    if allowed := allowance_text(check):
+        return Prose(", ".join(filter(None, [bound.rstrip(","), "" if allowed == usual else allowed])))
+    if check.method == "exact" or check.tolerance == 0:
+        return Prose(bound.rstrip(",") or "exact")
+    because = f", because {check.tolerance_because}" if check.tolerance_because else ""
+    return Prose(f"{bound} {_allowed(check)}{because}".strip())
+
+
+def predicted(of: Check | Control, error: float, place: int | None = None) -> str:
+    """Return the prediction beside a measurement with this standard error, a bound with its sign.
+
+    ``place`` is that of the measurement's last digit, where the error alone does not decide it.
+    """
+    value = numbers.beside(of.prediction, error, place)
+    return value if of.relation == "=" else f"{of.relation}{numbers.GAP}{value}"
+
+
+def remark(check: Check) -> str:
+    """Return how close an estimate is to its bound, and what a check says of its interval and its controls.
+
+    That is often nothing.
+    """
+    close = ""
+    if check.tightness is not None:
+        error = check.standard_error / abs(check.prediction)
+        found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
+        shown = found.value + found.times if error else numbers.exact(check.tightness, 4)
+        close = f"estimate ÷ bound{numbers.NO_BREAK}{shown}"
+    alone = check.uncontrolled and f"no control goes through its code: {check.uncontrolled}"
+    return "; ".join(filter(None, [close, check.reason, alone]))
+
+
+def counted_checks(measured: int, exact: int) -> str:
+    """Return how many checks are measured and exact, such as ``345 measured, 110 exact``."""
+    kinds = {"measured": measured, "exact": exact}
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count) or "none"
+
+
+def _allowed(check: Check) -> str:
+    sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
+    of = check.tolerance_of if check.origin != "set" else check.tolerance_of.replace(*_IN_ADVANCE)
+    return f"{sign}{numbers.percent(check.tolerance)} of {of}"
+
+
+def decisive_check(checks: Sequence[Check]) -> Check | None:
+    """Return the check nearest to another verdict among those with the most serious verdict, or None."""
+    measured = [check for check in checks if check.method != "exact"]
+    for verdict in _MOST_SERIOUS_FIRST:
+        group = [check for check in measured if check.verdict is verdict]
+        if group:
+            return min(group, key=_margin)
+    return None
+
+
+def largest_deviation(checks: Sequence[Check]) -> str:
+    """Return the largest deviation from a prediction beside its tolerance, such as ``0.21% of ±1%``.
+
+    A claim with exact checks alone gives ``exact``, one whose measured checks are all bounds ``bounds only``.
+    """
+    shares = [
+        (abs(check.estimate - check.prediction) / check.half_width, check.tolerance)
+        for check in checks
+        if check.method != "exact" and check.relation == "=" and check.half_width > 0
+    ]
+    if not checks:
+        return ""
+    if not shares:
+        return "exact" if all(check.method == "exact" for check in checks) else "bounds only"
+    share, tolerance = max(shares)
+    percent = 100 * share * tolerance
+    worst = f"{numbers.exact(percent, 2)}%" if percent >= _SMALLEST_SHARE else f"below {_SMALLEST_SHARE}%"
+    return f"{worst} of{numbers.NO_BREAK}±{numbers.percent(tolerance)}"
+
+
+def sentence(check: Check, *, derived: bool) -> Prose:
+    """Return one sentence that holds all of a measured check: value, interval, level, band, prediction.
+
+    Only where the claim is ``derived`` its prediction is called so.
+    """
+    found = numbers.estimate(check.estimate, check.standard_error, check.interval)
+    name = "derived" if derived and check.origin == "derived" else "predicted"
+    if check.relation != "=":
+        name = f"{name} bound" if check.origin != "set" else "threshold"
+    wanted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
+    where = cell_text(check.cell)
+    at = f" at {where}" if where else ""
+    wide = f"; the tolerance is wide because {check.tolerance_because}" if check.tolerance_because else ""
+    return Prose(
+        f"{check.quantity}{at}: {found.with_error}, simultaneous interval {found.interval} at level "
+        f"{numbers.level(check.level)}; {_place(check, wanted)}{wide}."
+    )
+
+
+def _place(check: Check, wanted: str) -> str:
+    band = _allowed(check)
+    if check.relation != "=":
+        return _against_bound(check, f"the {wanted}", band)
+    match check.verdict:
+        case Verdict.CONFIRMED:
+            return f"it lies within {band} and contains the {wanted}"
+        case Verdict.APPROXIMATE:
+            return f"it lies within {band} around the {wanted}, but leaves that value itself out"
+        case Verdict.REFUTED:
+            return f"it lies wholly outside {band} around the {wanted}"
+        case Verdict.UNDECIDED:
+            return f"it is neither within nor outside {band} around the {wanted}"
+
+
+def _against_bound(check: Check, bound: str, band: str) -> str:
+    kept, broken = ("below", "above") if check.relation == "≤" else ("above", "below")
+    match check.verdict:
+        case Verdict.CONFIRMED:
+            return f"it stays {kept} {bound} with its allowance of {band}"
+        case Verdict.REFUTED | Verdict.APPROXIMATE:
+            return f"it lies wholly {broken} {bound}"
+        case Verdict.UNDECIDED:
+            return f"it lies neither wholly {kept} nor wholly {broken} {bound} with its allowance of {band}"
+
+
+def _margin(check: Check) -> float:
+    """Return how far the interval stays from the edge of the band, as a share of the band's half width."""
+    if check.half_width == 0:
+        return 0.0
+    low, high = check.band
+    ends = ((high, check.interval[1], 1), (low, check.interval[0], -1))
+    inside = min(sign * (edge - end) for edge, end, sign in ends if edge is not None)
+    return inside / check.half_width if check.verdict is not Verdict.REFUTED else -inside / check.half_width
+
+
+def _setting(key: str, value: Setting) -> str:
+    shown = numbers.setting(value)
+    symbol = _SYMBOL.fullmatch(key)
+    if symbol is None or isinstance(value, str):
+        return f"{key.replace('_', ' ')} {slashed(shown)}"
+    base = "\\" + symbol[1] if symbol[1] in _GREEK else symbol[1]
+    index = symbol[2] or ""
+    upright = rf"\mathrm{{{index}}}" if len(index) > 1 else index
+    symbol_text = f"${base}_{{{upright}}}$" if index else f"${base}$"
+    return f"{symbol_text}{numbers.NO_BREAK}={numbers.NO_BREAK}{shown}"
+
+
+def most_serious(findings: Iterable[Finding]) -> Judgement:
+    """Return the most serious judgement of those that decide; if none does, they are only reported."""
+    return min(
+        (one.judgement for one in findings if one.decides), key=SERIOUS.index, default=Judgement.REPORTED
+    )
+
+
+def summary(layer: LayerRecord) -> str:
+    """Return a layer's shape, what was seen of it, and the scale that was intended, as prose."""
+    intention = layer.intention
+    computed = ", ".join(filter(None, [layer.dtype, layer.backend]))
+    return (
+        f"{shape_of(layer)}; {numbers.count(layer.sequences)} sequences of {tokens_of(layer)} tokens; "
+        f"{as_prose(computed)}; intended scale "
+        f"${intention.latex}$ = {numbers.exact(intention.value, 6)}."
+    )
+
+
+def shape_of(layer: LayerRecord) -> str:
+    """Return heads and widths, such as ``12 heads (keys 4), d_k 64``."""
+    keys = f" ({numbers.count(layer.key_heads)} for keys)" if layer.key_heads != layer.heads else ""
+    values = f", $d_v$ = {numbers.count(layer.d_v)}" if layer.d_v not in {None, layer.d_k} else ""
+    heads = "head" if layer.heads == 1 else "heads"
+    return f"{numbers.count(layer.heads)} {heads}{keys}, $d_k$ = {numbers.count(layer.d_k)}{values}"
+
+
+def tokens_of(layer: LayerRecord) -> str:
+    """Return how many tokens a sequence has."""
+    low, high = layer.tokens
+    return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
+
+
+def figures(one: Finding) -> Texts:
+    """Return the numbers of one finding, all to the digit that its error allows; an open end is infinite."""
+    if one.estimate is None:
+        return "", "", "", ""
+    low, high = one.interval
+    if low is None and high is None:
+        return numbers.exact(one.estimate), "", "", ""
+    ends = (one.estimate if low is None else low, one.estimate if high is None else high)
+    # Without a standard error, the interval says which digits are significant.
+    error = one.standard_error or ends[1] / 10 - ends[0] / 10
+    shown = numbers.estimate(one.estimate, error, ends)
+    return (
+        shown.value + shown.times,
+        shown.error + shown.times if one.standard_error else "",
+        f"{numbers.MINUS}{_INFINITE}" if low is None else shown.low + shown.times,
+        _INFINITE if high is None else shown.high + shown.times,
+    )
+
+
+def held_against(one: Finding) -> str:
+    """Return the band that a finding is held against."""
+    low, high = one.band or (None, None)
+    if low is None and high is None:
+        return ""
+    if low is None or high is None:
+        sign, end = ("≤", high) if low is None else ("≥", low)
+        return f"{sign}{numbers.GAP}{numbers.exact(end or 0.0, 4)}"
+    half = high / 2 - low / 2
+    if half < 1e-3 * abs(high):
+        return f"{numbers.exact(low + half)} ± {numbers.small(half)}"
+    return f"{numbers.exact(low, 4)} to {numbers.exact(high, 4)}"

@@ -1,0 +1,38 @@
+"""What the files of a run and of an audit are called."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+EDITIONS = ("report", "brief", "full")
+"""Of at most twelve pages, which is the usual one; of one page; with all of the evidence."""
+
+
+class Names(NamedTuple):
+    """The names of a record's file and of its pages; ``stem`` is that of their templates as well."""
+
+    evidence: str
+    stem: str
+    editions: tuple[str, ...] = EDITIONS
+
+    @property
+    def page(self) -> str:
+        """The page for the screen."""
+        return f"{self.stem}.html"
+
+    @property
+    def sheet(self) -> str:
+        """The document for print, in the edition that citations refer to."""
+        return f"{self.stem}.pdf"
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """All that can be made of the evidence, in every edition."""
+        return (self.page, *map(self.sheet_of, self.editions))
+
+    def sheet_of(self, edition: str) -> str:
+        """Return what the document for print is called in an edition."""
+        return self.sheet if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
+
+
+RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit", EDITIONS[:1])

@@ -1,0 +1,174 @@
+"""Second sources for the array code: attention in plain loops, and an adversary's search for a worst row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy
+
+from verify.montecarlo import attention
+from verify.montecarlo.distributions import Array
+from verify.montecarlo.estimands import complex_step
+
+Sees = Callable[[int, int], bool]
+"""Whether a query, by its number, may see a key."""
+
+SHAPE = (3, 4, 5, 2)
+"""Queries, keys, and the dimensions of queries and of values, of the fixed matrices."""
+
+
+def largest_difference(one: Array, other: Array) -> float:
+    """Return the largest absolute difference of two arrays' entries, not a number where any entry is none.
+
+    Raises:
+        ValueError: the shapes differ, so that an array could be compared with copies of a part of itself.
+    """
+    if np.shape(one) != np.shape(other):
+        raise ValueError(f"arrays of shapes {np.shape(one)} and {np.shape(other)} cannot be compared")
+    return float(np.max(np.abs(np.subtract(one, other)), initial=0.0))
+
+
+def fixed_normals(*shape: int) -> Array:
+    """Return standard normal numbers in an array of this shape, the same each time."""
+    return np.random.default_rng(1).normal(size=shape)
+
+
+def in_single_precision(code: Callable[..., Any]) -> Callable[..., Any]:
+    """Return array code that computes with half as many digits: a distance that is not yet rounding."""
+
+    def single(*arguments: Any) -> Any:
+        narrow = (np.asarray(one, np.complex64 if np.iscomplexobj(one) else np.float32) for one in arguments)
+        found = np.asarray(code(*narrow))
+        return found.astype(np.complex128 if np.iscomplexobj(found) else np.float64)
+
+    return single
+
+
+def everywhere(query: int, key: int) -> bool:  # noqa: ARG001  # a mask that hides nothing
+    """Return that every query sees every key."""
+    return True
+
+
+def attention_in_loops(
+    queries: Array, keys: Array, values: Array, scale: float, sees: Sees = everywhere
+) -> Array:
+    """Return softmax(c·QKᵀ)·V entry by entry, over the keys that each query ``sees``, shape (queries, d_v).
+
+    Source: A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, equation 1. Complex arrays stay
+    complex, so that the loops can be differentiated by complex steps.
+    """
+    output = np.zeros((len(queries), values.shape[1]), np.result_type(queries, keys, values))
+    for row, query in enumerate(queries):
+        seen = [place for place in range(len(keys)) if sees(row, place)]
+        weights = [np.exp(scale * sum(x * y for x, y in zip(query, keys[j], strict=True))) for j in seen]
+        for column in range(values.shape[1]):
+            weighted = sum(weight * values[j, column] for weight, j in zip(weights, seen, strict=True))
+            output[row, column] = weighted / sum(weights)
+    return output
+
+
+def drawn() -> tuple[Array, Array, Array, Array]:
+    """Return fixed matrices of normal entries: queries, keys, values and the gradient at the output."""
+    queries, keys, dimension, values = SHAPE
+    rng = np.random.default_rng(1)
+    shapes = ((queries, dimension), (keys, dimension), (keys, values), (queries, values))
+    first, second, third, fourth = (rng.normal(size=shape) for shape in shapes)
+    return first, second, third, fourth
+
+
+def gradients_of_loops(
+    queries: Array, keys: Array, values: Array, upstream: Array, scale: float
+) -> tuple[Array, Array, Array]:
+    """Return dQ, dK and dV of the loss ΣG·output of the loops, by complex steps, without any formula."""
+
+    def slopes(at: Array, output: Callable[[Any], Any]) -> Array:
+        return complex_step(lambda steps: np.array([np.sum(upstream * output(one)) for one in steps]), at)
+
+    return (
+        slopes(queries, lambda one: attention_in_loops(one, keys, values, scale)),
+        slopes(keys, lambda one: attention_in_loops(queries, one, values, scale)),
+        slopes(values, lambda one: attention_in_loops(queries, keys, one, scale)),
+    )
+
+
+def distance_from_loops(scale: float, softmax: Callable[[Array], Array] | None = None) -> float:
+    """Return the largest distance of an entry of dQ, dK or dV of the array code from that of the loops.
+
+    For the fixed matrices. With ``softmax`` the array code gets that one's weights, in place of its own.
+    """
+    queries, keys, values, upstream = drawn()
+    weights = attention.probabilities(queries, keys, scale)
+    if softmax is not None:
+        weights = softmax(scale * queries @ keys.T)
+    found = attention.gradients(queries, keys, values, weights, upstream, scale)
+    expected = gradients_of_loops(queries, keys, values, upstream, scale)
+    pairs = zip((found.queries, found.keys, found.values), expected, strict=True)
+    return max(largest_difference(one, other) for one, other in pairs)
+
+
+def over_queries(scores: Array) -> Array:
+    """Return the softmax along the wrong axis: every key's weights over the queries sum to one."""
+    weights: Array = np.swapaxes(attention.softmax(np.swapaxes(scores, -1, -2)), -1, -2)
+    return weights
+
+
+def of_halves(scores: Array) -> Array:
+    """Return the softmax of half the scores."""
+    return attention.softmax(scores / 2)
+
+
+OfRows = Callable[[Array], Array]
+"""A function of sorted rows of probabilities."""
+
+REACH = 5.0
+"""The search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding."""
+
+
+def largest_ratio(
+    over: OfRows, under: OfRows, keys: int, multiple_of: tuple[OfRows, OfRows] | None = None
+) -> float:
+    """Return the largest over/under that differential evolution finds among rows of ``keys`` probabilities.
+
+    Both functions get sorted rows, largest first, shape (rows, keys), and return shape (rows,). Where the
+    ratio is a ``multiple_of`` that of two others, the row that is found for these is the one it is taken at.
+    """
+    row = worst_row(*(multiple_of or (over, under)), keys)[None]
+    return float((over(row) / under(row))[0])
+
+
+@cache  # the same whatever the tolerance
+def worst_row(over: OfRows, under: OfRows, keys: int) -> Array:
+    """Return the sorted row of ``keys`` probabilities with the largest over/under that is found.
+
+    Source: R. Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359.
+    """
+
+    def rows(scores: Array) -> Array:
+        return -np.sort(-attention.softmax(scores), axis=-1)
+
+    def negative(scores: Array) -> Array:
+        weights = rows(scores.T)
+        result: Array = -over(weights) / under(weights)
+        return result
+
+    found = scipy.optimize.differential_evolution(
+        negative,  # type: ignore[arg-type]  # SciPy's stubs know no vectorised functions
+        scipy.optimize.Bounds([-REACH] * keys, [REACH] * keys),
+        maxiter=40,
+        popsize=max(4, 32 // keys),
+        seed=keys,
+        tol=0,
+        polish=False,
+        vectorized=True,
+        updating="deferred",
+    )
+    return rows(found.x)
+
+
+def spectral_norms(weights: Array) -> Array:
+    """Return the largest eigenvalue of diag(p) - ppᵀ for each row of ``weights``, shape (rows,)."""
+    matrices = weights[:, :, None] * np.eye(weights.shape[1]) - weights[:, :, None] * weights[:, None, :]
+    return np.asarray(np.linalg.eigvalsh(matrices)[:, -1], np.float64)

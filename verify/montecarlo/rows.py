@@ -1,0 +1,182 @@
+"""Statistics of rows of attention: what the softmax of each query's scores looks like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from verify.montecarlo.attention import largest, softmax
+from verify.montecarlo.blocks import double
+from verify.montecarlo.statistics import Statistic, scale_setting, scores_of
+
+if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
+    from verify.montecarlo.distributions import Array
+    from verify.montecarlo.inputs import Shape
+
+
+OfRow = Literal["largest", "squares", "entropy", "sharp", "jacobian", "product"]
+"""Of one row: max p; Σp²; entropy in nats; 1 if that is more than half a nat below ln n, else 0; squared
+Frobenius norm of diag(p) - ppᵀ; p₁(1 - p₁)."""
+
+
+def of_rows(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
+    """Return what is wanted of each row's softmax, shape (…, len(wanted)) for scores (…, keys).
+
+    Rows of few keys are faster where the keys lie furthest apart in memory.
+    """
+    rows = _Rows(scores)
+    return np.stack([getattr(rows, name) for name in wanted], axis=-1)
+
+
+def row_means(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
+    """Return the means over the rows of what is wanted of each, shape (blocks, wanted).
+
+    ``scores`` are (blocks, rows, keys); the means are in double precision.
+    """
+    means: Array = of_rows(scores, wanted).mean(axis=1, dtype=np.float64)
+    return means
+
+
+def is_sharp(entropy: Array, keys: Array | int) -> Array:
+    """Return 1 where a row over so many keys has an entropy of less than ln n - ½, else 0."""
+    sharp: Array = (entropy < np.log(keys) - 0.5).astype(np.float64)
+    return sharp
+
+
+class _Rows:
+    """Rows of scores with their softmax and all that may be wanted of it, each computed once."""
+
+    def __init__(self, scores: Array) -> None:
+        self.scores, self.p = scores, softmax(scores)
+
+    @cached_property
+    def largest(self) -> Array:
+        return largest(self.p)
+
+    @cached_property
+    def squares(self) -> Array:
+        squares: Array = np.einsum("...j,...j->...", self.p, self.p)
+        return squares
+
+    @cached_property
+    def entropy(self) -> Array:
+        # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
+        # scores those that weigh are near 0 then, and little is lost to rounding.
+        moved = self.scores - largest(self.scores)[..., None]
+        entropy: Array = -np.log(self.largest) - np.einsum("...j,...j->...", self.p, moved)
+        return entropy
+
+    @cached_property
+    def sharp(self) -> Array:
+        return is_sharp(self.entropy, self.p.shape[-1])
+
+    @cached_property
+    def jacobian(self) -> Array:
+        cubes = np.einsum("...j,...j,...j->...", self.p, self.p, self.p)
+        norm: Array = self.squares - 2 * cubes + self.squares**2
+        return norm
+
+    @cached_property
+    def product(self) -> Array:
+        first = self.p[..., 0]
+        product: Array = first * (1 - first)
+        return product
+
+
+@dataclass(frozen=True)
+class SoftmaxRows(Statistic):
+    """The mean over the rows of what is ``wanted`` of the softmax of c·QKᵀ, where c is ``scale``."""
+
+    wanted: tuple[OfRow, ...]
+    scale: float = 1.0
+
+    copies = 4
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each number of a block vector is."""
+        return self.wanted
+
+    def settings(self, shape: Shape) -> Settings:
+        """Return the number of keys and the scale."""
+        return (("n", shape.n), *scale_setting(self.scale))
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return the rows' means, shape (blocks, wanted)."""
+        return row_means(scores_of(self.scale * queries, keys), self.wanted)
+
+
+@dataclass(frozen=True)
+class BothScales(Statistic):
+    """The mean squared Frobenius norm of the rows' softmax Jacobians, unscaled and at 1/√d."""
+
+    names = ("unscaled", "scaled")
+    copies = 4
+
+    def settings(self, shape: Shape) -> Settings:
+        """Return the numbers of keys and queries, and both scales."""
+        block = f"{shape.m} queries, {shape.n} keys"
+        return ("n", shape.n), ("scale", r"1 and $1/\sqrt{d_k}$"), ("block", block)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return (mean unscaled, mean scaled), shape (blocks, 2)."""
+        scores, d = scores_of(queries, keys), queries.shape[2]
+        both = [row_means(scale * scores, ("jacobian",)) for scale in (1.0, d**-0.5)]
+        return np.concatenate(both, axis=1)
+
+
+@dataclass(frozen=True)
+class CausalRows(Statistic):
+    """Causal rows at some positions: the mean entropy at each, then at each the share of sharp rows.
+
+    Row t attends to the first t keys; ``positions`` count from 1, and queries come in rounds of one for each
+    position. The outputs are entropy-t and sharp-t, where a row is sharp if its entropy is below ln t - ½.
+    """
+
+    positions: tuple[int, ...]
+    scale: float = 1.0
+
+    copies = 4
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each number of a block vector is."""
+        return tuple(f"{what}-{t}" for what in ("entropy", "sharp") for t in self.positions)
+
+    @property
+    def views(self) -> tuple[tuple[slice, slice], ...]:
+        """The queries of each position, and the keys that they attend to."""
+        places = len(self.positions)
+        return tuple((slice(place, None, places), slice(t)) for place, t in enumerate(self.positions))
+
+    def settings(self, shape: Shape) -> Settings:
+        """Return the number of tokens, the mask and the scale."""
+        return (("tokens", shape.n), ("mask", "causal"), *scale_setting(self.scale))
+
+    def scores(self, shape: Shape) -> int:
+        """Return how many scores of a block enter."""
+        return shape.m // len(self.positions) * sum(self.positions)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return entropies and shares, shape (blocks, 2·positions)."""
+        queries = self.scale * queries
+        seen = ((queries[:, some], keys[:, before]) for some, before in self.views)
+        rows = [row_means(scores_of(*one), ("entropy", "sharp")) for one in seen]
+        return np.concatenate(np.moveaxis(np.stack(rows), 2, 0), axis=0).T
+
+
+@dataclass(frozen=True)
+class RowVariance(Statistic):
+    """The mean unbiased variance of the scores within a row, over which its softmax is taken."""
+
+    names = ("row-variance",)
+    copies = 2
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return the mean row variance, shape (blocks, 1)."""
+        rows: Array = double(scores_of(queries, keys)).var(axis=2, ddof=1).mean(axis=1)
+        return rows[:, None]

@@ -1,0 +1,283 @@
+"""What today's models do to queries, keys and scores, and number formats of few bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from verify.montecarlo.attention import softmax
+from verify.montecarlo.blocks import double
+from verify.montecarlo.reference_loops import fixed_normals, largest_difference
+from verify.montecarlo.statistics import Statistic, scores_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from verify.montecarlo.blocks import Settings
+    from verify.montecarlo.distributions import Array
+    from verify.montecarlo.inputs import Shape
+
+
+_STEP = 1e-5
+"""How far either way the difference reaches that a slope is taken from; it is off by about the square."""
+
+
+def cosine_scores(queries: Array, keys: Array, scale: float = 1.0) -> Array:
+    """Return the scores of normalised queries and keys times ``scale``, shape (…, m, n)."""
+    units = [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (queries, keys)]
+    return scores_of(scale * units[0], units[1])
+
+
+def largest_cosine(scale: float) -> float:
+    """Return the largest score in 64 dimensions of a query with keys of any length, itself among them."""
+    keys = fixed_normals(64, 64) * np.geomspace(1e-3, 1e3, 64)[:, None]
+    return float(np.abs(cosine_scores(7 * keys[:1], keys, scale)).max())
+
+
+def rotation_angles(pairs: int) -> Array:
+    """Return by which angle each of so many pairs is turned from one position to the next: 10000^(-i/pairs).
+
+    Source: J. Su et al., RoFormer, 2021, section 3.2.2.
+    """
+    angles: Array = 10000.0 ** (-np.arange(pairs) / pairs)
+    return angles
+
+
+def rotated(vectors: Array, position: float) -> Array:
+    """Return vectors, shape (…, 2·pairs), with turned pairs: all first parts, then all second."""
+    angles = position * rotation_angles(vectors.shape[-1] // 2)
+    cosines, sines = np.diag(np.cos(angles)), np.diag(np.sin(angles))
+    turn = np.empty((2 * len(angles), 2 * len(angles)))
+    turn[::2], turn[1::2] = np.hstack([cosines, sines]), np.hstack([-sines, cosines])
+    turned: Array = vectors @ turn.astype(vectors.dtype)
+    return turned
+
+
+def with_linear_bias(scores: Array, slope: float) -> Array:
+    """Return scores, shape (…, n), less the slope times the distance of the key, 0 to n - 1."""
+    return scores - slope * np.arange(scores.shape[-1], dtype=np.float64)
+
+
+def soft_capped(scores: Array, cap: float) -> Array:
+    """Return cap·tanh(scores/cap)."""
+    capped: Array = cap * np.tanh(scores / cap)
+    return capped
+
+
+def beside_sink(scores: Array, sink: float) -> Array:
+    """Return the weights of keys beside a sink: softmax with one score more, which has no value."""
+    padded = np.concatenate([scores, np.full((*scores.shape[:-1], 1), sink, scores.dtype)], axis=-1)
+    weights: Array = softmax(padded)[..., :-1]
+    return weights
+
+
+@dataclass(frozen=True)
+class Cosines(Statistic):
+    """Mean square and mean fourth power of ``scale`` times the cosines of queries and keys."""
+
+    scale: float = 1.0
+    names = ("square", "fourth")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return both, shape (blocks, 2)."""
+        squares = double(cosine_scores(queries, keys, self.scale)) ** 2
+        return np.stack([squares.mean(axis=(1, 2)), (squares**2).mean(axis=(1, 2))], axis=1)
+
+
+@dataclass(frozen=True)
+class RotatedScores(Statistic):
+    """Mean and mean square of the scores of turned queries and keys, so many positions apart."""
+
+    distance: int
+    names = ("mean", "square")
+
+    def symbols(self, shape: Shape) -> dict[str, float | Array]:
+        """Return how many pairs are turned, and by which angles a query's is turned more than a key's."""
+        return {"m": shape.d // 2, "theta": self.distance * rotation_angles(shape.d // 2)}
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return both, shape (blocks, 2); the keys are at position 5."""
+        scores = double(scores_of(rotated(queries, 5 + self.distance), rotated(keys, 5)))
+        return np.stack([scores.mean(axis=(1, 2)), (scores**2).mean(axis=(1, 2))], axis=1)
+
+
+@dataclass(frozen=True)
+class BiasedRows(Statistic):
+    """The mean variance within rows of scores less the slope times the distance of the key."""
+
+    slope: float
+    scale: float = 1.0
+    names = ("row-variance",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return it, shape (blocks, 1)."""
+        scores = with_linear_bias(double(scores_of(self.scale * queries, keys)), self.slope)
+        rows: Array = scores.var(axis=2).mean(axis=1, keepdims=True)
+        return rows
+
+
+@dataclass(frozen=True)
+class CappedScores(Statistic):
+    """Mean squares of scaled scores and of capped ones, and the mean slope of the cap by a difference."""
+
+    cap: float
+    scale: float = 1.0
+    names = ("square", "capped", "slope")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return the three, shape (blocks, 3)."""
+        scores = double(scores_of(self.scale * queries, keys))
+        above, below = (soft_capped(scores + step, self.cap) for step in (_STEP, -_STEP))
+        slope = (above - below) / (2 * _STEP)
+        squares = scores**2, soft_capped(scores, self.cap) ** 2
+        return np.stack([one.mean(axis=(1, 2)) for one in (*squares, slope)], axis=1)
+
+
+@dataclass(frozen=True)
+class BesideSink(Statistic):
+    """The mean over rows of the weight of all keys together beside a sink of that score."""
+
+    sink: float
+    scale: float = 1.0
+    names = ("kept",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return it, shape (blocks, 1)."""
+        weights = beside_sink(scores_of(self.scale * queries, keys), self.sink)
+        kept: Array = weights.sum(axis=2, dtype=np.float64).mean(axis=1, keepdims=True)
+        return kept
+
+
+@dataclass(frozen=True)
+class GroupedScores(Statistic):
+    """Moments of the scores of heads, a query each, with keys that all share or, if not ``shared``, own.
+
+    They are the means of scores, their squares and fourth powers, and over pairs of heads that meet the same
+    key, or each its own of the same number, those of products of two scores and of two squares.
+    """
+
+    shared: bool = True
+    names = ("mean", "square", "product", "squares", "fourth")
+
+    def settings(self, shape: Shape) -> Settings:
+        """Return what is made of blocks of that shape, as a cell records it."""
+        return (*super().settings(shape), ("heads", shape.m))
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return the means, shape (blocks, 5)."""
+        heads = queries.shape[1]
+        if self.shared:
+            scores = double(scores_of(queries, keys))
+        else:
+            own = keys.reshape(len(keys), heads, -1, keys.shape[2])
+            scores = double(scores_of(queries[:, :, None], own)[:, :, 0])
+        squares = scores * scores
+        of_keys = [np.einsum("bhn->bn", one) for one in (scores, squares)]
+        sums = [np.einsum("bn->b", one) for one in of_keys]
+        fourth = np.einsum("bhn,bhn->b", squares, squares)
+        # What all pairs of heads have, less what each head has with itself.
+        pairs = [
+            np.einsum("bn,bn->b", one, one) - itself
+            for one, itself in zip(of_keys, (sums[1], fourth), strict=True)
+        ]
+        many = scores[0].size
+        means = (*sums, *(one / (heads - 1) for one in pairs), fourth)
+        found: Array = np.stack(means, axis=1) / many
+        return found
+
+
+@dataclass(frozen=True)
+class DroppedWeights(Statistic):
+    """What dropout of weights at a ``rate`` does to outputs, and that of keys to the larger of two weights.
+
+    Scores are made of the first ``width`` components. The others of a query, one for each key and standard
+    normal, decide which keys it drops; those of a key are its value. What is kept is divided by 1 - ``rate``.
+    The two weights are those of the first and second key alone, of the third and fourth, and so on; where
+    both are dropped they add nothing to ``lost`` and ``lead``.
+    """
+
+    rate: float
+    width: int
+    scale: float = 1.0
+    names = ("bias", "noise", "size", "lost", "lead")
+    copies = 6
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return means of (o' - o)o, (o' - o)², o², what the larger of two weights loses, and 2p - 1."""
+        vectors = (one[:, :, : self.width] for one in (queries, keys))
+        weights = softmax(self.scale * next(vectors) @ next(vectors).swapaxes(1, 2))
+        masks = queries[:, :, self.width :] < special.ndtri(1 - self.rate)
+        values = keys[:, :, self.width :]
+        output = weights @ values
+        noise = (weights * masks / (1 - self.rate)) @ values - output
+        found = noise * output, noise**2, output**2, *_lost_of_two(weights, masks)
+        return np.stack([one.mean(axis=(1, 2), dtype=np.float64) for one in found], axis=1)
+
+
+def _lost_of_two(weights: Array, masks: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return what the larger of two weights loses where keys are dropped, and 2p - 1, for pairs of keys."""
+    # Without the other keys, the weights of two of them stay in proportion.
+    first, second = weights[..., :-1:2], weights[..., 1::2]
+    large = np.maximum(first, second) / (first + second)
+    # Masks know nothing of weights: one is that of the larger, the other that of the smaller.
+    of_large, of_small = masks[..., :-1:2], masks[..., 1::2]
+    some, kept = np.logical_or(of_large, of_small), large * of_large
+    left = kept / np.where(some, kept + (1 - large) * of_small, 1)
+    return (large - left) * some, (2 * large - 1) * some
+
+
+@dataclass(frozen=True)
+class RoundedScores(Statistic):
+    """The mean squared error of scores that are rounded to so many significant bits."""
+
+    bits: int
+    scale: float = 1.0
+    names = ("error",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return it, shape (blocks, 1)."""
+        scores = double(scores_of(self.scale * queries, keys))
+        errors: Array = ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))
+        return errors[:, None]
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Return the nearest numbers of so many significant bits, ties to even; no exponent is out of range."""
+    fraction, exponent = np.frexp(values)
+    nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
+    return nearest
+
+
+def spacing_above(at: float, bits: int) -> float:
+    """Return the distance of a number of so many bits from the next, the least step that rounding keeps."""
+    steps = 2.0 ** -np.arange(-8, 24)
+    return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
+
+
+def largest_move(bits: int) -> float:
+    """Return how far rounding to so many bits moves a number from 1 to 2 at most, over the number."""
+    numbers = np.linspace(1, 2, 4097)
+    return float(np.max(np.abs(rounded(numbers, bits) / numbers - 1)))
+
+
+def change_of_weights(scores: Sequence[float], bits: int) -> float:
+    """Return how much a weight changes at most when the scores of its row are rounded to so many bits."""
+    row = np.array(scores)
+    return largest_difference(softmax(rounded(row, bits)), softmax(row))
+
+
+def distance_from_half(bits: int) -> float:
+    """Return the largest distance of rounded normal numbers from those that NumPy's half precision stores."""
+    numbers = fixed_normals(4096)
+    return largest_difference(rounded(numbers, bits), numbers.astype(np.float16))
+
+
+def distance_of_orders(factor: float, bits: int) -> float:
+    """Return how far normal numbers that are scaled, then rounded are from those rounded, then scaled."""
+    numbers = fixed_normals(4096)
+    return largest_difference(rounded(numbers * factor, bits), rounded(numbers, bits) * factor)

@@ -1,0 +1,421 @@
+"""What the report prints of an audit: what is wrong, one line a cause; shapes, heat maps, all findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord, runs, shared, where
+from verify.evidence.provenance import creation
+from verify.evidence.words import (
+    Badge,
+    Tally,
+    badge,
+    capitalised,
+    closed,
+    figures,
+    held_against,
+    shape_of,
+    summary,
+    tallies,
+)
+from verify.report.heatmaps import Map, grids, is_narrow, map_of, overview, overview_figure, spread
+from verify.report.tables import Cell, aligned, column_widths
+from verify.text import numbers
+from verify.text.latex import Prose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from verify.evidence import ClaimRecord
+    from verify.evidence.audits import Shared
+    from verify.evidence.claims import Band
+    from verify.evidence.words import Texts
+    from verify.report.cards import Drawing
+
+_LINES = 24
+"""Lines of a judgement at most; what shares neither cause nor kind beyond them is counted."""
+_ROWS = 600
+"""Findings that have a row each at most: beyond them the pages would be a heap of numbers."""
+_HEADS = (4.15, 4.3, 3.0, 3.0, 5.6, 4.6)  # em that the heads of a table's columns need
+_INFINITE = "∞"
+_HEADINGS = (
+    ("wrong", "What is wrong", Judgement.REFUTED),
+    ("undecided", "What could not be decided", Judgement.UNDECIDED),
+    ("warned", "What is near a limit", Judgement.WARNED),
+)
+_ORIGINS = {
+    "given": "as the user said",
+    "recorded": "as the recording says",
+    "configuration": "read from the model’s configuration",
+    "default": "assumed, as nobody said otherwise",
+}
+
+
+class Line(NamedTuple):
+    """What is wrong, near a limit or undecided, in one line for all layers and heads that share it.
+
+    ``first`` is one of its findings and ``link`` its anchor; ``needed`` says how many sequences would decide.
+    """
+
+    first: Finding
+    where: str
+    what: Prose
+    needed: str
+    link: str
+
+
+class Lines(NamedTuple):
+    """The lines of a judgement under a heading; ``more`` are left to the tables."""
+
+    id: str
+    heading: str
+    lines: tuple[Line, ...]
+    more: int
+
+
+class Intended(NamedTuple):
+    """A scale that was intended, for which layers, and who said so."""
+
+    where: str
+    formula: Prose
+    value: str
+    origin: Prose
+
+
+class FoundRow(NamedTuple):
+    """A finding as a row, or several heads' with the same judgement.
+
+    ``cells`` are estimate, standard error and the ends of the interval, empty where there is none.
+    """
+
+    heads: str
+    remark: Prose
+    cells: tuple[Cell, ...]
+    against: str
+    badge: Badge
+
+
+class FoundGroup(NamedTuple):
+    """The findings of one name in a layer; ``note`` says what all its rows have in common."""
+
+    anchor: str
+    name: str
+    quantity: Prose
+    note: Prose
+    claims: tuple[str, ...]
+    rows: tuple[FoundRow, ...]
+
+
+class LayerTable(NamedTuple):
+    """A layer with its findings; ``widths`` (em) are those of the table's columns after the first."""
+
+    id: str
+    name: str
+    summary: Prose
+    tallies: tuple[Tally, ...]
+    notes: tuple[Prose, ...]
+    groups: tuple[FoundGroup, ...]
+    widths: tuple[float, ...]
+
+
+class Audit(NamedTuple):
+    """An audit as its pages print it.
+
+    ``shapes`` are layers, one of each shape, with the names of all of that shape; ``claims`` have an id and,
+    where they are among the reference results, a title, a statement and what became of them.
+    """
+
+    record: AuditRecord
+    judged: Counter[Judgement]
+    intended: tuple[Intended, ...]
+    found: tuple[Lines, ...]
+    left_out: tuple[Prose, ...]
+    overview: Drawing | None
+    overview_is_narrow: bool
+    maps: tuple[Map, ...]
+    layers: tuple[LayerTable, ...]
+    merged: bool
+    claims: tuple[tuple[str, Prose, Prose, str], ...]
+
+    @property
+    def created(self) -> datetime:
+        """When the audit was made, in UTC."""
+        return creation(self.record)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """How often each judgement occurs among the findings that decide."""
+        return tallies(self.judged, Judgement)
+
+    @property
+    def reported(self) -> int:
+        """How many findings are only reported."""
+        return sum(one.judgement is Judgement.REPORTED for one in self.record.findings)
+
+    @property
+    def shapes(self) -> list[tuple[LayerRecord, str]]:
+        """A layer of each shape, with the names of all of that shape."""
+        return _alike(
+            self.record.layers,
+            lambda one: (shape_of(one), one.sequences, one.tokens, one.dtype, one.backend),
+        )
+
+    @property
+    def outcome(self) -> tuple[str, str]:
+        """How the audit ends in a sentence, and the tone of its judgement."""
+        total = self.judged.total()
+        wrong, undecided = self.judged[Judgement.REFUTED], self.judged[Judgement.UNDECIDED]
+        deciding = f"the {_counted(total, 'finding')} that {'decides' if total == 1 else 'decide'}"
+        if wrong:
+            text, as_for = f"{numbers.count(wrong)} of {deciding} {_is(wrong)} refuted.", Judgement.REFUTED
+        elif undecided:
+            count = numbers.count(undecided)
+            text = f"Nothing is refuted, but {count} of {deciding} {_is(undecided)} undecided."
+            as_for = Judgement.UNDECIDED
+        elif not total:
+            text, as_for = "No finding was asked to decide; all are reported.", Judgement.REPORTED
+        elif self.judged[Judgement.CONFIRMED] == total:
+            text, as_for = f"{capitalised(deciding)} {_is(total)} confirmed.", Judgement.CONFIRMED
+        else:
+            text, as_for = f"None of {deciding} is refuted or undecided.", Judgement.WARNED
+        return text, badge(as_for).tone
+
+    @property
+    def seen(self) -> str:
+        """What was seen of the program, in a sentence."""
+        layers = self.record.layers
+        if not layers:
+            return "No attention layer was seen."
+        heads = sum(layer.heads for layer in layers)
+        sequences = sorted({layer.sequences for layer in layers})
+        tokens = (min(layer.tokens[0] for layer in layers), max(layer.tokens[1] for layer in layers))
+        return (
+            f"{_counted(len(layers), 'layer')} with {_counted(heads, 'head')} in all; {_range(sequences)} "
+            f"{'sequence' if sequences == [1] else 'sequences'} of {_range(tokens)} tokens."
+        )
+
+    @property
+    def budget(self) -> tuple[tuple[str, str], ...]:
+        """The parts of the error budget, each with its name."""
+        shared_out = self.record.budget
+        share = numbers.small(shared_out.false_alarm / shared_out.places) if shared_out.places else "none"
+        return (
+            ("false-alarm rate of the audit, at most", numbers.small(shared_out.false_alarm)),
+            ("intervals that share it", numbers.count(shared_out.places)),
+            ("share of one interval", share),
+            ("rule", shared_out.rule),
+        )
+
+    @property
+    def gates(self) -> tuple[tuple[str, str], ...]:
+        """The gates that were asked for, each with its bounds."""
+        return tuple((name, _band(band)) for name, band in sorted(self.record.settings.gates.items()))
+
+
+def audit_report(record: AuditRecord, catalogue: Mapping[str, ClaimRecord]) -> Audit:
+    """Return what the report prints about an audit; ``catalogue`` are the claims known by their ids."""
+    merged = sum(len(layer.findings) for layer in record.layers) > _ROWS
+    whole = overview(record)
+    cited = {name for one in record.findings for name in _claims(one)}
+    return Audit(
+        record=record,
+        judged=Counter(one.judgement for one in record.findings if one.decides),
+        intended=_intended(record.layers),
+        found=tuple(_lines(record, *heading) for heading in _HEADINGS),
+        left_out=tuple(Prose(closed(text)) for text in record.left_out),
+        overview=overview_figure(whole) if whole else None,
+        overview_is_narrow=whole is not None and is_narrow(whole),
+        maps=tuple(map_of(grid) for grid in grids(record)),
+        layers=tuple(_layer(layer, merged=merged) for layer in record.layers),
+        merged=merged,
+        claims=tuple(_claim(name, catalogue.get(name)) for name in sorted(cited)),
+    )
+
+
+def _claims(one: Finding) -> Iterable[str]:
+    """Return the claims that a finding's formula and its reference rest on."""
+    return filter(None, (one.claim, one.reference.claim if one.reference else None))
+
+
+def _claim(name: str, known: ClaimRecord | None) -> tuple[str, Prose, Prose, str]:
+    if known is None:
+        return name, Prose(), Prose(), ""
+    standing = f"derivation {badge(known.derivation.status).word}, measurement {badge(known.verdict).word}"
+    return name, Prose(known.title), Prose(known.statement), standing
+
+
+def _lines(record: AuditRecord, name: str, heading: str, judgement: Judgement) -> Lines:
+    """Return what the first page says of the findings of one judgement."""
+    found = shared(record.layers, judgement)
+    lines = tuple(
+        Line(
+            first=some.findings[0][1],
+            where=where(some.heads(), record.layers),
+            what=Prose(capitalised(closed(_what(some)))),
+            needed=_needed(some),
+            link=some.link,
+        )
+        for some in found[:_LINES]
+    )
+    return Lines(name, heading, lines, max(len(found) - _LINES, 0))
+
+
+def _what(some: Shared) -> str:
+    """Return what was found: each quantity with its values, and the reason if all give the same."""
+    values: dict[str, list[float]] = {}
+    for _, one in some.findings:
+        values.setdefault(one.quantity, []).extend([] if one.estimate is None else [one.estimate])
+    parts = [
+        f"{quantity}{numbers.NO_BREAK}{spread(sorted(found))}" if found else quantity
+        for quantity, found in values.items()
+    ]
+    bands = {held_against(one) for _, one in some.findings if not one.exact}
+    if len(bands) == 1 and (band := bands.pop()):
+        parts[-1] += f", held against {band}"
+    reasons = {one.reason for _, one in some.findings if one.reason}
+    reason = reasons.pop() if len(reasons) == 1 else ""
+    return f"{reason} ({'; '.join(parts)})" if reason else "; ".join(parts)
+
+
+def _needed(some: Shared) -> str:
+    worst = max((one for _, one in some.findings), key=lambda one: one.sequences_needed or 0)
+    if worst.sequences_needed is None:
+        return ""
+    needed, has = numbers.count(worst.sequences_needed), max(one.sequences for _, one in some.findings)
+    return f"It would take {worst.needed_bound} {needed} sequences; there are {numbers.count(has)}."
+
+
+def _intended(layers: Sequence[LayerRecord]) -> tuple[Intended, ...]:
+    sorts = _alike(layers, lambda one: one.intention.model_dump_json())
+    return tuple(
+        Intended(
+            where=names if len(sorts) > 1 else "",
+            formula=Prose(f"${meant.latex}$"),
+            value=numbers.exact(meant.value, 6),
+            origin=Prose(_ORIGINS[meant.origin] + (f": {meant.where}" if meant.where else "")),
+        )
+        for meant, names in ((layer.intention, names) for layer, names in sorts)
+    )
+
+
+def _alike(
+    layers: Sequence[LayerRecord], by: Callable[[LayerRecord], Hashable]
+) -> list[tuple[LayerRecord, str]]:
+    """Return a layer of each sort, with the names of all of that sort."""
+    found: dict[Hashable, list[LayerRecord]] = {}
+    for layer in layers:
+        found.setdefault(by(layer), []).append(layer)
+    return [(some[0], where({one.id: frozenset() for one in some}, layers)) for some in found.values()]
+
+
+def _layer(layer: LayerRecord, *, merged: bool) -> LayerTable:
+    """Return a layer with its findings, in their order; if ``merged``, heads judged alike share a row."""
+    by_name: dict[str, list[Finding]] = {}
+    for one in layer.findings:
+        by_name.setdefault(one.name, []).append(one)
+    groups = tuple(_group(layer, found, merged=merged) for found in by_name.values())
+    rows = [row for group in groups for row in group.rows]
+    return LayerTable(
+        id=layer.id,
+        name=layer.name,
+        summary=Prose(summary(layer)),
+        tallies=tallies(Counter(one.judgement for one in layer.findings), Judgement),
+        notes=tuple(Prose(closed(note)) for note in layer.notes),
+        groups=groups,
+        widths=column_widths(_HEADS, [((*row.cells, row.against), row.badge) for row in rows]),
+    )
+
+
+def _group(layer: LayerRecord, found: Sequence[Finding], *, merged: bool) -> FoundGroup:
+    rows = [[one] for one in found]
+    if merged:
+        rows = [
+            some for judgement in Judgement if (some := [one for one in found if one.judgement is judgement])
+        ]
+    remarks = [_remark(row) for row in rows]
+    common = remarks[0] if len(set(remarks)) == 1 else ""
+    references = sorted({one.reference.value for one in found if one.reference})
+    reference = f"at unit variance {spread(references)}" if references else ""
+    return FoundGroup(
+        anchor=f"{layer.id}.{found[0].name}",
+        name=found[0].name,
+        quantity=Prose(capitalised(found[0].quantity)),
+        note=Prose("; ".join(filter(None, [common, reference]))),
+        claims=tuple(dict.fromkeys(name for one in found for name in _claims(one))),
+        rows=tuple(
+            FoundRow(
+                heads=_heads(layer, row),
+                remark=Prose("" if common else remark),
+                cells=cells,
+                against=held_against(row[0]),
+                badge=badge(row[0].judgement),
+            )
+            for row, cells, remark in zip(rows, aligned([_texts(row) for row in rows]), remarks, strict=True)
+        ),
+    )
+
+
+def _heads(layer: LayerRecord, row: Sequence[Finding]) -> str:
+    found = [one.head for one in row if one.head is not None]
+    if not found:
+        return "layer"
+    if len(found) == layer.heads > 1:
+        return f"all {numbers.count(layer.heads)} heads"
+    return f"{'head' if len(found) == 1 else 'heads'} {runs(found)}"
+
+
+def _remark(row: Sequence[Finding]) -> str:
+    """Return the reason if all give the same, and how many rows were not used."""
+    reasons = {one.reason for one in row}
+    left_out = sum(one.rows_left_out for one in row)
+    parts = [reasons.pop() if len(reasons) == 1 else ""]
+    if left_out:
+        parts.append(f"{numbers.count(left_out)} rows left out")
+    return "; ".join(filter(None, parts))
+
+
+def _texts(row: Sequence[Finding]) -> Texts:
+    """Return the numbers of a row; of several findings the estimates' range and their intervals' hull."""
+    found = [one for one in row if one.estimate is not None]
+    if len(found) == 1:
+        return figures(found[0])
+    if not found:
+        return "", "", "", ""
+    errors = [one.standard_error for one in found if one.standard_error is not None]
+    estimates = sorted(one.estimate for one in found if one.estimate is not None)
+    intervals = [one.interval for one in found if one.interval != (None, None)]
+    return (
+        spread(estimates),
+        f"≤{numbers.GAP}{numbers.small(max(errors))}" if errors else "",
+        _outermost([low for low, _ in intervals], min, numbers.MINUS),
+        _outermost([high for _, high in intervals], max, ""),
+    )
+
+
+def _outermost(ends: Sequence[float | None], pick: Callable[[Sequence[float]], float], sign: str) -> str:
+    if not ends:
+        return ""
+    known = [end for end in ends if end is not None]
+    return numbers.exact(pick(known), 4) if len(known) == len(ends) else f"{sign}{_INFINITE}"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{numbers.count(number)} {what}{'' if number == 1 else 's'}"
+
+
+def _range(ends: Sequence[int]) -> str:
+    low, high = ends[0], ends[-1]
+    return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
+
+
+def _band(band: Band) -> str:
+    low, high = (None if end is None else numbers.exact(end, 6) for end in band)
+    if low is None or high is None:
+        return f"at least {low}" if low else f"at most {high}" if high else "no bounds"
+    return f"{low} to {high}"

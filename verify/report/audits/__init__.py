@@ -1,1 +1,0 @@
-"""The report of an audit: what is wrong first, maps of layers and heads, then the tables."""

@@ -1,0 +1,251 @@
+"""The full edition: all evidence of a run for print, with arguments and ways of checking said once."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from string import ascii_lowercase, ascii_uppercase
+from typing import TYPE_CHECKING, NamedTuple
+
+from verify.evidence import ClaimRecord, OrdinaryFit, Route, Step, Verdict
+from verify.report.run import HALF, Chapter, Report
+from verify.report.tables import CheckTable, Row, check_table
+from verify.text.latex import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from verify.report.cards import Card, Drawing
+
+_SHORT = 60  # letters, in two lines at most
+_SHORTEST = 3  # steps of an argument
+_FEWEST = 4  # claims that share it
+_MOST = 8  # claims; a term of the index that more of them use says nothing
+_TERMS = {
+    "attention, definition of": r"attention of|definition of attention",
+    "causal mask": r"causal|mask",
+    "Cauchy distribution": r"Cauchy",
+    "characteristic function": r"characteristic function",
+    "correlated components": r"correlat",
+    "cosine similarity": r"cosine",
+    "effective number of keys": r"effective",
+    "entropy": r"entrop",
+    "gradient, exploding": r"explod",
+    "gradient, of queries and keys": r"gradient",
+    "gradient, vanishing": r"vanish",
+    "half precision": r"half[- ]precision|float16|bfloat16",
+    "heads, number of": r"\bheads\b",
+    "heavy tails": r"heavy|tails",
+    "identity of weights under shifts": r"shift",
+    "independence": r"independent",
+    "Jacobian": r"Jacobian",
+    "kurtosis": r"kurtosis",
+    "layers": r"\blayers?\b",
+    "layer normalisation": r"layer ?norm|normalis",
+    "learning rate": r"learning rate|\brate\b",
+    "length of the sequence": r"length of (?:the|a) (?:sequence|context)|tokens",
+    "normal limit": r"normal limit|tends? to (?:the )?normal|nearly normal",
+    "one-hot weights": r"one-hot|one hot",
+    "order of scores": r"\border\b",
+    "padding": r"padd",
+    "projections": r"project",
+    "Rademacher components": r"Rademacher",
+    "rotary embedding": r"rotary|rotat",
+    "row of weights": r"\brows?\b",
+    "saturation": r"saturat",
+    "scale, estimated from outputs": r"from (?:the |its )?outputs?",
+    "scaling by $1/\\sqrt{d_k}$": r"\\sqrt\{?d_k",
+    "shapes": r"\bshapes?\b",
+    "softmax": r"softmax",
+    "temperature": r"temperature",
+    "training": r"train",
+    "uniform components": r"uniform|U\(0",
+    "values": r"\bvalues\b",
+    "variance, between and within rows": r"within rows|between rows",
+    "variance, of a score": r"variance of (?:a|the) (?:raw )?score",
+    "width of the model": r"width of the model|model.s width",
+}
+
+Rules = tuple[tuple[str, str], ...]
+"""The relation and the rule of each step of a route."""
+
+
+class Argument(NamedTuple):
+    """A run of rules that routes share, with its name, and the claim and route that make it first."""
+
+    name: str
+    rules: Rules
+    claim: str
+    route: int
+
+
+class FullStep(NamedTuple):
+    """A step of a derivation; ``marks`` are the letters of its checks in the claim's legend, if it has one.
+
+    ``link`` is the anchor of the argument that stands for several steps, else empty.
+    """
+
+    step: Step
+    marks: str
+    link: str = ""
+
+
+class FullRoute(NamedTuple):
+    """A chain of steps; ``argument`` is the name of one that it is the first to make, else empty."""
+
+    route: Route
+    steps: tuple[FullStep, ...]
+    argument: str
+
+
+class Numbered(NamedTuple):
+    """A figure with its number."""
+
+    number: int
+    figure: Drawing
+
+
+class FullCard(NamedTuple):
+    """A claim; ``legend`` are the ways its steps are checked, by their letters, a lone one without a letter.
+
+    ``measured`` and ``exact`` are its two tables of checks; ``confirmed`` and ``refuted`` whether all checks
+    and all controls are, and ``power`` that of all controls, empty where they differ. The rows of ``exact``
+    are ``short`` if half a page is wide enough for each.
+    """
+
+    card: Card
+    routes: tuple[FullRoute, ...]
+    legend: tuple[tuple[str, str], ...]
+    figures: tuple[Numbered, ...]
+    measured: CheckTable
+    exact: CheckTable
+    short: bool
+    confirmed: bool
+    refuted: bool
+    power: str
+
+
+class FullEdition(NamedTuple):
+    """The claims of a run for print, each chapter with its cards, and terms with the claims that use them."""
+
+    chapters: tuple[tuple[Chapter, tuple[FullCard, ...]], ...]
+    terms: tuple[tuple[str, tuple[Card, ...]], ...]
+
+    @property
+    def cards(self) -> tuple[FullCard, ...]:
+        """All claims, in order."""
+        return tuple(card for _, cards in self.chapters for card in cards)
+
+    @property
+    def figures(self) -> tuple[Numbered, ...]:
+        """All figures, in order."""
+        return tuple(figure for card in self.cards for figure in card.figures)
+
+    @property
+    def fits(self) -> tuple[tuple[Card, OrdinaryFit], ...]:
+        """All ordinary fits, each with its claim."""
+        return tuple((of.card, fit) for of in self.cards for fit in of.card.claim.fits)
+
+
+def full_edition(report: Report) -> FullEdition:
+    """Return what the full edition prints of a run."""
+    numbers = {card.claim.id: card.number for card in report.cards}
+    arguments = shared_arguments(report.record.claims)
+    places = itertools.count(1)
+    return FullEdition(
+        chapters=tuple(
+            (chapter, tuple(_card(card, arguments, numbers, places) for card in chapter.cards))
+            for chapter in report.chapters
+        ),
+        terms=tuple(sorted(_index(report.cards), key=lambda entry: entry[0].casefold())),
+    )
+
+
+def _card(
+    card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str], places: Iterator[int]
+) -> FullCard:
+    claim = card.claim
+    powers = {row.power for row in card.controls.rows}
+    measured = [check for check in claim.checks if check.method != "exact"]
+    exact = check_table(claim.id, [one for one in claim.checks if one.method == "exact"], wide=True)
+    ways = tuple(dict.fromkeys(step.checked_by for route in claim.derivation.routes for step in route.steps))
+    legend = tuple(zip(ascii_lowercase if len(ways) > 1 else [""], ways, strict=False))
+    return FullCard(
+        card=card,
+        routes=tuple(_routes(claim, {way: letter for letter, way in legend}, arguments, numbers)),
+        legend=legend,
+        figures=tuple(Numbered(next(places), one._replace(key=HALF + one.key)) for one in card.figures),
+        measured=check_table(claim.id, measured, wide=True),
+        exact=exact,
+        short=all(_is_short(row) for group in exact.groups for row in group.rows),
+        confirmed=all(check.verdict is Verdict.CONFIRMED for check in claim.checks),
+        refuted=card.controls.refuted == len(card.controls.rows),
+        power=powers.pop() if len(powers) == 1 else "",
+    )
+
+
+def _is_short(row: Row) -> bool:
+    """Whether what an exact check compares fits well into half a page, beside its two values."""
+    name = " ".join(row.title) if row.title else row.label
+    return len(plain(f"{name} {row.remark}")) <= _SHORT
+
+
+def _routes(
+    claim: ClaimRecord, letters: Mapping[str, str], arguments: Sequence[Argument], numbers: Mapping[str, str]
+) -> Iterator[FullRoute]:
+    """Yield a claim's routes, with one step in place of those of an argument that another route makes."""
+    for place, route in enumerate(claim.derivation.routes):
+        rules = rules_of(route)
+        made = next((one for one in arguments if rules[: len(one.rules)] == one.rules), None)
+        steps = [FullStep(one, letters.get(one.checked_by, "")) for one in route.steps]
+        if made is None or (made.claim, made.route) == (claim.id, place):
+            yield FullRoute(route, tuple(steps), made.name if made else "")
+            continue
+        told, rest = steps[: len(made.rules)], steps[len(made.rules) :]
+        rule = f"Argument {made.name} of {numbers[made.claim]}, for this score"
+        marks = "".join(dict.fromkeys("".join(one.marks for one in told)))
+        citing = FullStep(told[-1].step.model_copy(update={"rule": rule}), marks, f"argument-{made.name}")
+        yield FullRoute(route, (citing, *rest), "")
+
+
+def shared_arguments(claims: Sequence[ClaimRecord]) -> tuple[Argument, ...]:
+    """Return the runs of rules worth a name, that which saves most steps first.
+
+    A run has three steps at least and opens a route of four claims at least.
+    """
+    makers: dict[Rules, list[tuple[str, int]]] = {}
+    for claim in claims:
+        for place, route in enumerate(claim.derivation.routes):
+            rules = rules_of(route)
+            for length in range(_SHORTEST, len(rules) + 1):
+                makers.setdefault(rules[:length], []).append((claim.id, place))
+
+    def saved(rules: Rules) -> int:
+        return (len(makers[rules]) - 1) * (len(rules) - 1)
+
+    found: list[Argument] = []
+    for rules in sorted(makers, key=lambda rules: (-saved(rules), makers[rules])):
+        if len(found) == len(ascii_uppercase):
+            break
+        known = any(all(a == b for a, b in zip(rules, one.rules, strict=False)) for one in found)
+        if len({claim for claim, _ in makers[rules]}) >= _FEWEST and not known:
+            found.append(Argument(ascii_uppercase[len(found)], rules, *makers[rules][0]))
+    return tuple(found)
+
+
+def rules_of(route: Route) -> Rules:
+    """Return the rules of a route's steps as far as they hold."""
+    holding = itertools.takewhile(lambda step: step.holds, route.steps)
+    return tuple((step.relation, step.rule) for step in holding)
+
+
+def _index(cards: Sequence[Card]) -> Iterator[tuple[str, tuple[Card, ...]]]:
+    """Yield each term with the claims that use it; a term in many texts leads to the titles that have it."""
+    for term, words in _TERMS.items():
+        wanted = re.compile(words, re.IGNORECASE)
+        texts = (f"{one.claim.title}\n{one.claim.statement}\n{one.claim.meaning}" for one in cards)
+        found = [one for one, text in zip(cards, texts, strict=True) if wanted.search(text)]
+        if len(found) > _MOST:
+            found = [one for one in found if wanted.search(one.claim.title)]
+        if found:
+            yield term, tuple(found[:_MOST])

@@ -1,0 +1,511 @@
+"""What the report prints of a run: chapters and sources, the first page, settings, the explorer's values."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from verify.citing import citations
+from verify.citing.citations import Citation, cite
+from verify.evidence import (
+    ClaimRecord,
+    Counted,
+    Figure,
+    Outcome,
+    Part,
+    Proof,
+    RunRecord,
+    Source,
+    Statement,
+    Verdict,
+)
+from verify.evidence.provenance import command, creation, digest
+from verify.evidence.words import Badge, Tally, badge, cell_text, counted_checks, predicted, tallies
+from verify.report.cards import Card, Drawing, card, drawing
+from verify.report.changes import Changes, changes
+from verify.text import numbers
+from verify.text.latex import Prose, Tex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from verify.evidence import Calibration, Check
+
+HALF, FRONT = "half.", "front."
+"""What the keys of drawings at half the width of the text start with; those of the first page are higher."""
+
+_LEADING = ("sqrt-scaling.three-scales", "score-variance.variance-line")
+_EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
+_ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
+_LIMITS = "limits"
+_SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
+_ANSWER = (
+    (
+        (
+            r"If the components of a query $q$ and a key $k$ are independent with mean 0 and variance 1, "
+            r"each of the $d_k$ dimensions adds 1 to the variance of the score $q\cdot k$, and division by "
+            r"$\sqrt{d_k}$, by nothing else but its negative, brings it back to 1 at every width."
+        ),
+        ("score-variance", "sqrt-scaling-unique"),
+    ),
+    (
+        (
+            r"Without it the larger of two softmax weights goes to 1 as $d_k$ grows and the softmax passes "
+            r"less of a gradient on; yet not all gradients vanish: the typical one does, while their root "
+            r"mean square grows."
+        ),
+        ("softmax-saturation", "jacobian-saturation", "vanishing-or-exploding"),
+    ),
+)
+"""The sentences of the answer, each with the claims that it rests on."""
+_KEYS = {
+    "score-variance.slope": r"variance of $q\cdot k$ that each dimension adds",
+    "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, over all widths",
+    "softmax-saturation.raw-two-keys-d64": "larger of two softmax weights, unscaled, on average",
+    "jacobian-saturation.unscaled-d64": "mean squared norm of the softmax’s Jacobian, two keys, unscaled",
+    "vanishing-or-exploding.rms-grows": "root mean square of a query’s gradient, unscaled over scaled",
+}
+"""The checks that stand on the first page, and what they compare."""
+_FRONT_FIGURES = ("sqrt-scaling.three-scales", "softmax-saturation.largest-weight")
+"""The figures that stand side by side on the first page, those of them that a run has."""
+_DEFINITION = Tex(
+    r"\operatorname{Attention}(Q, K, V) = "
+    r"\operatorname{softmax}\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V"
+)
+_NOTATION = tuple(
+    (Prose(symbol), Prose(meaning))
+    for symbol, meaning in (
+        (r"$q$, $k$", "a query and a key: vectors of $d_k$ components"),
+        (r"$d_k$", "the width of a head: the number of components of a query or key"),
+        (r"$q\cdot k$", r"the score of a query and a key, $\sum_{i=1}^{d_k} q_i k_i$, before any scaling"),
+        (r"$c$", r"the scale, the factor of every score; $1/\sqrt{d_k}$ where nothing else is said"),
+        (r"$n$", "the number of keys in a row"),
+        (r"$s_j$, $p_j$", r"the scores of a row and its weights, $p_j = e^{s_j}/\sum_l e^{s_l}$"),
+        (r"$Q$, $K$, $V$", "matrices whose rows are queries, keys and values"),
+        (r"$P$", "the matrix of weights, whose rows sum to 1"),
+        (r"$J$", r"the Jacobian of the softmax, $\partial p_i/\partial s_j = p_i(\delta_{ij} - p_j)$"),
+        (r"$\sigma$", "the standard deviation of the scores in a row"),
+        (r"$\mathbb{E}$, $\operatorname{Var}$", "mean and variance over fresh queries and keys"),
+        (r"$T$, $D$", "the number of tokens, and the width of the model"),
+    )
+)
+
+
+class Chapter(NamedTuple):
+    """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text."""
+
+    id: str
+    number: int
+    title: Prose
+    cards: tuple[Card, ...]
+    figure: Drawing | None
+
+
+class Stated(NamedTuple):
+    """A source document and its statements."""
+
+    source: Source
+    statements: tuple[Statement, ...]
+
+    @property
+    def decided(self) -> tuple[Statement, ...]:
+        """The statements that are decided."""
+        return tuple(one for one in self.statements if one.outcome is not Outcome.OPEN)
+
+    @property
+    def open(self) -> tuple[Statement, ...]:
+        """The statements that are not."""
+        return tuple(one for one in self.statements if one.outcome is Outcome.OPEN)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """How often each outcome occurs."""
+        return tallies(Counter(one.outcome for one in self.statements), Outcome)
+
+    @property
+    def byline(self) -> str:
+        """Kind, author, date and address of the document; what is missing is named as missing."""
+        source = self.source
+        author = f"by {source.author}" if source.author else "no author given"
+        return ", ".join(filter(None, [source.kind, author, source.date or "no date given", source.url]))
+
+
+class KeyNumber(NamedTuple):
+    """A measured number of the first page; ``link`` is the anchor of its check."""
+
+    link: str
+    what: Prose
+    predicted: str
+    estimate: str
+    interval: str
+    verdict: Badge
+
+
+class Panel(NamedTuple):
+    """A panel of the explorer, on an axis from ``low`` to ``high``.
+
+    Each side has a name and its measured values as ``d:value:low:high``, with spaces between them.
+    """
+
+    name: str
+    title: str
+    words: str
+    logarithmic: bool
+    low: str
+    high: str
+    sides: tuple[tuple[str, str], ...] = ()
+
+
+class Level(NamedTuple):
+    """All cells of the calibration study tried at one level.
+
+    ``what`` names the event in the first of the rows about it and is empty in the others.
+    """
+
+    what: str
+    together: Counted
+    cells: tuple[Counted, ...]
+
+    @property
+    def worst(self) -> Counted:
+        """The cell with the highest rate."""
+        return max(self.cells, key=lambda one: one.events / one.trials)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether all of it is compatible with the design."""
+        return all(one.in_order for one in (self.together, *self.cells))
+
+
+class Report(NamedTuple):
+    """A run as its pages print it.
+
+    ``answer`` has sentences, each with the claims against it that this run did not confirm; ``limits`` are
+    the claims about assumptions that are broken, with what then holds; ``entries`` are forms of the citation
+    of ``example``; ``anchors`` are the places that a link can lead to.
+    """
+
+    record: RunRecord
+    chapters: tuple[Chapter, ...]
+    sources: tuple[Stated, ...]
+    answer: tuple[tuple[Prose, tuple[Prose, ...]], ...]
+    keys: tuple[KeyNumber, ...]
+    panels: tuple[Drawing, ...]
+    limits: tuple[tuple[Card, Prose], ...]
+    explorer: tuple[Panel, ...]
+    changes: Changes | None
+    levels: tuple[Level, ...]
+    example: str
+    entries: tuple[tuple[str, str], ...]
+    anchors: frozenset[str]
+    notation: tuple[tuple[Prose, Prose], ...] = _NOTATION
+    definition: Tex = _DEFINITION
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """The cards of all claims."""
+        return tuple(one for chapter in self.chapters for one in chapter.cards)
+
+    @property
+    def concerns(self) -> tuple[Card, ...]:
+        """The claims that did not simply hold."""
+        return tuple(one for one in self.cards if one.verdict.tone != "good" or one.alarms)
+
+    @property
+    def corrections(self) -> tuple[Statement, ...]:
+        """The statements that did not simply hold, the most serious first."""
+        found = (one for source in self.sources for one in source.statements if one.outcome in _SERIOUS)
+        return tuple(sorted(found, key=lambda one: _SERIOUS.index(one.outcome)))
+
+    @property
+    def verdicts(self) -> tuple[Tally, ...]:
+        """How often each verdict occurs."""
+        return tallies(Counter(claim.verdict for claim in self.record.claims), Verdict)
+
+    @property
+    def proofs(self) -> tuple[Tally, ...]:
+        """How often each status of a derivation occurs."""
+        return tallies(Counter(claim.derivation.status for claim in self.record.claims), Proof)
+
+    @property
+    def outcomes(self) -> tuple[Tally, ...]:
+        """How often each outcome of a statement occurs."""
+        return tallies(Counter(statement.outcome for statement in self.record.statements), Outcome)
+
+    @property
+    def checks(self) -> str:
+        """The number of checks, and how many of them are measured and exact."""
+        record = self.record
+        total = record.measured_checks + record.exact_checks
+        kinds = counted_checks(record.measured_checks, record.exact_checks)
+        return f"{numbers.count(total)} {'check' if total == 1 else 'checks'} ({kinds})"
+
+    @property
+    def controls(self) -> int:
+        """The number of controls."""
+        return sum(len(one.controls.rows) for one in self.cards)
+
+    @property
+    def controls_refuted(self) -> int:
+        """How many of them are refuted, as they must be."""
+        return sum(one.controls.refuted for one in self.cards)
+
+    @property
+    def share(self) -> str:
+        """The share of the error budget that one interval has."""
+        budget = self.record.run.budget
+        return numbers.small(budget.false_alarm / budget.places) if budget.places else "0"
+
+    @property
+    def blind(self) -> Counted | None:
+        """The smallest level tried in the calibration study, if no interval missed there."""
+        together = (one.together for one in self.levels)
+        lowest = min(together, key=lambda one: (one.level, -one.trials), default=None)
+        return lowest if lowest and lowest.level is not None and not lowest.events else None
+
+    @property
+    def created(self) -> datetime:
+        """When the run was made, in UTC."""
+        return creation(self.record)
+
+    @property
+    def digest(self) -> str:
+        """The digest of all findings, in hexadecimal."""
+        return digest(self.record)
+
+    @property
+    def command(self) -> str:
+        """The command that repeats the run."""
+        return command(self.record)
+
+    @property
+    def formats(self) -> str:
+        """The forms of a citation."""
+        return ", ".join(citations.FORMS)
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """The run's settings and times, each with its name."""
+        run = self.record.run
+        chosen, stored = run.settings, run.stored
+        found = [
+            ("seed", str(chosen.seed)),
+            ("profile", chosen.profile),
+            ("tolerance", f"±{numbers.percent(chosen.tolerance)}"),
+            ("false alarms, whole run", f"at most {numbers.percent(chosen.false_alarm)}"),
+            ("power aimed at", numbers.percent(chosen.power)),
+            *((("drawn on", str(chosen.device)),) if chosen.device else ()),
+            ("made", f"{self.created:%Y-%m-%d %H:%M} UTC"),
+            ("time, whole run", numbers.seconds(run.elapsed_s)),
+            *((f"time, {name}", numbers.seconds(spent)) for name, spent in run.phases_s.items()),
+        ]
+        if stored is not None:
+            draws = f"{numbers.count(stored.draws)} of {numbers.count(stored.draws + stored.drawn)} numbers"
+            derivations = f"{stored.derivations} of {len(self.record.claims)} derivations"
+            found += [
+                ("drawn before, from the store", draws),
+                ("derived before, from the store", derivations),
+            ]
+        return tuple(found)
+
+    def outcome_of(self, part: Part) -> Outcome:
+        """Return the outcome of a part of a statement."""
+        if part.kind == "prints" and part.holds is False:
+            return Outcome.MISPRINTED
+        return {True: Outcome.HOLDS, False: Outcome.WRONG, None: Outcome.OPEN}[part.holds]
+
+    def evidence_of(self, part: Part) -> tuple[str, str]:
+        """Return what decides a part of a statement: its name and its anchor, empty if it has none."""
+        _, _, evidence = part.evidence.partition(":")
+        name = ".".join(filter(None, [part.claim, evidence]))
+        return name, next((anchor for anchor in (name, part.claim) if anchor in self.anchors), "")
+
+    def waits_for(self, statement: Statement) -> tuple[str, ...]:
+        """Return the ids of the claims that an open statement waits for."""
+        waiting = [part.claim for part in statement.parts if part.holds is None]
+        return tuple(dict.fromkeys(waiting or filter(None, [statement.claim])))
+
+
+def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
+    """Return what the report prints about a run, and how it differs from an ``earlier`` one, if given."""
+    claims = {claim.id: claim for claim in record.claims}
+    figures = _figures(record.claims)
+    example = _example(record)
+    chapters = tuple(
+        Chapter(
+            id=f"chapter-{number}",
+            number=number,
+            title=Prose(some[0].chapter_title),
+            cards=tuple(card(record, claim, f"{number}.{place}") for place, claim in enumerate(some, 1)),
+            figure=chapter_figure(some),
+        )
+        for number, some in enumerate(_by_chapter(record), 1)
+    )
+    return Report(
+        record=record,
+        chapters=chapters,
+        sources=_sources(record),
+        answer=tuple((Prose(text), _against(claims.get(name) for name in rests)) for text, rests in _ANSWER),
+        keys=tuple(_keys(claims)),
+        panels=tuple(drawing(FRONT + key, figures[key]) for key in _FRONT_FIGURES if key in figures),
+        limits=tuple(
+            (one, Prose(f"${latex}$" if (latex := one.claim.derivation.latex) else one.claim.statement))
+            for chapter in chapters
+            for one in chapter.cards
+            if one.claim.chapter == _LIMITS
+        ),
+        explorer=tuple(_explorer(claims)),
+        changes=changes(earlier, record) if earlier else None,
+        levels=tuple(_levels(record.calibration)),
+        example=example.key if example else "",
+        entries=tuple((name, citations.FORMS[form](example)) for name, form in _ENTRIES) if example else (),
+        anchors=frozenset(_anchors(record)),
+    )
+
+
+def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
+    """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
+    figures = _figures(record.claims)
+    front = {FRONT + key: one for key, one in figures.items() if key in _FRONT_FIGURES}
+    half = {HALF + key: one for key, one in figures.items()}
+    if edition == "full":
+        return front | half
+    shown = {one.key for claims in _by_chapter(record) if (one := chapter_figure(claims))}
+    return front | {key: one for key, one in half.items() if key in shown}
+
+
+def chapter_figure(claims: Sequence[ClaimRecord]) -> Drawing | None:
+    """Return the figure that stands for a chapter: not on the first page, with a wrong version if any."""
+
+    def lacks_contrast(key: str) -> bool:
+        return not {"control", "measured"} <= {layer.role for layer in figures[key].layers}
+
+    figures = {key: one for key, one in _figures(claims).items() if key not in _FRONT_FIGURES}
+    chosen = min(figures, key=lacks_contrast, default=None)
+    return drawing(HALF + chosen, figures[chosen]) if chosen else None
+
+
+def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:
+    return {f"{claim.id}.{figure.id}": figure for claim in claims for figure in claim.series}
+
+
+def _by_chapter(record: RunRecord) -> tuple[list[ClaimRecord], ...]:
+    """Return the claims of each chapter, in the record's order."""
+    chapters: dict[str, list[ClaimRecord]] = {}
+    for claim in record.claims:
+        chapters.setdefault(claim.chapter, []).append(claim)
+    return tuple(chapters.values())
+
+
+def _sources(record: RunRecord) -> tuple[Stated, ...]:
+    """Return the sources of a record's statements, in the record's order."""
+    known = {source.id: source for source in record.sources}
+    order = list(known)
+    statements = sorted(record.statements, key=lambda one: order.index(one.source))
+    return tuple(Stated(known[key], tuple(some)) for key, some in groupby(statements, lambda one: one.source))
+
+
+def _against(claims: Iterable[ClaimRecord | None]) -> tuple[Prose, ...]:
+    """Return what of the claims that a sentence rests on this run did not confirm."""
+    against = (
+        f"“{claim.title}” is {claim.verdict}" if claim else "a claim is not part of this run"
+        for claim in claims
+        if claim is None or claim.verdict is not Verdict.CONFIRMED
+    )
+    return tuple(Prose(one) for one in dict.fromkeys(against))
+
+
+def _keys(claims: dict[str, ClaimRecord]) -> Iterator[KeyNumber]:
+    for key, what in _KEYS.items():
+        name, _, wanted = key.partition(".")
+        for check in claims[name].checks if name in claims else ():
+            if check.id == wanted:
+                found = numbers.estimate(check.estimate, check.standard_error, check.interval)
+                width = cell_text({name: value for name, value in check.cell.items() if name == "d_k"})
+                yield KeyNumber(
+                    link=key,
+                    what=Prose(", ".join(filter(None, [what, width]))),
+                    predicted=predicted(check, check.standard_error),
+                    estimate=found.with_error,
+                    interval=found.interval,
+                    verdict=badge(check.verdict),
+                )
+
+
+def _anchors(record: RunRecord) -> Iterator[str]:
+    for claim in record.claims:
+        yield claim.id
+        for group in (claim.checks, claim.controls, claim.facts):
+            yield from (f"{claim.id}.{one.id}" for one in group)
+
+
+def _example(record: RunRecord) -> Citation | None:
+    """Return the citation that shows how to cite: of a fit if there is one, else of any check."""
+    claims = [claim for claim in record.claims if claim.checks]
+    if not claims:
+        return None
+    claim = next((one for one in claims if one.id == _EXAMPLE), claims[0])
+    check = next((one for one in claim.checks if one.method == "fit"), claim.checks[0])
+    return cite(record, claim, check)
+
+
+def _levels(study: Calibration | None) -> Iterator[Level]:
+    if study is None:
+        return
+    seen = set()
+    for one in study.together:
+        what = f"{one.what}: {one.setting}" if one.setting else one.what
+        yield Level("" if what in seen else what[:1].upper() + what[1:], one, study.cells(one))
+        seen.add(what)
+
+
+_EXPLORER = (
+    (
+        Panel(
+            "deviation",
+            "Standard deviation of a score, measured",
+            "Dots: the measured standard deviation of a score against the width of a head, both logarithmic",
+            True,
+            "0.5",
+            "64",
+        ),
+        (("unscaled", "score-variance", "variance-d"), ("scaled", "sqrt-scaling", "variance-d")),
+        math.sqrt,
+    ),
+    (
+        Panel(
+            "largest",
+            "Mean of the larger of two weights, measured",
+            "Dots: the measured mean of the larger of two weights against the width of a head",
+            False,
+            "0.5",
+            "1",
+        ),
+        (
+            ("unscaled", "softmax-saturation", "raw-two-keys-d"),
+            ("scaled", "softmax-saturation", "scaled-two-keys-d"),
+        ),
+        float,
+    ),
+)
+"""Panels, the checks of each side by their claim and the start of their ids, and the scale of their axis."""
+
+
+def _explorer(claims: dict[str, ClaimRecord]) -> Iterator[Panel]:
+    """Yield the panels of measured values, those for which the run has any."""
+    for panel, wanted, scale in _EXPLORER:
+        sides = [(side, " ".join(_points(claims.get(claim), start, scale))) for side, claim, start in wanted]
+        if found := tuple(side for side in sides if side[1]):
+            yield panel._replace(sides=found)
+
+
+def _points(claim: ClaimRecord | None, start: str, scale: Callable[[float], float]) -> Iterator[str]:
+    """Yield dimension, value and ends of the interval of each check, as the page's program reads them."""
+    checks: Sequence[Check] = claim.checks if claim else ()
+    for check in checks:
+        if check.id.startswith(start) and check.method == "monte-carlo" and "d_k" in check.cell:
+            shown = (scale(max(0.0, number)) for number in (check.estimate, *check.interval))
+            yield ":".join((str(check.cell["d_k"]), *(f"{number:.4g}" for number in shown)))

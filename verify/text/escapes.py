@@ -1,0 +1,146 @@
+"""Text of other people, escaped for what it goes into: one function for each kind of output.
+
+Formulas keep their LaTeX: `verify.evidence.texts` lets only mathematics into a record.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+LOWERED = str.maketrans(RAISED, "0123456789-")
+"""Turns raised digits into such as exponents are written with."""
+
+# Control characters, what turns the direction of text, halves of characters, and what XML may not hold.
+CONTROLS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
+)
+_TEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    # BibTeX counts braces, escaped ones too.
+    "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": r"$-$", "×": r"$\times$",
+    "±": r"$\pm$", "≤": r"$\le$", "≥": r"$\ge$", "·": r"$\cdot$", "√": r"$\surd$", "∞": r"$\infty$",
+    "≈": r"$\approx$", "\N{NO-BREAK SPACE}": "~", "\N{NARROW NO-BREAK SPACE}": r"\,", "–": "--",
+    "’": "'", "…": r"\ldots{}",
+}  # fmt: skip
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~$#]|://|(?<=www)\.|[&<>@]", re.IGNORECASE)
+_RST = re.compile(r"[\\`*_|@]|(?<=\w):(?=\S)")
+_PLAIN_TEX = {
+    r"\operatorname": r"\mathop{}\mathrm", r"\mathbb": r"\mathbf", r"\tfrac": r"\frac", r"\dfrac": r"\frac",
+    r"\lVert": r"\Vert ", r"\rVert": r"\Vert ", r"\lvert": r"\vert ", r"\rvert": r"\vert ",
+    r"\dots": r"\ldots", r"\text": r"\mbox", r"\implies": r"\Rightarrow",
+    r"\lesssim": r"\le", r"\gtrsim": r"\ge",
+}  # fmt: skip
+_AMS = re.compile("|".join(rf"{re.escape(macro)}(?![A-Za-z])" for macro in _PLAIN_TEX))
+"""What only amsmath and amssymb define, and what LaTeX has of itself."""
+_LINE_ENDS = "\n\t"
+_FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
+
+
+class Piece(NamedTuple):
+    """A stretch of text, or a formula without its dollar signs."""
+
+    text: str
+    is_formula: bool
+
+
+def pieces(prose: str) -> tuple[Piece, ...]:
+    r"""Return the prose as text and formulas in turn; an unpaired or escaped ``\$`` is a dollar sign."""
+    found: list[Piece] = []
+    end = 0
+    for match in _FORMULA.finditer(prose):
+        found.append(Piece(prose[end : match.start()].replace(r"\$", "$"), is_formula=False))
+        found.append(Piece(match[1].strip(), is_formula=True))
+        end = match.end()
+    found.append(Piece(prose[end:].replace(r"\$", "$"), is_formula=False))
+    return tuple(piece for piece in found if piece.text)
+
+
+def as_prose(text: str) -> str:
+    r"""Return plain text as prose, in which no dollar sign begins a formula."""
+    return text.replace("$", r"\$")
+
+
+def for_terminal(text: str) -> str:
+    r"""Return text that a terminal only shows: control characters as ``\x1b``, line ends as they are."""
+    return CONTROLS.sub(lambda sign: sign[0] if sign[0] in _LINE_ENDS else _named(sign[0]), text)
+
+
+def for_html(text: str) -> str:
+    """Return text for the content of an HTML or SVG element, or for an attribute in quotation marks."""
+    return html.escape(for_xml(text))
+
+
+def for_xml(text: str) -> str:
+    """Return text without the characters that no XML may hold; its writer escapes the markup."""
+    return CONTROLS.sub(lambda sign: sign[0] if sign[0] in _LINE_ENDS else "\N{REPLACEMENT CHARACTER}", text)
+
+
+def for_tex(text: str) -> str:
+    """Return text in one line of LaTeX, or of a BibTeX field, whose signs mean themselves."""
+    raised = re.sub(f"[{RAISED}]+", lambda run: f"\0{run[0].translate(LOWERED)}\1", one_line(text))
+    return "".join(_TEX.get(sign, sign) for sign in raised).replace("\0", "$^{").replace("\1", "}$")
+
+
+def for_markdown(text: str) -> str:
+    """Return text in one line of Markdown: no markup, no table cell's end, no link made of an address."""
+    return _MARKDOWN.sub(_in_markdown, one_line(text))
+
+
+def for_rst(text: str) -> str:
+    """Return text in one line of reStructuredText whose signs mean themselves."""
+    return _RST.sub(lambda sign: f"\\{sign[0]}", one_line(text))
+
+
+def prose_for_tex(prose: str) -> str:
+    """Return prose in LaTeX; its formulas stay formulas."""
+    return _prose(prose, for_tex, _formula_for_tex)
+
+
+def prose_for_markdown(prose: str) -> str:
+    """Return prose in Markdown; its formulas stay between dollar signs."""
+    return _prose(prose, for_markdown, _formula_for_markdown)
+
+
+def prose_for_rst(prose: str) -> str:
+    """Return prose in reStructuredText; its formulas are math roles."""
+    # An inline role ends at a word's end; "\\ " separates it from a letter without a space.
+    text = _prose(prose, for_rst, lambda latex: rf":math:`{latex}`\ ")
+    return re.sub(r"\\ (?=[\s.,;:)]|$)", "", text)
+
+
+def one_line(text: str) -> str:
+    """Return text in one line, its control characters shown, its spaces kept."""
+    return CONTROLS.sub(lambda sign: " " if sign[0] in _LINE_ENDS else _named(sign[0]), text)
+
+
+def _named(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")
+
+
+def _in_markdown(sign: re.Match[str]) -> str:
+    if sign[0] in {"&", "<", ">"}:
+        return html.escape(sign[0])
+    return "".join(f"&#{ord(one)};" for one in sign[0]) if sign[0] in {"@", ".", "://"} else f"\\{sign[0]}"
+
+
+def _prose(prose: str, words: Callable[[str], str], formula: Callable[[str], str]) -> str:
+    return "".join(formula(one.text) if one.is_formula else words(one.text) for one in pieces(prose))
+
+
+def _formula_for_tex(latex: str) -> str:
+    # BibTeX counts escaped braces, too; a bibliography may have no package that defines macros of amsmath.
+    plain = _AMS.sub(lambda macro: _PLAIN_TEX[macro[0]], latex)
+    return "$" + plain.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
+
+
+def _formula_for_markdown(latex: str) -> str:
+    # No HTML and no link where dollar signs mean nothing.
+    return "$" + latex.replace("<", r"\lt ").replace(">", r"\gt ").replace("](", "] (") + "$"

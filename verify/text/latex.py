@@ -1,0 +1,226 @@
+"""Takes LaTeX apart: prose into text and formulas, long formulas into lines, any formula into words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from verify.text.escapes import as_prose, pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class Prose(str):
+    """Running text that may hold LaTeX between dollar signs."""
+
+    __slots__ = ()
+
+
+class Tex(str):
+    """A displayed formula in LaTeX."""
+
+    __slots__ = ()
+
+
+_TOKEN = re.compile(r"\\(?:begin|end)\s*\{[^}]*\}|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
+_RELATIONS = frozenset(
+    ["=", "<", ">", r"\le", r"\leq", r"\ge", r"\geq", r"\neq", r"\approx", r"\sim", r"\equiv", r"\propto"]
+) | {r"\to", r"\implies", r"\iff", r"\Rightarrow", r"\Longrightarrow"}
+_SIGNS = frozenset("+-")
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_]{2})'(?=(?:s|t|re|ll|ve|d|m)\b)")
+_PLURAL = re.compile(r"(?<=[A-Za-z]s)'(?![\w'])")
+_QUOTED = re.compile(r"(?<![\w'])'(?=\w)")
+_OPENING = frozenset("([{") | {r"\left", r"\{"}
+_CLOSING = frozenset(")]}") | {r"\right", r"\}"}
+
+
+def plain(prose: str) -> str:
+    """Return the prose with each formula in words and signs, for titles, bookmarks and alt texts."""
+    return "".join(
+        spoken(piece.text) if piece.is_formula else with_apostrophes(piece.text) for piece in pieces(prose)
+    )
+
+
+def with_apostrophes(text: str) -> str:
+    """Return text with a typewriter's apostrophes of possessives and contractions made a typesetter's.
+
+    Primes stay, and marks around words do: where one opens, the one after an s may close.
+    """
+    text = _APOSTROPHE.sub("’", text)
+    return text if _QUOTED.search(text) else _PLURAL.sub("’", text)
+
+
+def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:
+    """Return a formula broken so that each line is at most ``limit`` wide where its terms allow it.
+
+    Lines break before relations first, then before plus and minus signs, never inside brackets; a fraction
+    that is too wide by itself gets several lines above or below its bar.
+    ``width`` measures a formula in the unit of ``limit``.
+    """
+    if width(latex) <= limit or r"\\" in latex or r"\begin" in latex:
+        return latex
+    left, *rest = _split(latex, _RELATIONS)
+    if not rest:
+        left, rest = "", [latex]
+    lines = [line for part in rest for line in _packed(part, width, limit - width(left))]
+    if len(lines) == 1:
+        return f"{left}{lines[0]}"
+    body = r" \\ ".join(f"{left if number == 0 else ''} & {line}" for number, line in enumerate(lines))
+    return rf"\begin{{aligned}} {body} \end{{aligned}}"
+
+
+def _packed(part: str, width: Callable[[str], float], limit: float) -> Iterable[str]:
+    if width(part) <= limit:
+        return [part]
+    lines: list[str] = []
+    for term in (_narrow(term, width, limit) for term in _split(part, _SIGNS)):
+        if lines and width(lines[-1] + term) <= limit:
+            lines[-1] += term
+        else:
+            lines.append((r"\qquad {} " if lines else "") + term)
+    return lines
+
+
+def _narrow(term: str, width: Callable[[str], float], limit: float) -> str:
+    """Return a term that is too wide with the parts of its first fraction broken into lines."""
+    found = re.search(r"\\[dt]?frac\s*(?={)", term)
+    if found is None or width(term) <= limit:
+        return term
+    end_above = _end_of_braces(term, found.end())
+    end = _end_of_braces(term, end_above)
+    before, after = term[: found.start()], term[end:]
+    # A fraction between big brackets cannot be measured apart from them.
+    if before.count(r"\left") != before.count(r"\right") or term[end_above : end_above + 1] != "{":
+        return term
+    room = limit - width(before + after)
+    parts = (term[found.end() + 1 : end_above - 1], term[end_above + 1 : end - 1])
+    above, below = (_stacked(list(_packed(part, width, room))) for part in parts)
+    return rf"{before}\frac{{{above}}}{{{below}}}{after}"
+
+
+def _stacked(lines: list[str]) -> str:
+    body = r" \\ & ".join(lines)
+    return rf"\begin{{aligned}} & {body} \end{{aligned}}" if len(lines) > 1 else body
+
+
+def _end_of_braces(latex: str, start: int) -> int:
+    depth = 0
+    for token in _TOKEN.finditer(latex, start):
+        depth += (token[0] == "{") - (token[0] == "}")
+        if depth == 0:
+            return token.end()
+    return len(latex)
+
+
+def _split(latex: str, at: frozenset[str]) -> list[str]:
+    parts, depth = [""], 0
+    for token in _TOKEN.findall(latex):
+        if token in _OPENING:
+            depth += 1
+        elif token in _CLOSING:
+            depth -= 1
+        # A sign after an opening or another sign belongs to its term.
+        elif depth == 0 and token in at and parts[-1].strip() not in {"", *_RELATIONS}:
+            parts.append("")
+        parts[-1] += token
+    return parts
+
+
+_NAMES = {
+    r"\cdot": "·", r"\times": "×", r"\pm": "±", r"\le": "≤", r"\leq": "≤", r"\ge": "≥", r"\geq": "≥",
+    r"\neq": "≠", r"\approx": "≈", r"\to": "→", r"\Rightarrow": "⇒", r"\infty": "∞", r"\sum": "sum",
+    r"\prod": "product", r"\int": "integral", r"\sqrt": "√", r"\partial": "∂", r"\ldots": "…", r"\dots": "…",
+    r"\cdots": "…", r"\circ": "∘", r"\|": "‖", r"\lVert": "‖", r"\rVert": "‖", r"\lvert": "|",
+    r"\rvert": "|", r"\iff": "⇔", r"\Leftrightarrow": "⇔",
+    r"\quad": " ", r"\qquad": " ", r"\,": " ", r"\;": " ", r"\:": " ", r"\!": "", r"\ ": " ", r"\\": "; ",
+    r"\left": "", r"\right": "", r"\{": "{", r"\}": "}", r"\mid": "|", r"\top": "T", r"\in": "in",
+    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\varepsilon": "ε",
+    r"\eta": "η",
+    r"\kappa": "κ", r"\lambda": "λ", r"\mu": "μ", r"\nu": "ν", r"\pi": "π", r"\rho": "ρ", r"\sigma": "σ",
+    r"\tau": "τ", r"\phi": "φ", r"\varphi": "φ", r"\chi": "χ", r"\psi": "ψ", r"\omega": "ω",
+    r"\theta": "θ", r"\Gamma": "Γ", r"\Delta": "Δ", r"\Sigma": "Σ", r"\Phi": "Φ", r"\Omega": "Ω",
+}  # fmt: skip
+_STYLES = re.compile(
+    r"\\(?:operatorname|mathrm|mathbf|mathbb|mathcal|mathit|mathsf|text|textrm|boldsymbol|bm|big|Big|bigl|bigr|"
+    r"displaystyle|textstyle|limits|nolimits)(?![A-Za-z])\*?|\\(?:begin|end)\{[^}]*\}"
+)
+_FRACTION = re.compile(r"\\[dt]?frac(?![A-Za-z])\s*")
+_IN_BRACKETS = r"\((?:[^(){}]|\([^(){}]*\))*\)"
+_ONE_THING = re.compile(rf"√?(?:\d+|\w(?:_\w)?[²³]?)|(?:ln|log|exp|cosh|sinh|tanh)? ?{_IN_BRACKETS}[²³]?")
+_OPERATOR = re.compile(r"(?<=[\w})])\\(max|min|ln|log|exp|sup|sum|prod)(?![A-Za-z])")
+_TRANSPOSED = re.compile(r"\^\s*\{?\s*\\(?:top|mathsf\s*\{?\s*T\s*\}?)\s*\}?")
+_IN_BRACES = re.compile(rf"\{{\s*([^{{}}]?|[A-Za-z]+|\d+|\w_\w|\{{[^{{}}]*\}}|{_IN_BRACKETS})\s*\}}")
+_HAT = re.compile(r"\\hat\s*(?:\{\s*(\w)\s*\}|(\w))")
+_POWER = re.compile(r"\^(?:\{\s*([23])\s*\}|([23]))")
+
+
+def spoken(latex: str) -> str:
+    """Return a formula in words and signs, such as ``Var(q·k) = d_k``, to stand in for its picture."""
+    text = _STYLES.sub("", _TRANSPOSED.sub("ᵀ", latex))
+    text = _on_one_line(_OPERATOR.sub(r" \\\1", text))
+    text = _POWER.sub(lambda power: "²³"[int(power[1] or power[2]) - 2], text)
+    text = _HAT.sub(_with_hat, text)
+    text = re.sub(r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], name[0][1:]), text)
+    while (plainer := _IN_BRACES.sub(r"\1", text)) != text:
+        text = plainer
+    text = text.replace("{", "(").replace("}", ")").replace("&", "")
+    text = re.sub(r"\s*([·×∘])\s*", r"\1", re.sub(r"\s+", " ", text)).replace("-", "−").strip()
+    text = re.sub(r"([±∂]) ", r"\1", text)
+    return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
+
+
+def _with_hat(hat: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", f"{hat[1] or hat[2]}\u0302")
+
+
+def slashed(prose: str) -> str:
+    """Return prose whose fractions have a slash, as a line of small print can show them."""
+    return "".join(
+        f"${_on_one_line(one.text)}$" if one.is_formula else as_prose(one.text) for one in pieces(prose)
+    )
+
+
+def _on_one_line(latex: str) -> str:
+    """Return a formula with every fraction, also one within another, written with a slash."""
+    found = _FRACTION.search(latex)
+    if found is None:
+        return latex
+    above, at = _argument(latex, found.end())
+    below, end = _argument(latex, at)
+    parts = (part if _ONE_THING.fullmatch(spoken(part)) else f"({part})" for part in (above, below))
+    return latex[: found.start()] + "/".join(parts) + _on_one_line(latex[end:])
+
+
+def _argument(latex: str, start: int) -> tuple[str, int]:
+    """Return the argument of a command that begins at ``start``, its fractions on one line, and its end."""
+    if latex[start : start + 1] == "{":
+        end = _end_of_braces(latex, start)
+        return _on_one_line(latex[start + 1 : end - 1].strip()), end
+    token = _TOKEN.match(latex, start)
+    return (token[0], token.end()) if token else ("", start)
+
+
+_ROOT = re.compile(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_DRAWN = _NAMES | {r"\sum": "Σ", r"\prod": "Π", r"\int": "∫", r"\in": "∈"}
+_KEPT = frozenset([r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
+
+
+def simple(latex: str) -> str:
+    """Return a formula that a text face can set: fractions on one line, signs as characters."""
+    text = re.sub(r"\\(?:operatorname|mathbb|text)\b\*?", lambda _name: r"\mathrm", latex)
+    # A hat that is a sign of its own has no letter below it in the figure's text.
+    text = _on_one_line(_HAT.sub(_with_hat, text))
+    text = _ROOT.sub(lambda root: f"√{{{root[1] if len(spoken(root[1])) < 4 else f'({root[1]})'}}}", text)
+    return re.sub(r"\\(?:[A-Za-z]+|.)\s*", _character, text)
+
+
+def _character(name: re.Match[str]) -> str:
+    command = name[0].rstrip() or name[0]
+    if command in _KEPT:
+        return command
+    sign = _DRAWN.get(command)
+    if sign is None:
+        return name[0]
+    return rf"\mathrm{{{sign}}}" if len(sign) == 1 and sign.isalpha() else sign

@@ -1,0 +1,291 @@
+"""Numbers as people read them: rounded by their uncertainty, with a true minus sign."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MINUS = "−"
+GAP = "\N{NARROW NO-BREAK SPACE}"
+NO_BREAK = "\N{NO-BREAK SPACE}"
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_LARGEST_PLAIN = 7  # powers of ten written out before the scientific form takes over
+_SMALLEST_PLAIN = -5
+
+
+def as_decimal(value: float) -> Decimal:
+    """Return the shortest decimal that reads back as the float: 0.95 means 0.95, not 0.9499999…."""
+    return Decimal(repr(float(value)))
+
+
+def rounded(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> Decimal:
+    """Return ``value`` rounded to a multiple of ``10**place``, exactly, however many digits that takes.
+
+    ``rounding`` is one of the modes of the ``decimal`` module. For ``place <= 0`` the result has exactly
+    ``-place`` decimals, trailing zeros included.
+
+    Raises:
+        ValueError: the value is not finite.
+    """
+    if not value.is_finite():
+        raise ValueError(f"{value} cannot be rounded")
+    # The default precision of 28 digits is less than a float may need.
+    digits = 2 + max(value.adjusted() - place, len(value.as_tuple().digits))
+    wide = Context(prec=digits)
+    whole = wide.scaleb(value, -place).quantize(Decimal(1), rounding, wide)
+    return wide.scaleb(whole, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measured value as text; ``power`` is the exponent of ten that all four texts leave out."""
+
+    value: str
+    error: str
+    low: str
+    high: str
+    power: int
+
+    @property
+    def times(self) -> str:
+        """Return the factor left out, such as ``×10⁹``, or nothing."""
+        return _times(self.power)
+
+    @property
+    def alone(self) -> str:
+        """Return the value with its power of ten, which a zero needs not."""
+        return "0" if self.power and not self.value.strip("0.") else self.value + self.times
+
+    @property
+    def with_error(self) -> str:
+        """Return ``64.02 ± 0.09``, in brackets before a power of ten; without error, the value alone."""
+        if not self.error:
+            return self.value + self.times
+        text = f"{self.value}{NO_BREAK}±{NO_BREAK}{self.error}"
+        return f"({text}){self.times}" if self.power else text
+
+    @property
+    def interval(self) -> str:
+        """Return ``[63.7, 64.4]``."""
+        return f"[{self.low},{NO_BREAK}{self.high}]{self.times}"
+
+
+def estimate(value: float, error: float, interval: tuple[float, float], place: int | None = None) -> Estimate:
+    """Return a value with its standard error and interval, all to the digit that the error allows.
+
+    ``place`` is the power of ten of another last digit, for a value without a factor left out.
+
+    The interval's ends are rounded outwards, so that the printed interval covers at least as often as
+    the computed one. A zero error means an exact value, printed to ten significant digits.
+
+    Raises:
+        ValueError: something is not finite, the error is negative, or the interval is upside down.
+    """
+    low, high = interval
+    _validate(value, error, low, high)
+    power = _power_left_out(max(abs(value), error, abs(low), abs(high)))
+    shift = Decimal(1).scaleb(-power)
+    centre, spread = as_decimal(value) * shift, as_decimal(error) * shift
+    if error == 0:
+        low_text, high_text = (_significant(as_decimal(end) * shift, 10) for end in interval)
+        return Estimate(_significant(centre, 10), "", low_text, high_text, power)
+    if power or place is None:
+        place = last_place(float(spread))
+    return Estimate(
+        value=_at(centre, place),
+        error=_at(spread, place),
+        low=_at(as_decimal(low) * shift, place, ROUND_FLOOR),
+        high=_at(as_decimal(high) * shift, place, ROUND_CEILING),
+        power=power,
+    )
+
+
+def last_place(error: float) -> int:
+    """Return the power of ten of the last digit to print beside this standard error.
+
+    The rule is the Particle Data Group's: two digits of the error up to 0.354, one digit from 0.355 to
+    0.949, and beyond that the error rounds up to 1.0, of which both digits show.
+    """
+    first = _magnitude(as_decimal(error))
+    leading = round(error / 10.0 ** (first - 2)) if first > -300 else 100
+    return first - 1 if leading < 355 else first
+
+
+def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) -> list[int]:
+    """Return the power of ten of each value's last digit in one column: alike for values of alike size.
+
+    Of each size, to the nearest power of ten, it is the median of what the errors allow; where an error
+    differs, it keeps one digit at least and gets one more than it needs at most. ``measured`` are values
+    with their errors, none zero, and intervals.
+    """
+    own = [last_place(error) for _, error, _ in measured]
+    sizes = [
+        round(math.log10(max(map(abs, (value, error, *interval))))) for value, error, interval in measured
+    ]
+    usual = {
+        size: median_low(place for place, of in zip(own, sizes, strict=True) if of == size) for size in sizes
+    }
+    return [
+        min(max(usual[size], place - 1), _magnitude(as_decimal(error)))
+        for (_, error, _), place, size in zip(measured, own, sizes, strict=True)
+    ]
+
+
+def exact(value: float, digits: int = 6) -> str:
+    """Return a value that has no uncertainty, to at most ``digits`` significant digits, no padding.
+
+    What falls short of 1 by more than floating-point error is not rounded up to it: all its nines show, and
+    the digit after them.
+
+    Raises:
+        ValueError: the value is not finite.
+    """
+    text = _to_digits(value, digits)
+    if text != "1" or 1 - value < 1e-12:
+        return text
+    place = _magnitude(1 - as_decimal(value))
+    return _at(as_decimal(value), place, ROUND_FLOOR)
+
+
+def _to_digits(value: float, digits: int) -> str:
+    _validate(value, 0.0, value, value)
+    power = _power_left_out(abs(value))
+    return _significant(as_decimal(value).scaleb(-power), digits) + _times(power)
+
+
+def fixed(value: float, place: int) -> str:
+    """Return a value to the digit at a power of ten, with the zeros before it: for numbers that are compared.
+
+    Raises:
+        ValueError: the value is not finite.
+    """
+    _validate(value, 0.0, value, value)
+    return _at(as_decimal(value), place)
+
+
+def beside(value: float, error: float, place: int | None = None) -> str:
+    """Return an exact value to one digit more than a measurement with this standard error carries.
+
+    ``place`` is that of the measurement's last digit, where the error alone does not decide it.
+    """
+    if error == 0 or value == 0:
+        return _to_digits(value, 6)
+    wanted = _magnitude(as_decimal(value)) - (last_place(error) if place is None else place) + 2
+    return _to_digits(value, min(max(wanted, 3), 10))
+
+
+def level(value: float) -> str:
+    """Return a confidence level; close to one as ``1 − 6.1×10⁻⁷``, else as a percentage.
+
+    Raises:
+        ValueError: the level is not between 0 and 1.
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"a level lies between 0 and 1, not at {value}")
+    miss = 1 - value
+    if miss == 0:
+        return "1"
+    return f"1{NO_BREAK}{MINUS}{NO_BREAK}{small(miss)}" if miss < 1e-3 else percent(value)
+
+
+def small(value: float) -> str:
+    """Return a small probability to two significant digits, such as ``6.1×10⁻⁷``."""
+    _validate(value, 0.0, value, value)
+    if value == 0:
+        return "0"
+    place = _magnitude(as_decimal(value))
+    if place >= -3:
+        return _significant(as_decimal(value), 2)
+    mantissa = _significant(as_decimal(value).scaleb(-place), 2)
+    # 9.96 rounds to 10: the next power of ten takes it.
+    return small(float(Decimal(1).scaleb(place + 1))) if mantissa == "10" else f"{mantissa}{_times(place)}"
+
+
+def percent(value: float) -> str:
+    """Return a fraction as a percentage of at most four significant digits."""
+    return _to_digits(value * 100, 4) + "%"
+
+
+def power(value: float) -> str:
+    """Return a probability of detection, never rounded up to certainty.
+
+    Raises:
+        ValueError: it is not between 0 and 1.
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"a power lies between 0 and 1, not at {value}")
+    if value > 0.9999:
+        return f">{NO_BREAK}0.9999"
+    return _trimmed(rounded(as_decimal(value), -4, ROUND_FLOOR))
+
+
+def count(value: int) -> str:
+    """Return a count, with thin spaces between groups of three from five digits on."""
+    text = f"{abs(value):,}".replace(",", GAP) if abs(value) >= 10_000 else str(abs(value))
+    return MINUS + text if value < 0 else text
+
+
+def seconds(value: float) -> str:
+    """Return a duration: ``0.31 s``, ``12.4 s``, ``2 min 5 s``."""
+    if value < 0.995:
+        return f"{value:.2f}{GAP}s"
+    if value < 59.95:
+        return f"{value:.1f}{GAP}s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{count(minutes)}{GAP}min {rest}{GAP}s"
+
+
+def setting(value: float | str) -> str:
+    """Return the value of a cell's setting: counts grouped, fractions short, words as they are."""
+    if isinstance(value, str):
+        return value
+    return count(value) if isinstance(value, int) else exact(value)
+
+
+def _validate(value: float, error: float, low: float, high: float) -> None:
+    if not all(map(math.isfinite, (value, error, low, high))):
+        raise ValueError(f"not finite: {value} ± {error} in [{low}, {high}]")
+    if error < 0 or low > high:
+        raise ValueError(f"not a measurement: {value} ± {error} in [{low}, {high}]")
+
+
+def _magnitude(value: Decimal) -> int:
+    return value.adjusted() if value else 0
+
+
+def _power_left_out(size: float) -> int:
+    place = _magnitude(as_decimal(size))
+    return 0 if size == 0 or _SMALLEST_PLAIN < place < _LARGEST_PLAIN else place
+
+
+def _times(power: int) -> str:
+    return "×10" + str(power).translate(_SUPERSCRIPTS) if power else ""
+
+
+def _at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    return _signed(f"{rounded(value, place, rounding):f}")
+
+
+def _significant(value: Decimal, digits: int) -> str:
+    if value == 0:
+        return "0"
+    return _trimmed(rounded(value, min(_magnitude(value) - digits + 1, 0)))
+
+
+def _trimmed(value: Decimal) -> str:
+    text = f"{value:f}"
+    return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def _signed(text: str) -> str:
+    negative = text.startswith("-") and text.strip("-0.") != ""
+    magnitude = text.lstrip("-")
+    whole, point, fraction = magnitude.partition(".")
+    grouped = count(int(whole)) if len(whole) > 4 else whole
+    return (MINUS if negative else "") + grouped + point + fraction
