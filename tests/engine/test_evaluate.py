@@ -18,7 +18,7 @@ from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Experiment, Tolerance
 from verify.spec.claim import Findings
 from verify.spec.designs import score_cell
-from verify.spec.fitting import Wanted, fits, linear_fits
+from verify.spec.fitting import Coefficient, fits, linear_fits
 from verify.spec.quantities import variances
 from verify.spec.words import Words
 from verify.symbolic.derivation import relation_of
@@ -91,7 +91,7 @@ def test_a_record_has_all_of_its_claim_and_is_sealed(proof: DerivationRecord) ->
 def test_points_have_one_ordinary_line_however_many_fits_go_through_them() -> None:
     """NumPy's through the measured estimates; of power laws there is none."""
     members = variances([score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8, 64)], "Var", 3 * d)
-    of_power = Wanted("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance())
+    of_power = Coefficient("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance())
     lines = linear_fits(members, 3 * d)
     made = Experiment((*members, *lines, *fits(members[1:], of_power), *linear_fits(members[:3], 3 * d)), ())
     rng = np.random.default_rng(1)

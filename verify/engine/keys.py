@@ -152,7 +152,9 @@ def _key(*parts: object) -> bytes:
 def _source(claim: Reference) -> str | None:
     """Return a digest of a claim's source, None where that is not all it depends on."""
     if isinstance(claim, BuiltIn):
-        return code(f"claims/{claim.chapter}/{claim.id.replace('-', '_')}.py")
+        chapter = f"claims/{claim.chapter}"
+        shared = [f"{chapter}/shared"] if (PACKAGE / chapter / "shared").exists() else []
+        return code(f"{chapter}/{claim.id.replace('-', '_')}.py", *shared)
     if isinstance(claim, ClaimFile) and _is_self_contained(claim.text):
         return hashlib.sha256(claim.text).hexdigest()
     return None

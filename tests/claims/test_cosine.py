@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Integral, S, oo
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.cosine import ACROSS, ALONG, MEANING, along_the_key, n, z
+from verify.claims.modern.shared.cosine import ACROSS, ALONG, MEANING, along_the_key, n, z
 from verify.symbolic.kernel.words import E
 from verify.symbolic.law import w
 from verify.symbolic.scores import d

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sympy import sqrt
 
+from verify.claims.gradients.shared.descent import c, eta, one_step, same_scores
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.descent import c, eta, one_step, same_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable

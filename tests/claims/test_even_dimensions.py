@@ -9,7 +9,7 @@ import pytest
 from sympy import Rational, Sum, binomial, factorial
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.even_dimensions import b, j, k, m, tail, value
+from verify.claims.limits.shared.even_dimensions import b, j, k, m, tail, value
 from verify.symbolic.law import below
 
 ROUTE = tail()

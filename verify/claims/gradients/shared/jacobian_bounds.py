@@ -18,7 +18,7 @@ from sympy import (
     symbols,
 )
 
-from verify.symbolic.jacobian import FORM, LENGTH
+from verify.claims.gradients.shared.jacobian import FORM, LENGTH
 from verify.symbolic.kernel.core import NOTHING
 from verify.symbolic.kernel.entries import FamilyPutIn, with_entries
 from verify.symbolic.kernel.equations import Applied, Identity, Replaced

@@ -25,7 +25,7 @@ from sympy import (
 )
 
 from verify.symbolic.extremes import BELOW, BY_DENSITY, NORMAL_DENSITY, TIES, by_definition, z
-from verify.symbolic.jacobian import FROBENIUS
+from verify.claims.gradients.shared.jacobian import FROBENIUS
 from verify.symbolic.kernel.core import Hypotheses
 from verify.symbolic.kernel.gaussian import LargestOfNormal
 from verify.symbolic.kernel.integrals import EulerIntegrals, IntegralByParts, Primitive

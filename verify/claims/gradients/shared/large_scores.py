@@ -21,7 +21,7 @@ from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.saturation import VALUES, identity
+from verify.claims.gradients.shared.saturation import VALUES, identity
 from verify.symbolic.softmax import ENTROPY, SQUARES, TOTAL, i, j
 
 _BELOW = Sum(p[j] * (largest - s[j]), (j, 1, n))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import IndexedBase, Limit, S, Sum, Symbol, exp, sqrt
 
-from verify.symbolic.jacobian import FROBENIUS
+from verify.claims.gradients.shared.jacobian import FROBENIUS
 from verify.symbolic.kernel.equations import PutIn
 from verify.symbolic.kernel.limits import AtLimit
 from verify.symbolic.kernel.sums import SumIdentity

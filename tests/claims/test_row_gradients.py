@@ -9,14 +9,14 @@ import pytest
 from scipy import integrate
 from sympy import Gt, sqrt
 
-from verify.symbolic.kernel.core import Reach
-from verify.symbolic.row_gradients import (
+from verify.claims.gradients.shared.row_gradients import (
     mean_square,
     mean_squares,
     of_small_scores,
     ratio_at_small_scores,
     ratio_of_roots,
 )
+from verify.symbolic.kernel.core import Reach
 from verify.symbolic.scores import d
 
 

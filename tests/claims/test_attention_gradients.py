@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sympy import Float, Indexed
 
-from verify.symbolic import attention_gradients as routes
+from verify.claims.gradients.shared import attention_gradients as routes
 from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, m
 from verify.symbolic.kernel.words import n, p
 from verify.symbolic.scores import d

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sympy import Sum
 
+from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, value
 from verify.montecarlo.attention import softmax
-from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, value
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.words import n, p, x

@@ -10,11 +10,8 @@ import pytest
 from scipy import integrate
 
 from tests.symbolic.all_scores import mean_over_scores
-from verify.montecarlo.attention import softmax
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.extremes import largest, number
-from verify.symbolic.large_scores import lemmas, limit
-from verify.symbolic.saturation import (
+from verify.claims.gradients.shared.large_scores import lemmas, limit
+from verify.claims.gradients.shared.saturation import (
     OF_GAP,
     bound,
     by_ties,
@@ -24,6 +21,9 @@ from verify.symbolic.saturation import (
     of_two_keys,
     two_keys,
 )
+from verify.montecarlo.attention import softmax
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.extremes import largest, number
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sympy import S
 
+from verify.claims.gradients.shared.stack import even_attention, layers
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.words import n
-from verify.symbolic.stack import even_attention, layers
 
 
 @pytest.mark.parametrize(("tokens", "width", "depth"), [(2, 3, 1), (3, 4, 3), (5, 2, 2)])

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from sympy import Interval, Rational, oo
 
-from verify.montecarlo.attention import softmax
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.jacobian import LENGTH, value
-from verify.symbolic.jacobian_bounds import (
+from verify.claims.gradients.shared.jacobian import LENGTH, value
+from verify.claims.gradients.shared.jacobian_bounds import (
     BOUND,
     LEADING,
     SMALLEST,
@@ -22,6 +20,8 @@ from verify.symbolic.jacobian_bounds import (
     one_ahead,
     t,
 )
+from verify.montecarlo.attention import softmax
+from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.core import NOTHING, Refused
 from verify.symbolic.kernel.words import n, p
 
