@@ -18,7 +18,7 @@ from tests.tool import EXAMPLE, ROOT, examples, page
 from verify import spec
 from verify.auditing.findings import effective_keys
 from verify.citing.markers import quotes_in
-from verify.engine.claim_files import load
+from verify.engine.catalogue import load
 from verify.montecarlo.experiment import cells_of
 from verify.montecarlo.stated_moments import contradiction
 from verify.report import citations

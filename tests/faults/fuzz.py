@@ -26,7 +26,7 @@ from tests.tool import EXAMPLE, ROOT, example_claim
 from verify.citing.languages import language_of
 from verify.citing.markers import quotes_in
 from verify.citing.values import values
-from verify.engine.claim_files import load as load_claim
+from verify.engine.catalogue import load as load_claim
 from verify.engine.sources import read_sources
 from verify.errors import CitationError
 from verify.evidence.load import load, load_audit, read_calibration

@@ -23,9 +23,8 @@ from verify.errors import RecordingError, SettingsError
 from verify.escapes import as_prose, one_line
 from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, Judgement, LayerRecord
 from verify.evidence.runs import Tool
-from verify.executors.environment import environment
+from verify.executors.machine import environment, processors
 from verify.executors.threads import thread_map
-from verify.executors.workers import processors
 from verify.version import __version__
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.errors import RenderError
 from verify.evidence import RunRecord
-from verify.executors.memory import no_garbage_collection
+from verify.executors.machine import no_garbage_collection
 from verify.files import shipped
 from verify.files.writing import temporary_folder
 from verify.report.balancing import laid_out_once
