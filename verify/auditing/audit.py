@@ -37,9 +37,8 @@ from verify.evidence.audits import (
     LayerRecord,
 )
 from verify.evidence.runs import Tool
-from verify.executors.environment import environment
+from verify.executors.machine import environment, processors
 from verify.executors.threads import thread_map
-from verify.executors.workers import processors
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
