@@ -95,7 +95,7 @@ def test_the_sdist_holds_tests_and_papers(built: dict[str, Path]) -> None:
     """Whoever packages the tool can test it."""
     with tarfile.open(built["sdist"]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    papers = {"README.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff", "CHANGELOG.md"}
+    papers = {"README.md", "docs/ci.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff", "CHANGELOG.md"}
     assert papers | {"tests/test_packaging.py"} <= names
 
 

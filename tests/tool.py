@@ -76,7 +76,7 @@ def alive(session: int) -> set[int]:
 
 
 def page(name: str = "README.md") -> str:
-    """Return the text of a document at the top level."""
+    """Return the text of a document, by its path in the repository."""
     return (ROOT / name).read_text(encoding="utf-8")
 
 

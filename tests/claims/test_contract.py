@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -515,7 +516,8 @@ def test_every_check_has_a_control_through_the_same_code(name: str) -> None:
 def test_an_exact_value_comes_from_the_code_that_it_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a check or control names a function, replacing that function changes what is compared."""
     claim = CATALOGUE[name]
-    modules = (sys.modules[claim.derive.__module__], designs)
+    own = sys.modules[claim.derive.__module__]
+    modules = (own, designs, *(one for one in vars(own).values() if isinstance(one, ModuleType)))
     by_code: dict[Callable[..., object], list[Exact]] = {}
     for one in _exact(experiment(name)):
         if one.code is not None:

@@ -13,17 +13,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from verify.cli.verifying import edition_option, joined, plan_options, run_options
+from verify.cli.verifying import edition_option, plan_options, run_options
 from verify.defaults import PROFILES
 from verify.errors import RenderError
-from verify.executors import cluster
 from verify.files.names import EDITIONS
 from verify.report import pdf, write
 from verify.report.write import Written
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from tests.tool import Ended
     from verify.evidence import RunRecord
 
@@ -408,47 +405,3 @@ def test_an_edition_is_one_of_those_that_there_are() -> None:
         assert given(edition_option, "--edition", edition) == {"edition": edition}
     with pytest.raises(AssertionError, match="Invalid value for '--edition'"):
         given(edition_option, "--edition", "other")
-
-
-class Few:
-    """Stands for a cluster of three workers."""
-
-    workers = 3
-    left = 0
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        Few.left += 1
-
-    def refuse_if_gone(self) -> None:
-        """Say nothing."""
-
-
-def test_without_an_address_nobody_works_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no cluster is looked for."""
-
-    def never(_: str) -> Any:
-        raise AssertionError
-
-    monkeypatch.setattr(cluster, "Cluster", never)
-    with joined(None) as crew:
-        assert crew is None
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_a_cluster_is_left_however_the_work_ends(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
-    """In an exception too."""
-    monkeypatch.setattr(cluster, "Cluster", Few)
-    before = Few.left
-    try:
-        with joined("local:3") as crew:
-            assert crew is not None
-            assert 1 // (not fails)
-    except ZeroDivisionError:
-        assert fails
-    assert Few.left == before + 1

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sympy import Float, Symbol, log, sqrt
 
+from verify.claims.modern.shared import entropy_lost
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
@@ -21,7 +22,7 @@ from verify.montecarlo.rows import CausalRows, RowVariance
 from verify.montecarlo.samplers import NormalRows, ScoresBesideValues
 from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments
 from verify.montecarlo.variants import RotatedScores
-from verify.spec.designs import cell_of, entropy_lost, prediction
+from verify.spec.designs import cell_of, prediction
 from verify.symbolic.kernel.core import Hypotheses
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 

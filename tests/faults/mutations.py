@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
 ROOT = Path(__file__).parents[2]
-SPEC = "verify.spec"
+SPEC = ("verify.spec", "verify.spec.rules")
 PATHS = (
     "verify/claims",
     "verify/montecarlo",
@@ -186,12 +186,12 @@ def _imports(path: str) -> set[str]:
 
 @cache
 def _imported(path: str) -> frozenset[str]:
-    """Return the files that one imports itself; names of ``verify.spec`` where they come from."""
+    """Return the files that one imports itself; names of the authors' namespace where they come from."""
     found: set[str] = set()
     for node in ast.walk(ast.parse((ROOT / path).read_bytes())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("verify"):
             names = [alias.name for alias in node.names]
-            if node.module == SPEC:
+            if node.module in SPEC:
                 parts = [_origin()[name] for name in names if name in _origin()]
             else:
                 parts = [node.module or "", *(f"{node.module}.{name}" for name in names)]
@@ -204,7 +204,8 @@ def _origin() -> dict[str, str]:
     """Return the module that each name of the authors' namespace comes from."""
     return {
         alias.asname or alias.name: _module_of(node.module or "", alias.name)
-        for node in ast.parse((ROOT / "verify/spec/__init__.py").read_bytes()).body
+        for path in ("verify/spec/__init__.py", "verify/spec/rules.py")
+        for node in ast.parse((ROOT / path).read_bytes()).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }

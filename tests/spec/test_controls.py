@@ -21,7 +21,7 @@ from verify.spec.designs import (
     score_cell,
     threshold,
 )
-from verify.spec.fitting import Wanted, fits, linear_fits, misfit
+from verify.spec.fitting import Coefficient, fits, linear_fits, misfit
 from verify.spec.quantities import variances
 from verify.spec.slots import unmarked
 from verify.symbolic.scores import d
@@ -121,7 +121,7 @@ class TestWrongFits:
     def test_each_fit_has_one_through_the_same_code(self, law: Any) -> None:
         """Model and coefficient stay; a coefficient lies two widths off, and truth is the derived value."""
         members = variances(CELLS, "Var", law)
-        of_power = Wanted("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance())
+        of_power = Coefficient("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance())
         lines = (*linear_fits(members, 3 * d), *fits(members, of_power))
         controls = wrong_fits(lines, 0.05)
         assert [route_of(one.comparison) for one in controls] == [route_of(one) for one in lines]

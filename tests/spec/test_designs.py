@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -14,7 +13,6 @@ from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance, Tolerance
 from verify.montecarlo.gradients import LayerStack
@@ -26,8 +24,6 @@ from verify.spec.designs import (
     ScoreCell,
     cell_of,
     computed,
-    entropy_lost,
-    exactly,
     fact,
     mean_of_rows,
     prediction,
@@ -162,10 +158,6 @@ class TestPredictions:
         assert (one.value, one.latex) == (value, printed)
         assert (other.value, other.latex, other.id) == (value, printed, "a-fact")
 
-    def test_fractions_stay_exact(self) -> None:
-        """A fraction becomes the same rational number."""
-        assert exactly(Fraction(-7, 144)) == Rational(-7, 144)
-
 
 def test_a_prediction_is_a_number() -> None:
     """What symbols are left in is refused with their names, for facts as well."""
@@ -226,10 +218,3 @@ def test_means_of_rows_are_those_of_the_integrals() -> None:
     assert mean_of_rows(mean_lost, 8, dimension=16, scale=0.25) == lost
     kept = over_lengths(partial(mean_beside_sink, sink=2.0), 8, 16, 0.25).value
     assert mean_of_rows(mean_beside_sink, 8, 2.0, dimension=16, scale=0.25) == kept
-
-
-def test_the_entropy_lost_is_what_its_mean_lacks() -> None:
-    """Of that of equal weights; it is positive."""
-    lost = entropy_lost(8)
-    assert lost.positive
-    assert lost.value(Outputs({"entropy": 2.0})) == pytest.approx(math.log(8) - 2)

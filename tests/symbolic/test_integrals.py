@@ -10,9 +10,9 @@ from sympy import Integral, sqrt
 
 from tests.catalogue import derivation
 from tests.following import holds, holds_with
+from verify.claims.gradients.shared.saturation import by_ties
 from verify.symbolic.checks import By
 from verify.symbolic.routes import Route
-from verify.symbolic.saturation import by_ties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,13 @@ from sympy import Expr, Rational, S, Sum, Symbol, exp, log, sqrt
 from tests.following import follows
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients import jacobian_saturation
+from verify.claims.gradients.shared.jacobian import FROBENIUS
+from verify.claims.gradients.shared.saturation import bound, identity
 from verify.claims.limits import causal_rows, length_scaling
 from verify.claims.softmax import attention_concentration, attention_entropy
 from verify.symbolic.extremes import LARGEST
-from verify.symbolic.jacobian import FROBENIUS
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.row_means import row_mean, share_reached
-from verify.symbolic.saturation import bound, identity
 from verify.symbolic.softmax import i, j
 
 SQUARES = Sum(p[i] ** 2, (i, 1, n))

@@ -18,14 +18,13 @@ from verify.files.names import EDITIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from verify.engine.catalogue import Named
-    from verify.engine.crews import Elsewhere
+    from verify.engine.catalogue import ClaimSpecifier
     from verify.engine.plan import Planned
     from verify.engine.store import Store
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
 
-_NEEDED = "verify.engine.settle"
+_NEEDED = "verify.engine.evaluate"
 """What a worker imports ahead of its first task."""
 
 _MOST_PLANNED = 1_000_000
@@ -232,10 +231,10 @@ def plan(
         from verify.engine.plan import TOLERANCES, costs, table
         from verify.engine.runner import settings
         from verify.errors import SettingsError
-        from verify.executors.workers import processors
+        from verify.executors.machine import processors
 
         chosen, count = settings(**options), processors(workers, _MOST_PLANNED)
-        wanted: list[Named] = [*claims, *claim_files]
+        wanted: list[ClaimSpecifier] = [*claims, *claim_files]
 
         def planned(tolerance: float) -> Sequence[Planned] | None:
             try:
@@ -267,7 +266,7 @@ def _verified(
 
     ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
     """
-    from verify.executors.memory import made_for_good
+    from verify.executors.machine import made_for_good
 
     begun = time.perf_counter()
     # Looking for garbage among what is imported took a thirtieth of a short run.
@@ -281,6 +280,7 @@ def _verified(
             verdict_line,
         )
         from verify.engine.catalogue import catalogue
+        from verify.executors.cluster import Cluster
         from verify.files.writing import check_writable
 
         catalogue()
@@ -291,11 +291,11 @@ def _verified(
 
     claims = [*options.pop("claims"), *options.pop("claim_files")]
     cluster = options.pop("cluster")
-    _prepare_copies(workers, claims, cluster)
+    _prepare_copies(workers, claims)
     imports = time.perf_counter() - begun
     with (
         opened_store(options.pop("store"), fresh=options.pop("fresh")) as store,
-        joined(cluster) as executor,
+        contextlib.nullcontext() if cluster is None else Cluster(cluster) as executor,
         # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
         following(try_folder) as callbacks,
     ):
@@ -317,8 +317,7 @@ def _verified(
 @contextlib.contextmanager
 def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
     """Yield the store of a run, None where none is wanted or, which is said, it cannot be used."""
-    from verify.engine.store import Store
-    from verify.engine.store_file import default_path
+    from verify.engine.store import Store, default_path
     from verify.errors import StoreError
 
     if fresh and path is not None:
@@ -336,36 +335,19 @@ def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
             store.close()
 
 
-@contextlib.contextmanager
-def joined(address: str | None) -> Iterator[Elsewhere | None]:
-    """Yield the executor of a Dask cluster, None where no address is given.
-
-    Raises:
-        SettingsError: there is no cluster at that address, or Dask is not installed.
-    """
-    if address is None:
-        yield None
-        return
-    from verify.engine.crews import Elsewhere
-    from verify.executors.cluster import Cluster
-
-    with Cluster(address) as cluster:
-        yield Elsewhere(cluster, cluster.workers, cluster.refuse_if_gone)
-
-
-def _prepare_copies(workers: Workers, claims: Sequence[Named], cluster: str | None) -> None:
-    """Start the processes that built-in claims are certain to need; one alone, or a cluster, needs none."""
+def _prepare_copies(workers: Workers, claims: Sequence[ClaimSpecifier]) -> None:
+    """Start the processes that built-in claims are certain to need; one alone needs none."""
     built_in = {one for one in claims if isinstance(one, str)}
     tasks = min(len(built_in), workers.count) if claims else workers.count
-    if cluster is None and tasks > 1:
+    if tasks > 1:
         workers.prepare_copies(tasks)
 
 
 @contextlib.contextmanager
 def processes(*, claim_files: Sequence[Path], workers: int | None = None, **_: object) -> Iterator[Workers]:
     """Yield workers; those of claim files import what they need while this process does."""
-    from verify.executors.memory import keep_freed
-    from verify.executors.workers import Workers, processors
+    from verify.executors.machine import keep_freed, processors
+    from verify.executors.workers import Workers
     from verify.files.writing import temporary_files_together
 
     # This process draws as well where it plans, or works alone.

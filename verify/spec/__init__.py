@@ -1,15 +1,197 @@
-"""All that a claim file imports: claims, derivations, experiments, figures, and what they are made of."""
+"""All that a claim file imports: claims, derivations, experiments, figures, and what they are made of.
 
-from verify.evidence import Assumption, Axis, Check, Fact, Figure, Layer, Reference
-from verify.montecarlo.attention import attention, gradients, probabilities, softmax
-from verify.montecarlo.blocks import Cell, Outputs
+Steps are made by the rules in ``verify.spec.rules``. ``help`` of a name tells more than its line here.
+
+A claim and its words
+Claim                 a claim: title, statement, meaning, assumptions, references, and its functions
+Derivation            what ``derive`` returns: ``Derivation.of(route, again, lemmas=(…))``
+Experiment            what ``experiment`` returns: checks and negative controls
+Findings              what ``figures`` gets: finished checks, their cells and samples
+Fact                  an exact value that a document may print
+fact                  a ``Fact`` from an id, words and an expression without symbols
+Figure                what ``figures`` returns, one or several
+Notation              how a claim writes an expression where SymPy prints it otherwise
+printed               text printed from objects, marked so that it may stand in a claim's words
+assume                the assumptions of a claim: shared ones, then its own by their ids
+INDEPENDENT           all components of query and key are independent
+STANDARD_COMPONENTS   independent, mean 0, variance 1: what every introduction assumes
+cite                  a reference of its own: key, text, address
+HOEFFDING             Hoeffding 1948, on U-statistics
+STEIN                 Stein 1981, on integration by parts
+VASWANI               Vaswani et al. 2017, Attention Is All You Need
+
+Symbols and expressions
+d                     the dimension d_k
+q                     the components of a query, a family: ``q[index]``
+k                     the components of a key
+index                 the index over components
+score                 q·k, the sum of their products
+one_product           the product that one dimension contributes to a score
+mu_q                  mean of a query's components
+mu_k                  mean of a key's components
+sigma_q               their standard deviation, for a query
+sigma_k               and for a key
+s                     the scores of one row, a family
+n                     how many keys the row has
+p                     the weights of the row, softmax of s
+i                     index over keys
+j                     another index over keys
+sigma                 standard deviation of the scores of a row
+SQUARES               Σp², one over the effective number of keys
+ENTROPY               -Σp ln p
+LOG_TOTAL             ln Σexp(s)
+WEIGHTED_SCORE        Σps
+E                     an expectation over the law of the hypotheses
+Var                   a variance
+Ordered               a symbol printed before or after others by its rank
+OrderedBase           a family of symbols that sorts as its label
+ordered               one ``Ordered`` symbol or several, by their names
+function              an expression as a function of its symbols, in double precision
+latex                 the LaTeX of an expression
+
+Derivations
+Route                 a chain of steps: ``Route.of(title, start, *steps, name=…, defines=…)``
+Step                  an expression, how it follows in words, and the rule by which it does
+one_step              the route of a single step
+rules                 the rules of the kernel, by which steps are made: ``help(verify.spec.rules)``
+variance_route        the derivation of a variance of scores, index by index
+mean_route            that of a mean
+kurtosis_route        that of a kurtosis
+moment_steps          the steps from means of products of scores to their value
+evaluate              an expression with all its variances and means in moments
+unfold                an expression with each variance written as two means
+Population            independent random components: their moments and the dimension
+STANDARD              components with mean 0 and variance 1
+CENTRED               components with mean 0 and any variances
+GENERAL               components with any means and variances
+NORMAL_VECTORS        standard normal components
+NORMAL_MOMENTS        E z⁰ to E z⁸ of a standard normal number
+matrices              attention with symbolic shapes, entry by entry
+score_law             routes to the law of a score of standard normal components
+characteristic        the characteristic function of such a score
+effective_keys        routes to over how many of very many keys attention spreads
+row_means             how much of a bound rows reach, over many numbers of keys
+row_integrals         means over rows of normal scores, integrated numerically
+gauss                 quadrature by Gauss and Legendre's nodes
+
+Inputs: what is drawn
+Simulated             m queries and n keys of d independent components each
+normal                the same with standard normal components
+Linked                queries, each with a key of its own that depends on it
+NormalRows            a sampler of rows of normal scores, without queries and keys
+Components            a distribution with its mean and variance written out, for predictions
+UNIFORM_COMPONENTS    components that are uniform between 0 and 1
+for_components        an expression in means and deviations at those of such components
+Distribution          an own distribution: name, moments, and a function that fills an array
+NORMAL                the standard normal distribution
+UNIFORM               uniform, of variance 1
+UNIT_INTERVAL         uniform between 0 and 1
+EXPONENTIAL           exponential less its mean
+LAPLACE               Laplace's, of variance 1
+RADEMACHER            random signs
+CAUCHY                Cauchy's, without a mean
+Input                 base class of an own input: what draws queries and keys
+Shape                 numbers of queries, keys and components of a block
+Source                independent numbers behind a sample with their law, for ``Input.sources``
+BlockSampler          protocol of an own sampler, which draws and reduces blocks at once
+stream                the random generator of a claim's cell and batch
+Array                 the type of the arrays
+
+Statistics: what a block is reduced to
+Statistic             base class of an own statistic: names, and ``reduce(queries, keys)``
+Outputs               a block's mean outputs by name, as an estimand's function gets them
+ScoreMoments          means of S and S² of all scores
+ScorePowers           means of powers of the sizes of scores
+PairMoments           means of S and S², each query with its own key
+PairShares            shares of scores at or below points, each query with its own key
+SoftmaxRows           means over rows of weights: squares, entropy, largest and others
+
+Estimands: what is estimated
+component             the mean of one output
+variance              E S² - (E S)²
+kurtosis              E S⁴/(E S²)²
+covariance            E XY - E X·E Y
+ratio                 a power of the quotient of two outputs
+Smooth                an own analytic function of the means of outputs
+Quantile              the value below which a share of draws lies
+Bounded               the mean of an output between 0 and 1, in an interval that needs no normal law
+DistanceToLaw         the largest gap between measured and given distribution functions
+Estimand              protocol of an own estimand: ``kind``, ``measure`` and ``blocks_needed``
+Measured              what ``measure`` returns: value, error, interval
+Sample                what ``measure`` gets: the sums of block vectors
+Goal                  what ``blocks_needed`` gets: the precision that is wanted
+
+Cells and checks
+Cell                  one setting in which blocks are drawn
+cell_of               a cell of an input and a statistic, or of a sampler
+score_cell            a cell of scores, its blocks shaped for the tolerance
+cells_of              a dictionary of cells of one kind, by their keys
+variances             a check of the variance in each score cell
+means                 a check of the mean in each score cell
+over_cells            a check in each cell of a dictionary, with a law at the cell's settings
+in_turn               the checks of several dictionaries, those of one cell side by side
+variance_of_scores    the estimand of the variance of scores, with its derived block variance
+Quantity              a check of one cell: estimand against prediction
+Exact                 a check of a computed value; nothing is drawn
+computed              an ``Exact`` check of what a function returns
+no_distance           an ``Exact`` check that a largest distance is none
+Comparison            type of any check: ``Quantity``, ``Exact`` or fit
+Prediction            what is compared with: value and LaTeX
+prediction            a derived number as a ``Prediction``
+integrated            a number that was integrated numerically as one
+threshold             a number that is set, not derived, as one
+mean_of_rows          a mean over rows of scores, integrated over queries' lengths
+scaled                the number that a scale is in a dimension
+Tolerance             the band around a prediction: factor, scale, and why
+EVEN                  the run's tolerance, of the prediction
+capped                a tolerance that does not grow in coarse profiles
+of_deviation          a tolerance of a standard deviation
+of_probability        a tolerance of a probability of 1
+Allowance             how far a computed value may lie off, and for what
+ROUNDING              what array code of numbers near 1 may lose to rounding
+
+Fits
+linear_fits           checks of a straight line in d: slope, intercept, curvature, exponent, misfit
+fits                  checks of chosen coefficients of weighted fits
+fitting               those coefficients: ``exponent``, ``slope_of``, ``no_slope``, ``misfit``, own ones
+
+Negative controls: what must come out refuted
+Control               a wrong version of a check, in words
+wrong                 a check against a wrong value, or otherwise changed
+biased                a prediction off by twice the tolerance
+sharper               a bound with its constant times a factor
+wrong_fits            each coefficient of ``fits`` off, and points that are no line
+
+Array code, as programs have it
+softmax               exp(s)/Σexp(s) over the last axis
+probabilities         the attention weights of queries and keys
+complex_step          derivatives by complex steps
+in_single_precision   array code that computes with half as many digits
+largest_difference    the largest absolute difference of two arrays
+loops                 attention and its gradients in plain loops, and fixed numbers for them
+
+Figures
+figure                a figure, normally against the dimension on log axes
+line                  a derived line, or a function, numbers or points of one
+measured              measured points with their intervals
+beside                both: a line and what is measured beside it
+expected              the line through what checks compare with
+estimates             points or a band of estimates that no check compares
+scatter               points without intervals
+"""
+
+from typing import TYPE_CHECKING
+
+from verify.evidence import Fact, Figure
+from verify.montecarlo import reference_loops as loops
+from verify.montecarlo.attention import probabilities, softmax
+from verify.montecarlo.blocks import BlockSampler, Cell, Outputs, Sample
 from verify.montecarlo.distributions import (
     CAUCHY,
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
     RADEMACHER,
-    STANDARD_DISTRIBUTIONS,
     UNIFORM,
     UNIT_INTERVAL,
     Array,
@@ -19,109 +201,45 @@ from verify.montecarlo.distributions import (
 from verify.montecarlo.estimands import (
     Bounded,
     DistanceToLaw,
+    Estimand,
+    Goal,
+    Measured,
     Quantile,
-    Ratio,
     Smooth,
-    complement,
     complex_step,
     component,
     covariance,
-    difference,
     kurtosis,
     ratio,
     variance,
 )
 from verify.montecarlo.experiment import (
-    EXACTLY,
     Allowance,
     Comparison,
     Control,
     Exact,
     Experiment,
-    Fit,
     Prediction,
     Quantity,
-    Relation,
     Tolerance,
 )
-from verify.montecarlo.gradients import LayerStack, Normalisation, RowGradients, SingleQueries
-from verify.montecarlo.inputs import Linked, ProjectedTokens, Shape, SharedVectors, Simulated
-from verify.montecarlo.intervals import student_quantile
-from verify.montecarlo.reference_loops import (
-    SHAPE,
-    OfRows,
-    Sees,
-    attention_in_loops,
-    distance_from_loops,
-    drawn,
-    everywhere,
-    fixed_normals,
-    gradients_of_loops,
-    in_single_precision,
-    largest_difference,
-    largest_ratio,
-    of_halves,
-    over_queries,
-    spectral_norms,
-)
-from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
-from verify.montecarlo.samplers import NormalRows, RecoveredScales, ScoresBesideValues, fitted_scale, response
-from verify.montecarlo.statistics import (
-    AllPairs,
-    ComponentMoments,
-    EntryProducts,
-    OtherTokens,
-    PairMoments,
-    PairShares,
-    ScoreMoments,
-    ScorePowers,
-    ScoreProducts,
-    Statistic,
-)
-from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
-from verify.montecarlo.variants import (
-    BesideSink,
-    BiasedRows,
-    CappedScores,
-    Cosines,
-    DroppedWeights,
-    GroupedScores,
-    RotatedScores,
-    RoundedScores,
-    beside_sink,
-    change_of_weights,
-    distance_from_half,
-    distance_of_orders,
-    largest_cosine,
-    largest_move,
-    rotation_angles,
-    rounded,
-    spacing_above,
-    with_linear_bias,
-)
-from verify.spec.assumptions import (
-    ALIKE,
-    FINITE_VARIANCE,
-    INDEPENDENT,
-    NORMAL_COMPONENTS,
-    STANDARD_COMPONENTS,
-    assume,
-)
+from verify.montecarlo.inputs import Input, Linked, Shape, Simulated
+from verify.montecarlo.reference_loops import in_single_precision, largest_difference
+from verify.montecarlo.rows import SoftmaxRows
+from verify.montecarlo.samplers import NormalRows
+from verify.montecarlo.sources import Source
+from verify.montecarlo.statistics import PairMoments, PairShares, ScoreMoments, ScorePowers, Statistic
+from verify.spec import fitting, rules
+from verify.spec.assumptions import HOEFFDING, INDEPENDENT, STANDARD_COMPONENTS, STEIN, VASWANI, assume, cite
 from verify.spec.claim import Claim, Findings
 from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components, normal
-from verify.spec.controls import biased, sharper, softmax_over_queries, wrong, wrong_fits
+from verify.spec.controls import biased, sharper, wrong, wrong_fits
 from verify.spec.designs import (
     EVEN,
     ROUNDING,
-    SINGLE_SCORES,
-    ScoreCell,
-    against_loops,
-    attention_cell,
     capped,
     cell_of,
     computed,
-    entropy_lost,
-    exactly,
     fact,
     integrated,
     mean_of_rows,
@@ -135,165 +253,20 @@ from verify.spec.designs import (
     variance_of_scores,
 )
 from verify.spec.figures import beside, estimates, expected, figure, line, measured, scatter
-from verify.spec.fitting import Wanted, exponent, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
+from verify.spec.fitting import fits, linear_fits
 from verify.spec.notation import Notation
 from verify.spec.quantities import cells_of, in_turn, means, over_cells, variances
-from verify.spec.references import (
-    AINSLIE,
-    BRIDLE,
-    CHIANG,
-    DAO,
-    DEHGHANI,
-    DERRIDA,
-    DLMF_BASSET,
-    DLMF_GAMMA,
-    GEMMA,
-    GLOROT,
-    HENRY,
-    HOEFFDING,
-    ISSERLIS,
-    KAIMING_HE,
-    KALAMKAR,
-    LI,
-    MICIKEVICIUS,
-    OPENAI,
-    PENG,
-    PRESS,
-    SNEDECOR,
-    SPRINGER,
-    SRIVASTAVA,
-    STEIN,
-    STORN,
-    SU,
-    VASWANI,
-    XIAO,
-    YANG,
-)
 from verify.spec.slots import printed
-from verify.symbolic import (
-    attention as matrices,
-)
-from verify.symbolic import (
-    attention_gradients as gradient_rules,
-)
-from verify.symbolic import (
-    blocks as block_variances,
-)
-from verify.symbolic import (
-    characteristic,
-    cosine,
-    descent,
-    effective_keys,
-    even_dimensions,
-    extremes,
-    jacobian,
-    jacobian_bounds,
-    large_scores,
-    row_gradients,
-    saturation,
-    stack,
-)
-from verify.symbolic import (
-    law as score_law,
-)
-from verify.symbolic.checks import By, by, made_by
+from verify.symbolic import attention as matrices
+from verify.symbolic import characteristic, effective_keys, gauss, row_integrals, row_means
+from verify.symbolic import law as score_law
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.gauss import integrals, legendre
-from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.calculus import (
-    AtItsLeast,
-    AtItsMost,
-    Compared,
-    FromZero,
-    Jensen,
-    OnRange,
-    Rising,
-    Roots,
-    Solved,
-)
-from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
-from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
-from verify.symbolic.kernel.equations import (
-    Applied,
-    Assuming,
-    ClosedSums,
-    Equivalent,
-    FirstTerms,
-    Identity,
-    PutIn,
-    Replaced,
-    Turned,
-    Unfolded,
-    same,
-)
-from verify.symbolic.kernel.gaussian import SCORES, LargestOfNormal, OverNormal
-from verify.symbolic.kernel.integrals import (
-    EulerIntegrals,
-    Even,
-    IntegralByParts,
-    Integrated,
-    Primitive,
-    SameIntegrands,
-    Substituted,
-)
-from verify.symbolic.kernel.laws import (
-    AlikeTerms,
-    AlongAndAcross,
-    DensityGiven,
-    NormalGiven,
-    RootOfMeanSquare,
-    SumOfSquares,
-    density,
-    exceeds,
-    normal_density,
-)
-from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive
-from verify.symbolic.kernel.many_terms import AboutTheMean, CentralLimit
-from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
-from verify.symbolic.kernel.moments import (
-    Evaluation,
-    by_component,
-    by_index,
-    by_moments,
-    evaluate,
-    unfold,
-)
-from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
-from verify.symbolic.kernel.normal_means import OneOfAll, OverQueries, Shifted
-from verify.symbolic.kernel.signs import Sign, SignKept
-from verify.symbolic.kernel.special_integrals import (
-    BesselIntegrals,
-    BinomialTheorem,
-    Exchanged,
-    GammaTail,
-    GaussIntegrals,
-    SplitAt,
-)
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.surplus import Surplus
-from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.transforms import DensityByTransform, Moments, SameLaw
-from verify.symbolic.kernel.vectors import WhichCoincide
-from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
-from verify.symbolic.kernel.written_out import FewKeys
+from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.moments import evaluate, unfold
+from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var, n, p, s, sigma
 from verify.symbolic.predict import function
-from verify.symbolic.printing import latex, ordered, plain
+from verify.symbolic.printing import latex, ordered
 from verify.symbolic.routes import Route, Step, one_step
-from verify.symbolic.row_gradients import Path
-from verify.symbolic.row_integrals import (
-    ON_PAPER,
-    PRECISE,
-    Approximation,
-    mean_beside_sink,
-    mean_entropy,
-    mean_jacobian,
-    mean_largest,
-    mean_largest_weight,
-    mean_lost,
-    mean_squares,
-    over_lengths,
-)
-from verify.symbolic.row_means import KEYS, share_reached
 from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
@@ -314,389 +287,30 @@ from verify.symbolic.scores import (
     sigma_k,
     sigma_q,
     variance_route,
-    with_moments,
 )
-from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores
-from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j
 
-__all__ = [
-    "AINSLIE",
-    "ALIKE",
-    "BRIDLE",
-    "CAUCHY",
-    "CENTRED",
-    "CHIANG",
-    "DAO",
-    "DEHGHANI",
-    "DERRIDA",
-    "DLMF_BASSET",
-    "DLMF_GAMMA",
-    "ENTROPY",
-    "EVEN",
-    "EXACTLY",
-    "EXPONENTIAL",
-    "FINITE_VARIANCE",
-    "GEMMA",
-    "GENERAL",
-    "GLOROT",
-    "HENRY",
-    "HOEFFDING",
-    "INDEPENDENT",
-    "ISSERLIS",
-    "KAIMING_HE",
-    "KALAMKAR",
-    "KEY",
-    "KEYS",
-    "LAPLACE",
-    "LAST",
-    "LI",
-    "LOG_TOTAL",
-    "MICIKEVICIUS",
-    "MU_K",
-    "MU_Q",
-    "NORMAL",
-    "NORMAL_COMPONENTS",
-    "NORMAL_MOMENTS",
-    "NORMAL_VECTORS",
-    "ON_PAPER",
-    "OPENAI",
-    "PENG",
-    "PRECISE",
-    "PRESS",
-    "PRODUCT",
-    "QUERY",
-    "RADEMACHER",
-    "ROUNDING",
-    "SCORES",
-    "SHAPE",
-    "SIGMA_K",
-    "SIGMA_Q",
-    "SINGLE_SCORES",
-    "SNEDECOR",
-    "SPRINGER",
-    "SQUARES",
-    "SRIVASTAVA",
-    "STANDARD",
-    "STANDARD_COMPONENTS",
-    "STANDARD_DISTRIBUTIONS",
-    "STEIN",
-    "STORN",
-    "SU",
-    "UNIFORM",
-    "UNIFORM_COMPONENTS",
-    "UNIT_INTERVAL",
-    "VASWANI",
-    "WEIGHTED_SCORE",
-    "XIAO",
-    "YANG",
-    "AboutTheMean",
-    "AlikeTerms",
-    "AllPairs",
-    "Allowance",
-    "AlongAndAcross",
-    "Applied",
-    "Approximation",
-    "Array",
-    "Assuming",
-    "Assumption",
-    "AtItsLeast",
-    "AtItsMost",
-    "AtLimit",
-    "Axis",
-    "BesideSink",
-    "BesselIntegrals",
-    "Between",
-    "BiasedRows",
-    "BinomialTheorem",
-    "BothScales",
-    "Bounded",
-    "By",
-    "ByParts",
-    "CappedScores",
-    "CausalRows",
-    "Cell",
-    "CentralLimit",
-    "Check",
-    "Claim",
-    "ClosedSums",
-    "Compared",
-    "Comparison",
-    "ComponentMoments",
-    "Components",
-    "Control",
-    "Cosines",
-    "DensityByTransform",
-    "DensityGiven",
-    "Derivation",
-    "DistanceToLaw",
-    "Distribution",
-    "DroppedWeights",
-    "E",
-    "EntryProducts",
-    "Equivalent",
-    "EulerIntegrals",
-    "Evaluation",
-    "Even",
-    "EvenIsMost",
-    "Exact",
-    "Exchanged",
-    "Experiment",
-    "Fact",
-    "Families",
-    "FamilyPutIn",
-    "FewKeys",
-    "Figure",
-    "Findings",
-    "FirstTerms",
-    "Fit",
-    "FromZero",
-    "GammaTail",
-    "GaussIntegrals",
-    "Given",
-    "GroupedScores",
-    "Hypotheses",
-    "Identity",
-    "Induction",
-    "IntegralByParts",
-    "Integrated",
-    "Jensen",
-    "LargestOfNormal",
-    "LargestScore",
-    "Layer",
-    "LayerStack",
-    "Linked",
-    "Lookup",
-    "MatrixIdentity",
-    "MatrixShape",
-    "Moments",
-    "NormalGiven",
-    "NormalRows",
-    "Normalisation",
-    "Notation",
-    "OfRows",
-    "OfSigns",
-    "OnRange",
-    "OneOfAll",
-    "Ordered",
-    "OrderedBase",
-    "OtherTokens",
-    "Outputs",
-    "OverNormal",
-    "OverQueries",
-    "PairMoments",
-    "PairShares",
-    "Path",
-    "Population",
-    "PositiveFactor",
-    "Prediction",
-    "Primitive",
-    "ProjectedTokens",
-    "PutIn",
-    "Quantile",
-    "Quantity",
-    "Ratio",
-    "RecoveredScales",
-    "Reference",
-    "Refused",
-    "Relation",
-    "Replaced",
-    "Rising",
-    "RootOfMeanSquare",
-    "Roots",
-    "RotatedScores",
-    "RoundedScores",
-    "Route",
-    "RowGradients",
-    "RowVariance",
-    "SameIntegrands",
-    "SameLaw",
-    "ScoreCell",
-    "ScoreMoments",
-    "ScorePowers",
-    "ScoreProducts",
-    "ScoresBesideValues",
-    "Sees",
-    "Shape",
-    "ShapeOfProduct",
-    "SharedVectors",
-    "Shifted",
-    "Sign",
-    "SignKept",
-    "Simulated",
-    "SingleQueries",
-    "Smooth",
-    "SoftmaxRows",
-    "Solved",
-    "SplitAt",
-    "Statistic",
-    "Step",
-    "Substituted",
-    "SumIdentity",
-    "SumOfSquares",
-    "Surplus",
-    "TimesPositive",
-    "Tolerance",
-    "TotalGrows",
-    "TrainingRuns",
-    "Turned",
-    "Unfolded",
-    "Var",
-    "VectorMoments",
-    "Vectors",
-    "Wanted",
-    "WhichCoincide",
-    "against_loops",
-    "assume",
-    "attention",
-    "attention_cell",
-    "attention_in_loops",
-    "beside",
-    "beside_sink",
-    "biased",
-    "block_variances",
-    "by",
-    "by_component",
-    "by_index",
-    "by_moments",
-    "capped",
-    "cell_of",
-    "cells_of",
-    "change_of_weights",
-    "characteristic",
-    "complement",
-    "complex_step",
-    "component",
-    "computed",
-    "cosine",
-    "covariance",
-    "d",
-    "density",
-    "descent",
-    "difference",
-    "distance_from_half",
-    "distance_from_loops",
-    "distance_of_orders",
-    "drawn",
-    "effective_keys",
-    "entropy_lost",
-    "estimates",
-    "evaluate",
-    "even_dimensions",
-    "everywhere",
-    "exactly",
-    "exceeds",
-    "expected",
-    "exponent",
-    "extremes",
-    "fact",
-    "figure",
-    "fits",
-    "fitted_scale",
-    "fixed_normals",
-    "for_components",
-    "function",
-    "gradient_rules",
-    "gradients",
-    "gradients_of_loops",
-    "i",
-    "in_dimension",
-    "in_numbers",
-    "in_single_precision",
-    "in_turn",
-    "index",
-    "integrals",
-    "integrated",
-    "is_zero",
-    "j",
-    "jacobian",
-    "jacobian_bounds",
-    "k",
-    "kurtosis",
-    "kurtosis_route",
-    "large_scores",
-    "largest",
-    "largest_cosine",
-    "largest_difference",
-    "largest_move",
-    "largest_ratio",
-    "latex",
-    "legendre",
-    "line",
-    "linear_fits",
-    "losses",
-    "made_by",
-    "matrices",
-    "mean_beside_sink",
-    "mean_entropy",
-    "mean_jacobian",
-    "mean_largest",
-    "mean_largest_weight",
-    "mean_lost",
-    "mean_of_rows",
-    "mean_route",
-    "mean_squares",
-    "means",
-    "measured",
-    "misfit",
-    "moment_steps",
-    "mu_k",
-    "mu_q",
-    "n",
-    "no_distance",
-    "no_slope",
-    "normal",
-    "normal_density",
-    "of_deviation",
-    "of_halves",
-    "of_probability",
-    "one_product",
-    "one_step",
-    "ordered",
-    "over_cells",
-    "over_lengths",
-    "over_queries",
-    "p",
-    "plain",
-    "prediction",
-    "printed",
-    "probabilities",
-    "q",
-    "ratio",
-    "response",
-    "rotation_angles",
-    "rounded",
-    "row_gradients",
-    "s",
-    "same",
-    "saturation",
-    "scaled",
-    "scatter",
-    "score",
-    "score_cell",
-    "score_law",
-    "scores",
-    "share_reached",
-    "sharper",
-    "sigma",
-    "sigma_k",
-    "sigma_q",
-    "slope_of",
-    "softmax",
-    "softmax_over_queries",
-    "spacing_above",
-    "spectral_norms",
-    "stack",
-    "stream",
-    "student_quantile",
-    "threshold",
-    "unfold",
-    "variance",
-    "variance_of_scores",
-    "variance_route",
-    "variances",
-    "with_entries",
-    "with_linear_bias",
-    "with_moments",
-    "wrong",
-    "wrong_fits",
-]
+if TYPE_CHECKING:
+    # For type checkers alone: with it, ``help`` would print every class and function in full.
+    __all__ = [
+        "CAUCHY", "CENTRED", "ENTROPY", "EVEN", "EXPONENTIAL", "GENERAL", "HOEFFDING", "INDEPENDENT",
+        "LAPLACE", "LOG_TOTAL", "NORMAL", "NORMAL_MOMENTS", "NORMAL_VECTORS", "RADEMACHER", "ROUNDING",
+        "SQUARES", "STANDARD", "STANDARD_COMPONENTS", "STEIN", "UNIFORM", "UNIFORM_COMPONENTS",
+        "UNIT_INTERVAL", "VASWANI", "WEIGHTED_SCORE", "Allowance", "Array", "BlockSampler", "Bounded", "Cell",
+        "Claim", "Comparison", "Components", "Control", "Derivation", "DistanceToLaw", "Distribution", "E",
+        "Estimand", "Exact", "Experiment", "Fact", "Figure", "Findings", "Goal", "Input", "Linked",
+        "Measured", "NormalRows", "Notation", "Ordered", "OrderedBase", "Outputs", "PairMoments",
+        "PairShares", "Population", "Prediction", "Quantile", "Quantity", "Route", "Sample", "ScoreMoments",
+        "ScorePowers", "Shape", "Simulated", "Smooth", "SoftmaxRows", "Source", "Statistic", "Step",
+        "Tolerance", "Var", "assume", "beside", "biased", "capped", "cell_of", "cells_of", "characteristic",
+        "cite", "complex_step", "component", "computed", "covariance", "d", "effective_keys", "estimates",
+        "evaluate", "expected", "fact", "figure", "fits", "fitting", "for_components", "function", "gauss",
+        "i", "in_single_precision", "in_turn", "index", "integrated", "j", "k", "kurtosis", "kurtosis_route",
+        "largest_difference", "latex", "line", "linear_fits", "loops", "matrices", "mean_of_rows",
+        "mean_route", "means", "measured", "moment_steps", "mu_k", "mu_q", "n", "no_distance", "normal",
+        "of_deviation", "of_probability", "one_product", "one_step", "ordered", "over_cells", "p",
+        "prediction", "printed", "probabilities", "q", "ratio", "row_integrals", "row_means", "rules", "s",
+        "scaled", "scatter", "score", "score_cell", "score_law", "sharper", "sigma", "sigma_k", "sigma_q",
+        "softmax", "stream", "threshold", "unfold", "variance", "variance_of_scores", "variance_route",
+        "variances", "wrong", "wrong_fits",
+    ]  # fmt: skip

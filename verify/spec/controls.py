@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verify.montecarlo.estimands import times
 from verify.montecarlo.experiment import Comparison, Control, Exact, Prediction
-from verify.montecarlo.reference_loops import over_queries
-from verify.spec.designs import against_loops, predicted
+from verify.spec.designs import predicted
 from verify.spec.settings import setting_of
 from verify.spec.slots import printed
 
@@ -93,12 +92,6 @@ def sharper(
     what = f"{printed(check.label)} keeps to {printed(f'{factor:.4g}')} times its bound"
     bound = replace(_shown(factor * check.prediction.value, ".4g"), origin=check.prediction.origin)
     return wrong(check, name or f"{check.id}-sharper", what, bound, truth=truth)
-
-
-def softmax_over_queries() -> Control:
-    """Return what the comparison of the array code with plain loops must refute."""
-    what = "the softmax may run over the queries instead of the keys"
-    return Control(what, against_loops("over-queries", over_queries))
 
 
 def wrong_fits(lines: Sequence[Fit], tolerance: float) -> tuple[Control, ...]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
-from sympy import Rational, S, sympify
+from sympy import S, sympify
 
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Smooth, component, variance
 from verify.montecarlo.experiment import EXACTLY, Allowance, Exact, Prediction, Tolerance
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.planning import best_queries, best_side
-from verify.montecarlo.reference_loops import distance_from_loops
-from verify.montecarlo.rows import SoftmaxRows
+from verify.montecarlo.planning import best_side
 from verify.montecarlo.statistics import Reduced, ScoreMoments
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.symbolic.printing import latex
@@ -26,13 +22,11 @@ from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from fractions import Fraction
 
     from verify.montecarlo.blocks import BlockSampler, Settings
-    from verify.montecarlo.distributions import Array, Distribution
+    from verify.montecarlo.distributions import Distribution
     from verify.montecarlo.experiment import Relation
     from verify.montecarlo.inputs import Input
-    from verify.montecarlo.rows import OfRow
     from verify.montecarlo.statistics import Statistic
     from verify.symbolic.row_integrals import Approximation
 
@@ -42,15 +36,8 @@ _Moments = tuple[tuple[float, ...], tuple[float, ...]]
 EVEN = Tolerance()
 """The run's tolerance, of the prediction."""
 
-LOOPS_SCALE = 0.25
-"""The scale at which array code is compared with loops."""
-
 ROUNDING = Allowance(1e-12)
 """What array code of numbers near 1 may lose to rounding."""
-
-
-SINGLE_SCORES = "every block is a single score, so that a sharper share takes many more draws"
-"""Why the tolerance of a share of scores that are drawn one by one is wide."""
 
 
 def of_probability(factor: float = 1.0, because: str = "") -> Tolerance:
@@ -259,29 +246,9 @@ def mean_of_rows(
     return over_lengths(of_one, keys, dimension, scaled(scale, dimension)).value
 
 
-def entropy_lost(keys: int) -> Smooth:
-    """Return what rows of so many keys lose of the entropy of equal weights, as what is estimated."""
-    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
-
-
 def integrated(value: float, digits: int = 6) -> Prediction:
     """Return a number that was integrated numerically as a prediction, shown to so many ``digits``."""
     return Prediction(value, f"{value:.{digits}g}")
-
-
-def against_loops(name: str = "array-code", softmax: Callable[[Array], Array] | None = None) -> Exact:
-    """Return the comparison of the array code's gradients with those of plain loops.
-
-    With ``softmax`` the array code gets that one's weights, in place of its own.
-    """
-    label = "largest distance of an entry of the array code's gradients from those of plain loops"
-    found = distance_from_loops(LOOPS_SCALE, softmax)
-    return no_distance(name, label, (("scale", LOOPS_SCALE),), found, distance_from_loops)
-
-
-def exactly(value: Fraction) -> Rational:
-    """Return a fraction as SymPy's rational number."""
-    return Rational(value.numerator, value.denominator)
 
 
 def fact(name: str, what: str, expression: Any) -> Fact:
@@ -292,13 +259,3 @@ def fact(name: str, what: str, expression: Any) -> Fact:
     """
     _refuse_symbols(expression)
     return Fact(id=name, what=what, latex=latex(expression), value=float(expression))
-
-
-def attention_cell(keys: int, d_k: int, scale: Any, *wanted: OfRow) -> Cell:
-    """Return the cell of what is ``wanted`` of attention's rows, for normal queries and keys.
-
-    Its id says whether scores are ``raw``, at scale 1, or ``scaled``.
-    """
-    drawn = Simulated(NORMAL, NORMAL, best_queries(keys, d_k), keys, d_k)
-    name = f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}"
-    return cell_of(name, drawn, SoftmaxRows(wanted), scale=scale)

@@ -28,7 +28,7 @@ def _place(member: Quantity, against: str) -> float:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Coefficient:
     """One coefficient of a fit against the dimension: its id, words, and the derived value."""
 
     id: str
@@ -40,7 +40,7 @@ class Wanted:
 
 
 def fits(
-    members: Sequence[Quantity], *wanted: Wanted, against: str = "d_k", label: str = ""
+    members: Sequence[Quantity], *wanted: Coefficient, against: str = "d_k", label: str = ""
 ) -> tuple[Fit, ...]:
     """Return weighted fits of ``members`` against one of their settings, normally the dimension.
 
@@ -83,29 +83,29 @@ def linear_fits(members: Sequence[Quantity], law: Any, prefix: str = "") -> tupl
     return fits(
         members,
         slope,
-        Wanted(f"{prefix}intercept", "intercept", "line", "constant", law.subs(d, 0), of_first),
-        Wanted(f"{prefix}curvature", "quadratic term", "parabola", "square", diff(law, d, 2) / 2, bend),
+        Coefficient(f"{prefix}intercept", "intercept", "line", "constant", law.subs(d, 0), of_first),
+        Coefficient(f"{prefix}curvature", "quadratic term", "parabola", "square", diff(law, d, 2) / 2, bend),
         exponent(law, prefix),
         misfit("line", prefix),
     )
 
 
-def slope_of(law: Any, prefix: str = "", tolerance: Tolerance = EVEN) -> Wanted:
+def slope_of(law: Any, prefix: str = "", tolerance: Tolerance = EVEN) -> Coefficient:
     """Return the slope of the line that ``law`` is in the dimension."""
-    return Wanted(f"{prefix}slope", "slope", "line", "slope", diff(law, d), tolerance)
+    return Coefficient(f"{prefix}slope", "slope", "line", "slope", diff(law, d), tolerance)
 
 
-def no_slope(level: Any, last: int, prefix: str = "", *, against: str = "$d_k$") -> Wanted:
+def no_slope(level: Any, last: int, prefix: str = "", *, against: str = "$d_k$") -> Coefficient:
     """Return that a ``level`` has no slope, up to the level over the ``last`` place of what it is against."""
     rise = Tolerance(1.0, float(level) / last, f"the level over the largest {against}")
     words = "slope" if against == "$d_k$" else f"slope against the {against}"
     return replace(slope_of(level, prefix, rise), words=words)
 
 
-def exponent(law: Any, prefix: str = "") -> Wanted:
+def exponent(law: Any, prefix: str = "") -> Coefficient:
     """Return the log-log exponent that ``law`` has in the dimension, d·(log law)'."""
     expected = simplify(d * diff(log(law), d))
-    return Wanted(
+    return Coefficient(
         f"{prefix}exponent",
         "log–log exponent",
         "power",
@@ -115,7 +115,7 @@ def exponent(law: Any, prefix: str = "") -> Wanted:
     )
 
 
-def misfit(model: Model, prefix: str = "") -> Wanted:
+def misfit(model: Model, prefix: str = "") -> Coefficient:
     """Return the lack of fit, expected to be none: root-mean-square relative distance from the curve."""
     tolerance = Tolerance(1.0, 1.0, "the fitted values")
-    return Wanted(f"{prefix}lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, tolerance)
+    return Coefficient(f"{prefix}lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, tolerance)

@@ -13,7 +13,6 @@ from verify.spec import (
     Claim,
     Derivation,
     Experiment,
-    Hypotheses,
     Quantity,
     Route,
     ScoreMoments,
@@ -27,7 +26,8 @@ from verify.spec import (
     score_cell,
     variance,
     variances,
-)
+)  # fmt: skip
+from verify.spec.rules import Hypotheses
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -35,7 +35,7 @@ from sympy import (
 from tests.faults.spoiling import spoiled
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
+from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
 from verify.symbolic.kernel.core import Population, Refused, prove
 from verify.symbolic.kernel.sums import SumIdentity, normal_form, vanishes
 from verify.symbolic.kernel.surplus import Surplus

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from sympy import Expr, Rational, S
 
+from verify.claims.gradients.shared import SingleQueries, attention_gradients, gradients, jacobian, plain
 from verify.spec import (
-    DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact,
-    Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, assume, attention_in_loops,
-    capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients, gradients_of_loops,
-    in_single_precision, jacobian, largest_difference, line, matrices, measured, no_distance, over_queries,
-    plain, prediction, probabilities, ratio, softmax, threshold, wrong,
+    ROUNDING, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
+    Findings, Prediction, Quantity, Tolerance, assume, capped, cell_of, cite, complex_step, computed, figure,
+    in_single_precision, largest_difference, line, loops, matrices, measured, no_distance, prediction,
+    probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
 
 SCALE, FACTOR = 0.6, 100
@@ -26,32 +26,36 @@ GRADIENTS = dict(zip(BASES, ("values", "probabilities", "scores", "queries", "ke
 
 def derive() -> Derivation:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
-    queries, unbounded = gradient_rules.of_queries(), gradient_rules.unbounded_queries()
+    queries, unbounded = attention_gradients.of_queries(), attention_gradients.unbounded_queries()
     names = "probabilities", "scores", "keys", "values", "bound"
-    bounded = zip(names, (*gradient_rules.of_single_matrices(), gradient_rules.bounded_values()), strict=True)
-    lemmas = (*(route.called(name) for name, route in bounded), gradient_rules.same_scores(), unbounded)
+    bounded = zip(
+        names, (*attention_gradients.of_single_matrices(), attention_gradients.bounded_values()), strict=True
+    )
+    lemmas = (*(route.called(name) for name, route in bounded), attention_gradients.same_scores(), unbounded)
     return Derivation.of(queries, lemmas=lemmas)
 
 
 def _stepped() -> dict[Expr, Array]:
     """Return the derivatives of the loss ΣG·output of plain loops by complex steps, without any formula."""
-    queries, keys, values, upstream = drawn()
-    of_queries, of_keys, of_values = gradients_of_loops(queries, keys, values, upstream, SCALE)
+    queries, keys, values, upstream = loops.drawn()
+    of_queries, of_keys, of_values = loops.gradients_of_loops(queries, keys, values, upstream, SCALE)
     # Scores are queries whose keys are the unit vectors.
-    of_scores, _, _ = gradients_of_loops(SCALE * queries @ keys.T, np.eye(len(keys)), values, upstream, 1.0)
+    of_scores, _, _ = loops.gradients_of_loops(
+        SCALE * queries @ keys.T, np.eye(len(keys)), values, upstream, 1.0
+    )
     of_weights = complex_step(lambda one: np.sum(upstream * (one @ values), axis=(-2, -1)), _weights())
     return dict(zip(GRADIENTS, (of_values, of_weights, of_scores, of_queries, of_keys), strict=True))
 
 
 def _weights() -> Array:
     """Return the weights that the loops give: what they make of values that are the unit vectors."""
-    queries, keys, _, _ = drawn()
-    return attention_in_loops(queries, keys, np.eye(len(keys)), SCALE)
+    queries, keys, _, _ = loops.drawn()
+    return loops.attention_in_loops(queries, keys, np.eye(len(keys)), SCALE)
 
 
 def _derived(derivation: Derivation) -> dict[Expr, Array]:
     """Return the derived expressions' values, each from those before it."""
-    known = dict(zip((matrices.Q, matrices.K, matrices.V, matrices.G), drawn(), strict=True))
+    known = dict(zip((matrices.Q, matrices.K, matrices.V, matrices.G), loops.drawn(), strict=True))
     known[matrices.P] = _weights()
     probability, score, key, values = (route.end for route in derivation.lemmas[:4])
     a, b, h, j = matrices.a, matrices.b, matrices.h, matrices.j
@@ -68,19 +72,19 @@ def _derived(derivation: Derivation) -> dict[Expr, Array]:
 
 def _coded(weights: Array, factor: float = SCALE) -> dict[Expr, Array]:
     """Return the gradients that the array code's own formulas give, from these weights and this factor."""
-    queries, keys, values, upstream = drawn()
+    queries, keys, values, upstream = loops.drawn()
     found = gradients(queries, keys, values, weights, upstream, factor)
     return {base: getattr(found, name) for base, name in GRADIENTS.items()}
 
 
 def _difference(name: str, label: str, one: Array, other: Array, code: Callable[..., object]) -> Exact:
-    sizes = zip(("queries", "keys", "d_k", "d_v"), SHAPE, strict=True)
+    sizes = zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)
     return no_distance(name, label, (*sizes, ("scale", SCALE)), largest_difference(one, other), code)
 
 
 def _growth(base: Expr, by: tuple[Expr, Expr]) -> float:
     """Return the norm of a gradient with queries and keys multiplied ``by`` factors, over what it was."""
-    queries, keys, values, upstream = drawn()
+    queries, keys, values, upstream = loops.drawn()
     moved = (float(by[0]) * queries, float(by[1]) * keys)
     found = gradients(*moved, values, probabilities(*moved, SCALE), upstream, SCALE)
     return float(np.linalg.norm(getattr(found, GRADIENTS[base])) / np.linalg.norm(_stepped()[base]))
@@ -94,16 +98,16 @@ def _grown(name: str, base: Expr, expected: Expr, by: tuple[Expr, Expr]) -> Exac
 
 def _share(weights: Array) -> float:
     """Return what the array code's first query sends to all values together, ‖dV‖² over |g|²."""
-    queries, keys, values, upstream = drawn()
+    queries, keys, values, upstream = loops.drawn()
     found = gradients(queries[:1], keys, values, weights[:1], upstream[:1], SCALE)
     return float(np.sum(found.values**2) / np.sum(upstream[0] ** 2))
 
 
 def _shared(derivation: Derivation, name: str, weights: Array) -> Exact:
     """Return the comparison of that with what is derived, at the weights of the loops."""
-    of_values = derivation.lemmas[4].steps[0].expression / gradient_rules.g**2
+    of_values = derivation.lemmas[4].steps[0].expression / attention_gradients.g**2
     expected = jacobian.value(of_values, _weights()[0])
-    label, settings = r"$\|dV\|^2$ of one query of the array code over $|g|^2$", {"keys": SHAPE[1]}
+    label, settings = r"$\|dV\|^2$ of one query of the array code over $|g|^2$", {"keys": loops.SHAPE[1]}
     shown = Prediction(expected, rf"\sum p_j^2 = {expected:.6g}")
     return computed(name, label, settings | {"scale": SCALE}, shown, _share, weights, allowance=ROUNDING)
 
@@ -117,7 +121,7 @@ def _to_values(name: str, dimension: int, scale: float, most: Prediction, band: 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Differentiate plain loops by complex steps; measure what reaches the values as scores grow."""
     derived, stepped = _derived(derivation), _stepped()
-    weights = probabilities(*drawn()[:2], SCALE)
+    weights = probabilities(*loops.drawn()[:2], SCALE)
     coded = _coded(weights)
     checks: list[Comparison] = []
     for base, name in GRADIENTS.items():
@@ -125,8 +129,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         formula, code = label.format("the derived formula"), label.format("the array code")
         checks.append(_difference(f"derived-{name}", formula, derived[base], stepped[base], _derived))
         checks.append(_difference(f"code-{name}", code, coded[base], stepped[base], _coded))
-    times = (derivation.lemmas[-1].end / gradient_rules.OF_QUERIES).subs(gradient_rules.t, FACTOR)
-    most, band = prediction(derivation.lemmas[4].end / gradient_rules.g**2), capped(1.0, tolerance)
+    times = (derivation.lemmas[-1].end / attention_gradients.OF_QUERIES).subs(attention_gradients.t, FACTOR)
+    most, band = prediction(derivation.lemmas[4].end / attention_gradients.g**2), capped(1.0, tolerance)
     few, some, many = (_to_values(f"d{one}", one, 1.0, most, band) for one in DIMENSIONS)
     tightest = _to_values("tightest", DIMENSIONS[-1], SHARP, most, band)
     checks += [
@@ -150,7 +154,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def _wrong_code(
     derivation: Derivation, derived: dict[Expr, Array], stepped: dict[Expr, Array]
 ) -> tuple[Control, ...]:
-    query, key, _, _ = drawn()
+    query, key, _, _ = loops.drawn()
     logistic = derived[matrices.P] * (1 - derived[matrices.P]) * derived[matrices.DP]
     scores = SCALE * query @ key.T
     single = in_single_precision(softmax)(scores)
@@ -160,7 +164,7 @@ def _wrong_code(
          "each score changes its own probability only, as a logistic function would"),
         ("scale-forwards-only", matrices.DQ, unscaled, _coded,
          "the scale acts forwards only, and the gradient of the queries is without it"),
-        ("over-queries", matrices.DK, _coded(over_queries(scores))[matrices.DK], _coded,
+        ("over-queries", matrices.DK, _coded(loops.over_queries(scores))[matrices.DK], _coded,
          "the softmax may run over the queries instead of the keys"),
         ("single-precision", matrices.DQ, _coded(single)[matrices.DQ], _coded,
          "weights of single precision give the same gradients"),
@@ -189,7 +193,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "rises as the scores grow, but stays below its bound of one, while the variance of the scores grows "
         "to {values-d64:d_k}.",
         "squared gradient of the values over that of the output",
-        line("bound: {values-tightest:prediction}", float(derivation.lemmas[4].end / gradient_rules.g**2)),
+        line(
+            "bound: {values-tightest:prediction}", float(derivation.lemmas[4].end / attention_gradients.g**2)
+        ),
         line("variance of the scores", lambda n: n, "control"),
         measured(findings.matching("values-d*")),
     )
@@ -210,6 +216,19 @@ CLAIM = Claim(
         no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
         drawn_normal="What is measured is drawn with standard normal queries, keys, values and gradients.",
     ),
-    symbols={"G": matrices.G, "c": matrices.c, "g": gradient_rules.g, "dQ": matrices.DQ, "dK": matrices.DK},
-    references=(VASWANI, DAO),
+    symbols={
+        "G": matrices.G,
+        "c": matrices.c,
+        "g": attention_gradients.g,
+        "dQ": matrices.DQ,
+        "dK": matrices.DK,
+    },
+    references=(
+        VASWANI,
+        cite(
+            "dao2022",
+            "T. Dao et al., FlashAttention, NeurIPS 2022, appendix B.2: the backward pass.",
+            "https://arxiv.org/abs/2205.14135",
+        ),
+    ),
 )

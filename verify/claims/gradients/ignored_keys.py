@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 from sympy import Abs, Expr, Idx, KroneckerDelta, Rational, S, Sum, sqrt
 
+from verify.claims.gradients.shared import Relation, SingleQueries, gradients, jacobian
 from verify.spec import (
-    E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Families, FamilyPutIn,
-    Figure, Findings, OfSigns, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step,
-    SumIdentity, Surplus, Tolerance, assume, attention_in_loops, cell_of, computed, estimates, figure,
-    function, gradients, i, in_single_precision, j, jacobian, line, matrices, n, one_step, p, prediction,
-    probabilities, ratio, with_entries, wrong,
+    E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, Ordered,
+    Prediction, Quantity, Route, Step, Tolerance, assume, cell_of, computed, estimates, figure, function, i,
+    in_single_precision, j, line, loops, matrices, n, one_step, p, prediction, probabilities, ratio, wrong,
 )  # fmt: skip
+from verify.spec.rules import Families, FamilyPutIn, OfSigns, SumIdentity, Surplus, with_entries
 
 k, x, M = Idx("k"), jacobian.x, jacobian.M
 q = Ordered("|q|", "b", positive=True)
@@ -100,7 +100,7 @@ def _largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
     query, others = rng.normal(size=(1, 6)), rng.normal(size=(keys, 6))
     values = np.where(np.arange(keys) == 0, 1.0, -1.0)[:, None]
     found = gradients(query, others, values, code(query, others, 0.5), np.ones((1, 1)), 0.5)
-    weights = attention_in_loops(query, others, np.eye(keys), 0.5)[0]
+    weights = loops.attention_in_loops(query, others, np.eye(keys), 0.5)[0]
     squared = bound.subs({matrices.c: 0.5, q: float(np.linalg.norm(query)), jacobian.M: 1})
     at_most = np.sqrt(function((p[j],), squared, "numpy")(weights))
     return float(np.max(np.linalg.norm(found.keys, axis=1) / at_most))

@@ -8,10 +8,11 @@ from itertools import product
 import numpy as np
 from sympy import Expr, Rational, S, log
 
+from verify.claims.gradients.shared import OfRows, jacobian, jacobian_bounds, largest_ratio, spectral_norms
 from verify.spec import (
-    STORN, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Notation, OfRows,
-    complex_step, computed, fact, figure, function, in_single_precision, jacobian, jacobian_bounds,
-    largest_ratio, line, n, p, printed, scatter, softmax, spectral_norms,
+    Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Notation, cite,
+    complex_step, computed, fact, figure, function, in_single_precision, line, n, p, printed, scatter,
+    softmax,
 )  # fmt: skip
 
 Sides = tuple[OfRows, OfRows]
@@ -197,5 +198,12 @@ CLAIM = Claim(
     "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
     "queries and keys is multiplied by these, and by the scale.",
     symbols={"n": n, "x": jacobian.x, "p_1": p[1], "p_2": p[2], "form": FORM, "length": LENGTH},
-    references=(STORN,),
+    references=(
+        cite(
+            "storn1997",
+            "R. Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359: the "
+            "search for rows that break the bounds.",
+            "https://doi.org/10.1023/A:1008202821328",
+        ),
+    ),
 )

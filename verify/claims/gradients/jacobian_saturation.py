@@ -5,12 +5,12 @@ from functools import cache
 
 from sympy import S
 
+from verify.claims.gradients.shared import BothScales, extremes, jacobian, large_scores, saturation
 from verify.spec import (
-    E, EVEN, NORMAL, SQUARES, STEIN, BothScales, Cell, Claim, Control, Derivation, Experiment, Fact, Figure,
-    Findings, NormalRows, Notation, Prediction, Quantity, Smooth, Tolerance, biased, capped, cell_of,
-    component, d, extremes, figure, function, integrated, jacobian, large_scores, line, mean_jacobian,
-    mean_squares, measured, n, normal, over_lengths, prediction, ratio, saturation, share_reached, sharper,
-    sigma, threshold, wrong,
+    E, EVEN, NORMAL, SQUARES, STEIN, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings,
+    NormalRows, Notation, Prediction, Quantity, Smooth, Tolerance, biased, capped, cell_of, component, d,
+    figure, function, integrated, line, measured, n, normal, prediction, ratio, row_integrals, row_means,
+    sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (4, 16, 64)
@@ -62,7 +62,10 @@ def _bounded(derivation: Derivation, dimension: int, near: Tolerance) -> Quantit
 
 def _ratio(keys: int, dimension: int, queries: int) -> Quantity:
     """Return the comparison of the quotient of both scales with that of their integrals."""
-    parts = (over_lengths(mean_jacobian, keys, dimension, scale).value for scale in (1.0, dimension**-0.5))
+    parts = (
+        row_integrals.over_lengths(row_integrals.mean_jacobian, keys, dimension, scale).value
+        for scale in (1.0, dimension**-0.5)
+    )
     unscaled, scaled = parts
     name, cell = f"ratio-n{keys}-d{dimension}", _cell(dimension, keys, queries)
     of_both = ratio("unscaled", "scaled")
@@ -88,12 +91,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     wide = Tolerance(3.0, because="only the few rows whose two scores lie close make the mean")
     limiting = Quantity("limit-n2", OF_LARGE, at_large, mean, limit, wide)
     ratios = [_ratio(64, 16, 8), _ratio(16, 64, 32)]
-    large = LARGE * mean_jacobian(2, LARGE).value
+    large = LARGE * row_integrals.mean_jacobian(2, LARGE).value
+    of_trace = 2 * row_integrals.mean_jacobian(2, NARROW).value
+    of_trace /= 1 - row_integrals.mean_squares(2, NARROW).value
     return Experiment((*two, *many, by_trace, by_largest, *ratios, limiting), (
         biased(scaled[64], tolerance),
-        sharper(by_trace, 0.95, 2 * mean_jacobian(2, NARROW).value / (1 - mean_squares(2, NARROW).value)),
+        sharper(by_trace, 0.95, of_trace),
         sharper(by_largest, 0.65, large),
-        sharper(many[-1], 0.53, over_lengths(mean_jacobian, 16, 64, 1.0).value),
+        sharper(many[-1], 0.53, row_integrals.over_lengths(row_integrals.mean_jacobian, 16, 64, 1.0).value),
         wrong(limiting, "half-in-the-limit", "the limit is that of the bound, half of {largest}", most,
               truth=large),
         *_wrong_scales(unscaled[64], scaled[64], *ratios),
@@ -126,7 +131,10 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the limit of two keys, and the means of the largest score in it."""
     bounded = derivation.lemmas[1]
     bound = r"the bound $M_n/(2\sigma)$ that is reached, up to a million keys, $\sigma \le 32$"
-    limit, reached = extremes.number(derivation.result, 2), share_reached(bounded.start, bounded.end)
+    limit, reached = (
+        extremes.number(derivation.result, 2),
+        row_means.share_reached(bounded.start, bounded.end),
+    )
     found = [
         ("limit-of-two", "limit of σ times the mean, for two keys", limit),
         ("bound-reached", f"largest share of {bound}", reached),

@@ -6,11 +6,13 @@ import numpy as np
 from scipy import special
 from sympy import Derivative, Dummy, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
+from verify.claims.gradients.shared import jacobian
 from verify.spec import (
-    BRIDLE, ROUNDING, SQUARES, Applied, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step,
-    SumIdentity, assume, complex_step, function, i, in_single_precision, integrated, j, jacobian,
-    largest_difference, n, of_halves, p, printed, s, softmax,
+    ROUNDING, SQUARES, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, assume, cite,
+    complex_step, function, i, in_single_precision, integrated, j, largest_difference, loops, n, p, printed,
+    s, softmax,
 )  # fmt: skip
+from verify.spec.rules import Applied, SumIdentity
 
 Softmax = Callable[[Array], Array]
 _Values = tuple[Array, dict[str, float]]
@@ -129,7 +131,7 @@ def experiment(derivation: Derivation) -> Experiment:
     constant = "the normalising sum can be taken as constant, so that only its diagonal is left"
     single = in_single_precision(softmax)
     wrong: tuple[tuple[str, str, Softmax, str], ...] = (
-        ("entries", "a-factor-cancels", of_halves, "a factor on all scores cancels as a shift does"),
+        ("entries", "a-factor-cancels", loops.of_halves, "a factor on all scores cancels as a shift does"),
         ("row-sums", "constant-sum-rows", _constant_sum, f"{constant}, and its rows sum to zero"),
         ("trace", "constant-sum", _constant_sum, constant),
         ("norm", "logistic-each", lambda scores: 1 / (1 + np.exp(-scores)),
@@ -150,5 +152,12 @@ CLAIM = Claim(
     "lowers all other probabilities; and moving all scores alike changes nothing, so what counts is their "
     "differences, not their size.",
     assumptions=assume(finite_scores="The scores are finite; a masked key counts as no key."),
-    references=(BRIDLE,),
+    references=(
+        cite(
+            "bridle1990",
+            "J. S. Bridle, Probabilistic Interpretation of Feedforward Classification Network Outputs, in: "
+            "Neurocomputing, Springer, 1990, 227-236.",
+            "https://doi.org/10.1007/978-3-642-76153-9_28",
+        ),
+    ),
 )

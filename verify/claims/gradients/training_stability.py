@@ -5,11 +5,14 @@ from dataclasses import replace
 import numpy as np
 from sympy import Expr, Rational, S, sqrt
 
+from verify.claims.gradients.shared import (
+    Layer, Lookup, Relation, TrainingRuns, against_loops, descent, losses, softmax_over_queries,
+    student_quantile,
+)  # fmt: skip
 from verify.spec import (
     NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
-    Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns, against_loops, assume, cell_of,
-    computed, d, descent, estimates, figure, largest_difference, latex, line, losses, printed,
-    softmax_over_queries, stream, student_quantile, threshold,
+    Findings, Quantity, Tolerance, assume, cell_of, computed, d, estimates, figure, largest_difference, latex,
+    line, printed, stream, threshold,
 )  # fmt: skip
 
 UNSCALED, ROOT, WHOLE = "unscaled", r"over $\sqrt{d_k}$", "over $d_k$"

@@ -7,16 +7,18 @@ from itertools import product
 import numpy as np
 from sympy import Expr, Float, Rational, S, sqrt
 
+from verify.claims.gradients.shared import (
+    Ratio, Relation, RowGradients, against_loops, row_gradients, softmax_over_queries,
+)  # fmt: skip
 from verify.spec import (
-    EVEN, ON_PAPER, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings, Path, Quantile,
-    Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume, biased, capped, cell_of, d, fact,
-    figure, function, integrated, line, measured, prediction, printed, ratio, row_gradients,
-    softmax_over_queries, threshold, wrong,
+    EVEN, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings, Quantile, Quantity, Smooth,
+    assume, biased, capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction,
+    printed, ratio, row_integrals, threshold, wrong,
 )  # fmt: skip
 
 TYPICAL = r"median of $\lVert dQ\rVert$, unscaled over scaled"
 RMS = r"root mean square of $\lVert d{}\rVert$, unscaled over scaled"
-LETTERS: dict[Path, str] = {"queries": "Q", "keys": "K", "values": "V"}
+LETTERS: dict[row_gradients.Path, str] = {"queries": "Q", "keys": "K", "values": "V"}
 VALUE_D = 8
 
 SPACING, POINTS = 1.1, 13
@@ -94,7 +96,7 @@ def _roots(path: str, sampler: RowGradients) -> Smooth:
     return ratio(sampler.mean_square(path, scaled=False), sampler.mean_square(path, scaled=True), 0.5)
 
 
-def _rms(name: str, path: Path, place: Place, tolerance: float) -> Quantity:
+def _rms(name: str, path: row_gradients.Path, place: Place, tolerance: float) -> Quantity:
     """Return the comparison of that with the one integrated from what is derived."""
     expected = row_gradients.ratio_of_roots(path, place.keys, place.d)
     label, roots = RMS.format(LETTERS[path]), _roots(path, place.sampler)
@@ -183,7 +185,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         if (found := [one for one in checks if one.quantity == TYPICAL and one.cell["keys"] == keys])
     }
     # Dimension by dimension, whose integrands serve every number of keys.
-    ratio_at = partial(row_gradients.ratio_of_roots, "queries", within=ON_PAPER)
+    ratio_at = partial(row_gradients.ratio_of_roots, "queries", within=row_integrals.ON_PAPER)
     roots = [[ratio_at(keys, one) for keys in medians] for one in dimensions]
     for (keys, found), derived in zip(medians.items(), zip(*roots, strict=True), strict=True):
         layers.append(line(printed(f"root mean square, {keys} keys (derived)"), derived, at=dimensions))

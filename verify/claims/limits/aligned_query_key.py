@@ -2,10 +2,11 @@
 
 from sympy import Expr, S, Sum, sqrt
 
+from verify.claims.limits.shared import block_variances
 from verify.spec import (
-    NORMAL, NORMAL_MOMENTS, YANG, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
-    OrderedBase, PairMoments, Population, Quantity, Tolerance, biased, block_variances, cell_of, component, d,
-    figure, index, line, mean_route, measured, prediction, scaled, variance, variance_route, wrong,
+    NORMAL, NORMAL_MOMENTS, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
+    OrderedBase, PairMoments, Population, Quantity, Tolerance, biased, cell_of, cite, component, d, figure,
+    index, line, mean_route, measured, prediction, scaled, variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2
@@ -88,5 +89,12 @@ CLAIM = Claim(
     "other. Where training aligns them, the mean takes over, which calls for division by {d_k}: the choice "
     "of maximal-update parametrisation. Which scale is right depends on what it is to keep.",
     symbols={"rho": rho},
-    references=(YANG,),
+    references=(
+        cite(
+            "yang2022",
+            "G. Yang et al., Tensor Programs V: Tuning Large Neural Networks via Zero-Shot Hyperparameter "
+            "Transfer, 2022.",
+            "https://arxiv.org/abs/2203.03466",
+        ),
+    ),
 )

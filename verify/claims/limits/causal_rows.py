@@ -8,13 +8,14 @@ import scipy
 from scipy import special
 from sympy import Rational, S, Sum, log, simplify, sqrt
 
+from verify.claims.limits.shared import CausalRows
 from verify.spec import (
-    E, ENTROPY, LOG_TOTAL, NORMAL, NORMAL_VECTORS, SQUARES, Approximation, ByParts, CausalRows, Cell, Claim,
-    Derivation, Evaluation, EvenIsMost, Experiment, Figure, Findings, OverQueries, Prediction, Quantity,
-    Replaced, Route, Simulated, Smooth, Step, Surplus, Tolerance, TotalGrows, capped, cell_of, component, d,
-    estimates, figure, function, index, integrated, j, k, line, mean_lost, mean_of_rows, n, of_probability,
-    one_step, p, prediction, q, sharper, sigma, threshold, wrong,
+    E, ENTROPY, LOG_TOTAL, NORMAL, NORMAL_VECTORS, SQUARES, Cell, Claim, Derivation, Experiment, Figure,
+    Findings, Prediction, Quantity, Route, Simulated, Smooth, Step, Tolerance, capped, cell_of, component, d,
+    estimates, figure, function, index, integrated, j, k, line, mean_of_rows, n, of_probability, one_step, p,
+    prediction, q, row_integrals, sharper, sigma, threshold, wrong,
 )  # fmt: skip
+from verify.spec.rules import ByParts, Evaluation, EvenIsMost, OverQueries, Replaced, Surplus, TotalGrows
 
 POSITIONS = (2, 8, 32, 128)
 TOGETHER = ((2,), (8,), (32, 128))
@@ -80,7 +81,7 @@ def _share(position: int, expected: Prediction, *claimed: Any) -> Quantity:
     return Quantity(f"rows-below-t{position}", label, _cell(position), share, expected, *claimed)
 
 
-def _half_a_nat_lost(_: int, deviation: float) -> Approximation:
+def _half_a_nat_lost(_: int, deviation: float) -> row_integrals.Approximation:
     """Return the probability that two keys' scores are so far apart that H < ln 2 - ½."""
 
     def beyond(gap: float) -> float:
@@ -88,7 +89,7 @@ def _half_a_nat_lost(_: int, deviation: float) -> Approximation:
         return float(special.entr(p) + special.entr(1 - p)) - math.log(2) + 0.5
 
     gap = scipy.optimize.brentq(beyond, 0.0, 40.0, xtol=1e-13)
-    return Approximation(float(special.erfc(gap / (2 * deviation))), 1e-12)
+    return row_integrals.Approximation(float(special.erfc(gap / (2 * deviation))), 1e-12)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -99,7 +100,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     bounds = [_loss("at-least", one, half, near, "≤") for one in POSITIONS]
     values = {}
     for one in POSITIONS:
-        exact = integrated(mean_of_rows(mean_lost, one, dimension=D, scale=SCALE))
+        exact = integrated(mean_of_rows(row_integrals.mean_lost, one, dimension=D, scale=SCALE))
         # Rows of many keys vary least.
         values[one] = _loss("value", one, exact, Tolerance(0.5 if one == last else 0.75))
     of_two = integrated(mean_of_rows(_half_a_nat_lost, two, dimension=D, scale=SCALE))

@@ -3,10 +3,13 @@
 from sympy import Expr, Interval, Matrix, Rational, S, Sum, Trace, sqrt
 
 from verify.spec import (
-    E, KEY, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, Derivation, Evaluation, Experiment, Figure,
-    Findings, Hypotheses, Identity, Linked, Notation, Ordered, OrderedBase, PairMoments, Population, Quantity,
-    Route, ScoreMoments, Simulated, Step, Var, VectorMoments, Vectors, biased, capped, cell_of, d, figure,
-    in_numbers, index, line, measured, one_step, over_cells, prediction, unfold, variance, wrong,
+    E, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Linked, Notation, Ordered, OrderedBase,
+    PairMoments, Population, Quantity, Route, ScoreMoments, Simulated, Step, Var, biased, capped, cell_of, d,
+    figure, index, line, measured, one_step, over_cells, prediction, unfold, variance, wrong,
+)  # fmt: skip
+from verify.spec.rules import (
+    KEY, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Evaluation, Hypotheses, Identity, VectorMoments, Vectors,
+    in_numbers,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64)

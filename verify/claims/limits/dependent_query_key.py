@@ -4,11 +4,14 @@ from itertools import product
 
 from sympy import Add, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Trace
 
+from verify.claims.limits.shared import ComponentMoments
 from verify.spec import (
-    E, ISSERLIS, KEY, MU_K, MU_Q, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, ComponentMoments,
-    Derivation, Experiment, Linked, MatrixIdentity, PairMoments, Quantity, Route, Step, Tolerance, Var,
-    VectorMoments, Vectors, biased, capped, cell_of, component, covariance, d, in_numbers, of_deviation,
-    one_step, prediction, printed, variance, wrong,
+    E, NORMAL, Claim, Derivation, Experiment, Linked, PairMoments, Quantity, Route, Step, Tolerance, Var,
+    biased, capped, cell_of, cite, component, covariance, d, of_deviation, one_step, prediction, printed,
+    variance, wrong,
+)  # fmt: skip
+from verify.spec.rules import (
+    KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, MatrixIdentity, VectorMoments, Vectors, in_numbers,
 )  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
@@ -112,5 +115,11 @@ CLAIM = Claim(
     "dependence can lower the variance as well as raise it, for {square} may be negative. Where {C} is zero "
     "the formula of the earlier chapters comes back.",
     symbols={"C": C, "square": SQUARE, "crossed": CROSSED, "of_means": OF_MEANS, "other_way": OTHER_WAY},
-    references=(ISSERLIS,),
+    references=(
+        cite(
+            "isserlis1918",
+            "L. Isserlis, On a formula for the product-moment coefficient of any order of a normal "
+            "frequency distribution in any number of variables, Biometrika 12 (1918), 134-139.",
+        ),
+    ),
 )

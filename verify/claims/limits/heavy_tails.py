@@ -7,12 +7,13 @@ from scipy import special
 from sympy import E as EULER
 from sympy import Integral, Interval, Rational, S, limit, log, oo, pi, sqrt, symbols
 
+from verify.claims.limits.shared import SINGLE_SCORES
 from verify.spec import (
-    CAUCHY, SINGLE_SCORES, SPRINGER, Array, Bounded, Claim, Compared, Derivation, DistanceToLaw, Experiment,
-    Fact, Figure, Findings, Hypotheses, Integrated, Ordered, PairShares, Primitive, Quantity, Replaced,
-    Rising, Route, Simulated, Step, Turned, Unfolded, cell_of, d, fact, figure, function, integrals,
-    integrated, line, of_probability, prediction, printed, scaled, scatter, score_law, threshold, wrong,
+    CAUCHY, Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered,
+    PairShares, Quantity, Route, Simulated, Step, cell_of, cite, d, fact, figure, function, gauss, integrated,
+    line, of_probability, prediction, printed, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
+from verify.spec.rules import Compared, Hypotheses, Integrated, Primitive, Replaced, Rising, Turned, Unfolded
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 D, FAR = 64, 10.0
@@ -67,7 +68,7 @@ def _upper(point: float) -> float:
     """Return P(qk ≤ point) for positive points by integrating the derived density."""
     density = function((x,), DENSITY, "numpy")
     ends = [0.0, *sorted({end for end in (1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0, point) if end <= point})]
-    return 0.5 + float(np.sum(integrals(density, ends, 1e-14)))
+    return 0.5 + float(np.sum(gauss.integrals(density, ends, 1e-14)))
 
 
 def _transform(t: float | Array) -> Array:
@@ -91,7 +92,7 @@ def _below(dimension: int, point: float) -> float:
 
     # From one zero of the sine to the next, until the characteristic function has died away.
     zeros = np.arange(400) * np.pi / point
-    return 0.5 - float(np.sum(integrals(wave, zeros, 1e-14))) / np.pi
+    return 0.5 - float(np.sum(gauss.integrals(wave, zeros, 1e-14))) / np.pi
 
 
 def _law(stretch: float = 1.0) -> tuple[float, ...]:
@@ -160,5 +161,10 @@ CLAIM = Claim(
     "shares and quantiles. Between the two worlds, Student’s t with three degrees has a variance, but no "
     "fourth moment, and therefore no standard error for its estimate; this tool ends such a check undecided.",
     symbols={"x": x},
-    references=(SPRINGER,),
+    references=(
+        cite(
+            "springer1979",
+            "M. D. Springer, The Algebra of Random Variables, Wiley, 1979: products of Cauchy variables.",
+        ),
+    ),
 )

@@ -7,11 +7,12 @@ from dataclasses import replace
 from sympy import Float, Range, Rational, Sum, log, oo, sqrt
 
 from verify.spec import (
-    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact,
-    Figure, Findings, Hypotheses, LargestScore, NormalRows, Notation, PutIn, Quantity, Replaced, Route, Step,
-    Surplus, Tolerance, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest,
-    line, mean_squares, measured, n, p, prediction, printed, s, sharper, sigma, wrong,
+    E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows,
+    Notation, Quantity, Route, Step, Tolerance, capped, cell_of, cite, component, effective_keys, fact,
+    figure, integrated, j, line, measured, n, p, prediction, printed, row_integrals, row_means, s, sharper,
+    sigma, wrong,
 )  # fmt: skip
+from verify.spec.rules import ByParts, Hypotheses, LargestScore, PutIn, Replaced, Surplus, largest
 
 KEYS, TIMES = (4, 64, 1024), 2
 """Numbers of keys; the growing spread is so many times √(2 ln n)."""
@@ -45,7 +46,10 @@ def derive() -> Derivation:
 def _rows(keys: int, deviation: float, kind: str) -> Quantity:
     """Return the comparison of rows' concentration with its integral."""
     cell = cell_of(f"{kind}-n{keys}", NormalRows(keys, 8, deviation, NORMAL, ("squares",)))
-    exact, mean = integrated(mean_squares(keys, deviation).value), component("squares", positive=True)
+    exact, mean = (
+        integrated(row_integrals.mean_squares(keys, deviation).value),
+        component("squares", positive=True),
+    )
     return Quantity(f"{kind}-n{keys}", LABEL, cell, mean, exact, Tolerance(0.75))
 
 
@@ -71,8 +75,8 @@ def facts() -> tuple[Fact, ...]:
     """Return what the growing spread keeps of few and of many keys, beside the bound of one half."""
     return tuple(
         fact(f"kept-by-n{keys}", rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated",
-             Float(mean_squares(keys, float(GROWING.subs(n, keys))).value, 6))
-        for keys in (KEYS[0], KEYS[-1], LENGTHS[-1])
+             Float(row_integrals.mean_squares(keys, float(GROWING.subs(n, keys))).value, 6))
+        for keys in (KEYS[0], KEYS[-1], row_means.KEYS[-1])
     )  # fmt: skip
 
 
@@ -81,7 +85,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     kept = float(derivation.lemmas[0].end)
 
     def exact(deviation: Callable[[float], float]) -> Callable[[float], float]:
-        return lambda keys: mean_squares(round(keys), deviation(round(keys))).value
+        return lambda keys: row_integrals.mean_squares(round(keys), deviation(round(keys))).value
 
     return figure(
         "thinning-out",
@@ -109,5 +113,6 @@ CLAIM = Claim(
     "multiplies scores by a factor that grows with {log} itself. Trained scores are not random.",
     symbols={"n": n, "sigma": sigma, "log": log(n), "root_log": sqrt(log(n)), "mean": E(SQUARES),
              "spread": Notation(r"\sqrt{2\ln n}", sqrt(2 * log(n)))},
-    references=(CHIANG,),
+    references=(cite("chiang2022", "D. Chiang and P. Cholak, Overcoming a Theoretical Limitation of "
+                     "Self-Attention, ACL 2022.", "https://arxiv.org/abs/2202.12172"),),
 )  # fmt: skip

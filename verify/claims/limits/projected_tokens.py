@@ -4,11 +4,12 @@ from fractions import Fraction
 
 from sympy import Eq, Expr, Idx, S, Sum, integrate, sqrt
 
+from verify.claims.limits.shared import OtherTokens, ProjectedTokens
 from verify.spec import (
-    EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Assuming, Claim, Derivation, Experiment, Fact, Families,
-    Notation, Ordered, OtherTokens, ProjectedTokens, PutIn, Quantity, Replaced, Route, Step, SumIdentity, Var,
-    biased, capped, cell_of, component, d, fact, index, one_step, ordered, prediction, wrong,
+    EVEN, NORMAL, UNIFORM, Claim, Derivation, Experiment, Fact, Notation, Ordered, Quantity, Route, Step, Var,
+    biased, capped, cell_of, cite, component, d, fact, index, one_step, ordered, prediction, wrong,
 )  # fmt: skip
+from verify.spec.rules import Assuming, Families, PutIn, Replaced, SumIdentity
 
 WIDTH, HEAD, TOKENS = 128, 32, 64
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
@@ -101,5 +102,17 @@ CLAIM = Claim(
     "starts almost even to one that is already sharp. Who changes an initialisation changes the temperature "
     "of attention.",
     symbols={"D": D, "v": v, "projected": Notation(r"q\cdot k/\sqrt{d_k}", PROJECTED / sqrt(d))},
-    references=(GLOROT, KAIMING_HE),
+    references=(
+        cite(
+            "glorot2010",
+            "X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural "
+            "networks, AISTATS 2010.",
+            "https://proceedings.mlr.press/v9/glorot10a.html",
+        ),
+        cite(
+            "he2015",
+            "K. He et al., Delving Deep into Rectifiers, ICCV 2015.",
+            "https://arxiv.org/abs/1502.01852",
+        ),
+    ),
 )

@@ -5,18 +5,19 @@ from functools import partial
 import numpy as np
 from sympy import Derivative, Rational, exp, sqrt
 
+from verify.claims.modern.shared import BesideSink, beside_sink
 from verify.spec import (
-    E, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation, Experiment, Figure, Findings, Identity, Jensen,
-    PutIn, Replaced, Route, Step, Unfolded, beside, beside_sink, biased, capped, cells_of, complex_step,
-    component, computed, d, figure, fixed_normals, function, in_turn, largest_difference, line,
-    mean_beside_sink, mean_of_rows, n, normal, one_step, ordered, over_cells, score_law, sharper, wrong,
+    E, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, biased, capped,
+    cells_of, cite, complex_step, component, computed, d, figure, function, in_turn, largest_difference, line,
+    loops, mean_of_rows, n, normal, one_step, ordered, over_cells, row_integrals, score_law, sharper, wrong,
 )  # fmt: skip
+from verify.spec.rules import Identity, Jensen, PutIn, Replaced, Unfolded
 
 D, SCALE, ROWS = 16, 1 / sqrt(d), ((4, 0), (4, 2), (64, 2), (64, 5))
 """Dimension and scale of the scores; numbers of keys and scores of the sink."""
 LABEL = "mean weight of all keys together"
 (b, s), (x, R, Z) = ordered("b s_j", real=True), ordered("x R Z", positive=True)
-_kept = partial(mean_of_rows, mean_beside_sink, dimension=D, scale=SCALE)
+_kept = partial(mean_of_rows, row_integrals.mean_beside_sink, dimension=D, scale=SCALE)
 KEPT = Z / (Z + exp(b))
 """The keys’ weight, Z being the sum of their exponentials; x is that of one of them, R that of all others."""
 
@@ -43,7 +44,7 @@ def derive() -> Derivation:
 
 def distance_of_gradients(derivation: Derivation, sink: float) -> float:
     """Return how far the derived gradient of the keys' weight is from the array code's, for fixed scores."""
-    scores, slope = fixed_normals(8), function((x, Z, b), derivation.lemmas[-1].end, "numpy")
+    scores, slope = loops.fixed_normals(8), function((x, Z, b), derivation.lemmas[-1].end, "numpy")
     found = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
     return largest_difference(found, np.asarray(slope(np.exp(scores), np.exp(scores).sum(), sink)))
 
@@ -97,5 +98,17 @@ CLAIM = Claim(
     "by the logarithm of the lengths’ ratio. Here its score is one number, as a model may learn it for each "
     "head; that of a token kept as a sink depends on the query.",
     symbols={"b": b, "n": n, "x": x, "Z": Z, "added": exp(b), "kept": KEPT},
-    references=(OPENAI, XIAO),
+    references=(
+        cite(
+            "openai2025",
+            "OpenAI, gpt-oss-120b & gpt-oss-20b Model Card, 2025: a learnt score beside the keys for each "
+            "head.",
+            "https://arxiv.org/abs/2508.10925",
+        ),
+        cite(
+            "xiao2024",
+            "G. Xiao et al., Efficient Streaming Language Models with Attention Sinks, ICLR 2024.",
+            "https://arxiv.org/abs/2309.17453",
+        ),
+    ),
 )

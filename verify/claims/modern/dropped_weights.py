@@ -2,11 +2,12 @@
 
 from sympy import Expr, Interval, S, Sum, Symbol, cancel, sqrt
 
+from verify.claims.modern.shared import DroppedWeights
 from verify.spec import (
-    E, LI, SRIVASTAVA, Claim, Derivation, DroppedWeights, Experiment, Families, Figure, Findings, Hypotheses,
-    Identity, SumIdentity, Tolerance, beside, biased, cells_of, d, figure, in_turn, j, n, normal, one_step,
-    ordered, over_cells, p, ratio, wrong,
+    E, Claim, Derivation, Experiment, Figure, Findings, Tolerance, beside, biased, cells_of, cite, d, figure,
+    in_turn, j, n, normal, one_step, ordered, over_cells, p, ratio, wrong,
 )  # fmt: skip
+from verify.spec.rules import Families, Hypotheses, Identity, SumIdentity
 
 D, KEYS = 8, 8
 (r, first), (v, z) = ordered("r p_1", positive=True), ordered("v[] z[]")
@@ -95,5 +96,17 @@ CLAIM = Claim(
     "weights that remain sum to one again, so no output is too small; but of two weights the larger becomes "
     "smaller on average, and what is learnt under dropout is not what is used without it.",
     symbols={"r": r, "first": first},
-    references=(SRIVASTAVA, LI),
+    references=(
+        cite(
+            "srivastava2014",
+            "N. Srivastava et al., Dropout: A Simple Way to Prevent Neural Networks from Overfitting, JMLR "
+            "15 (2014), 1929-1958.",
+            "https://jmlr.org/papers/v15/srivastava14a.html",
+        ),
+        cite(
+            "li2023",
+            "B. Li et al., DropKey for Vision Transformer, CVPR 2023: keys dropped before softmax.",
+            "https://arxiv.org/abs/2208.02646",
+        ),
+    ),
 )

@@ -1,9 +1,10 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
+from verify.claims.modern.shared import GroupedScores
 from verify.spec import (
-    AINSLIE, E, NORMAL_MOMENTS, Claim, Derivation, Experiment, Figure, Findings, GroupedScores, Population,
-    Route, Smooth, Tolerance, beside, biased, cell_of, cells_of, covariance, d, figure, in_turn, k,
-    moment_steps, normal, ordered, over_cells, q, score, variance, variance_route, wrong,
+    E, NORMAL_MOMENTS, Claim, Derivation, Experiment, Figure, Findings, Population, Route, Smooth, Tolerance,
+    beside, biased, cell_of, cells_of, cite, covariance, d, figure, in_turn, k, moment_steps, normal, ordered,
+    over_cells, q, score, variance, variance_route, wrong,
 )  # fmt: skip
 
 HEADS, KEYS = 8, 16
@@ -83,5 +84,12 @@ CLAIM = Claim(
     "key meets. What heads share is the length of the key: a long one makes the scores of all of them "
     "large, of either sign. In eight dimensions that is a correlation of {squares-d8:estimate.2%} between "
     "squares, at the start of training.",
-    references=(AINSLIE,),
+    references=(
+        cite(
+            "ainslie2023",
+            "J. Ainslie et al., GQA: Training Generalized Multi-Query Transformer Models from Multi-Head "
+            "Checkpoints, EMNLP 2023.",
+            "https://arxiv.org/abs/2305.13245",
+        ),
+    ),
 )

@@ -3,11 +3,13 @@
 import numpy as np
 from sympy import Rational, S, Sum, exp, sqrt, tanh
 
+from verify.claims.modern.shared import BiasedRows, with_linear_bias
 from verify.spec import (
-    E, PRESS, ROUNDING, BiasedRows, Claim, ClosedSums, Derivation, Experiment, Families, Figure, Findings,
-    Identity, Route, Step, SumIdentity, biased, cells_of, component, computed, d, figure, index, line,
-    measured, n, normal, ordered, over_cells, printed, s, sigma, softmax, with_linear_bias, wrong,
+    E, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Route, Step, biased, cells_of, cite,
+    component, computed, d, figure, index, line, measured, n, normal, ordered, over_cells, printed, s, sigma,
+    softmax, wrong,
 )  # fmt: skip
+from verify.spec.rules import ClosedSums, Families, Identity, SumIdentity
 
 D, SLOPES = 16, (0.5, 0.125)
 """Dimension, and the slopes of the first and the third of eight heads."""
@@ -97,5 +99,12 @@ CLAIM = Claim(
     "scores; with the flattest it takes hundreds. In longer rows the bias by itself keeps "
     "attention to the near keys.",
     symbols={"n": n, "sigma": sigma, "m": m, "twelfth": m**2 * n**2 / 12, "inverse": 1 / m},
-    references=(PRESS,),
+    references=(
+        cite(
+            "press2022",
+            "O. Press, N. A. Smith and M. Lewis, Train Short, Test Long: Attention with Linear Biases "
+            "Enables Input Length Extrapolation, ICLR 2022.",
+            "https://arxiv.org/abs/2108.12409",
+        ),
+    ),
 )

@@ -2,12 +2,15 @@
 
 from sympy import Rational, S, cosh, exp, log, sinh, sqrt, tanh
 
-from verify.spec import (
-    KALAMKAR, MICIKEVICIUS, AtItsLeast, Claim, Derivation, Experiment, Figure, Findings, Identity,
-    RoundedScores, Route, Step, Tolerance, assume, biased, cells_of, change_of_weights, component, computed,
-    d, distance_from_half, distance_of_orders, expected, figure, largest_move, measured, normal, one_step,
-    ordered, over_cells, scaled, score_law, sharper, spacing_above, wrong,
+from verify.claims.modern.shared import (
+    RoundedScores, change_of_weights, distance_from_half, distance_of_orders, largest_move, spacing_above,
 )  # fmt: skip
+from verify.spec import (
+    Claim, Derivation, Experiment, Figure, Findings, Route, Step, Tolerance, assume, biased, cells_of, cite,
+    component, computed, d, expected, figure, measured, normal, one_step, ordered, over_cells, scaled,
+    score_law, sharper, wrong,
+)  # fmt: skip
+from verify.spec.rules import AtItsLeast, Identity
 
 BITS, SCALES = {"bfloat16": 8, "E4M3": 4}, {"raw": S.One, "scaled": 1 / sqrt(d)}
 """Bits of the significand, the leading one counted, and factors on scores."""
@@ -101,5 +104,16 @@ CLAIM = Claim(
     "proportion to the score. What helps is that softmax gets small scores.",
     assumptions=assume(nearest="To nearest, ties to even, within a format’s normal numbers."),
     symbols={"b": b, "epsilon": epsilon},
-    references=(KALAMKAR, MICIKEVICIUS),
+    references=(
+        cite(
+            "kalamkar2019",
+            "D. Kalamkar et al., A Study of BFLOAT16 for Deep Learning Training, 2019.",
+            "https://arxiv.org/abs/1905.12322",
+        ),
+        cite(
+            "micikevicius2022",
+            "P. Micikevicius et al., FP8 Formats for Deep Learning, 2022.",
+            "https://arxiv.org/abs/2209.05433",
+        ),
+    ),
 )

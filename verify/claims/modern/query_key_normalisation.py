@@ -2,12 +2,13 @@
 
 from sympy import Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
 
+from verify.claims.modern.shared import Cosines, cosine, largest_cosine
 from verify.spec import (
-    DEHGHANI, E, HENRY, ROUNDING, Claim, Cosines, Derivation, EulerIntegrals, Experiment, Families, Figure,
-    Findings, PutIn, Replaced, Route, Step, SumIdentity, Unfolded, beside, biased, cell_of, cells_of,
-    component, computed, cosine, d, figure, i, j, k, kurtosis, largest_cosine, line, normal, one_step,
-    over_cells, q, score, score_law, wrong,
+    E, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, biased, cell_of,
+    cells_of, cite, component, computed, d, figure, i, j, k, kurtosis, line, normal, one_step, over_cells, q,
+    score, score_law, wrong,
 )  # fmt: skip
+from verify.spec.rules import EulerIntegrals, Families, PutIn, Replaced, SumIdentity, Unfolded
 
 SCALES = {"cosine": (S.One, r"$\operatorname{Var}(\hat q\cdot\hat k)$"),
           "scaled": (sqrt(d), r"$\operatorname{Var}(\sqrt{d_k}\,\hat q\cdot\hat k)$")}  # fmt: skip
@@ -96,5 +97,17 @@ CLAIM = Claim(
     "same, or nearly if the mean is taken off as well; a gain on both vectors makes scores its square times "
     "as large, and their bound too.",
     symbols={"cosine": cosine.COSINE, "left": d**-2},
-    references=(HENRY, DEHGHANI),
+    references=(
+        cite(
+            "henry2020",
+            "A. Henry et al., Query-Key Normalization for Transformers, Findings of EMNLP 2020.",
+            "https://arxiv.org/abs/2010.04245",
+        ),
+        cite(
+            "dehghani2023",
+            "M. Dehghani et al., Scaling Vision Transformers to 22 Billion Parameters, ICML 2023: "
+            "normalised queries and keys.",
+            "https://arxiv.org/abs/2302.05442",
+        ),
+    ),
 )

@@ -5,12 +5,13 @@ from functools import partial
 
 from sympy import Expr, Idx, Interval, Matrix, MatrixSymbol, S, Sum, cos, rot_givens, sqrt, symbols
 
+from verify.claims.modern.shared import RotatedScores, rotation_angles
 from verify.spec import (
-    E, NORMAL, SU, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Hypotheses, Identity, Linked,
-    Population, RotatedScores, Route, Step, Var, VectorMoments, Vectors, beside, biased, cells_of, component,
-    d, figure, function, in_turn, of_deviation, one_step, ordered, over_cells, rotation_angles, sigma_k,
-    sigma_q, variance, wrong,
+    E, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Linked, Population, Route, Step, Var, beside,
+    biased, cells_of, cite, component, d, figure, function, in_turn, of_deviation, one_step, ordered,
+    over_cells, sigma_k, sigma_q, variance, wrong,
 )  # fmt: skip
+from verify.spec.rules import Evaluation, Hypotheses, Identity, VectorMoments, Vectors
 
 PAIRS, MEANS, MIXED = 8, (0.5, -1.0, 1.0, -0.5), 0.8
 """Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""
@@ -142,5 +143,11 @@ CLAIM = Claim(
     "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys have "
     "means. Where a pair is correlated in both, the variance depends on the distance too.",
     symbols={"rho": rho, "theta": turn},
-    references=(SU,),
+    references=(
+        cite(
+            "su2021",
+            "J. Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021.",
+            "https://arxiv.org/abs/2104.09864",
+        ),
+    ),
 )

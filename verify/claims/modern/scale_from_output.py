@@ -3,11 +3,13 @@
 import numpy as np
 from sympy import Derivative, Expr, Idx, Rational, Sum, exp, log, simplify, sqrt
 
+from verify.claims.modern.shared import RecoveredScales, fitted_scale, response
 from verify.spec import (
-    E, ROUNDING, Array, Claim, Derivation, Experiment, Families, RecoveredScales, SumIdentity, Tolerance,
-    assume, biased, capped, cells_of, complex_step, component, computed, d, fitted_scale, fixed_normals, i,
-    in_turn, j, largest_difference, n, one_step, ordered, over_cells, p, response, s, softmax, wrong,
+    E, ROUNDING, Array, Claim, Derivation, Experiment, Tolerance, assume, biased, capped, cells_of,
+    complex_step, component, computed, d, i, in_turn, j, largest_difference, loops, n, one_step, ordered,
+    over_cells, p, s, softmax, wrong,
 )  # fmt: skip
+from verify.spec.rules import Families, SumIdentity
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
 """Keys and value dimensions of a row, the errors' standard deviation, and a scale to be found again."""
@@ -49,7 +51,7 @@ def derive() -> Derivation:
 
 def _row() -> tuple[Array, Array]:
     """Return the scores and values of one row, always the same."""
-    numbers = fixed_normals(KEYS, 1 + VALUES)
+    numbers = loops.fixed_normals(KEYS, 1 + VALUES)
     return 4 * numbers[:, 0], numbers[:, 1:]
 
 

@@ -4,12 +4,13 @@ from functools import partial
 
 from sympy import Derivative, Expr, sqrt, tanh
 
+from verify.claims.modern.shared import CappedScores
 from verify.spec import (
-    E, GEMMA, INDEPENDENT, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation, Evaluation,
-    Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Population, PutIn, Route, Smooth, Step,
-    Tolerance, biased, capped, cells_of, component, d, figure, in_turn, k, line, measured, normal, ordered,
-    over_cells, q, score as raw, score_law, sharper, wrong,
+    E, INDEPENDENT, NORMAL_MOMENTS, Claim, Derivation, Experiment, Figure, Findings, Population, Route,
+    Smooth, Step, Tolerance, assume, biased, capped, cells_of, cite, component, d, figure, in_turn, k, line,
+    measured, normal, ordered, over_cells, q, score as raw, score_law, sharper, wrong,
 )  # fmt: skip
+from verify.spec.rules import Evaluation, FirstTerms, FromZero, Identity, PutIn
 
 D, CAPS = 16, (1, 2, 4, 32)
 """Dimension of the scaled scores, and caps, the last about as large as those in use."""
@@ -89,6 +90,13 @@ CLAIM = Claim(
     "{lost-c4:c} takes {lost-c4:prediction.2%}, one of {lost-c2:c} takes {lost-c2:prediction.2%}. The series "
     "in the inverse cap is no help near it: at a cap of one deviation its first two terms are far off.",
     symbols={"c": c, "s": score, "capped": CAPPED, "most": E(2 * score**4 / (3 * c**2))},
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    references=(GEMMA,),
+    assumptions=assume(INDEPENDENT, normal="Every component is standard normal."),
+    references=(
+        cite(
+            "gemma2024",
+            "Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size, 2024: a cap of 50 on "
+            "scores.",
+            "https://arxiv.org/abs/2408.00118",
+        ),
+    ),
 )

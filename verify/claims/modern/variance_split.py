@@ -2,10 +2,13 @@
 
 from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Trace
 
+from verify.claims.modern.shared import ScoreProducts, difference
 from verify.spec import (
-    E, KEY, MU_K, MU_Q, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, Derivation, Experiment, Linked,
-    Notation, Quantity, Route, ScoreProducts, Step, Var, VectorMoments, Vectors, biased, capped, cell_of, d,
-    difference, in_numbers, of_deviation, prediction, wrong,
+    E, NORMAL, Claim, Derivation, Experiment, Linked, Notation, Quantity, Route, Step, Var, biased, capped,
+    cell_of, d, of_deviation, prediction, wrong,
+)  # fmt: skip
+from verify.spec.rules import (
+    KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, VectorMoments, Vectors, in_numbers,
 )  # fmt: skip
 
 ANOTHER = MatrixSymbol("k'", d, 1)

@@ -5,9 +5,10 @@ from functools import partial
 
 from sympy import Expr, sqrt
 
+from verify.claims.modern.shared import entropy_lost
 from verify.spec import (
     NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Quantity, SoftmaxRows, beside, biased,
-    cell_of, d, entropy_lost, figure, integrated, mean_lost, mean_of_rows, normal, ordered, prediction, score,
+    cell_of, d, figure, integrated, mean_of_rows, normal, ordered, prediction, row_integrals, score,
     score_cell, variance_route, wrong,
 )  # fmt: skip
 
@@ -21,7 +22,7 @@ ROOTS = {
     "padded": (d + e, "of a width in which dimensions of padding are counted"),
 }
 """What a program may take the root of to divide scores by it."""
-_lost = partial(mean_of_rows, mean_lost, KEYS, dimension=WIDTH)
+_lost = partial(mean_of_rows, row_integrals.mean_lost, KEYS, dimension=WIDTH)
 """The mean entropy that rows of one head lose under a scale, integrated."""
 VARIANCE, LOST = r"$\operatorname{Var}(c\,q\cdot k)$", r"$\ln n - \mathbb{E}H$"
 

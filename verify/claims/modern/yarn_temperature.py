@@ -5,12 +5,14 @@ from functools import partial
 
 from sympy import Expr, Rational, S, cbrt, exp, log, sqrt
 
+from verify.claims.modern.shared import entropy_lost
 from verify.spec import (
-    E, NORMAL, PENG, SQUARES, STANDARD, Approximation, AtItsMost, Claim, Derivation, Experiment, Fact, Figure,
-    Findings, OnRange, PutIn, SoftmaxRows, Step, Tolerance, beside, biased, cells_of, component, d,
-    effective_keys, entropy_lost, fact, figure, in_turn, line, mean_lost, mean_of_rows, mean_squares, n,
-    normal, one_step, ordered, over_cells, score, score_cell, sigma, variance_route, variances, wrong,
+    E, NORMAL, SQUARES, STANDARD, Claim, Derivation, Experiment, Fact, Figure, Findings, SoftmaxRows, Step,
+    Tolerance, beside, biased, cells_of, cite, component, d, effective_keys, fact, figure, in_turn, line,
+    mean_of_rows, n, normal, one_step, ordered, over_cells, row_integrals, score, score_cell, sigma,
+    variance_route, variances, wrong,
 )  # fmt: skip
+from verify.spec.rules import AtItsMost, OnRange, PutIn
 
 D, KEYS = 16, 8
 """Dimension, and keys of the rows of training."""
@@ -36,7 +38,7 @@ def derive() -> Derivation:
     return Derivation.of(variance, lemmas=(*effective_keys.lemmas(), many, grows, most))
 
 
-def _exact(mean: Callable[..., Approximation], s: float, factor: Expr = FACTOR) -> float:
+def _exact(mean: Callable[..., row_integrals.Approximation], s: float, factor: Expr = FACTOR) -> float:
     """Return a mean over rows s times as long as in training, integrated."""
     return mean_of_rows(mean, round(KEYS * s), dimension=D, scale=factor.subs(longer, s) / ROOT)
 
@@ -49,13 +51,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     rows = cells_of("rows-s{s}", (1, 4, 16), lambda s: (
         normal(64, KEYS * s, D), SoftmaxRows(("squares", "entropy")), SCALE.subs(longer, s)))  # fmt: skip
     mean, wide = component("squares", positive=True), Tolerance(2.0)
-    squares = over_cells("squares-s{s}", SUM, rows, mean, partial(_exact, mean_squares), wide)
+    squares = over_cells("squares-s{s}", SUM, rows, mean, partial(_exact, row_integrals.mean_squares), wide)
     lost = over_cells("lost-s{s}", r"$\ln n - \mathbb{E}H$", rows, lambda s: entropy_lost(KEYS * s),
-                      partial(_exact, mean_lost), wide)  # fmt: skip
+                      partial(_exact, row_integrals.mean_lost), wide)  # fmt: skip
     return Experiment((*spreads, *in_turn(squares, lost)), (
         wrong(spreads[-1], "factor-once", "the factor enters the variance once", FACTOR.subs(longer, 64)),
         wrong(squares[16], "same-number", "{cell:s} times as long rows attend to as many keys", squares[1]),
-        wrong(squares[16], "no-effect", "the factor changes nothing", _exact(mean_squares, 16, S.One)),
+        wrong(squares[16], "no-effect", "the factor changes nothing",
+              _exact(row_integrals.mean_squares, 16, S.One)),
         wrong(lost[16], "same-loss", "rows lose as much entropy as at {lost-s1:s=}", lost[1]),
         biased(spreads[-1], tolerance),
     ))  # fmt: skip
@@ -70,7 +73,10 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 def figures(findings: Findings) -> Figure:
     """Draw the effective number of keys over s, with the factor, without it, and as in training."""
-    squares, without = partial(_exact, mean_squares), partial(_exact, mean_squares, factor=S.One)
+    squares, without = (
+        partial(_exact, row_integrals.mean_squares),
+        partial(_exact, row_integrals.mean_squares, factor=S.One),
+    )
     return figure(
         "effective",
         "YaRN’s factor slows the spreading of attention over longer rows",
@@ -96,5 +102,11 @@ CLAIM = Claim(
     "{squares-s1:prediction.2} to {squares-s16:prediction.2}, by more than {many-keys-s16:2} times. It was "
     "fitted to trained models, whose scores are not random.",
     symbols={"s": longer, "ell": ell, "n": n, "sigma": sigma, "sum": E(SQUARES)},
-    references=(PENG,),
+    references=(
+        cite(
+            "peng2024",
+            "B. Peng et al., YaRN: Efficient Context Window Extension of Large Language Models, ICLR 2024.",
+            "https://arxiv.org/abs/2309.00071",
+        ),
+    ),
 )

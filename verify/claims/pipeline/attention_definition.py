@@ -4,12 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Idx, IndexedBase, Sum, Symbol, exp
 
+from verify.claims.pipeline.shared import EXACTLY, attention
 from verify.spec import (
-    EXACTLY, NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Families,
-    Notation, Ordered, OrderedBase, Route, Sees, Step, SumIdentity, attention, attention_in_loops, d,
-    everywhere, in_single_precision, largest_difference, matrices, n, no_distance, over_queries,
+    NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Notation, Ordered,
+    OrderedBase, Route, Step, d, in_single_precision, largest_difference, loops, matrices, n, no_distance,
     probabilities, softmax, stream,
 )  # fmt: skip
+from verify.spec.rules import Families, SumIdentity
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
 SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
@@ -48,8 +49,8 @@ def _drawn() -> tuple[Array, Array, Array]:
     return NORMAL.draw(rng, (QUERIES, HEAD)), NORMAL.draw(rng, (KEYS, HEAD)), NORMAL.draw(rng, (KEYS, WIDTH))
 
 
-MASKS: dict[str, tuple[NDArray[np.bool_], Sees]] = {
-    "none": (np.ones((QUERIES, KEYS), bool), everywhere),
+MASKS: dict[str, tuple[NDArray[np.bool_], loops.Sees]] = {
+    "none": (np.ones((QUERIES, KEYS), bool), loops.everywhere),
     "causal": (np.tril(np.ones((QUERIES, KEYS), bool)), lambda query, key: key <= query),
     "padding": (np.tile(np.arange(KEYS) < KEYS - 2, (QUERIES, 1)), lambda _, key: key not in {5, 6}),
 }
@@ -70,10 +71,10 @@ def _blocking(allowed: NDArray[np.bool_]) -> Array:
 def _distances(weights: Array, output: Array, mask: str) -> dict[str, float]:
     """Return how far weights and output are from the definition under the mask of that name."""
     sees = MASKS[mask][1]
-    loops = attention_in_loops(*_drawn(), SCALE, sees)
+    by_loops = loops.attention_in_loops(*_drawn(), SCALE, sees)
     hidden = (weights[a, j] for a in range(QUERIES) for j in range(KEYS) if not sees(a, j))
     return {
-        "loops": largest_difference(output, loops),
+        "loops": largest_difference(output, by_loops),
         "rows": largest_difference(weights.sum(axis=1), np.ones(QUERIES)),
         "masked": float(max(hidden, default=0.0)),
     }
@@ -104,7 +105,7 @@ def _controls(scores: Array, values: Array) -> tuple[Control, ...]:
     late, transposed = _blocking(np.tril(everything, 1)), _blocking(np.triu(everything))
     single = in_single_precision(softmax)(scores)
     worlds = (
-        ("loops", "softmax-over-queries", over_queries(scores), "none",
+        ("loops", "softmax-over-queries", loops.over_queries(scores), "none",
          "the softmax may run over the queries instead of the keys"),
         ("loops", "scale-after-softmax", SCALE * softmax(scores / SCALE), "none",
          "scaling may come after the softmax"),

@@ -2,10 +2,12 @@
 
 from sympy import Expr, MatrixSymbol, Tuple
 
+from verify.claims.pipeline.shared import attention
 from verify.spec import (
-    NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, MatrixShape, Notation, Route,
-    ShapeOfProduct, Step, attention, computed, d, fact, ordered, probabilities, stream, wrong,
+    NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Notation, Route, Step, computed, d,
+    fact, ordered, probabilities, stream, wrong,
 )  # fmt: skip
+from verify.spec.rules import MatrixShape, ShapeOfProduct
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
 SIDES = ("rows", "columns")

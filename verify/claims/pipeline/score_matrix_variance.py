@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from sympy import Sum
 
+from verify.claims.pipeline.shared import EntryProducts
 from verify.spec import (
-    E, HOEFFDING, NORMAL_MOMENTS, Claim, Derivation, EntryProducts, Experiment, Ordered, OrderedBase,
-    Population, Quantity, Route, Tolerance, biased, capped, cell_of, covariance, d, index, k, moment_steps,
-    normal, prediction, q, score, variance_route, wrong,
+    E, HOEFFDING, NORMAL_MOMENTS, Claim, Derivation, Experiment, Ordered, OrderedBase, Population, Quantity,
+    Route, Tolerance, biased, capped, cell_of, covariance, d, index, k, moment_steps, normal, prediction, q,
+    score, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE, SMALL_SIDE = 16, 32, 2

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 from sympy import S
 
+from verify.claims.pipeline.shared import ScoresBesideValues
 from verify.spec import (
-    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Cell, Claim, Derivation, Distribution, Evaluation, Experiment,
-    Ordered, Population, Quantity, ScoresBesideValues, biased, capped, cell_of, covariance, d, one_step,
-    prediction, q, score, variance_of_scores, variance_route, wrong,
+    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Cell, Claim, Derivation, Distribution, Experiment, Ordered,
+    Population, Quantity, biased, capped, cell_of, covariance, d, one_step, prediction, q, score,
+    variance_of_scores, variance_route, wrong,
 )  # fmt: skip
+from verify.spec.rules import Evaluation
 
 D, SIDE = 64, 32
 VALUES = {1: EXPONENTIAL, 64: NORMAL, 512: LAPLACE}

@@ -6,12 +6,13 @@ from functools import cache
 
 from sympy import Expr, Idx, IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, expand, sqrt
 
+from verify.claims.raw_scores.shared import AllPairs, SharedVectors
 from verify.spec import (
-    E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Evaluation, Exact, Experiment,
-    Fact, Figure, Findings, Ordered, Population, Replaced, Route, SharedVectors, Smooth, Step, Tolerance,
-    Unfolded, Var, WhichCoincide, beside, biased, cell_of, d, evaluate, exactly, fact, figure, index, j,
-    linear_fits, moment_steps, over_cells, prediction, variance, wrong, wrong_fits,
+    E, EVEN, HOEFFDING, UNIT_INTERVAL, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings,
+    Ordered, Population, Route, Smooth, Step, Tolerance, Var, beside, biased, cell_of, d, evaluate, fact,
+    figure, index, j, linear_fits, moment_steps, over_cells, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
+from verify.spec.rules import Evaluation, Replaced, Unfolded, WhichCoincide
 
 VECTORS = 100
 DIMENSIONS = (1, 2, 8, 32, 128, 512)
@@ -79,7 +80,7 @@ def derive() -> Derivation:
 
 
 def _for_uniform(expression: Expr) -> Expr:
-    of_law = {N: VECTORS, mu: exactly(UNIT_INTERVAL.mean), sigma: sqrt(exactly(UNIT_INTERVAL.variance))}
+    of_law = {N: VECTORS, mu: Rational(UNIT_INTERVAL.mean), sigma: sqrt(Rational(UNIT_INTERVAL.variance))}
     return expand(expression.subs(of_law))
 
 

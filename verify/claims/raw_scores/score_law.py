@@ -6,10 +6,12 @@ import numpy as np
 from scipy import special
 
 from verify.spec import (
-    DLMF_BASSET, E, NORMAL, NORMAL_VECTORS, Array, BesselIntegrals, Claim, DensityByTransform, DensityGiven,
-    Derivation, DistanceToLaw, Experiment, Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated,
-    Step, Unfolded, cell_of, characteristic, d, density, figure, function, k, line, normal_density,
+    E, NORMAL, NORMAL_VECTORS, Array, Claim, Derivation, DistanceToLaw, Experiment, Figure, Findings, Ordered,
+    PairShares, Quantity, Route, Simulated, Step, cell_of, characteristic, cite, d, figure, function, k, line,
     of_probability, prediction, printed, scatter, score, score_law, wrong,
+)  # fmt: skip
+from verify.spec.rules import (
+    BesselIntegrals, DensityByTransform, DensityGiven, Unfolded, density, normal_density,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4, 16, 64)
@@ -116,5 +118,11 @@ CLAIM = Claim(
     "infinite peak at zero and heavier tails, in two it is the Laplace density, and only slowly does it "
     "approach the bell. Intervals made for normal data therefore do not hold for scores of few dimensions.",
     symbols={"x": x},
-    references=(DLMF_BASSET,),
+    references=(
+        cite(
+            "dlmf",
+            "NIST Digital Library of Mathematical Functions, 10.32.11 (Basset's integral).",
+            "https://dlmf.nist.gov/10.32",
+        ),
+    ),
 )

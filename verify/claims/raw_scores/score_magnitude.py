@@ -3,10 +3,13 @@
 from sympy import Abs, Integral, Rational, S, gamma, oo, pi, sqrt
 
 from verify.spec import (
-    DLMF_GAMMA, E, NORMAL, NORMAL_VECTORS, Applied, BesselIntegrals, Claim, Derivation, EulerIntegrals,
-    Evaluation, Even, Experiment, Figure, Findings, NormalGiven, PutIn, Replaced, RootOfMeanSquare, Route,
-    SameLaw, ScorePowers, Simulated, Step, Turned, biased, cell_of, characteristic, component, computed, d,
-    figure, function, k, line, measured, normal_density, ordered, over_cells, score, score_law, wrong,
+    E, NORMAL, NORMAL_VECTORS, Claim, Derivation, Experiment, Figure, Findings, Route, ScorePowers, Simulated,
+    Step, biased, cell_of, characteristic, cite, component, computed, d, figure, function, k, line, measured,
+    ordered, over_cells, score, score_law, wrong,
+)  # fmt: skip
+from verify.spec.rules import (
+    Applied, BesselIntegrals, EulerIntegrals, Evaluation, Even, NormalGiven, PutIn, Replaced,
+    RootOfMeanSquare, SameLaw, Turned, normal_density,
 )  # fmt: skip
 
 SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
@@ -124,5 +127,11 @@ CLAIM = Claim(
     "zero. What grows is their size, about four fifths of the root of the dimension, half of them positive "
     "and half negative. A raw score of {magnitude-d64:prediction.2} in size is ordinary at "
     "{magnitude-d64:d_k} dimensions.",
-    references=(DLMF_GAMMA,),
+    references=(
+        cite(
+            "dlmf5",
+            "NIST Digital Library of Mathematical Functions, chapter 5 (the gamma function).",
+            "https://dlmf.nist.gov/5",
+        ),
+    ),
 )

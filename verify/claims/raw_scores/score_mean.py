@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from verify.spec import (
     CENTRED, INDEPENDENT, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Tolerance, assume, biased,
-    figure, in_dimension, line, mean_route, means, measured, score, score_cell, wrong,
+    figure, fitting, line, mean_route, means, measured, score, score_cell, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 64, 512, 1024)
@@ -25,8 +25,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     shifted = score_cell(8, off_centre, off_centre, tolerance, prefix="shifted-")
     what = "the mean is {theorem:result} also for components that are not centred"
     return Experiment(points, (
-        biased(in_dimension(points, 64), tolerance),
-        wrong(in_dimension(points, 8), "shifted-mean", what, cell=shifted.cell, estimand=shifted.mean,
+        biased(fitting.in_dimension(points, 64), tolerance),
+        wrong(fitting.in_dimension(points, 8), "shifted-mean", what, cell=shifted.cell, estimand=shifted.mean,
               truth=8 * 0.5**2),
     ))  # fmt: skip
 

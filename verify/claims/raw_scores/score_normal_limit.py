@@ -7,11 +7,13 @@ from scipy import special
 from sympy import Derivative, Expr, Integral, Rational, S, Symbol, erf, exp, oo, pi, sign, sqrt
 
 from verify.spec import (
-    E, NORMAL, NORMAL_MOMENTS, AboutTheMean, Allowance, Claim, Compared, Control, Derivation, DistanceToLaw,
-    Exact, Experiment, Figure, Findings, GaussIntegrals, Identity, NormalGiven, PairShares, Population,
-    Prediction, Quantity, Route, ScorePowers, Simulated, SplitAt, Step, biased, capped, cell_of,
-    characteristic, computed, d, exceeds, exponent, figure, k, kurtosis, kurtosis_route, line, mean_route,
-    measured, normal_density, of_probability, one_step, prediction, q, score, score_law, wrong,
+    E, NORMAL, NORMAL_MOMENTS, Allowance, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment,
+    Figure, Findings, PairShares, Population, Prediction, Quantity, Route, ScorePowers, Simulated, Step,
+    biased, capped, cell_of, characteristic, computed, d, figure, fitting, k, kurtosis, kurtosis_route, line,
+    mean_route, measured, of_probability, one_step, prediction, q, score, score_law, wrong,
+)  # fmt: skip
+from verify.spec.rules import (
+    AboutTheMean, Compared, GaussIntegrals, Identity, NormalGiven, SplitAt, exceeds, normal_density,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -112,7 +114,7 @@ def _from_exact_law(derivation: Derivation) -> tuple[tuple[Exact, ...], tuple[Co
     of_rate, of_gap, of_largest = (
         Allowance(0.005 * size, BEYOND) for size in (1, _gap(FAR), _largest_gap(NEAR))
     )
-    power = exponent(derivation.lemmas[0].end).expected
+    power = fitting.exponent(derivation.lemmas[0].end).expected
     rate = computed("rate", RATE, {"from": NEAR, "to": FAR}, power, _rate, allowance=of_rate)
     same = "the same distance, from the exact law"
     leading = computed("leading-term", same, {"d_k": FAR}, first, _gap, FAR, allowance=of_gap)

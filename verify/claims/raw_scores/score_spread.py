@@ -7,12 +7,15 @@ import numpy as np
 import scipy
 from sympy import Eq, Integral, Interval, Limit, Min, Rational, Symbol, erf, erfinv, log, oo, sign, sqrt
 
+from verify.claims.raw_scores.shared import with_moments
 from verify.spec import (
-    E, GENERAL, NORMAL, UNIT_INTERVAL, Allowance, CentralLimit, Claim, Control, Derivation, Distribution,
-    Equivalent, Exact, Experiment, Figure, Findings, Hypotheses, PairShares, Primitive, Quantile, Quantity,
-    Replaced, Route, Simulated, Solved, SplitAt, Step, Unfolded, biased, capped, cell_of, d, exactly, figure,
-    function, integrated, line, mu_k, mu_q, one_step, prediction, printed, scatter, score, score_law,
-    variance_route, with_moments, wrong,
+    E, GENERAL, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact, Experiment,
+    Figure, Findings, PairShares, Quantile, Quantity, Route, Simulated, Step, biased, capped, cell_of, d,
+    figure, function, integrated, line, mu_k, mu_q, one_step, prediction, printed, scatter, score, score_law,
+    variance_route, wrong,
+)  # fmt: skip
+from verify.spec.rules import (
+    CentralLimit, Equivalent, Hypotheses, Primitive, Replaced, Solved, SplitAt, Unfolded,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -103,7 +106,7 @@ def _normal_point(dimension: int) -> float:
 
 def _deviation(derivation: Derivation, law: Distribution, n: int) -> float:
     """Return the derived standard deviation of a score of such components."""
-    moments = exactly(law.mean), exactly(law.variance)
+    moments = Rational(law.mean), Rational(law.variance)
     return math.sqrt(with_moments(derivation.result, moments, moments).subs(d, n))
 
 

@@ -2,10 +2,11 @@
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
-    Moments, ScoreMoments, Simulated, Step, Var, biased, cell_of, characteristic, d, evaluate, fact, figure,
-    in_dimension, line, linear_fits, measured, one_product, score, score_cell, variance, variance_route,
-    variances, wrong, wrong_fits,
+    ScoreMoments, Simulated, Step, Var, biased, cell_of, characteristic, d, evaluate, fact, figure, fitting,
+    line, linear_fits, measured, one_product, score, score_cell, variance, variance_route, variances, wrong,
+    wrong_fits,
 )  # fmt: skip
+from verify.spec.rules import Moments
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
@@ -26,7 +27,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     cells = [score_cell(n, NORMAL, NORMAL, tolerance) for n in DIMENSIONS]
     points = variances(cells, LABEL, derivation.result)
     lines = linear_fits(points, derivation.result)
-    at8, at64 = in_dimension(points, 8), in_dimension(points, 64)
+    at8, at64 = fitting.in_dimension(points, 8), fitting.in_dimension(points, 64)
     correlated = cell_of("correlated-d8", Simulated(NORMAL, NORMAL, 64, 64, 8, 0.5), ScoreMoments())
     return Experiment((*points, *lines), (
         wrong(at64, "d-squared",

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from sympy import Expr, symbols
+from sympy import Expr, Rational, symbols
 
+from verify.claims.raw_scores.shared import STANDARD_DISTRIBUTIONS
 from verify.spec import (
-    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
-    Comparison, Derivation, Distribution, Experiment, Figure, Findings, Population, Quantity, ScorePowers,
-    Simulated, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis, kurtosis_route, line,
-    measured, prediction, q, score, score_cell, slope_of, variance_route, variances, wrong, wrong_fits,
+    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, UNIFORM, Claim, Comparison, Derivation,
+    Distribution, Experiment, Figure, Findings, Population, Quantity, ScorePowers, Simulated, biased, capped,
+    cell_of, d, figure, fits, fitting, k, kurtosis, kurtosis_route, line, measured, prediction, q, score,
+    score_cell, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 128)
@@ -35,7 +36,7 @@ def _slug(distribution: Distribution) -> str:
 
 
 def _kurtosis(derivation: Derivation, query: Distribution, key: Distribution) -> Expr:
-    of_laws = {kappa_q: exactly(query.kurtosis), kappa_k: exactly(key.kurtosis), d: EIGHT}
+    of_laws = {kappa_q: Rational(query.kurtosis), kappa_k: Rational(key.kurtosis), d: EIGHT}
     return derivation.lemmas[0].end.subs(of_laws)
 
 
@@ -61,7 +62,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     for one in STANDARD_DISTRIBUTIONS:
         slug = _slug(one)
         of_one = points(slug, f"{one.name} components", one, one, DIMENSIONS)
-        through = fits(of_one, slope_of(result, f"{slug}-"), exponent(result, f"{slug}-"))
+        through = fits(of_one, fitting.slope_of(result, f"{slug}-"), fitting.exponent(result, f"{slug}-"))
         checks += [*of_one, *through]
         if one is LAPLACE:
             laplace, lines = of_one[-1], through
@@ -73,7 +74,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*checks, uniform, signs, *mixed, of_both), (
         wrong(laplace, "fourth-moment-matters",
               "a law with twice the fourth moment has scores of twice the variance (Laplace components)",
-              exactly(LAPLACE.kurtosis / NORMAL.kurtosis) * result.subs(d, DIMENSIONS[-1])),
+              Rational(LAPLACE.kurtosis / NORMAL.kurtosis) * result.subs(d, DIMENSIONS[-1])),
         wrong(signs, "same-kurtosis",
               "the law does not matter for the kurtosis either: random signs have that of normal components",
               _kurtosis(derivation, NORMAL, NORMAL)),

@@ -4,12 +4,14 @@ from fractions import Fraction
 
 from sympy import Expr, Rational, S
 
+from verify.claims.raw_scores.shared import ScoreCell
 from verify.spec import (
     E, EXPONENTIAL, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation, Experiment, Fact,
-    Figure, Findings, Identity, ScoreCell, Step, Tolerance, biased, d, evaluate, fact, figure, for_components,
-    in_dimension, line, linear_fits, mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell,
-    sigma_k, sigma_q, variance_route, variances, wrong, wrong_fits,
+    Figure, Findings, Step, Tolerance, biased, d, evaluate, fact, figure, fitting, for_components, line,
+    linear_fits, mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q,
+    variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
+from verify.spec.rules import Identity
 
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
 SHIFTED_Q = Components(NORMAL.moved(Fraction(1, 2), 1), Rational(1, 2), S(1))
@@ -52,10 +54,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     without = "the means do not matter: the variance is {without_means}"
     controls = (
-        wrong(in_dimension(uniform, 100), "without-means", without, 100 * UNIFORM_COMPONENTS.variance**2),
+        wrong(
+            fitting.in_dimension(uniform, 100), "without-means", without, 100 * UNIFORM_COMPONENTS.variance**2
+        ),
         biased(uniform[0], tolerance),
         wrong(
-            in_dimension(of_mean, 3),
+            fitting.in_dimension(of_mean, 3),
             "as-if-centred",
             "the mean is {value} also for uniform components that are all positive",
             0,

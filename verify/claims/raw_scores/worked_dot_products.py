@@ -8,9 +8,10 @@ from scipy import special
 from sympy import Idx, Integral, Poly, Rational, S, Sum, Symbol, expand, oo, symbols
 
 from verify.spec import (
-    ROUNDING, SNEDECOR, Allowance, Claim, ClosedSums, Control, Derivation, EulerIntegrals, Exact, Experiment,
-    Fact, Identity, Route, Step, assume, computed, d, fact, prediction, score_law, wrong,
+    ROUNDING, Allowance, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, cite,
+    computed, d, fact, prediction, score_law, wrong,
 )  # fmt: skip
+from verify.spec.rules import ClosedSums, EulerIntegrals, Identity
 
 n = symbols("n", integer=True, positive=True)
 i = Idx("i")
@@ -162,5 +163,11 @@ CLAIM = Claim(
         printed_vectors="The vectors are the ones that the sources print.",
         f_test="The F test compares two sets of three normal values: the customary test for variances.",
     ),
-    references=(SNEDECOR,),
+    references=(
+        cite(
+            "snedecor1934",
+            "G. W. Snedecor, Calculation and Interpretation of Analysis of Variance and Covariance, "
+            "Collegiate Press, 1934.",
+        ),
+    ),
 )

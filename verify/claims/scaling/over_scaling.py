@@ -3,9 +3,8 @@
 from sympy import S
 
 from verify.spec import (
-    NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Notation, biased, d, exponent, figure,
-    fits, in_dimension, line, measured, misfit, score, score_cell, variance_route, variances, wrong,
-    wrong_fits,
+    NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Notation, biased, d, figure, fits,
+    fitting, line, measured, score, score_cell, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 4, 16, 64, 256, 1024)
@@ -21,8 +20,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the over-scaled variance over the dimensions, and its exponent."""
     cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / d) for n in DIMENSIONS]
     points = variances(cells, LABEL, derivation.result)
-    lines = fits(points, exponent(derivation.result), misfit("power"))
-    at64 = in_dimension(points, 64)
+    lines = fits(points, fitting.exponent(derivation.result), fitting.misfit("power"))
+    at64 = fitting.in_dimension(points, 64)
     controls = (
         wrong(at64, "stays-at-one", "the variance stays at {value}, as after dividing by the root", 1),
         biased(at64, tolerance),

@@ -3,10 +3,11 @@
 from sympy import S, sqrt
 
 from verify.spec import (
-    CENTRED, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison, Components, Derivation, Evaluation,
-    Experiment, Figure, Findings, Step, Var, biased, d, evaluate, figure, fits, for_components, line,
-    measured, no_slope, one_product, printed, score, score_cell, variance_route, variances, wrong, wrong_fits,
+    CENTRED, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison, Components, Derivation, Experiment,
+    Figure, Findings, Step, Var, biased, d, evaluate, figure, fits, fitting, for_components, line, measured,
+    one_product, printed, score, score_cell, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
+from verify.spec.rules import Evaluation
 
 DIMENSIONS = (1, 8, 64, 256)
 LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
@@ -35,7 +36,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         laws, prefix = (query.distribution, key.distribution), f"{name}-"
         cells = [score_cell(n, *laws, tolerance, scale=1 / sqrt(d), prefix=prefix) for n in DIMENSIONS]
         points = variances(cells, f"{LABEL}, {laws[0].name} and {laws[1].name} components", level)
-        lines = fits(points, no_slope(level, DIMENSIONS[-1], prefix))
+        lines = fits(points, fitting.no_slope(level, DIMENSIONS[-1], prefix))
         checks += [*points, *lines]
     return Experiment(tuple(checks), (
         wrong(points[-1], "always-one",

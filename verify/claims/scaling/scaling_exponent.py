@@ -3,10 +3,11 @@
 from sympy import Rational, S, Symbol, root, sqrt
 
 from verify.spec import (
-    NORMAL, STANDARD, Claim, Comparison, Control, Derivation, Evaluation, Experiment, Figure, Findings,
-    Notation, Route, Step, Var, biased, d, exponent, figure, fits, function, line, measured, printed, score,
-    score_cell, variances, wrong,
+    NORMAL, STANDARD, Claim, Comparison, Control, Derivation, Experiment, Figure, Findings, Notation, Route,
+    Step, Var, biased, d, figure, fits, fitting, function, line, measured, printed, score, score_cell,
+    variances, wrong,
 )  # fmt: skip
+from verify.spec.rules import Evaluation
 
 DIMENSIONS = (2, 16, 128, 1024)
 POWERS = {
@@ -43,7 +44,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=f"{name}-") for n in DIMENSIONS
         ]
         points = variances(cells, LABEL, law)
-        (fit,) = fits(points, exponent(law, f"{name}-"), label=rf"{LABEL}, $\alpha = {power}$")
+        (fit,) = fits(points, fitting.exponent(law, f"{name}-"), label=rf"{LABEL}, $\alpha = {power}$")
         checks += [*points, fit]
         if name == "quarter":
             what = "the factor enters once, not squared: the exponent is {value}, as one minus {alpha}"

@@ -6,10 +6,11 @@ import numpy as np
 from sympy import Sum, Symbol, exp, log, sign
 
 from verify.spec import (
-    NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Families, Ordered,
-    OrderedBase, PairShares, PositiveFactor, Quantity, Simulated, SumIdentity, assume, cell_of, computed, i,
-    j, n, of_probability, one_step, p, prediction, s, score_law, softmax, stream, wrong,
+    NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Ordered, OrderedBase,
+    PairShares, Quantity, Simulated, assume, cell_of, computed, i, j, n, of_probability, one_step, p,
+    prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
+from verify.spec.rules import Families, PositiveFactor, SumIdentity
 
 SIZES = (2, 5, 64, MOST := 512)
 """Numbers of keys in the matrices whose rows are compared."""

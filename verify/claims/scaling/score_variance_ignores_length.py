@@ -3,10 +3,11 @@
 from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
-    E, NORMAL, STANDARD, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Population, Route,
-    ScoreMoments, Smooth, Step, biased, cell_of, d, figure, fits, index, line, measured, no_slope, normal,
-    over_cells, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
+    E, NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Population, Route, ScoreMoments,
+    Smooth, Step, biased, cell_of, d, figure, fits, fitting, index, line, measured, normal, over_cells, q,
+    score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
+from verify.spec.rules import Evaluation
 
 TOKENS = (2, 8, 32, 128)
 D = 64
@@ -40,7 +41,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
     by_length = over_cells("variance-n{tokens}", LABEL, cells, estimand, derivation.result)
     level, checks = derivation.result.subs(d, D), tuple(by_length.values())
-    lines = fits(checks, no_slope(level, TOKENS[-1], against="number of tokens"), against="tokens")
+    lines = fits(checks, fitting.no_slope(level, TOKENS[-1], against="number of tokens"), against="tokens")
     words = "{d_k} is the number of words: the variance is that number, {value}"
     controls = (
         wrong(by_length[32], "number-of-words", words, 32),

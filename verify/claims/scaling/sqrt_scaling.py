@@ -3,11 +3,11 @@
 from sympy import S, sqrt
 
 from verify.spec import (
-    EVEN, NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Control, Derivation, Evaluation, Experiment,
-    Fact, Figure, Findings, Quantity, Route, Step, Var, Wanted, biased, d, exponent, fact, figure, fits,
-    in_dimension, line, measured, misfit, no_slope, prediction, score, score_cell, variance_route, variances,
-    wrong_fits,
+    EVEN, NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Control, Derivation, Experiment, Fact,
+    Figure, Findings, Quantity, Route, Step, Var, biased, d, fact, figure, fits, fitting, line, measured,
+    prediction, score, score_cell, variance_route, variances, wrong_fits,
 )  # fmt: skip
+from verify.spec.rules import Evaluation
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
@@ -29,13 +29,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     result = derivation.result
     cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / sqrt(d)) for n in DIMENSIONS]
     points = variances(cells, LABEL, result)
-    level = Wanted("level", "level", "line", "constant", result.subs(d, 0), EVEN)
-    rise = no_slope(result, DIMENSIONS[-1])
-    lines = fits(points, level, rise, exponent(result), misfit("line"))
+    level = fitting.Coefficient("level", "level", "line", "constant", result.subs(d, 0), EVEN)
+    rise = fitting.no_slope(result, DIMENSIONS[-1])
+    lines = fits(points, level, rise, fitting.exponent(result), fitting.misfit("line"))
     raw = score_cell(64, NORMAL, NORMAL, tolerance, scale=1, prefix="unscaled-")
     unscaled = Quantity("unscaled", r"$\operatorname{Var}(q\cdot k)$", raw.cell, raw.variance, prediction(1))
     controls = (
-        biased(in_dimension(points, 64), tolerance),
+        biased(fitting.in_dimension(points, 64), tolerance),
         Control("the variance is {value} also without scaling", unscaled, truth=64.0),
         *wrong_fits(lines, tolerance),
     )

@@ -3,9 +3,10 @@
 from sympy import Eq, Expr, S, root, solve, sqrt
 
 from verify.spec import (
-    NORMAL, STANDARD, Claim, Control, Derivation, Equivalent, Experiment, Ordered, Quantity, Route, Step, Var,
-    d, prediction, scaled, score, score_cell, variance_route,
+    NORMAL, STANDARD, Claim, Control, Derivation, Experiment, Ordered, Quantity, Route, Step, Var, d,
+    prediction, scaled, score, score_cell, variance_route,
 )  # fmt: skip
+from verify.spec.rules import Equivalent
 
 c = Ordered("c", "b", real=True)
 DIMENSIONS = (4, 64, 512)

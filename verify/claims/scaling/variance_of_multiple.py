@@ -3,10 +3,10 @@
 from sympy import Rational, S, Symbol
 
 from verify.spec import (
-    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Evaluation, Experiment,
-    Identity, Ordered, Population, Quantity, Route, Step, Var, biased, by_component, d, latex, prediction,
-    score_cell, unfold, wrong,
+    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Experiment, Ordered,
+    Population, Quantity, Route, Step, Var, biased, d, latex, prediction, score_cell, unfold, wrong,
 )  # fmt: skip
+from verify.spec.rules import Evaluation, Identity, by_component
 
 X = Symbol("X", real=True)
 c = Ordered("c", "b", real=True)

@@ -6,13 +6,14 @@ from functools import partial
 
 from sympy import Float, Rational, S, Sum, log, sqrt
 
+from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
-    DERRIDA, E, KEYS, NORMAL, ON_PAPER, PRECISE, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Control, Derivation,
-    Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Route, Step, Surplus, Tolerance,
-    attention_cell, capped, cell_of, complement, component, computed, d, fact, figure, integrated, j, largest,
-    line, mean_largest, mean_squares, measured, n, over_cells, over_lengths, p, printed, s, sharper, sigma,
+    E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings,
+    NormalRows, Route, Step, Tolerance, capped, cell_of, cite, component, computed, d, fact, figure,
+    integrated, j, line, measured, n, over_cells, p, printed, row_integrals, row_means, s, sharper, sigma,
     threshold, wrong,
 )  # fmt: skip
+from verify.spec.rules import ByParts, LargestScore, Surplus, largest
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
 """Numbers of keys and standard deviations of independent normal scores."""
@@ -38,19 +39,19 @@ def derive() -> Derivation:
     return Derivation.of(route, beyond=beyond)
 
 
-def _exact(keys: int, d_k: float, scale: float = 1.0, within: float = PRECISE) -> float:
+def _exact(keys: int, d_k: float, scale: float = 1.0, within: float = row_integrals.PRECISE) -> float:
     """Return attention's mean concentration, integrated over the scores and the query's length."""
-    return over_lengths(mean_squares, keys, d_k, scale, within).value
+    return row_integrals.over_lengths(row_integrals.mean_squares, keys, d_k, scale, within).value
 
 
 def _largest(keys: int) -> float:
     """Return the mean of the largest of ``keys`` standard normal scores."""
-    return mean_largest(keys).value
+    return row_integrals.mean_largest(keys).value
 
 
 def _of_largest(name: str, bound: Rational) -> Exact:
     """Return the comparison of the largest of very many scores with √(bound·ln n)."""
-    label, many = "mean of the largest of standard normal scores", KEYS[-1]
+    label, many = "mean of the largest of standard normal scores", row_means.KEYS[-1]
     return computed(name, label, {"n": many}, sqrt(bound * log(S(many))), _largest, many, relation="≤")
 
 
@@ -72,8 +73,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     exact = _of_largest("largest-n1000000", S(2))
     too_small = _of_largest("largest-too-small", Rational(3, 2))
     return Experiment((*bounds.values(), tight, exact, *raw.values(), *even.values()), (
-        sharper(tight, 0.97, 1 - mean_squares(16, 16.0).value),
-        sharper(bounds[1024, 8], 0.83, 1 - mean_squares(1024, 8.0).value),
+        sharper(tight, 0.97, 1 - row_integrals.mean_squares(16, 16.0).value),
+        sharper(bounds[1024, 8], 0.83, 1 - row_integrals.mean_squares(1024, 8.0).value),
         Control("the mean of the largest is at most {value}, a bound with a smaller constant", too_small),
         wrong(raw[256, 64], "freezes-at-d-equal-n",
               "attention freezes only when there are more dimensions than keys: {cell:n} keys, {cell:d_k} "
@@ -96,7 +97,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
         fact(f"largest-reached-n{keys}",
              rf"mean of the largest of {keys} standard normal scores over $\sqrt{{2\ln n}}$",
              Float(_largest(keys) / float(bound.subs(n, keys)), 6))
-        for keys in (2, 1024, KEYS[-1])
+        for keys in (2, 1024, row_means.KEYS[-1])
     )  # fmt: skip
     return (*dimensions, *reached)
 
@@ -106,7 +107,9 @@ def figures(findings: Findings) -> Figure:
     layers = []
     for keys, dimensions in RAW.items():
         freezing, span = 2 * math.log(keys), (dimensions[0], dimensions[-1])
-        layers.append(line("exact", partial(_exact, keys, within=ON_PAPER), over=span, points=17))
+        layers.append(
+            line("exact", partial(_exact, keys, within=row_integrals.ON_PAPER), over=span, points=17)
+        )
         layers.append(measured(findings.matching(f"raw-n{keys}-d*"), printed(f"$n = {keys}$")))
         layers.append(line(printed(rf"$2\ln {keys}$"), (0.0, 1.0), "other", at=(freezing, freezing + 1e-6)))
     return figure(
@@ -135,5 +138,11 @@ CLAIM = Claim(
     "{scaled-n256-d64:d_k} dimensions and more, are far beyond; without scaling their attention would start "
     "out as a lookup of a few random keys.",
     symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": SQUARES},
-    references=(DERRIDA,),
+    references=(
+        cite(
+            "derrida1981",
+            "B. Derrida, Random-energy model: An exactly solvable model of disordered systems, Phys. Rev. "
+            "B 24 (1981), 2613-2626: the freezing point, for ever more keys.",
+        ),
+    ),
 )

@@ -4,13 +4,14 @@ import math
 
 from sympy import Expr, Float, Rational, S, exp, log, sqrt
 
+from verify.claims.softmax.shared import attention_cell
 from verify.spec import (
-    E, ENTROPY, KEYS, LOG_TOTAL, NORMAL, SQUARES, STEIN, WEIGHTED_SCORE, ByParts, Cell, Claim, Control,
-    Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Smooth, Step, SumIdentity,
-    Surplus, TotalGrows, attention_cell, capped, cell_of, component, d, fact, figure, integrated, j, line,
-    mean_entropy, mean_squares, measured, n, of_probability, over_lengths, p, prediction, printed, sharper,
-    sigma, threshold, wrong,
+    E, ENTROPY, LOG_TOTAL, NORMAL, SQUARES, STEIN, WEIGHTED_SCORE, Cell, Claim, Control, Derivation,
+    Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Smooth, Step, capped, cell_of, component,
+    d, fact, figure, integrated, j, line, measured, n, of_probability, p, prediction, printed, row_integrals,
+    row_means, sharper, sigma, threshold, wrong,
 )  # fmt: skip
+from verify.spec.rules import ByParts, SumIdentity, Surplus, TotalGrows
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
 """Numbers of keys and dimensions."""
@@ -64,7 +65,7 @@ def _lost(keys: int, deviation: float | None = None) -> Smooth:
 
 def _exact_loss(keys: int, d_k: int, scale: float) -> float:
     """Return the mean loss of attention, integrated over the scores and the query's length."""
-    return math.log(keys) - over_lengths(mean_entropy, keys, d_k, scale).value
+    return math.log(keys) - row_integrals.over_lengths(row_integrals.mean_entropy, keys, d_k, scale).value
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -96,10 +97,12 @@ def _controls(
     bound: Quantity, first: Quantity, spread: Quantity, value: Quantity, share: Quantity
 ) -> tuple[Control, ...]:
     exact = value.prediction.value
-    narrow, wide = (math.log(MANY) - mean_entropy(MANY, deviation).value for deviation in (TIGHT, WIDE))
+    narrow, wide = (
+        math.log(MANY) - row_integrals.mean_entropy(MANY, deviation).value for deviation in (TIGHT, WIDE)
+    )
     return (
         sharper(bound, 0.98, exact),
-        sharper(first, 0.98, narrow / (TIGHT**2 / 2 * (1 - mean_squares(MANY, TIGHT).value))),
+        sharper(first, 0.98, narrow / (TIGHT**2 / 2 * (1 - row_integrals.mean_squares(MANY, TIGHT).value))),
         sharper(spread, 0.9, wide),
         wrong(spread, "half-sigma", "at most {half_sigma} is lost, not {half_square}", S(WIDE) / 2,
               truth=wide),
@@ -118,8 +121,8 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     lost = (log(n) - derivation.result).subs(sigma, 1)
     reached = (
         fact(f"reached-n{keys}", rf"share of that loss which {keys} keys suffer at $\sigma = 1$, integrated",
-             Float((math.log(keys) - mean_entropy(keys, 1.0).value) / float(lost), 6))
-        for keys in (KEYS[0], 64, KEYS[-1])
+             Float((math.log(keys) - row_integrals.mean_entropy(keys, 1.0).value) / float(lost), 6))
+        for keys in (row_means.KEYS[0], 64, row_means.KEYS[-1])
     )  # fmt: skip
     return (
         fact("largest-loss", r"bound on the mean entropy lost at $\sigma = 1$, in nats", lost),

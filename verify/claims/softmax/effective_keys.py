@@ -5,8 +5,8 @@ from sympy import S
 
 from verify.spec import (
     NORMAL, SQUARES, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows,
-    Smooth, cell_of, component, computed, effective_keys, figure, line, mean_squares, measured, n, over_cells,
-    sigma, wrong,
+    Smooth, cell_of, component, computed, effective_keys, figure, line, measured, n, over_cells,
+    row_integrals, sigma, wrong,
 )  # fmt: skip
 
 KEYS, MANY = (4, 16, 64), 10**6
@@ -15,7 +15,7 @@ LABEL = r"$n\,\mathbb{E}\sum p_j^2$"
 
 def times_squares(keys: int) -> float:
     """Return n·E Σp² for ``keys`` keys with scores of deviation 1, integrated."""
-    return keys * mean_squares(keys, 1.0).value
+    return keys * row_integrals.mean_squares(keys, 1.0).value
 
 
 def derive() -> Derivation:

@@ -7,9 +7,10 @@ from scipy import special
 from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
-    Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, SumIdentity, i, in_single_precision,
-    largest_difference, n, no_distance, of_halves, over_queries, p, s, softmax, stream,
+    Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, i, in_single_precision,
+    largest_difference, loops, n, no_distance, p, s, softmax, stream,
 )  # fmt: skip
+from verify.spec.rules import SumIdentity
 
 Softmax = Callable[[Array], Array]
 ROWS, KEYS = 64, 50
@@ -68,10 +69,10 @@ def experiment() -> Experiment:
     wrong: tuple[tuple[str, str, Softmax, str], ...] = (
         ("sum", "divided-by-n", lambda scores: np.exp(scores) / KEYS,
          "the number of keys will do in place of the sum"),
-        ("ratio", "ratio-of-halves", of_halves, "a factor on all scores cancels as a shift does"),
+        ("ratio", "ratio-of-halves", loops.of_halves, "a factor on all scores cancels as a shift does"),
         ("shift", "squares-for-exponentials", lambda scores: scores**2 / np.sum(scores**2, 1, keepdims=True),
          "squares will do in place of the exponentials"),
-        ("library", "over-rows", over_queries, "the weights may sum to one over the rows"),
+        ("library", "over-rows", loops.over_queries, "the weights may sum to one over the rows"),
         *((what, f"{what}-in-single-precision", single, f"single precision is exact: {label}")
           for what, label in LABELS.items()),
     )  # fmt: skip

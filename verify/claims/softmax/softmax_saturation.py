@@ -6,13 +6,13 @@ from typing import Any
 
 from sympy import Expr, Float, Integral, Max, Min, S, Symbol, exp, log, oo, pi, sqrt
 
+from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
-    E, NORMAL, SCORES, Approximation, AtItsLeast, Claim, Derivation, Even, Experiment, Fact, FewKeys, Figure,
-    Findings, Integrated, NormalRows, OverNormal, Primitive, Quantity, Replaced, Route, Step, attention_cell,
-    beside, capped, cell_of, complement, component, d, fact, figure, function, integrated, legendre, line,
-    mean_largest_weight, measured, one_step, over_cells, over_lengths, p, s, scaled, sharper, sigma,
-    threshold, wrong,
+    E, NORMAL, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step,
+    beside, capped, cell_of, component, d, fact, figure, function, gauss, integrated, line, measured,
+    one_step, over_cells, p, row_integrals, s, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
+from verify.spec.rules import SCORES, AtItsLeast, Even, FewKeys, Integrated, OverNormal, Primitive, Replaced
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
 RAW, ROOT = S.One, 1 / sqrt(d)
@@ -27,13 +27,13 @@ GAP = exp(-(x**2) / (4 * sigma**2)) / (sigma * sqrt(pi))
 """The density of the size x of the difference of two scores."""
 
 
-def _of_gap(integrand: Callable[..., Any], _: int, deviation: float) -> Approximation:
+def _of_gap(integrand: Callable[..., Any], _: int, deviation: float) -> row_integrals.Approximation:
     """Return one minus the integral of ``integrand`` over gaps, of two keys' scores of this deviation."""
     one, other = (
         float(integrand(gaps, deviation) @ weights)
-        for gaps, weights in (legendre(0.0, min(60.0, 15 * deviation), count) for count in (160, 120))
+        for gaps, weights in (gauss.legendre(0.0, min(60.0, 15 * deviation), count) for count in (160, 120))
     )
-    return Approximation(1 - one, abs(one - other))
+    return row_integrals.Approximation(1 - one, abs(one - other))
 
 
 def derive() -> Derivation:
@@ -70,19 +70,19 @@ def derive() -> Derivation:
 @cache
 def _two_keys(d: float, scale: float) -> float:
     """Return E max p of two keys: the derived integral over the gap, averaged over the query's length."""
-    return over_lengths(_given_length(), 2, d, scale).value
+    return row_integrals.over_lengths(_given_length(), 2, d, scale).value
 
 
 @cache
-def _given_length() -> Callable[[int, float], Approximation]:
+def _given_length() -> Callable[[int, float], row_integrals.Approximation]:
     return partial(_of_gap, function((x, sigma), LOWER * GAP, "numpy"))
 
 
 def _largest(keys: int, d_k: int, scale: Expr) -> Quantity:
     """Return the comparison of the largest of two or sixteen weights with its exact mean."""
     cell, factor = attention_cell(keys, d_k, scale, "largest"), scaled(scale, d_k)
-    mean = _given_length() if keys == 2 else mean_largest_weight
-    exact = integrated(over_lengths(mean, keys, d_k, factor).value)
+    mean = _given_length() if keys == 2 else row_integrals.mean_largest_weight
+    exact = integrated(row_integrals.over_lengths(mean, keys, d_k, factor).value)
     kind, number = cell.id.split("-")[0], "two" if keys == 2 else "many"
     return Quantity(f"{kind}-{number}-keys-d{d_k}", LABEL, cell, component("largest", positive=True), exact)
 
@@ -97,7 +97,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     left, near, most = complement("largest"), capped(0.5, tolerance), SPREADS[-1]
     bounds = over_cells("bound-sigma-{sigma:g}", REST, cells, left, 1 - derivation.result, near, "≤")
     return Experiment((*raw, *even, *many, sharp, *bounds.values()), (
-        sharper(bounds[most], 0.98, 1 - mean_largest_weight(2, float(most)).value),
+        sharper(bounds[most], 0.98, 1 - row_integrals.mean_largest_weight(2, float(most)).value),
         wrong(many[-1], "scaled-saturates",
               "scaled attention saturates in high dimension: one of {cell:n} keys gets as much as unscaled",
               sharp),
@@ -112,7 +112,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the means of scaled attention over two keys at either end, and how sharp the bound is."""
     larger, rest = "mean of the larger weight of two keys at", 1 - derivation.result
     lost = r"share of the bound on $1 - \mathbb{E}\max_j p_j$ that is reached at"
-    mean = {one: mean_largest_weight(2, float(one)).value for one in SPREADS}
+    mean = {one: row_integrals.mean_largest_weight(2, float(one)).value for one in SPREADS}
     found = [
         ("one-dimension", rf"{larger} $d_k = 1$", _two_keys(1, 1.0)),
         ("settles", rf"{larger} $\sigma = 1$", mean[1]),

@@ -6,10 +6,12 @@ from functools import partial
 from sympy import Float, Integral, S, Symbol, exp, oo, pi, sqrt
 
 from verify.spec import (
-    E, NORMAL, SCORES, AtItsLeast, Claim, Derivation, Experiment, Fact, FewKeys, Figure, Findings, Identity,
-    Integrated, NormalRows, OverNormal, Primitive, Replaced, Route, Step, capped, cell_of, component, fact,
-    figure, function, integrals, integrated, line, measured, one_step, over_cells, p, s, sharper, sigma,
-    wrong,
+    E, NORMAL, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Route, Step, capped,
+    cell_of, component, fact, figure, function, gauss, integrated, line, measured, one_step, over_cells, p, s,
+    sharper, sigma, wrong,
+)  # fmt: skip
+from verify.spec.rules import (
+    SCORES, AtItsLeast, FewKeys, Identity, Integrated, OverNormal, Primitive, Replaced,
 )  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)
@@ -60,7 +62,7 @@ def _exact(derivation: Derivation, deviation: float) -> float:
     averaged = derivation.routes[0].steps[1].expression.function
     integrand = function((x, sigma), averaged, "numpy")
     reach = min(40.0, 14 * deviation)
-    return 2 * float(integrals(lambda gap: integrand(gap, deviation), (0.0, reach), 1e-15)[0])
+    return 2 * float(gauss.integrals(lambda gap: integrand(gap, deviation), (0.0, reach), 1e-15)[0])
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

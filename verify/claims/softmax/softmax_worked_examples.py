@@ -6,9 +6,10 @@ import numpy as np
 from sympy import Expr, Rational, S, exp, sqrt
 
 from verify.spec import (
-    Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, FewKeys, Route, Step, computed,
-    fact, in_single_precision, largest_difference, latex, p, prediction, s, softmax, threshold,
+    Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, computed, fact,
+    in_single_precision, largest_difference, latex, p, prediction, s, softmax, threshold,
 )  # fmt: skip
+from verify.spec.rules import FewKeys
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
 """The pairs of scores whose softmax is printed somewhere."""

@@ -1,19 +1,8 @@
 """False: a distribution that is called normal is one."""
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import (
-    RADEMACHER,
-    Distribution,
-    Evaluation,
-    Population,
-    ScoreMoments,
-    Var,
-    d,
-    k,
-    q,
-    score,
-    variance,
-)
+from verify.spec import RADEMACHER, Distribution, Population, ScoreMoments, Var, d, k, q, score, variance
+from verify.spec.rules import Evaluation
 
 LIKE = Distribution("normal", RADEMACHER.base_moments, RADEMACHER.fill)
 

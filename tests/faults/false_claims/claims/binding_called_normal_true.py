@@ -1,7 +1,8 @@
 """True: a normal one."""
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import Evaluation, Population, ScoreMoments, Var, d, k, q, score, variance
+from verify.spec import Population, ScoreMoments, Var, d, k, q, score, variance
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "The variance of a score",

@@ -1,7 +1,8 @@
 """False: a theorem for normal components speaks of random signs."""
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import RADEMACHER, Evaluation, Population, ScoreMoments, Var, d, k, q, score, variance
+from verify.spec import RADEMACHER, Population, ScoreMoments, Var, d, k, q, score, variance
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "The variance of a score",

@@ -12,7 +12,7 @@ from verify.spec import (
     q,
     score,
     variance_route,
-)
+)  # fmt: skip
 
 CLAIM = claim(
     "The spread of scores with a mean",

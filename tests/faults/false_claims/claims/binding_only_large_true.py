@@ -3,7 +3,8 @@
 from sympy import Range, oo
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import STANDARD, Evaluation, Hypotheses, ScoreMoments, Var, d, score, variance
+from verify.spec import STANDARD, ScoreMoments, Var, d, score, variance
+from verify.spec.rules import Evaluation, Hypotheses
 
 CLAIM = claim(
     "The variance of a score in many dimensions",

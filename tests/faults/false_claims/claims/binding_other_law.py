@@ -12,7 +12,7 @@ from verify.spec import (
     kurtosis,
     kurtosis_route,
     q,
-)
+)  # fmt: skip
 
 CLAIM = claim(
     "The kurtosis of a score",

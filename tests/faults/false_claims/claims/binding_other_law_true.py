@@ -1,17 +1,7 @@
 """True: of normal components."""
 
 from tests.faults.false_claims.shared import claim, measured
-from verify.spec import (
-    NORMAL_MOMENTS,
-    Derivation,
-    Population,
-    ScorePowers,
-    d,
-    k,
-    kurtosis,
-    kurtosis_route,
-    q,
-)
+from verify.spec import NORMAL_MOMENTS, Derivation, Population, ScorePowers, d, k, kurtosis, kurtosis_route, q
 
 CLAIM = claim(
     "The kurtosis of a score",

@@ -3,19 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, measured, steps, theorem
-from verify.spec import (
-    STANDARD,
-    E,
-    Evaluation,
-    Replaced,
-    ScoreMoments,
-    Sign,
-    Turned,
-    component,
-    d,
-    score,
-    sharper,
-)
+from verify.spec import STANDARD, E, ScoreMoments, component, d, score, sharper
+from verify.spec.rules import Evaluation, Replaced, Sign, Turned
 
 CLAIM = claim(
     "A bound on the mean square",

@@ -1,7 +1,8 @@
 """True: the value is derived."""
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import STANDARD, E, Evaluation, ScoreMoments, component, d, score
+from verify.spec import STANDARD, E, ScoreMoments, component, d, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "The mean square",

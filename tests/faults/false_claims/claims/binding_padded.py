@@ -3,7 +3,8 @@
 from sympy import sqrt
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import STANDARD, Evaluation, FirstTerms, ScoreMoments, Var, d, score, variance
+from verify.spec import STANDARD, ScoreMoments, Var, d, score, variance
+from verify.spec.rules import Evaluation, FirstTerms
 
 CLAIM = claim(
     "A padded score",

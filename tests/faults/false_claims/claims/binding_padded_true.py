@@ -3,7 +3,8 @@
 from sympy import sqrt
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import STANDARD, Evaluation, ScoreMoments, Var, d, score, variance
+from verify.spec import STANDARD, ScoreMoments, Var, d, score, variance
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "A padded score",

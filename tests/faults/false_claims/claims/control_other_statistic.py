@@ -13,7 +13,7 @@ from verify.spec import (
     variance,
     variance_route,
     wrong,
-)
+)  # fmt: skip
 
 CLAIM = claim(
     "The variance of a score",

@@ -3,7 +3,7 @@
 from sympy import Interval, S
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import Hypotheses, Sign
+from verify.spec.rules import Hypotheses, Sign
 
 CLAIM = claim(
     "A closed end",

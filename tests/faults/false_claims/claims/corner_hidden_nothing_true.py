@@ -3,7 +3,7 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import b, c, claim, r, steps, y
-from verify.spec import Unfolded
+from verify.spec.rules import Unfolded
 
 CLAIM = claim(
     "A ratio of hidden zeros",

@@ -3,7 +3,7 @@
 from sympy import Eq, S
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import Equivalent
+from verify.spec.rules import Equivalent
 
 CLAIM = claim(
     "An equation over its factor",

@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import Sign, d
+from verify.spec import d
+from verify.spec.rules import Sign
 
 CLAIM = claim(
     "More than one dimension",

@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import Sign, n
+from verify.spec import n
+from verify.spec.rules import Sign
 
 CLAIM = claim(
     "The logarithm of the number of keys",

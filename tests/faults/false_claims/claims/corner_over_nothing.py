@@ -3,7 +3,8 @@
 from sympy import S, Sum
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import SumIdentity, i, j, n, p
+from verify.spec import i, j, n, p
+from verify.spec.rules import SumIdentity
 
 CLAIM = claim(
     "A ratio of two zeros",

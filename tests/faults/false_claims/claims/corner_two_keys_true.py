@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import Sign, n
+from verify.spec import n
+from verify.spec.rules import Sign
 
 CLAIM = claim(
     "Three keys",

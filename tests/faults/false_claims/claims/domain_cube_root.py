@@ -3,7 +3,7 @@
 from sympy import cbrt
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "The cube root of a cube",

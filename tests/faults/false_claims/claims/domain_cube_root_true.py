@@ -3,7 +3,7 @@
 from sympy import Rational
 
 from tests.faults.false_claims.shared import a, b, claim, steps
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "The cube root of a cube",

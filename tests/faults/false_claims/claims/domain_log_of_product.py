@@ -3,7 +3,7 @@
 from sympy import log
 
 from tests.faults.false_claims.shared import claim, r, steps, y
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "The logarithm of a product",

@@ -3,7 +3,7 @@
 from sympy import S, Symbol, log
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import AtItsMost
+from verify.spec.rules import AtItsMost
 
 CLAIM = claim(
     "The logarithm of a squared score",

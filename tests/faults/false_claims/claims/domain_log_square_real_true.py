@@ -3,7 +3,7 @@
 from sympy import S, log
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import AtItsMost
+from verify.spec.rules import AtItsMost
 
 CLAIM = claim(
     "The logarithm of a squared number",

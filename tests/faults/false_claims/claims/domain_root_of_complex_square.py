@@ -3,7 +3,7 @@
 from sympy import sqrt
 
 from tests.faults.false_claims.shared import claim, steps, z
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "The root of a complex square",

@@ -3,7 +3,7 @@
 from sympy import sqrt
 
 from tests.faults.false_claims.shared import a, claim, r, steps
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "The root of a square",

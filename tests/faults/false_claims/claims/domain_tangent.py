@@ -3,7 +3,7 @@
 from sympy import Interval, S, oo, tan
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import Hypotheses, Rising
+from verify.spec.rules import Hypotheses, Rising
 
 CLAIM = claim(
     "A rising function",

@@ -3,7 +3,8 @@
 from sympy import Sum
 
 from tests.faults.false_claims.shared import claim, j_, steps
-from verify.spec import ClosedSums, n
+from verify.spec import n
+from verify.spec.rules import ClosedSums
 
 CLAIM = claim(
     "A sum with its size in it",

@@ -3,7 +3,8 @@
 from sympy import Sum
 
 from tests.faults.false_claims.shared import b, claim, j_, steps, theorem
-from verify.spec import ClosedSums, Replaced, Unfolded, n
+from verify.spec import n
+from verify.spec.rules import ClosedSums, Replaced, Unfolded
 
 CLAIM = claim(
     "A constant that stands for the index",

@@ -3,7 +3,7 @@
 from sympy import Integral, gamma, oo
 
 from tests.faults.false_claims.shared import a, b, claim, steps, w
-from verify.spec import EulerIntegrals
+from verify.spec.rules import EulerIntegrals
 
 CLAIM = claim(
     "A beta function",

@@ -3,7 +3,7 @@
 from sympy import Integral, S, exp, oo
 
 from tests.faults.false_claims.shared import claim, steps, w
-from verify.spec import EulerIntegrals
+from verify.spec.rules import EulerIntegrals
 
 CLAIM = claim(
     "An integral that does not converge",

@@ -3,7 +3,8 @@
 from sympy import Integral, exp, gamma, oo
 
 from tests.faults.false_claims.shared import InverseLengths, claim, measured, steps, w
-from verify.spec import EulerIntegrals, component, d
+from verify.spec import component, d
+from verify.spec.rules import EulerIntegrals
 
 CLAIM = claim(
     "The mean of an inverse squared length",

@@ -3,7 +3,7 @@
 from sympy import Integral, oo, sqrt
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "Over values that there are not",

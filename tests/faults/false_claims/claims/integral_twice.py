@@ -3,7 +3,7 @@
 from sympy import Integral, exp, oo, pi, sqrt
 
 from tests.faults.false_claims.shared import a, claim, steps, w
-from verify.spec import EulerIntegrals
+from verify.spec.rules import EulerIntegrals
 
 CLAIM = claim(
     "Half of a normal integral",

@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, r, steps, y
-from verify.spec import STANDARD, E, Evaluation, Population, PutIn, score
+from verify.spec import STANDARD, E, Population, score
+from verify.spec.rules import Evaluation, PutIn
 
 CLAIM = claim(
     "A product of two means",

@@ -1,7 +1,8 @@
 """True: E S² is d."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import STANDARD, E, Evaluation, d, score
+from verify.spec import STANDARD, E, d, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "A product of two means",

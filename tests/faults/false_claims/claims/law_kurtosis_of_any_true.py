@@ -1,7 +1,8 @@
 """True: it is for normal ones."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import NORMAL_MOMENTS, E, Evaluation, Population, d, k, q, score
+from verify.spec import NORMAL_MOMENTS, E, Population, d, k, q, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "The kurtosis of a score",

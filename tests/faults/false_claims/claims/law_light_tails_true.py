@@ -1,7 +1,8 @@
 """True: one of 1 makes it 3 - 2/d."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import E, Evaluation, Population, d, k, q, score
+from verify.spec import E, Population, d, k, q, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "An impossible fourth moment",

@@ -3,7 +3,8 @@
 from sympy import log
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import E, Hypotheses, Jensen, Population
+from verify.spec import E, Population
+from verify.spec.rules import Hypotheses, Jensen
 
 CLAIM = claim(
     "The mean of a logarithm of what is positive",

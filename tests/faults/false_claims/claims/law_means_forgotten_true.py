@@ -1,7 +1,8 @@
 """True: the means add to it."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import GENERAL, Evaluation, Var, d, mu_k, mu_q, score, sigma_k, sigma_q
+from verify.spec import GENERAL, Var, d, mu_k, mu_q, score, sigma_k, sigma_q
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "Components with means",

@@ -1,7 +1,8 @@
 """False: for components of variance -1 the variance of a score is -d."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import Evaluation, Population, Var, d, k, q, score
+from verify.spec import Population, Var, d, k, q, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "An impossible variance",

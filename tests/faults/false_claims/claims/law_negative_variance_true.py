@@ -1,7 +1,8 @@
 """True: of variance 1."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import Evaluation, Population, Var, d, k, q, score
+from verify.spec import Population, Var, d, k, q, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "An impossible variance",

@@ -1,7 +1,8 @@
 """True: a may be c."""
 
 from tests.faults.false_claims.shared import a, b, c, claim, steps
-from verify.spec import E, Evaluation, Population, PutIn
+from verify.spec import E, Population
+from verify.spec.rules import Evaluation, PutIn
 
 CLAIM = claim(
     "A product of means",

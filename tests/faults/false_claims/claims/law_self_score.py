@@ -1,7 +1,8 @@
 """False: the variance of k·k is d, as that of q·k."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import NORMAL_MOMENTS, Evaluation, Population, Var, d, k, q, score
+from verify.spec import NORMAL_MOMENTS, Population, Var, d, k, q, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "A key with itself",

@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import STANDARD, E, Evaluation, score
+from verify.spec import STANDARD, E, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "The third moment of a score",

@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import E, Evaluation, Population, d, k, q, score
+from verify.spec import E, Population, d, k, q, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "The third moment of a score",

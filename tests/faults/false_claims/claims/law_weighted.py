@@ -3,7 +3,8 @@
 from sympy import IndexedBase, Sum
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import STANDARD, Evaluation, Var, d, index, k, q
+from verify.spec import STANDARD, Var, d, index, k, q
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "A weighted score",

@@ -3,7 +3,7 @@
 from sympy import Derivative
 
 from tests.faults.false_claims.shared import a, b, claim, steps
-from verify.spec import Identity, PutIn
+from verify.spec.rules import Identity, PutIn
 
 CLAIM = claim(
     "A derivative by what is put in",

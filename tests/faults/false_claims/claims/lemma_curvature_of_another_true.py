@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, r, steps, theorem
-from verify.spec import E, Jensen, Sign
+from verify.spec import E
+from verify.spec.rules import Jensen, Sign
 
 CLAIM = claim(
     "A curvature from a lemma",

@@ -3,7 +3,7 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import a, b, claim, steps
-from verify.spec import PutIn, Unfolded
+from verify.spec.rules import PutIn, Unfolded
 
 CLAIM = claim(
     "What is defined is a number",

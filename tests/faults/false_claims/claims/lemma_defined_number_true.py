@@ -1,7 +1,7 @@
 """True: b stands for a²."""
 
 from tests.faults.false_claims.shared import a, b, claim, steps
-from verify.spec import Unfolded
+from verify.spec.rules import Unfolded
 
 CLAIM = claim(
     "What is defined is a number",

@@ -3,7 +3,7 @@
 from sympy import Derivative
 
 from tests.faults.false_claims.shared import a, b, claim, steps, theorem
-from verify.spec import Replaced, Unfolded
+from verify.spec.rules import Replaced, Unfolded
 
 CLAIM = claim(
     "A derivative of what is defined",

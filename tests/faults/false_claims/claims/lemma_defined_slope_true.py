@@ -3,7 +3,7 @@
 from sympy import Derivative
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "A derivative of what is defined",

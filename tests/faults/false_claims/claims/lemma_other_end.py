@@ -1,7 +1,8 @@
 """False: the variance is d, and by another route 2 d."""
 
 from tests.faults.false_claims.shared import claim, route
-from verify.spec import STANDARD, Derivation, Evaluation, Var, d, score
+from verify.spec import STANDARD, Derivation, Var, d, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "Two routes to two results",

@@ -1,7 +1,8 @@
 """True: both routes end in d."""
 
 from tests.faults.false_claims.shared import claim, route
-from verify.spec import STANDARD, Derivation, E, Evaluation, Var, d, score
+from verify.spec import STANDARD, Derivation, E, Var, d, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "Two routes to two results",

@@ -1,7 +1,8 @@
 """False: a lemma about E Z² is put in for E Z."""
 
 from tests.faults.false_claims.shared import a, b, claim, steps, theorem
-from verify.spec import E, Evaluation, Population, Replaced
+from verify.spec import E, Population
+from verify.spec.rules import Evaluation, Replaced
 
 CLAIM = claim(
     "What is derived for another part",

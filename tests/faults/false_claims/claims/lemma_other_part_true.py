@@ -1,7 +1,8 @@
 """True: it is put in for what it is about."""
 
 from tests.faults.false_claims.shared import a, b, claim, steps, theorem
-from verify.spec import E, Evaluation, Population, Replaced
+from verify.spec import E, Population
+from verify.spec.rules import Evaluation, Replaced
 
 CLAIM = claim(
     "What is derived for another part",

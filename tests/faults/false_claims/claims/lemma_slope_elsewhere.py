@@ -3,7 +3,7 @@
 from sympy import Interval, S, oo
 
 from tests.faults.false_claims.shared import claim, r, steps, theorem
-from verify.spec import Hypotheses, Rising, Sign
+from verify.spec.rules import Hypotheses, Rising, Sign
 
 CLAIM = claim(
     "A slope from a lemma",

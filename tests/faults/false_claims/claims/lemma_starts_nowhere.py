@@ -1,7 +1,8 @@
 """False: the variance is 4 d, for that of twice the score is."""
 
 from tests.faults.false_claims.shared import claim, route
-from verify.spec import STANDARD, Derivation, Evaluation, Var, d, score
+from verify.spec import STANDARD, Derivation, Var, d, score
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "A lemma that starts at nothing",

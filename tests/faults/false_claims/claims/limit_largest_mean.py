@@ -3,7 +3,8 @@
 from sympy import Max
 
 from tests.faults.false_claims.shared import claim, r, steps, y
-from verify.spec import E, Identity
+from verify.spec import E
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "The mean of the larger",

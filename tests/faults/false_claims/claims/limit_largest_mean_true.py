@@ -1,7 +1,8 @@
 """True: the mean of the sum is the sum of the means."""
 
 from tests.faults.false_claims.shared import claim, r, steps, y
-from verify.spec import E, Evaluation, Population
+from verify.spec import E, Population
+from verify.spec.rules import Evaluation
 
 CLAIM = claim(
     "The mean of the larger",

@@ -3,7 +3,8 @@
 from sympy import Limit, S, Sum, oo
 
 from tests.faults.false_claims.shared import claim, j_, steps
-from verify.spec import Identity, n
+from verify.spec import n
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "Many small terms",

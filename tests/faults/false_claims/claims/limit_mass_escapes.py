@@ -3,7 +3,8 @@
 from sympy import Limit, exp, oo
 
 from tests.faults.false_claims.shared import a, claim, steps, t
-from verify.spec import E, Identity
+from verify.spec import E
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "A limit and a mean",

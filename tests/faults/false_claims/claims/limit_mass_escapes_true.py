@@ -3,7 +3,8 @@
 from sympy import Limit, Sum, oo
 
 from tests.faults.false_claims.shared import claim, h, j_, steps
-from verify.spec import Applied, ClosedSums, n
+from verify.spec import n
+from verify.spec.rules import Applied, ClosedSums
 
 CLAIM = claim(
     "A limit and a mean",

@@ -3,7 +3,7 @@
 from sympy import exp, pi
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import by
+from verify.spec.rules import by
 
 CLAIM = claim(
     "A number that is almost whole",

@@ -3,7 +3,7 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import PutIn
+from verify.spec.rules import PutIn
 
 CLAIM = claim(
     "A cube and a square",

@@ -1,7 +1,8 @@
 """False: 2ⁿ is n² - n + 2, as sizes up to three show."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import by, n
+from verify.spec import n
+from verify.spec.rules import by
 
 CLAIM = claim(
     "Powers of two",

@@ -3,7 +3,8 @@
 from sympy import Rational, S
 
 from tests.faults.false_claims.shared import claim, steps, t
-from verify.spec import STANDARD, Evaluation, PutIn, Var, d, score
+from verify.spec import STANDARD, Var, d, score
+from verify.spec.rules import Evaluation, PutIn
 
 CLAIM = claim(
     "A temperature",

@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import a, c, claim, steps, theorem
-from verify.spec import FirstTerms, Replaced, Sign, Turned, d
+from verify.spec import d
+from verify.spec.rules import FirstTerms, Replaced, Sign, Turned
 
 CLAIM = claim(
     "What a cap costs",

@@ -3,7 +3,8 @@
 from sympy import exp
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import E, Jensen
+from verify.spec import E
+from verify.spec.rules import Jensen
 
 CLAIM = claim(
     "The mean of an exponential",

@@ -3,7 +3,8 @@
 from sympy import log
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import E, Jensen
+from verify.spec import E
+from verify.spec.rules import Jensen
 
 CLAIM = claim(
     "The mean of a logarithm",

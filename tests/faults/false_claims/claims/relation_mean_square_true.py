@@ -1,7 +1,8 @@
 """True: E r² is at least (E r)²."""
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import E, Jensen
+from verify.spec import E
+from verify.spec.rules import Jensen
 
 CLAIM = claim(
     "The mean square and the square of the mean",

@@ -3,7 +3,7 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import a, b, claim, steps, theorem
-from verify.spec import Replaced, Sign, Turned
+from verify.spec.rules import Replaced, Sign, Turned
 
 CLAIM = claim(
     "A bound squared",

@@ -3,7 +3,7 @@
 from sympy import Interval
 
 from tests.faults.false_claims.shared import a, claim, e, steps
-from verify.spec import FirstTerms, Hypotheses
+from verify.spec.rules import FirstTerms, Hypotheses
 
 CLAIM = claim(
     "Terms for what is bounded",

@@ -1,7 +1,7 @@
 """True: for large a."""
 
 from tests.faults.false_claims.shared import a, claim, e, steps
-from verify.spec import FirstTerms
+from verify.spec.rules import FirstTerms
 
 CLAIM = claim(
     "Terms for what is bounded",

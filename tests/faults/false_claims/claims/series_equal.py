@@ -1,7 +1,8 @@
 """False: d/(d + e) is 1 - e/d."""
 
 from tests.faults.false_claims.shared import claim, e, steps
-from verify.spec import Identity, d
+from verify.spec import d
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "Terms taken for the whole",

@@ -1,7 +1,8 @@
 """True: 1/(d + 1) is about 1/d."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import FirstTerms, d
+from verify.spec import d
+from verify.spec.rules import FirstTerms
 
 CLAIM = claim(
     "Terms that are none",

@@ -3,7 +3,7 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import a, claim, e, steps
-from verify.spec import FirstTerms, PutIn
+from verify.spec.rules import FirstTerms, PutIn
 
 CLAIM = claim(
     "Terms for all values",

@@ -3,7 +3,7 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import a, b, claim, e, steps
-from verify.spec import Identity, PutIn
+from verify.spec.rules import Identity, PutIn
 
 CLAIM = claim(
     "Terms for all values",

@@ -1,7 +1,8 @@
 """True: the next term is e²/d²."""
 
 from tests.faults.false_claims.shared import claim, e, steps
-from verify.spec import FirstTerms, d
+from verify.spec import d
+from verify.spec.rules import FirstTerms
 
 CLAIM = claim(
     "Two terms",

@@ -1,7 +1,8 @@
 """True: it is about 1 - e/d."""
 
 from tests.faults.false_claims.shared import claim, e, steps
-from verify.spec import FirstTerms, d
+from verify.spec import d
+from verify.spec.rules import FirstTerms
 
 CLAIM = claim(
     "A first term",

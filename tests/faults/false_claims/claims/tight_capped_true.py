@@ -3,7 +3,7 @@
 from sympy import tanh
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import FromZero
+from verify.spec.rules import FromZero
 
 CLAIM = claim(
     "What a cap leaves",

@@ -3,7 +3,8 @@
 from sympy import Rational, Sum, log
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import LOG_TOTAL, E, TotalGrows, i, n, p, sigma
+from verify.spec import LOG_TOTAL, E, i, n, p, sigma
+from verify.spec.rules import TotalGrows
 
 CLAIM = claim(
     "How a total grows",

@@ -3,7 +3,8 @@
 from sympy import log
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import ENTROPY, EvenIsMost, n
+from verify.spec import ENTROPY, n
+from verify.spec.rules import EvenIsMost
 
 CLAIM = claim(
     "The most entropy",

@@ -3,7 +3,8 @@
 from sympy import Rational, log, sqrt
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import E, LargestScore, largest, n, sigma
+from verify.spec import E, n, sigma
+from verify.spec.rules import LargestScore, largest
 
 CLAIM = claim(
     "The largest score",

@@ -3,7 +3,7 @@
 from sympy import Rational, S
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import AtItsLeast
+from verify.spec.rules import AtItsLeast
 
 CLAIM = claim(
     "An inverse",

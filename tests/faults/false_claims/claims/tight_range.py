@@ -3,7 +3,7 @@
 from sympy import Rational, S
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import OnRange
+from verify.spec.rules import OnRange
 
 CLAIM = claim(
     "A bound on a range",

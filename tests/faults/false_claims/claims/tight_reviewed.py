@@ -3,7 +3,8 @@
 from sympy import Rational
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import Var, by, d, score
+from verify.spec import Var, d, score
+from verify.spec.rules import by
 
 CLAIM = claim(
     "A bound that its author has read",

@@ -3,7 +3,8 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import a, claim, steps, theorem
-from verify.spec import STANDARD, Evaluation, Replaced, Sign, Turned, Var, d, score
+from verify.spec import STANDARD, Var, d, score
+from verify.spec.rules import Evaluation, Replaced, Sign, Turned
 
 CLAIM = claim(
     "A bound that its author has read",

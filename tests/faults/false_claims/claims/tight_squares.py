@@ -3,7 +3,8 @@
 from sympy import Rational, Sum
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import Surplus, i, n, p
+from verify.spec import i, n, p
+from verify.spec.rules import Surplus
 
 CLAIM = claim(
     "The sum of squared weights",

@@ -3,7 +3,7 @@
 from sympy import Symbol
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "A sum",

@@ -1,7 +1,7 @@
 """True: it is a name."""
 
 from tests.faults.false_claims.shared import a, claim, steps
-from verify.spec import Identity
+from verify.spec.rules import Identity
 
 CLAIM = claim(
     "A sum",

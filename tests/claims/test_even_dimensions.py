@@ -1,0 +1,49 @@
+"""The tail of a score in even dimensions: the sum against integrals, and its steps against slips."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from sympy import Rational, Sum, binomial, factorial
+
+from tests.symbolic.kernel.proving import proved, refused
+from verify.claims.limits.shared.even_dimensions import b, j, k, m, tail, value
+from verify.symbolic.law import below
+
+ROUTE = tail()
+
+
+@pytest.mark.parametrize("dimension", [2, 4, 16, 64])
+@pytest.mark.parametrize("above", [0.5, 4.0, 30.0])
+def test_the_sum_is_the_mixture(dimension: int, above: float) -> None:
+    """The mixture of normal tails over the query's length shares no step with it."""
+    found = value(ROUTE.end, {m: dimension // 2, b: above})
+    assert found == pytest.approx(below(dimension, -above), rel=1e-4, abs=1e-15)
+
+
+def test_two_dimensions_are_laplace() -> None:
+    """The tail of the Laplace law is exp(-b)/2; half of all scores are above 0."""
+    assert value(ROUTE.end, {m: 1, b: 1.5}) == pytest.approx(math.exp(-1.5) / 2)
+    assert value(ROUTE.end, {m: 7, b: 1e-12}) == pytest.approx(0.5)
+
+
+def test_inner_ends_depend_on_outer_indices() -> None:
+    """As in plain loops; the order of the places does not matter."""
+    total = Sum(binomial(k, j) / factorial(k), (j, 0, k), (k, 1, m))
+    expected = sum(
+        math.comb(one, other) / math.factorial(one) for one in range(1, 6) for other in range(one + 1)
+    )
+    assert value(total, {m: 5}) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("number", range(1, len(ROUTE.steps)))
+def test_every_step_holds_and_no_other_dimension_does(number: int) -> None:
+    """Nor does it start at a little more, or end there."""
+    before: Any = ROUTE.steps[number - 1].expression
+    step = ROUTE.steps[number]
+    proved(step.rule, before, step.expression)
+    for wrong in (step.expression.subs(m, m + 1), step.expression.subs(b, 2 * b)):
+        refused(step.rule, before, wrong)
+    refused(step.rule, Rational(101, 100) * before, step.expression)

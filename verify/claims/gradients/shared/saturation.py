@@ -1,0 +1,175 @@
+"""How the mean squared norm of softmax's Jacobian falls as scores grow: an identity, a bound and the limit.
+
+Scores are independent and normal with mean 0 and standard deviation σ, as they are for one query and normal
+keys.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sympy import (
+    Derivative,
+    Integral,
+    KroneckerDelta,
+    Range,
+    Rational,
+    Sum,
+    Symbol,
+    exp,
+    gamma,
+    oo,
+    sqrt,
+)
+
+from verify.symbolic.extremes import BELOW, BY_DENSITY, NORMAL_DENSITY, TIES, by_definition, z
+from verify.claims.gradients.shared.jacobian import FROBENIUS
+from verify.symbolic.kernel.core import Hypotheses
+from verify.symbolic.kernel.gaussian import LargestOfNormal
+from verify.symbolic.kernel.integrals import EulerIntegrals, IntegralByParts, Primitive
+from verify.symbolic.kernel.normal import ByParts
+from verify.symbolic.kernel.sums import SumIdentity
+from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.terms import in_scores
+from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma
+from verify.symbolic.kernel.written_out import FewKeys
+from verify.symbolic.law import lengths
+from verify.symbolic.predict import function
+from verify.symbolic.routes import Route, Step
+from verify.symbolic.scores import d
+from verify.symbolic.softmax import SQUARES, i, j
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+g, r = Ordered("g", "g", positive=True), Symbol("r", positive=True)
+"""Variables of integration: the gap of two scores, a query's length."""
+
+OF_GAP = 4 * exp(2 * g) / (1 + exp(g)) ** 4
+"""The squared norm of the Jacobian of two keys with a gap g between their scores."""
+
+LENGTH_DENSITY = r ** (d - 1) * exp(-(r**2) / 2) / (2 ** (d / 2 - 1) * gamma(d / 2))
+"""The density of the length of a query with d standard normal components."""
+
+VALUES = Sum(s[j] * p[j], (j, 1, n))
+PASSED = 2 * Sum(s[j] * p[j] ** 2, (j, 1, n)) - SQUARES * VALUES
+"""The mean score of a row, and what is averaged in the identity."""
+
+
+def identity() -> Route:
+    """Return E‖J‖² as a mean of scores, exactly, for every number of keys and every deviation."""
+    field = Rational(2, 3) * p[j] ** 2 - p[j] * SQUARES / 3
+    return Route(
+        "By parts over normal scores: an identity for all n and σ",
+        E(FROBENIUS),
+        (
+            Step(
+                E(Sum(Derivative(in_scores(field), s[j]), (j, 1, n))),
+                r"The squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_i^2$",
+                SumIdentity(),
+            ),
+            Step(
+                E(Sum(s[j] * field, (j, 1, n))) / sigma**2,
+                r"Gaussian integration by parts: $\mathbb{E}\,\partial F/\partial s_j = "
+                r"\mathbb{E}[s_jF]/\sigma^2$",
+                ByParts(field),
+            ),
+            Step(E(PASSED) / (3 * sigma**2), "Collecting terms", SumIdentity()),
+        ),
+    ).defining("the mean squared norm of the Jacobian")
+
+
+def by_ties() -> Route:
+    """Return the same limit another way: how often the two largest scores tie, times what a tie passes."""
+    share, boundary = 1 / (1 + exp(-g)), -n * NORMAL_DENSITY * BELOW ** (n - 1) / 3
+    return Route(
+        "By ties: the density of a tie of the two largest, times what a tie passes on",
+        TIES * Integral(OF_GAP, (g, 0, oo)),
+        (
+            Step(
+                TIES / 3,
+                r"With $p = 1/(1+e^{-g})$: $\int 4p(1-p)\,dp$ from ½ to 1",
+                Primitive(g, 2 * share**2 - 4 * share**3 / 3),
+            ),
+            Step(BY_DENSITY / 3, r"By parts, for $z\varphi(z) = -\varphi'(z)$", IntegralByParts(z, boundary)),
+            by_definition(Rational(1, 3)),
+        ),
+        under=Hypotheses().restricted(n, Range(2, oo)),
+    ).defining("how densely the two largest tie, times what a tie adds")
+
+
+def bound() -> Route:
+    """Return a bound that holds for every number of keys and every deviation."""
+    apart = 1 - KroneckerDelta(i, j)
+    pairs = (1 - p[i] - p[j], (p[i] - p[j]) ** 2)
+    rest = sum(Sum(apart * p[i] * p[j] * one, (i, 1, n), (j, 1, n)) for one in pairs) / 2
+    below_largest = Sum(p[j] * (largest - s[j]), (j, 1, n))
+    return Route(
+        "A bound for all n and σ",
+        E(FROBENIUS),
+        (
+            Step(
+                E(1 - SQUARES) / 2,
+                "No eigenvalue is above ½, and their sum is the trace",
+                Surplus(rest),
+            ),
+            Step(E(VALUES) / (2 * sigma**2), "Gaussian integration by parts", ByParts(p[j] / 2)),
+            Step(
+                E(largest) / (2 * sigma**2),
+                "A mean of scores is no more than the largest",
+                Surplus(below_largest / (2 * sigma**2)),
+            ),
+            Step(
+                BY_DENSITY / (2 * sigma),
+                "Scores are σ times standard normal variables, "
+                r"all of them at most z with probability $\Phi(z)^n$",
+                LargestOfNormal(z),
+            ),
+            by_definition(1 / (2 * sigma)),
+        ),
+    )
+
+
+def two_keys() -> Route:
+    """Return the squared norm for two keys as a function of the gap of their scores."""
+    return Route(
+        "Two keys with scores a gap g apart",
+        FROBENIUS.subs(n, 2),
+        (
+            Step(
+                OF_GAP.subs(g, s[1] - s[2]),
+                "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$, the gap g being $s_1 - s_2$",
+                FewKeys(2),
+            ),
+        ),
+    ).defining("the squared norm of the Jacobian of two keys")
+
+
+def inverse_length() -> Route:
+    """Return the mean of one over the length of a query with standard normal components."""
+    return Route(
+        "Unscaled, σ is the length of the query: the mean of one over it",
+        Integral(LENGTH_DENSITY / r, (r, 0, oo)),
+        (
+            Step(
+                gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
+                "The integral is a gamma function again, for $d_k > 1$",
+                EulerIntegrals(r),
+            ),
+        ),
+    ).defining("the mean of one over a length of this density")
+
+
+def of_two_keys(dimension: float, scale: float) -> float:
+    """Return E‖J‖² for two keys: the mean of ``OF_GAP`` over normal gaps, and over the query's length."""
+    length, probability = lengths(dimension)
+    # Gaps over their deviation, by the trapezoid rule in the logarithm; beyond the last gap nothing is left.
+    logarithm = np.arange(-37.0, 2.3, 0.1)
+    normal = np.exp(logarithm - np.exp(2 * logarithm) / 2)
+    gaps = np.minimum(math.sqrt(2) * scale * np.outer(length, np.exp(logarithm)), 170.0)
+    passed = function((g,), OF_GAP, "numpy")(gaps)
+    return float(probability @ passed @ (normal / np.sum(normal)))

@@ -1,0 +1,40 @@
+"""What the claims about modern attention alone measure with: its variants, rounding, and recovered scales."""
+
+from __future__ import annotations
+
+import math
+
+from verify.montecarlo.estimands import Smooth, difference
+from verify.montecarlo.samplers import RecoveredScales, fitted_scale, response
+from verify.montecarlo.statistics import ScoreProducts
+from verify.montecarlo.variants import (
+    BesideSink,
+    BiasedRows,
+    CappedScores,
+    Cosines,
+    DroppedWeights,
+    GroupedScores,
+    RotatedScores,
+    RoundedScores,
+    beside_sink,
+    change_of_weights,
+    distance_from_half,
+    distance_of_orders,
+    largest_cosine,
+    largest_move,
+    rotation_angles,
+    spacing_above,
+    with_linear_bias,
+)
+
+__all__ = [
+    "BesideSink", "BiasedRows", "CappedScores", "Cosines", "DroppedWeights", "GroupedScores",
+    "RecoveredScales", "RotatedScores", "RoundedScores", "ScoreProducts", "beside_sink", "change_of_weights",
+    "difference", "distance_from_half", "distance_of_orders", "entropy_lost", "fitted_scale",
+    "largest_cosine", "largest_move", "response", "rotation_angles", "spacing_above", "with_linear_bias",
+]  # fmt: skip
+
+
+def entropy_lost(keys: int) -> Smooth:
+    """Return the estimand of the entropy that rows of ``keys`` keys lose against equal weights."""
+    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)

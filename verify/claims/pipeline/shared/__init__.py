@@ -1,0 +1,8 @@
+"""What the claims about the pipeline alone measure with: its array code, its score matrices, its values."""
+
+from verify.montecarlo.attention import attention
+from verify.montecarlo.samplers import ScoresBesideValues
+from verify.montecarlo.experiment import EXACTLY
+from verify.montecarlo.statistics import EntryProducts
+
+__all__ = ["EXACTLY", "EntryProducts", "ScoresBesideValues", "attention"]

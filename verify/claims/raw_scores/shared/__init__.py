@@ -1,0 +1,9 @@
+"""What the claims about raw scores alone measure with: pairs of vectors, and any standard law."""
+
+from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS
+from verify.montecarlo.inputs import SharedVectors
+from verify.montecarlo.statistics import AllPairs
+from verify.spec.designs import ScoreCell
+from verify.symbolic.scores import with_moments
+
+__all__ = ["STANDARD_DISTRIBUTIONS", "AllPairs", "ScoreCell", "SharedVectors", "with_moments"]
