@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.blocks import GROUPS, SHARE, Outputs, Sample, numbered
-from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.inputs import Simulated, bartlett_vectors
 from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
 
 if TYPE_CHECKING:
@@ -33,12 +34,19 @@ SINGLE = 1e-5
 class Spy:
     """A distribution that keeps what it draws."""
 
-    distribution: Distribution
+    distribution: Distribution = NORMAL
     drawn: list[Array] = field(default_factory=list)
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool = False) -> Array:
         """Draw from the distribution and keep a copy in double precision."""
         values = self.distribution.draw(rng, shape, single=single)
+        return self._kept(values)
+
+    def vectors(self, *arguments: Any) -> Array:
+        """Draw vectors in the axes that they span and keep a copy in double precision."""
+        return self._kept(bartlett_vectors(*arguments))
+
+    def _kept(self, values: Array) -> Array:
         self.drawn.append(values.astype(np.float64))
         return values
 

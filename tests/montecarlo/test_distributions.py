@@ -1,8 +1,11 @@
-"""Component distributions: exact moments, draws that follow the distribution, and the algebra of moving."""
+"""Streams, and distributions whose draws have the moments that they state."""
 
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -15,7 +18,11 @@ from scipy import integrate, special, stats
 
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM, distributions, examples, fractions
+from verify.engine.validation import validate
+from verify.errors import ClaimError
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import (
+    CAUCHY,
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
@@ -24,11 +31,16 @@ from verify.montecarlo.distributions import (
     UNIFORM,
     UNIT_INTERVAL,
     Distribution,
+    moments_contradiction,
+    stream,
     student_t,
 )
+from verify.montecarlo.estimands import variance
+from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
+
 
 DRAWS = 200_000
 
@@ -299,3 +311,156 @@ class TestEquality:
         others = (triangular(Fraction(3)), one.moved(1, 1), one.moved(0, 2), replace(one, base="tent"))
         assert all(one != other for other in others)
         assert one != "triangular"
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
+PLACES = st.tuples(st.integers(0, 2**64), NAMES, NAMES, st.integers(0, 2**20))
+
+PINNED = [759511605, 1483611121, 1564504643]
+
+PROGRAM = (
+    "from verify.montecarlo.distributions import stream\n"
+    "print(stream(7, 'claim', 'cell', 3).random(4).tolist())"
+)
+
+
+@examples(50)
+@given(PLACES)
+def test_the_same_place_gives_the_same_numbers(place: tuple[int, str, str, int]) -> None:
+    """A stream is a pure function of seed, claim, cell and batch."""
+    assert np.array_equal(stream(*place).random(5), stream(*place).random(5))
+
+
+@examples(100)
+@given(PLACES, PLACES)
+def test_another_place_gives_other_numbers(
+    one: tuple[int, str, str, int], two: tuple[int, str, str, int]
+) -> None:
+    """Two places share no stream; 256 bits agree by chance with probability 2⁻²⁵⁶."""
+    same = np.array_equal(stream(*one).integers(2**63, size=4), stream(*two).integers(2**63, size=4))
+    assert same == (one == two)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param((8, "claim", "cell", 3), id="seed"),
+        pytest.param((7 + 2**32, "claim", "cell", 3), id="seed-beyond-32-bits"),
+        pytest.param((7, "claim2", "cell", 3), id="claim"),
+        pytest.param((7, "claim", "cell2", 3), id="cell"),
+        pytest.param((7, "claimcell", "", 3), id="boundary-between-the-names"),
+        pytest.param((7, "cell", "claim", 3), id="names-exchanged"),
+        pytest.param((7, "claim", "cell", 4), id="batch"),
+    ],
+)
+def test_every_part_of_the_place_counts(other: tuple[int, str, str, int]) -> None:
+    """Seed, claim, cell and batch each change the stream."""
+    assert not np.array_equal(stream(7, "claim", "cell", 3).random(4), stream(*other).random(4))
+
+
+@pytest.mark.parametrize("salt", ["0", "1", "random"])
+def test_independent_of_pythons_hash_salt(salt: str) -> None:
+    """Another process with another hash seed draws the same numbers, bit for bit."""
+    environment = {**os.environ, "PYTHONHASHSEED": salt}
+    shown = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, check=True, capture_output=True, text=True
+    )
+    assert shown.stdout.strip() == str(stream(7, "claim", "cell", 3).random(4).tolist())
+
+
+def test_the_numbers_are_pinned() -> None:
+    """Published results must stay reproducible: a change of the stream is a change of every result."""
+    assert stream(20170612, "score-variance", "d64", 0).integers(2**32, size=3).tolist() == PINNED
+
+
+@pytest.mark.parametrize(
+    "other",
+    [(7, "claim", "cell", 1), (7, "claim", "cell2", 0), (7, "claim2", "cell", 0), (8, "claim", "cell", 0)],
+)
+def test_neighbouring_streams_are_not_correlated(other: tuple[int, str, str, int]) -> None:
+    """Products of two streams' normals average to zero, within the central limit bound at 1e-6."""
+    one, two = (stream(*place).standard_normal(100_000) for place in ((7, "claim", "cell", 0), other))
+    assert abs(float((one * two).mean())) <= stats.norm.isf(FALSE_ALARM / 2) / 100_000**0.5
+
+
+SHIPPED = (*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, CAUCHY, student_t(3), student_t(4), student_t(5))
+
+
+@pytest.mark.parametrize("distribution", SHIPPED, ids=lambda distribution: distribution.name)
+def test_right_moments_pass(distribution: Distribution) -> None:
+    """Heavy tails are no reproach: where a power has no variance, its mean lies in a few rare terms."""
+    assert moments_contradiction(distribution) is None
+
+
+@pytest.mark.parametrize(
+    "distribution", [NORMAL, EXPONENTIAL, UNIT_INTERVAL], ids=lambda distribution: distribution.name
+)
+def test_moved_laws_pass(distribution: Distribution) -> None:
+    """What is judged are moments about the mean, so a far shift does not blur them."""
+    assert moments_contradiction(distribution.moved(100, Fraction(1, 3))) is None
+
+
+def stating(distribution: Distribution, order: int, value: Fraction) -> Distribution:
+    """Return the distribution with another moment stated."""
+    moments = list(distribution.base_moments)
+    moments[order] = value
+    return replace(distribution, base_moments=tuple(moments))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "order", "value", "said"),
+    [
+        pytest.param(NORMAL, 1, Fraction(1, 50), "a mean of 0.02, but what it draws has", id="mean"),
+        pytest.param(NORMAL, 2, Fraction(51, 50), "a variance of 1.02, but", id="variance"),
+        pytest.param(UNIFORM, 2, Fraction(49, 50), "a variance of 0.98, but", id="uniform variance"),
+        pytest.param(EXPONENTIAL, 3, Fraction(0), "a third central moment of 0, but", id="no skewness"),
+        pytest.param(UNIFORM, 4, Fraction(3), "a fourth central moment of 3, but", id="normal kurtosis"),
+        pytest.param(NORMAL, 4, Fraction(0), "a fourth central moment of 0, but", id="excess kurtosis"),
+        pytest.param(LAPLACE, 4, Fraction(3), "a fourth central moment of 3, but", id="excess of Laplace"),
+        pytest.param(EXPONENTIAL, 4, Fraction(6), "a fourth central moment of 6, but", id="excess of skewed"),
+        pytest.param(RADEMACHER, 4, Fraction(101, 100), "a fourth central moment of 1.01", id="of signs"),
+    ],
+)
+def test_wrong_moments_are_reported(
+    distribution: Distribution, order: int, value: Fraction, said: str
+) -> None:
+    """Each moment by its name, with what was drawn."""
+    found = moments_contradiction(stating(distribution, order, value))
+    assert found is not None
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    "distribution",
+    [student_t(3), student_t(5), LAPLACE, EXPONENTIAL],
+    ids=lambda distribution: distribution.name,
+)
+def test_no_false_alarm_on_other_streams(distribution: Distribution) -> None:
+    """The same distribution under other names is judged on other draws: 10 streams, none raises an alarm."""
+    assert not any(
+        moments_contradiction(replace(distribution, base=f"{distribution.base} {number}"))
+        for number in range(10)
+    )
+
+
+def _fill_with_nothing(_: np.random.Generator, out: Array) -> None:
+    out[...] = np.nan
+
+
+def test_numbers_that_are_none_are_reported() -> None:
+    """A distribution that draws no numbers is refused, whatever it states."""
+    distribution = Distribution("nothing", (Fraction(1),), _fill_with_nothing)
+    assert moments_contradiction(distribution) == "draws numbers that are not finite"
+
+
+def test_a_claim_with_a_misstated_law_is_refused() -> None:
+    """One line says which claim, cell and distribution, and what to correct."""
+    wrong = stating(UNIFORM, 4, Fraction(3))
+    cell = Cell("d4", (("d_k", 4),), score_matrices(4, 8, NORMAL, wrong))
+    check = Quantity("variance", "Var", cell, variance(), Prediction(4.0, "4"))
+    control = Control("it is 5", replace(check, id="five", prediction=Prediction(5.0, "5")))
+    with pytest.raises(
+        ClaimError,
+        match=r"claim mine, cell d4: the distribution 'uniform' states a fourth .*; correct its moments",
+    ):
+        validate(Experiment((check,), (control,)), "mine")

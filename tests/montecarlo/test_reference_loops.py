@@ -1,14 +1,17 @@
-"""The second source: worked by hand, and without any of the array code."""
+"""Second sources: the loops against SciPy and closed forms, and what an adversary finds."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from verify.montecarlo import attention
+from verify.montecarlo.attention import softmax
 from verify.montecarlo.reference_loops import (
+    REACH,
     attention_in_loops,
     distance_from_loops,
     drawn,
@@ -16,9 +19,14 @@ from verify.montecarlo.reference_loops import (
     gradients_of_loops,
     in_single_precision,
     largest_difference,
+    largest_ratio,
     of_halves,
     over_queries,
+    spectral_norms,
 )
+
+if TYPE_CHECKING:
+    from verify.montecarlo.distributions import Array
 
 
 def test_the_largest_difference_is_that_of_the_worst_entry() -> None:
@@ -101,3 +109,42 @@ def test_fixed_numbers_are_the_same_each_time() -> None:
     assert np.array_equal(numbers, fixed_normals(40, 50))
     assert numbers.shape == (40, 50)
     assert (abs(numbers.mean()), numbers.std()) == (pytest.approx(0, abs=0.1), pytest.approx(1, abs=0.1))
+
+
+def _ones(weights: Array) -> Array:
+    return np.ones(len(weights))
+
+
+def _largest(weights: Array) -> Array:
+    return weights[:, 0]
+
+
+def _smallest(weights: Array) -> Array:
+    return weights[:, -1]
+
+
+@pytest.mark.parametrize("keys", [2, 3, 8])
+def test_the_worst_row_is_found(keys: int) -> None:
+    """The smallest probability is largest where all are alike, the largest where one score leads by most."""
+    assert largest_ratio(_smallest, _ones, keys) == pytest.approx(1 / keys, rel=0.1)
+    lead = np.exp(2 * REACH)
+    assert largest_ratio(_largest, _ones, keys) == pytest.approx(lead / (lead + keys - 1), rel=0.1)
+    # All entries count at once, and a ratio of extremes has a ridge there: found less closely.
+    assert 0.6 < largest_ratio(_smallest, _largest, keys) <= 1
+
+
+def test_a_broken_bound_is_found_out() -> None:
+    """The norm is more than the largest entry somewhere, and never more than the largest probability."""
+
+    def entry(weights: Array) -> Array:
+        return weights[:, 0] * (1 - weights[:, 0])
+
+    assert largest_ratio(spectral_norms, entry, 3) > 1.9
+    assert largest_ratio(spectral_norms, _largest, 3) <= 1 + 1e-12
+
+
+def test_norms_are_those_of_the_singular_values() -> None:
+    """Row by row, another decomposition gives the same."""
+    weights = softmax(3 * np.random.default_rng(1).normal(size=(7, 5)))
+    expected = [np.linalg.norm(np.diag(row) - np.outer(row, row), 2) for row in weights]
+    np.testing.assert_allclose(spectral_norms(weights), expected, rtol=1e-12)

@@ -1,0 +1,377 @@
+"""Statistics of blocks: against plain loops over the same queries and keys."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.montecarlo.samples import SINGLE, Spy, generator, mean_is, score_matrices, score_pairs
+from tests.montecarlo.test_inputs import MEANS, MIXING
+from tests.strategies import FALSE_ALARM
+from verify.montecarlo.blocks import numbered
+from verify.montecarlo.distributions import (
+    EXPONENTIAL,
+    NORMAL,
+    RADEMACHER,
+    UNIFORM,
+    UNIT_INTERVAL,
+    Distribution,
+)
+from verify.montecarlo.inputs import Linked, ProjectedTokens, Shape, SharedVectors, Simulated
+from verify.montecarlo.statistics import (
+    AllPairs,
+    ComponentMoments,
+    EntryProducts,
+    OtherTokens,
+    PairMoments,
+    Reduced,
+    ScorePowers,
+    ScoreProducts,
+    Statistic,
+    scale_setting,
+    scores_of,
+)
+
+if TYPE_CHECKING:
+    from verify.montecarlo.distributions import Array
+
+
+@dataclass(frozen=True)
+class _Corner(Statistic):
+    """A statistic that says no more than it must."""
+
+    names = ("corner",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return the first score."""
+        return scores_of(queries, keys)[:, 0, :1]
+
+
+def test_names_have_numbers() -> None:
+    """From 0 on."""
+    assert numbered("share", 3) == ("share-0", "share-1", "share-2")
+
+
+def test_a_statistic_needs_names_and_a_function_alone() -> None:
+    """What else a cell asks has defaults: all scores enter, and their moments up to the third are kept."""
+    shape = Shape(2, 3, 4)
+    assert _Corner().settings(shape) == (("block", "2×3"),)
+    assert (_Corner().scores(shape), _Corner().order, _Corner().columns) == (6, 3, False)
+    assert _Corner().held(shape) >= 2 * 6
+    with pytest.raises(TypeError, match="abstract"):
+        Statistic()  # type: ignore[abstract]
+
+
+def test_scores_are_all_products() -> None:
+    """One row for each query, one column for each key."""
+    rng = np.random.default_rng(1)
+    queries, keys = rng.normal(size=(5, 2, 4)), rng.normal(size=(5, 3, 4))
+    found = scores_of(queries, keys)
+    assert found.shape == (5, 2, 3)
+    assert found[4, 1, 2] == pytest.approx(sum(queries[4, 1] * keys[4, 2]))
+    assert np.array_equal(_Corner().reduce(queries, keys), found[:, 0, :1])
+
+
+def test_a_scale_of_one_is_no_setting() -> None:
+    """Any other is."""
+    assert scale_setting(1.0) == ()
+    assert scale_setting(0.5) == (("scale", 0.5),)
+
+
+class TestScoreMoments:
+    """Blocks of m×m scores."""
+
+    @pytest.mark.parametrize(("d", "side"), [(1, 1), (1, 4), (2, 5), (4, 4), (5, 4), (6, 2), (9, 1)])
+    @pytest.mark.parametrize("scale", [1.0, 0.25])
+    def test_statistics_score_by_score(self, d: int, side: int, scale: float) -> None:
+        """Mean S and mean S² equal those of explicitly looped dot products, for d below and above m."""
+        query, key = Spy(NORMAL), Spy(UNIT_INTERVAL)
+        sampler = score_matrices(d, side, query, key, scale)  # type: ignore[arg-type]  # a spy draws
+        found = sampler.sample(generator(d), 3)
+        assert found.shape == (3, 2)
+        (queries,), (keys,) = query.drawn, key.drawn
+        for block in range(3):
+            scores = [
+                scale * sum(float(queries[block, c, i] * keys[block, c, j]) for c in range(d))
+                for i, j in itertools.product(range(side), repeat=2)
+            ]
+            assert len(scores) == sampler.scores
+            assert math.isclose(found[block, 0], math.fsum(scores) / side**2, rel_tol=SINGLE, abs_tol=SINGLE)
+            squares = math.fsum(s * s for s in scores) / side**2
+            assert math.isclose(found[block, 1], squares, rel_tol=SINGLE)
+
+    def test_scores_of_correlated_components(self) -> None:
+        """E S² = d(1 + (d-1)ρ²) for equicorrelated components, within the sample's error at 1e-6."""
+        d, rho = 6, 0.5
+        values = score_matrices(d, 4, NORMAL, NORMAL, correlation=rho).sample(generator(7), 60_000)[:, 1]
+        error = values.std() / math.sqrt(len(values))
+        assert abs(values.mean() - d * (1 + (d - 1) * rho**2)) <= stats.norm.isf(FALSE_ALARM / 2) * error
+
+    @pytest.mark.parametrize(
+        "distribution", [NORMAL, RADEMACHER, EXPONENTIAL], ids=lambda distribution: distribution.name
+    )
+    def test_independent_components_give_d(self, distribution: Distribution) -> None:
+        """E S² = d, within the sample's error at 1e-6."""
+        values = score_matrices(5, 3, distribution, distribution).sample(generator(8), 60_000)[:, 1]
+        assert abs(values.mean() - 5) <= stats.norm.isf(FALSE_ALARM / 2) * values.std() / math.sqrt(60_000)
+
+
+def test_mean_powers_of_the_same_draws() -> None:
+    """Each block's statistics are the mean powers of the sizes of its own scores."""
+    sampler = Reduced(Simulated(NORMAL, UNIFORM, 3, 3, 5), ScorePowers((1, 2, 4)))
+    found = sampler.sample(np.random.default_rng(1), 4)
+    rng = np.random.default_rng(1)
+    queries, keys = NORMAL.draw(rng, (4, 3, 5)), UNIFORM.draw(rng, (4, 3, 5))
+    for block in range(4):
+        sizes = [abs(sum(q * k)) for q in queries[block] for k in keys[block]]
+        expected = [sum(size**power for size in sizes) / 9 for power in (1, 2, 4)]
+        assert found[block] == pytest.approx(expected)
+    assert (sampler.coordinates, sampler.scores) == (30, 9)
+    assert sampler.held > sampler.coordinates
+
+
+def test_entries_pair_by_pair() -> None:
+    """Each statistic is the mean over the entries or pairs of entries that its name says."""
+    sampler, m = Reduced(Simulated(NORMAL, NORMAL, 3, 3, 5), EntryProducts()), 3
+    found = sampler.sample(np.random.default_rng(1), 2)
+    rng = np.random.default_rng(1)
+    queries, keys = NORMAL.draw(rng, (2, m, 5)), NORMAL.draw(rng, (2, m, 5))
+    at = {name: place for place, name in enumerate(sampler.names)}
+    for block in range(2):
+        s = np.array([[q @ k for k in keys[block]] for q in queries[block]])
+        cells = list(product(range(m), range(m)))
+        pairs = [(a, b) for a in cells for b in cells if a != b]
+        row = [(a, b) for a, b in pairs if a[0] == b[0]]
+        apart = [(a, b) for a, b in pairs if a[0] != b[0] and a[1] != b[1]]
+        expected = {
+            "first": s[0, 0],
+            "first-square": s[0, 0] ** 2,
+            "last": s[-1, -1],
+            "last-square": s[-1, -1] ** 2,
+            "corners": s[0, 0] * s[-1, -1],
+            "mean": s.mean(),
+            "square": (s**2).mean(),
+            "row-product": np.mean([s[a] * s[b] for a, b in row]),
+            "row-squares": np.mean([s[a] ** 2 * s[b] ** 2 for a, b in row]),
+            "apart-squares": np.mean([s[a] ** 2 * s[b] ** 2 for a, b in apart]),
+        }
+        assert set(expected) == set(at)
+        for name, value in expected.items():
+            assert found[block, at[name]] == pytest.approx(value), name
+    assert (sampler.coordinates, sampler.scores) == (30, 9)
+    assert sampler.held > sampler.coordinates
+
+
+class TestOtherTokens:
+    """Normalised tokens through projection matrices that are really drawn."""
+
+    def test_squares_score_by_score(self) -> None:
+        """Tokens have squared length D; scores of different tokens only; entries have the variance."""
+        distribution, width, d, tokens, variance = Spy(UNIFORM), 5, 3, 4, 0.3
+        drawn = ProjectedTokens(width, d, tokens, distribution, variance)  # type: ignore[arg-type]  # a spy draws
+        sampler = Reduced(drawn, OtherTokens())
+        found = sampler.sample(generator(7), 2)
+        again = NORMAL.draw(generator(7), (2, tokens, width))
+        queries, keys = (math.sqrt(variance) * drawn for drawn in distribution.drawn)
+        assert again.size + queries.size + keys.size == 2 * sampler.coordinates
+        assert sampler.scores == tokens * (tokens - 1)
+        for block in range(2):
+            x = [token * math.sqrt(width / float(token @ token)) for token in again[block]]
+            squares = [
+                float((x[a] @ queries[block]) @ (x[b] @ keys[block])) ** 2 / d
+                for a, b in itertools.permutations(range(tokens), 2)
+            ]
+            assert math.isclose(found[block, 0], statistics.fmean(squares), rel_tol=SINGLE)
+
+    @pytest.mark.parametrize("d", [1, 4])
+    def test_mean_square_is_that_of_the_entries_times_the_width(self, d: int) -> None:
+        """E[(q·k)²/d] = (vD)² in any head dimension, within the sample's error; not vD."""
+        width, variance = 6, Fraction(1, 4)
+        drawn = ProjectedTokens(width, d, 3, NORMAL, variance)
+        values = Reduced(drawn, OtherTokens()).sample(generator(8), 60_000)[:, 0]
+        assert mean_is(values, float(variance * width) ** 2)
+        assert not mean_is(values, float(variance * width))
+
+
+def test_products_pair_by_pair() -> None:
+    """Every mean is that over the pairs of scores that it names, however many queries and keys there are."""
+    rng = np.random.default_rng(3)
+    for shape in (Shape(2, 2, 1), Shape(3, 5, 2), Shape(4, 2, 3)):
+        queries, keys = rng.normal(size=(2, shape.m, shape.d)), rng.normal(size=(2, shape.n, shape.d))
+        found = ScoreProducts().reduce(queries, keys)
+        for block in range(2):
+            scores = [[sum(q * k) for k in keys[block]] for q in queries[block]]
+            entries = list(product(range(shape.m), range(shape.n)))
+            pairs = [(scores[i][j] * scores[a][b], i == a, j == b) for i, j in entries for a, b in entries]
+            expected = [
+                np.mean([value for value, *same in pairs if same == [query, key]])
+                for query, key in ((True, True), (True, False), (False, False))
+            ]
+            np.testing.assert_allclose(found[block], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_each_number_has_a_name() -> None:
+    """There are as many names as numbers."""
+    found = ScoreProducts().reduce(np.ones((1, 2, 1)), np.ones((1, 3, 1)))
+    assert found.shape == (1, len(ScoreProducts.names))
+
+
+class TestPairShares:
+    """Blocks of independent scores, counted against a grid."""
+
+    GRID = (-2.0, -0.5, 0.0, 0.5, 3.0)
+
+    def test_fractions_by_direct_counting(self) -> None:
+        """Each statistic is the fraction of looped dot products at or below its grid point."""
+        query, key = Spy(NORMAL), Spy(UNIFORM)
+        sampler = score_pairs(3, 7, query, key, self.GRID)  # type: ignore[arg-type]  # a spy draws
+        found = sampler.sample(generator(1), 4)
+        (queries,), (keys,) = query.drawn, key.drawn
+        for block, position in itertools.product(range(4), range(len(self.GRID))):
+            scores = [sum(queries[block, p] * keys[block, p]) for p in range(7)]
+            count = sum(score <= self.GRID[position] for score in scores)
+            assert found[block, position] == count / 7
+        assert queries.size + keys.size == 4 * sampler.coordinates
+        assert sampler.scores == 7
+
+    def test_ties_count_as_at_or_below(self) -> None:
+        """A score that equals a grid point counts there: signs in two dimensions give -2, 0 and 2."""
+        sampler = score_pairs(2, 40, RADEMACHER, RADEMACHER, (-2.0, -1.0, 0.0, 1.0, 2.0))
+        found = sampler.sample(generator(2), 50)
+        assert np.all(found[:, 0] == found[:, 1])
+        assert np.all(found[:, 2] == found[:, 3])
+        assert np.all(found[:, 4] == 1)
+        assert found[:, 0].max() > 0
+        # Exact binomial bounds for 2000 scores at 1e-6: a quarter each at -2 and 2.
+        at_two = round(found[:, 0].sum() * 40)
+        low, high = stats.binom.ppf(FALSE_ALARM / 2, 2000, 0.25), stats.binom.isf(FALSE_ALARM / 2, 2000, 0.25)
+        assert low <= at_two <= high
+
+
+class TestPairMoments:
+    """Queries and keys mixed from the same numbers."""
+
+    @pytest.mark.parametrize("scale", [1.0, 0.25])
+    def test_statistics_score_by_score(self, scale: float) -> None:
+        """Queries are the first rows of the mixing, keys the last; groups add up; then the scale."""
+        distribution, groups, pairs = Spy(NORMAL), 3, 4
+        drawn = Linked(groups, pairs, distribution, MIXING, MEANS)  # type: ignore[arg-type]  # a spy draws
+        sampler = Reduced(drawn, PairMoments(scale))
+        found = sampler.sample(generator(1), 5)
+        (fresh,) = distribution.drawn
+        assert found.shape == (5, 2)
+        assert fresh.size == 5 * sampler.coordinates
+        assert sampler.scores == pairs
+        numbers = fresh.reshape(5, pairs, groups, 3)
+        for block in range(5):
+            scores = []
+            for pair in range(pairs):
+                score = 0.0
+                for group in range(groups):
+                    z = numbers[block, pair, group]
+                    q1, q2, k1, k2 = (
+                        mean + sum(a * b for a, b in zip(row, z, strict=True))
+                        for row, mean in zip(MIXING, MEANS, strict=True)
+                    )
+                    score += q1 * k1 + q2 * k2
+                scores.append(scale * score)
+            assert math.isclose(found[block, 0], math.fsum(scores) / pairs, rel_tol=SINGLE)
+            assert math.isclose(found[block, 1], math.fsum(s * s for s in scores) / pairs, rel_tol=SINGLE)
+
+    def test_the_same_vector_twice(self) -> None:
+        """With mixing (1), (1) a score is a squared length: signs give d exactly, every time."""
+        drawn = Linked(7, 3, RADEMACHER, ((1.0,), (1.0,)), (0.0, 0.0))
+        found = Reduced(drawn, PairMoments()).sample(generator(2), 6)
+        assert np.all(found == [7.0, 49.0])
+
+    def test_covariance_has_queries_in_its_rows(self) -> None:
+        """If q = z₁ and k = Cᵀq + z₂, then E[q·k] = tr C; with the rows exchanged it is another."""
+        cross = np.array([[0.5, 2.0], [-1.0, 3.0]])
+        upper = np.hstack([np.eye(2), np.zeros((2, 2))])
+        mixing = np.vstack([upper, np.hstack([cross.T, np.eye(2)])])
+        exchanged = np.vstack([upper, np.hstack([cross.T[::-1], np.eye(2)])])
+        means = []
+        for one in (mixing, exchanged):
+            rows = tuple(map(tuple, one.tolist()))
+            sampler = Reduced(Linked(1, 4, NORMAL, rows, (0.0,) * 4), PairMoments())
+            means.append(sampler.sample(generator(3), 40_000)[:, 0])
+        assert mean_is(means[0], 3.5)
+        assert not mean_is(means[1], 3.5)
+        assert mean_is(means[1], 1.0)
+
+
+class TestComponentMoments:
+    """What linked queries and keys are made of."""
+
+    def test_means_and_products_one_by_one(self) -> None:
+        """Each statistic stands where its name says; rows of the matrix are query components."""
+        drawn = Linked(3, 4, NORMAL, MIXING, MEANS)
+        sampler = Reduced(drawn, ComponentMoments(2))
+        found = sampler.sample(generator(1), 5)
+        queries, keys = (one.reshape(20, 3, 2) for one in drawn.draw(generator(1), 5, columns=False))
+        assert found.shape == (5, 8)
+        for query, key in itertools.product(range(2), repeat=2):
+            one, other = f"q{query + 1}", f"k{key + 1}"
+            product, first, second = map(sampler.names.index, (one + other, one, other))
+            for block in range(5):
+                own = slice(4 * block, 4 * (block + 1))
+                q, k = queries[own, :, query].ravel(), keys[own, :, key].ravel()
+                assert math.isclose(found[block, product], statistics.fmean(q * k), rel_tol=SINGLE)
+                assert math.isclose(found[block, first], statistics.fmean(q), rel_tol=SINGLE)
+                assert math.isclose(found[block, second], statistics.fmean(k), rel_tol=SINGLE)
+
+
+class TestAllPairs:
+    """Blocks of all pairs among shared vectors."""
+
+    @pytest.mark.parametrize(("d", "vectors"), [(1, 2), (3, 2), (4, 6), (2, 9)])
+    def test_statistics_over_all_pairs(self, d: int, vectors: int) -> None:
+        """The statistics give the mean and NumPy's variance over all looped pairs i < j."""
+        spy = Spy(EXPONENTIAL)
+        drawn = SharedVectors(spy, vectors, d)  # type: ignore[arg-type]  # a spy draws
+        sampler = Reduced(drawn, AllPairs())
+        found = sampler.sample(generator(3), 3)
+        (x,) = spy.drawn
+        for block in range(3):
+            pairs = [
+                float(x[block, :, i] @ x[block, :, j]) for i, j in itertools.combinations(range(vectors), 2)
+            ]
+            assert len(pairs) == sampler.scores
+            second, square, mean = found[block]
+            assert math.isclose(mean, float(np.mean(pairs)), rel_tol=SINGLE, abs_tol=SINGLE)
+            assert math.isclose(square, float(np.mean(pairs)) ** 2, rel_tol=SINGLE, abs_tol=SINGLE)
+            # Each vector's product with itself is taken away again, and was rounded.
+            rounded = 1e-6 * (1 + float(np.max(np.sum(x[block] ** 2, axis=0))) ** 2)
+            assert math.isclose(second - square, float(np.var(pairs)), abs_tol=rounded)
+        assert x.size == 3 * sampler.coordinates
+
+
+def test_settings_are_those_of_both() -> None:
+    """First the input's, then the statistic's."""
+    both = {"d_k": 2, "query": "normal", "key": "Rademacher"}
+    assert dict(score_matrices(2, 4, NORMAL, RADEMACHER, 0.5, 0.25).settings) == {
+        **both,
+        "correlation": 0.25,
+        "scale": 0.5,
+        "block": "4×4",
+    }
+    assert "scale" not in dict(score_matrices(2, 4, NORMAL, NORMAL).settings)
+    assert dict(score_pairs(2, 8, NORMAL, RADEMACHER, (-1.0,)).settings) == {**both, "point": -1.0}
+    assert dict(score_pairs(2, 8, NORMAL, RADEMACHER, (-1.0, 1.0)).settings) == {**both, "points": 2}
+    drawn = Simulated(NORMAL, RADEMACHER, 9, 7, 2)
+    assert dict(Reduced(drawn, ScorePowers((2, 4))).settings) == {**both, "block": "9×7"}
+
+
+def test_memory_is_that_of_both() -> None:
+    """What is drawn, and what is made of it."""
+    sampler = score_matrices(2, 4, NORMAL, NORMAL)
+    assert sampler.held == sampler.coordinates + 2 * 4
