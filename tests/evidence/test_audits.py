@@ -1,23 +1,38 @@
-"""Reading audit.json: what an audit wrote comes back, and every damage and nonsense is one clear line."""
+"""Audits on record: layers and findings agree with themselves, and what is said of them in lines by cause."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.auditing.records import bad, good
 from tests.report.records import record
+from tests.strategies import examples
 from verify.errors import ClaimError, ResultsError
-from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.audits import (
+    AuditRecord,
+    Finding,
+    Judgement,
+    LayerRecord,
+    common,
+    runs,
+    summary_lines,
+    together,
+    where,
+)
 from verify.evidence.load import json_schema, load, load_audit, load_either
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
 
 SMALL = bad(2, 2)
 CONTENT = json.loads(SMALL.to_json())
@@ -179,3 +194,237 @@ def _changed(value: Any) -> Any:
     if isinstance(value, int | float):
         return value + 1 if isinstance(value, int) else value * (1 + 1e-15) + 1e-300
     return 1 if value is None else value + "x"
+
+
+LAYER = good(1, 2).layers[0]
+FINDING: dict[str, Any] = {
+    "id": "entropy-head-1",
+    "kind": "entropy",
+    "head": 1,
+    "quantity": "entropy",
+    "estimate": 0.5,
+    "interval": (0.4, 0.6),
+    "band": (0.3, 0.9),
+    "exact": False,
+    "judgement": Judgement.CONFIRMED,
+    "decides": True,
+    "sequences": 12,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"interval": (0.51, 0.6)}, "its estimate lies below its interval"),
+        ({"interval": (0.4, 0.49)}, "its estimate lies above its interval"),
+        ({"band": (0.9, 0.3)}, "its band is upside down"),
+        ({"judgement": Judgement.REPORTED}, "it decides, but is only reported"),
+        ({"estimate": None, "interval": (None, 0.6)}, "it has an interval but no estimate"),
+        ({"estimate": None, "interval": (0.4, None)}, "it has an interval but no estimate"),
+        (
+            {"estimate": None, "interval": (None, None), "standard_error": 0.1},
+            "it has a standard error but no estimate",
+        ),
+    ],
+)
+def test_a_finding_that_contradicts_itself_is_refused(changes: dict[str, Any], what: str) -> None:
+    """Estimate in its interval, band the right way up, and nothing that decides is only reported."""
+    with pytest.raises(ValidationError, match=what):
+        Finding.model_validate(FINDING | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"interval": (0.5, 0.5)},
+        {"interval": (None, 0.5)},
+        {"interval": (0.5, None)},
+        {"band": (0.7, 0.7)},
+        {"band": (None, 0.1)},
+        {"estimate": None, "interval": (None, None)},
+        {"judgement": Judgement.REPORTED, "decides": False, "band": None},
+    ],
+)
+def test_ends_belong_to_intervals_and_bands_and_may_be_open(changes: dict[str, Any]) -> None:
+    """What lies at an end is inside; a finding may lie outside its band, which its judgement says."""
+    made = Finding.model_validate(FINDING | changes)
+    assert {name: getattr(made, name) for name in changes} == changes
+
+
+@pytest.mark.parametrize(
+    ("head", "finding", "name"),
+    [(1, "entropy-head-1", "entropy"), (None, "scale-head-1", "scale-head-1"), (1, "entropy-head-11", None)],
+)
+def test_findings_of_one_name_differ_by_their_head_alone(
+    head: int | None, finding: str, name: str | None
+) -> None:
+    """The name is the id without the finding's own head, and without any other."""
+    assert Finding.model_validate(FINDING | {"id": finding, "head": head}).name == (name or finding)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"tokens": (9, 3)}, "its fewest tokens are more than its most"),
+        ({"id": "audit"}, "audit means something else in keys; choose another id"),
+        ({"heads": 1}, "it has 1 heads, and a finding on another"),
+        ({"findings": (LAYER.findings[0],) * 2}, "scale-applied is the name of two findings"),
+        ({"heads": 10_001}, "less than or equal to 10000"),
+    ],
+)
+def test_a_layer_that_contradicts_itself_is_refused(changes: dict[str, Any], what: str) -> None:
+    """Tokens in order, an id that keys can hold, findings on its own heads and each named once."""
+    with pytest.raises(ValidationError, match=what):
+        LayerRecord.model_validate(LAYER.model_dump() | changes)
+    assert LayerRecord.model_validate(LAYER.model_dump()) == LAYER
+
+
+def test_a_finding_is_had_by_its_id() -> None:
+    """An unknown one is refused with its layer and the nearest, in one line."""
+    assert LAYER.finding("scale-applied") is LAYER.findings[0]
+    with pytest.raises(ClaimError) as caught:
+        LAYER.finding("scale-aplied")
+    assert str(caught.value).startswith(f"layer {LAYER.id}: ")
+    assert "did you mean 'scale-applied'" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_finding_is_shown_in_a_line() -> None:
+    """With what was found, not with all its fields."""
+    assert repr(Finding.model_validate(FINDING)) == (
+        "Finding(id='entropy-head-1', estimate=0.5, interval=(0.4, 0.6), judgement='confirmed')"
+    )
+
+
+def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
+    """Those that decide come first; where no cause is known, the worst head stands for its like."""
+    wrong, mask, undecided, *_, counts = str(bad(4, 4)).splitlines()
+    assert wrong.startswith(
+        "✗ decoder.layers.0–2.self_attn, all 4 heads: scale-applied, scale-implied refuted: $1/"
+    )
+    assert wrong.endswith(r"; divide by $\sqrt{64}$, not by $\sqrt{512}$")
+    assert mask.startswith("✗ decoder.layers.3.self_attn, head 1: reconstruction refuted: the mask")
+    assert undecided.startswith(
+        "? all 4 layers, head 0: row-variance undecided: decoder.layers.1.self_attn, head 0: 1.279, interval"
+    )
+    assert undecided.endswith("; it would take about 210 sequences to decide")
+    assert counts.startswith("4 layers, 16 heads: ")
+
+
+def test_where_all_is_well_there_are_counts_alone() -> None:
+    """One line."""
+    assert len(str(good()).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("estimates", "said"), [((0.93, 0.94), "head 1: 0.94; near"), ((0.93, 0.93), "0.93; near")]
+)
+def test_heads_are_told_apart_where_they_differ(estimates: tuple[float, ...], said: str) -> None:
+    """The layer is not named twice; what all heads say is said of none of them."""
+    layer = bad(2, 2).layers[0]
+    one = next(one for one in layer.findings if one.judgement == Judgement.UNDECIDED)
+    alike = {
+        "interval": (None, None), "band": None, "reason": "near", "cause": "", "fix": "",
+        "sequences_needed": None,
+    }  # fmt: skip
+    findings = tuple(
+        one.model_copy(update={**alike, "id": f"x-head-{head}", "head": head, "estimate": estimate})
+        for head, estimate in enumerate(estimates)
+    )
+    line = next(summary_lines([layer.model_copy(update={"findings": findings})], ()))
+    assert line == f"? {layer.name}, both heads: x undecided: {said}"
+
+
+@pytest.mark.parametrize(
+    ("band", "asked"),
+    [((None, 1.139e-7), "at most 1.139e-07"), ((0.5, None), "at least 0.5"), ((1 - 1e-9, 1 + 1e-9), "1")],
+)
+def test_what_was_asked_for_reads_as_a_sentence(band: tuple[float | None, float | None], asked: str) -> None:
+    """An open end is at most or at least, and what prints as one number is one."""
+    assert _line(band=band, reason="near", cause="", fix="").endswith(
+        f"refuted: 0.3, asked for {asked}; near"
+    )
+
+
+def test_a_fix_does_not_hide_what_was_found() -> None:
+    """Without a cause, the line has the measured number and the reason before the fix."""
+    line = _line(band=None, reason="half of float16's range", cause="", fix="scale the queries first")
+    assert line.endswith("refuted: 0.3; half of float16's range; scale the queries first")
+    line = _line(band=None, reason="looked at 3 rows", cause="no scale", fix="divide")
+    assert line.endswith("refuted: no scale; divide")
+
+
+def _line(**changes: object) -> str:
+    layer = bad(1, 1).layers[0]
+    exact = next(one for one in layer.findings if one.exact)
+    numbers = {"estimate": 0.3, "standard_error": None, "interval": (None, None), "decides": True}
+    one = exact.model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
+    return next(summary_lines([layer.model_copy(update={"findings": (one,)})], ()))
+
+
+LAYERS = good(4, 4).layers
+ALL = frozenset(range(4))
+
+
+def ids(*numbers: int) -> list[str]:
+    """Return the ids of layers by their places."""
+    return [LAYERS[number].id for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("heads", "words"),
+    [
+        (dict.fromkeys(ids(0, 1, 2, 3), ALL), "all 4 layers, all 4 heads"),
+        (dict.fromkeys(ids(0, 1, 2), ALL), "decoder.layers.0–2.self_attn, all 4 heads"),
+        ({ids(3)[0]: frozenset([1])}, "decoder.layers.3.self_attn, head 1"),
+        ({ids(3)[0]: frozenset([0, 1, 3])}, "decoder.layers.3.self_attn, heads 0–1, 3"),
+        (dict.fromkeys(ids(0, 2), frozenset[int]()), "decoder.layers.0, 2.self_attn"),
+        (
+            {ids(0)[0]: ALL, ids(1)[0]: frozenset([2])},
+            "decoder.layers.0.self_attn, all 4 heads; decoder.layers.1.self_attn, head 2",
+        ),
+        ({}, ""),
+    ],
+)
+def test_where(heads: dict[str, frozenset[int]], words: str) -> None:
+    """What is alike is said once."""
+    assert where(heads, LAYERS) == words
+
+
+def test_a_layer_of_one_head_does_not_count_its_heads() -> None:
+    """And an audit of one layer calls it by its name."""
+    (layer,) = good(1, 1).layers
+    assert where({layer.id: frozenset([0])}, [layer]) == "decoder.layers.0.self_attn"
+
+
+def test_many_different_layers_stay_short() -> None:
+    """Names without a common pattern are listed up to three, groups as well."""
+    assert together(["encoder", "decoder", "cross"]) == "encoder, decoder, cross"
+    assert together([f"{name}.attn" for name in "abcdefg"]) == "a.attn, b.attn, c.attn and 4 more layers"
+    layers = good(8, 8).layers
+    text = where({layer.id: frozenset([number]) for number, layer in enumerate(layers)}, layers)
+    assert text.endswith("and 5 more groups of heads")
+
+
+def test_names_have_a_pattern_if_one_number_differs() -> None:
+    """Not two numbers, not a word."""
+    assert common(["h.0.attn", "h.12.attn"]) == ("h.", ".attn")
+    assert common(["block.1.head.1", "block.2.head.2"]) is None
+    assert common(["encoder.0", "decoder.0"]) is None
+    assert common(["one"]) is None
+    assert common(["v1.layer.0", "v1.layer.1"]) == ("v1.layer.", "")
+
+
+@examples(100)
+@given(st.sets(st.integers(0, 60), min_size=1))
+def test_runs_name_all_or_count_the_rest(numbers: set[int]) -> None:
+    """What is written out and what is counted make up the whole."""
+    text, _, left = runs(numbers).partition(" and ")
+    shown: set[int] = set()
+    for part in text.split(", "):
+        first, _, last = part.partition("–")
+        shown |= set(range(int(first), int(last or first) + 1))
+    assert shown <= numbers
+    counted = re.fullmatch(r"(\d+) more", left)
+    assert len(numbers) - len(shown) == (int(counted[1]) if counted else 0)
+    assert len(text.split(", ")) <= 5

@@ -1,18 +1,19 @@
-"""What is on record of a claim: its digest sees every change, and keys name each of its parts once."""
+"""Claims on record: checks, controls and figures agree with themselves."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from html.parser import HTMLParser
+from typing import Any, Literal
 
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.report.builders import check, exact_check
+from tests.report.builders import check, control, exact_check
 from tests.report.score_variance import SCORE_VARIANCE
-from tests.strategies import CLAIM_RECORDS, examples
+from tests.strategies import CLAIM_RECORDS, examples, floats
 from verify.errors import ClaimError
 from verify.evidence import (
     ClaimRecord,
@@ -21,6 +22,7 @@ from verify.evidence import (
     Verdict,
     digest_of,
 )
+from verify.evidence.claims import Axis, Check, Control, Layer, tightness
 
 
 def leaves(content: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -128,3 +130,143 @@ def test_a_claim_is_counted_and_shown_in_a_line() -> None:
         "ClaimRecord(id='score-variance', verdict='confirmed', derivation='proved', checks=3, "
         f"controls={len(claim.controls)})"
     )
+
+
+class Cells(HTMLParser):
+    """Collects the texts of a table's cells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text."""
+        self.texts.append(data)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"interval": (3.0, 1.0)}, "its interval is upside down"),
+    ({"interval": (2.5, 3.0)}, "its estimate lies outside its interval"),
+    ({"interval": (1.0, 1.5)}, "its estimate lies outside its interval"),
+    ({"band": (None, 2.1)}, "its band does not fit its relation"),
+    ({"band": (1.9, None)}, "its band does not fit its relation"),
+    ({"relation": "≤"}, "its band does not fit its relation"),
+    ({"relation": "≥"}, "its band does not fit its relation"),
+    ({"band": (2.05, 2.1)}, "its prediction lies outside its band"),
+    ({"band": (1.9, 1.95)}, "its prediction lies outside its band"),
+]
+
+
+@pytest.mark.parametrize(("changes", "what"), WRONG)
+@pytest.mark.parametrize("made", [check("a", 2.0, 2.0, error=0.1), control("b", "wrong", 2.0, 2.0)])
+def test_numbers_that_contradict_each_other_are_refused(
+    made: Check | Control, changes: dict[str, Any], what: str
+) -> None:
+    """Of checks and of controls: estimate in its interval, prediction in a band that fits its relation."""
+    content = made.model_dump()
+    assert type(made).model_validate(content) == made
+    with pytest.raises(ValidationError, match=what):
+        type(made).model_validate(content | changes)
+
+
+def test_words_that_are_not_needed_leave_no_trace() -> None:
+    """So the digests of results from before there were any still fit; words that are said are on record."""
+    made = check("a", 2.0, 2.0)
+    assert not {"tolerance_because", "uncontrolled"} & made.model_dump().keys()
+    said = Check.model_validate(made.model_dump() | {"uncontrolled": "it is the only one"})
+    assert said.model_dump() == made.model_dump() | {"uncontrolled": "it is the only one"}
+    assert said != made
+
+
+def test_a_tightness_that_is_not_the_ratio_is_refused() -> None:
+    """It is the estimate over the bound, or nothing."""
+    made = check("a", 1.5, 2.0, relation="≤")
+    assert made.tightness == 0.75
+    for wrong in (0.7, 1.0):
+        with pytest.raises(ValidationError, match="its tightness is not estimate over bound"):
+            Check.model_validate(made.model_dump() | {"tightness": wrong})
+
+
+@examples(40)
+@given(floats(-1e6, 1e6), st.just(0.0) | floats(1e-6, 1e6) | floats(-1e6, -1e-6), st.sampled_from("≤≥"))
+def test_tightness_times_bound_is_the_estimate(
+    estimate: float, bound: float, relation: Literal["≤", "≥"]
+) -> None:
+    """Of a derived bound other than 0; nothing else has one."""
+    found = tightness(relation, "derived", estimate, bound)
+    assert (found is None) == (bound == 0)
+    if found is not None:
+        assert found * bound == pytest.approx(estimate, rel=1e-14, abs=1e-300)
+    assert tightness("=", "derived", estimate, bound) is None
+    assert tightness(relation, "set", estimate, bound) is None
+
+
+@pytest.mark.parametrize("relation", ["=", "≤", "≥"])
+def test_half_of_a_band_is_had_from_the_side_that_is_closed(relation: Literal["=", "≤", "≥"]) -> None:
+    """A tolerance of a quarter of 2, also where one side is open."""
+    assert check("a", 2.0, 2.0, relation=relation, tolerance=0.25).half_width == 0.5
+
+
+def test_a_table_has_a_row_a_check_with_its_texts_escaped() -> None:
+    """Head first; a bound has its sign before the number."""
+    bound = check("b", 1.5, 2.0, relation="≤", quantity="a < b & <script>", error=0.0)
+    cells = Cells()
+    cells.feed(bound._repr_html_())
+    assert cells.texts == [
+        *("check", "quantity", "predicted", "estimate", "interval", "verdict"),
+        *("b", "a < b & <script>", "≤2", "1.5", "1.5 to 1.5", "confirmed"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("biased-prediction", True),
+        ("bent-lack-of-fit", True),
+        ("bound-c8-sharper", True),
+        ("unbiased", False),
+        ("unscaled", False),
+    ],
+)
+def test_a_control_that_only_moves_a_number_is_known_by_its_id(name: str, *, near: bool) -> None:
+    """A wrong version that somebody could state is none of these."""
+    assert control(name, "it is larger", 70, 64).is_near_miss is near
+
+
+def layer(kind: str, **more: Any) -> Layer:
+    """Return a layer of two points."""
+    return Layer.model_validate(
+        {"kind": kind, "role": "measured", "label": "", "x": (1, 2), "y": (3, 4)} | more
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "what"),
+    [
+        ("points", {"x": (1, 2, 3)}, "its points differ in number"),
+        ("line", {"y": ()}, "its points differ in number"),
+        ("points", {"lo": (0,), "hi": (5, 6)}, "its points differ in number"),
+        ("points", {"lo": (0, 1), "hi": (5, 6, 7)}, "its points differ in number"),
+        ("points", {"lo": (0, 1)}, "ends of its intervals are missing"),
+        ("points", {"hi": (5, 6)}, "ends of its intervals are missing"),
+        ("band", {}, "ends of its intervals are missing"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(kind: str, changes: dict[str, Any], what: str) -> None:
+    """Places, values and both ends of intervals are as many; a band is nothing without them."""
+    with pytest.raises(ValidationError, match=what):
+        layer(kind, **changes)
+
+
+@pytest.mark.parametrize("kind", ["points", "line", "band", "steps"])
+def test_intervals_are_whole_and_nothing_may_be_drawn(kind: str) -> None:
+    """With both ends all kinds are good; so is each of them without a point."""
+    assert layer(kind, lo=(0, 1), hi=(5, 6)).hi == (5.0, 6.0)
+    assert layer(kind, x=(), y=()).lo == ()
+
+
+def test_an_axis_is_linear_or_logarithmic() -> None:
+    """Linear where nobody says otherwise."""
+    assert Axis(label="n").scale == "linear"
+    with pytest.raises(ValidationError, match="scale"):
+        Axis.model_validate({"label": "n", "scale": "square"})

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from tests.evidence.statements import statement
 from tests.report.records import record
 from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import RUN_RECORDS, examples
@@ -20,12 +19,36 @@ from verify.evidence import (
     ClaimRecord,
     Device,
     Outcome,
+    Part,
     Proof,
     RunRecord,
     Settings,
     Source,
+    Statement,
     Verdict,
 )
+
+
+def statement(outcome: Outcome, noted: Outcome | None, *claims: str, name: str = "one") -> Statement:
+    """Return a statement with a part for each of these claims."""
+    parts = tuple(
+        Part(
+            text="",
+            claim=claim,
+            evidence="verdict",
+            kind="says",
+            printed=None,
+            computed=None,
+            holds=True,
+            reason="",
+        )
+        for claim in claims
+    )
+    return Statement(
+        id=name, source="a-source", text="", claim=None, printed=None, computed=None, outcome=outcome,
+        noted=noted, note="", parts=parts,
+    )  # fmt: skip
+
 
 CLAIM = SCORE_VARIANCE
 
@@ -135,3 +158,20 @@ def test_a_run_shows_itself_as_text_and_in_notebooks(record: RunRecord) -> None:
     for claim in record.claims:
         assert f"<td>{claim.id}</td>" in shown
         assert claim.id in str(record)
+
+
+@pytest.mark.parametrize(
+    ("made", "surprising"),
+    [
+        (statement(Outcome.WRONG, Outcome.HOLDS, "a"), True),
+        (statement(Outcome.WRONG, Outcome.WRONG, "a"), False),
+        (statement(Outcome.WRONG, None, "a"), False),
+        (statement(Outcome.WRONG, Outcome.HOLDS, "a", "elsewhere"), False),
+        (statement(Outcome.OPEN, Outcome.HOLDS), True),
+    ],
+)
+def test_an_outcome_contradicts_its_note_where_claims_of_the_run_decided_otherwise(
+    made: Statement, surprising: bool
+) -> None:
+    """A statement of which another claim decides a part does not, whatever its outcome."""
+    assert made.contradicts_its_note({"a", "b"}) is surprising

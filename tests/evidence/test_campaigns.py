@@ -1,4 +1,4 @@
-"""What is on record of the judge itself: counts that can be, and whether they are in order."""
+"""Tables of campaigns on record: their counts add up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from verify.evidence import Calibration, Counted
+from verify.evidence import Calibration, Counted, FalseClaims, FalseKind
 
 
 def counted(**changes: Any) -> Counted:
@@ -76,3 +76,30 @@ def test_cells_counted_together_share_event_level_and_the_start_of_their_setting
     study = Calibration(seed=1, command="c", version="0", confidence=0.99, rows=rows)
     assert study.cells(counted(setting="d = ")) == rows[:2]
     assert study.cells(counted()) == rows[:3]
+
+
+def kind(**changes: Any) -> FalseKind:
+    """Return the row of a kind of which two of two are caught."""
+    row = {"kind": "law", "of": 2, "caught": 2, "by": {"kernel": 2}, "neighbours": 2}
+    return FalseKind.model_validate(row | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"of": 1}, "more of kind 'law' than there are"),
+        ({"neighbours": 3}, "more of kind 'law' than there are"),
+        ({"by": {"kernel": 1}}, "those of kind 'law' do not add up"),
+    ],
+)
+def test_more_caught_than_there_are_is_refused(changes: dict[str, Any], said: str) -> None:
+    """More caught than there are, or by more than were."""
+    with pytest.raises(ValidationError, match=said):
+        kind(**changes)
+
+
+def test_kinds_add_up() -> None:
+    """What is printed of all kinds together."""
+    one_missed = kind(kind="words", caught=1, by={"words": 1}, neighbours=0)
+    table = FalseClaims(command="c", version="0", kinds=(kind(), one_missed))
+    assert (table.of, table.caught, table.neighbours) == (4, 3, 2)
