@@ -15,13 +15,13 @@ import re
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from verify.montecarlo.distributions import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
+from verify.montecarlo.rows import BothScales, CausalRows, RowSoftmax, RowVariance, SoftmaxRows
 from verify.montecarlo.statistics import Reduced, ScoreMoments, ScorePowers
 
 if TYPE_CHECKING:
@@ -311,63 +311,28 @@ def _row_variance(torch: Any, _: RowVariance, queries: Tensor, keys: Tensor) -> 
 
 
 def _softmax_rows(torch: Any, statistic: SoftmaxRows, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
-    rows = _Rows(torch, statistic.scale * _scores(queries, keys))
+    rows = _rows(torch, statistic.scale * _scores(queries, keys))
     return [_mean(torch, getattr(rows, name)) for name in statistic.wanted]
 
 
 def _both_scales(torch: Any, _: BothScales, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
     scores, d = _scores(queries, keys), queries.shape[2]
-    return [_mean(torch, _Rows(torch, scale * scores).jacobian) for scale in (1.0, d**-0.5)]
+    return [_mean(torch, _rows(torch, scale * scores).jacobian) for scale in (1.0, d**-0.5)]
 
 
 def _causal_rows(torch: Any, statistic: CausalRows, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
-    places = len(statistic.positions)
     rows = [
-        _Rows(torch, statistic.scale * _scores(queries[:, place::places], keys[:, :t]))
-        for place, t in enumerate(statistic.positions)
+        _rows(torch, statistic.scale * _scores(queries[:, some], keys[:, before]))
+        for some, before in statistic.views
     ]
     return [_mean(torch, one) for one in (*(row.entropy for row in rows), *(row.sharp for row in rows))]
 
 
-class _Rows:
-    """What may be wanted of each row's softmax, as ``OfRow`` says; shape (blocks, rows)."""
-
-    def __init__(self, torch: Any, scores: Tensor) -> None:
-        self._torch, self._keys = torch, scores.shape[2]
-        self._below = scores - scores.amax(dim=2, keepdim=True)
-        self._sizes = self._below.exp()
-
-    def _sum(self, values: Tensor) -> Tensor:
-        return values.sum(dim=2, dtype=self._torch.float64)
-
-    @cached_property
-    def _total(self) -> Tensor:
-        return self._sum(self._sizes)
-
-    @cached_property
-    def largest(self) -> Tensor:
-        return 1 / self._total
-
-    @cached_property
-    def squares(self) -> Tensor:
-        return self._sum(self._sizes**2) / self._total**2
-
-    @cached_property
-    def entropy(self) -> Tensor:
-        return self._total.log() - self._sum(self._sizes * self._below) / self._total
-
-    @cached_property
-    def sharp(self) -> Tensor:
-        return (self.entropy < math.log(self._keys) - 0.5).to(self._torch.float64)
-
-    @cached_property
-    def jacobian(self) -> Tensor:
-        return self.squares - 2 * self._sum(self._sizes**3) / self._total**3 + self.squares**2
-
-    @cached_property
-    def product(self) -> Tensor:
-        first = self._sizes[:, :, 0] / self._total
-        return first * (1 - first)
+def _rows(torch: Any, scores: Tensor) -> RowSoftmax:
+    """Return the softmax of rows: exponentials in single precision, sums over keys in double."""
+    below = scores - scores.amax(dim=2, keepdim=True)
+    sizes = below.exp().double()
+    return RowSoftmax(below.double(), sizes / sizes.sum(dim=2, keepdim=True), torch)
 
 
 _REDUCED: dict[type[Statistic], Callable[..., Sequence[Tensor]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def of_rows(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
 
     Rows of few keys are faster where the keys lie furthest apart in memory.
     """
-    rows = _Rows(scores)
+    rows = RowSoftmax(scores)
     return np.stack([getattr(rows, name) for name in wanted], axis=-1)
 
 
@@ -41,50 +41,61 @@ def row_means(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
     return means
 
 
-def is_sharp(entropy: Array, keys: Array | int) -> Array:
-    """Return 1 where a row over so many keys has an entropy of less than ln n - ½, else 0."""
-    sharp: Array = (entropy < np.log(keys) - 0.5).astype(np.float64)
-    return sharp
+class RowSoftmax:
+    """Rows of scores with their softmax, and all that may be wanted of it, each computed once.
 
+    ``scores`` have shape (…, keys), results shape (…). Arrays are NumPy's, or those of a library ``xp`` with
+    ``einsum``, ``amax`` and ``log``, whose ``weights``, the softmax of the scores, are given as well.
+    """
 
-class _Rows:
-    """Rows of scores with their softmax and all that may be wanted of it, each computed once."""
+    def __init__(self, scores: Array, weights: Array | None = None, xp: Any = np) -> None:
+        self.scores, self.p, self._xp = scores, softmax(scores) if weights is None else weights, xp
 
-    def __init__(self, scores: Array) -> None:
-        self.scores, self.p = scores, softmax(scores)
+    def _top(self, rows: Array) -> Array:
+        found: Array = largest(rows) if self._xp is np else self._xp.amax(rows, axis=-1)
+        return found
+
+    def _sum(self, terms: str, *of: Array) -> Array:
+        total: Array = self._xp.einsum(f"{terms}->...", *of)
+        return total
 
     @cached_property
     def largest(self) -> Array:
-        return largest(self.p)
+        """The largest probability."""
+        return self._top(self.p)
 
     @cached_property
     def squares(self) -> Array:
-        squares: Array = np.einsum("...j,...j->...", self.p, self.p)
-        return squares
+        """Σp²."""
+        return self._sum("...j,...j", self.p, self.p)
 
     @cached_property
     def entropy(self) -> Array:
+        """The entropy in nats."""
         # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
         # scores those that weigh are near 0 then, and little is lost to rounding.
-        moved = self.scores - largest(self.scores)[..., None]
-        entropy: Array = -np.log(self.largest) - np.einsum("...j,...j->...", self.p, moved)
+        moved = self.scores - self._top(self.scores)[..., None]
+        entropy: Array = -self._xp.log(self.largest) - self._sum("...j,...j", self.p, moved)
         return entropy
 
     @cached_property
     def sharp(self) -> Array:
-        return is_sharp(self.entropy, self.p.shape[-1])
+        """1 where the entropy is more than half a nat below that of even weights, else 0."""
+        is_sharp: Any = self.entropy < np.log(self.p.shape[-1]) - 0.5
+        sharp: Array = 1.0 * is_sharp
+        return sharp
 
     @cached_property
     def jacobian(self) -> Array:
-        cubes = np.einsum("...j,...j,...j->...", self.p, self.p, self.p)
-        norm: Array = self.squares - 2 * cubes + self.squares**2
-        return norm
+        """The squared Frobenius norm of diag(p) - ppᵀ."""
+        cubes = self._sum("...j,...j,...j", self.p, self.p, self.p)
+        return self.squares - 2 * cubes + self.squares**2
 
     @cached_property
     def product(self) -> Array:
+        """p₁(1 - p₁) of the first key."""
         first = self.p[..., 0]
-        product: Array = first * (1 - first)
-        return product
+        return first * (1 - first)
 
 
 @dataclass(frozen=True)
