@@ -60,7 +60,7 @@ class RenderError(VerifyError):
 
 
 class WorkerError(VerifyError):
-    """A process ended, or raised what nobody foresaw, while it worked on the task at ``place``."""
+    """A process ended, or raised an unforeseen error, while it worked on the task at ``place``."""
 
     def __init__(self, text: str, place: int = 0) -> None:
         super().__init__(text)
@@ -122,7 +122,7 @@ def what_is_wrong(error: BaseException) -> str:
 
 @contextmanager
 def unforeseen() -> Iterator[None]:
-    """Raise what nobody foresaw while written results are rendered as a RenderError."""
+    """Raise an unforeseen error in rendering written results as a RenderError."""
     try:
         yield
     except (VerifyError, OSError, KeyboardInterrupt, GeneratorExit):

@@ -59,7 +59,7 @@ class Bell:
     coordinates = 1 << 10
     held = 1
     scores = 1
-    order, alone = 3, 0
+    order, univariate = 3, 0
     names = ("mean",)
     settings = ()
 

@@ -106,7 +106,7 @@ class Huge:
     coordinates = 1 << 20
     held = 1
     scores = 1
-    order, alone = 3, 0
+    order, univariate = 3, 0
     names = ("mean",)
     settings = ()
 
@@ -167,7 +167,10 @@ def test_outputs_that_are_taken_alone_are_in_no_third_moment() -> None:
     """All else is as it was; a smooth function of such an output is refused where its skewness counts."""
     blocks = np.random.default_rng(8).exponential(size=(300, 3))
     shift, names = blocks.mean(axis=0), ("a", "b", "share-0")
-    whole, fewer = (sums_of(blocks, shift, 3, before=0, alone=alone).moments(0, 0, names) for alone in (0, 1))
+    whole, fewer = (
+        sums_of(blocks, shift, 3, before=0, univariate=univariate).moments(0, 0, names)
+        for univariate in (0, 1)
+    )
     assert fewer.third.shape == (2, 2, 2)
     assert np.allclose(fewer.third, whole.third[:2, :2, :2])
     assert np.array_equal(fewer.covariance, whole.covariance)
@@ -178,10 +181,10 @@ def test_outputs_that_are_taken_alone_are_in_no_third_moment() -> None:
         _ = Linearised(fewer, slope[::-1]).skewness
 
 
-@pytest.mark.parametrize(("order", "alone"), [(1, 0), (3, 0), (3, 1)])
-def test_sums_are_kept_as_bytes(order: int, alone: int) -> None:
+@pytest.mark.parametrize(("order", "univariate"), [(1, 0), (3, 0), (3, 1)])
+def test_sums_are_kept_as_bytes(order: int, univariate: int) -> None:
     """What is read is what was written, to the last bit; other bytes are refused."""
-    sums = sums_of(np.random.default_rng(3).random((7, 2)), np.array([0.1, -0.0]), order, 5, alone)
+    sums = sums_of(np.random.default_rng(3).random((7, 2)), np.array([0.1, -0.0]), order, 5, univariate)
     again = Sums.from_bytes(sums.to_bytes())
     assert again.to_bytes() == sums.to_bytes()
     assert again.plus(sums).count == 14
@@ -206,7 +209,7 @@ class Numbers:
     coordinates = 1 << 15
     held = 1
     scores = 1
-    order, alone = 3, 0
+    order, univariate = 3, 0
     settings = ()
 
     @property

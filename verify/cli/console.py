@@ -32,7 +32,7 @@ _CREATED = ("%Y-%m-%dT%H:%M:%S", "D:%Y%m%d%H%M%S")
 
 
 def say(text: object) -> None:
-    """Print a result; if nobody can receive it any more, what is written to files must not suffer."""
+    """Print a result; a closed or full standard output must not stop what is written to files."""
     try:
         click.echo(for_terminal(str(text)))
     except OSError as error:
@@ -58,7 +58,7 @@ def complain(text: str) -> None:
 
 
 def log(text: str) -> None:
-    """Print a line on standard error; progress that nobody can receive is no reason to stop."""
+    """Print a line on standard error; a closed or full standard error is no reason to stop."""
     try:
         print(for_terminal(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
     except OSError:

@@ -91,7 +91,7 @@ def device_line(record: RunRecord) -> str:
 
 
 def closing_lines(record: RunRecord) -> Iterator[str]:
-    """Yield what there is to say of a whole run: how much it rests on, and where that came from."""
+    """Yield the summary of a whole run: how much it rests on, and where that came from."""
     yield counts_line(record)
     if record.run.settings.device is not None:
         yield device_line(record)

@@ -102,7 +102,7 @@ class Finding(Record):
 
     @property
     def needed_bound(self) -> str:
-        """How ``sequences_needed`` is meant: "about" so many, "at least" where there is no interval yet."""
+        """How ``sequences_needed`` is meant: "about", or "at least" where there is no interval yet."""
         return "at least" if self.interval == (None, None) else "about"
 
     @property
@@ -309,7 +309,7 @@ def common(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def runs(found: Iterable[int]) -> str:
-    """Return whole numbers in order as runs, such as ``0–2, 5``, of which only so many are listed."""
+    """Return whole numbers in order as runs, such as ``0–2, 5``, of which the first few are listed."""
     parts: list[list[int]] = []
     for one in sorted(set(found)):
         if parts and one == parts[-1][-1] + 1:
@@ -400,7 +400,7 @@ def summary_lines(layers: Sequence[LayerRecord], left_out: Sequence[str]) -> Ite
 
 
 def _idle(some: Shared) -> str:
-    """Return what there is to add to a judgement that does not change the exit status though it might."""
+    """Return the note on a refuted finding that does not decide the exit status."""
     is_idle = not any(one.decides for _, one in some.findings)
     return " (does not decide)" if is_idle and some.findings[0][1].judgement == Judgement.REFUTED else ""
 

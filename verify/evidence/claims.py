@@ -138,7 +138,7 @@ class Control(Record):
 
     @property
     def is_near_miss(self) -> bool:
-        """Whether it is the claim with one number moved just too far, which nobody states; by its id."""
+        """Whether it is the claim with one number moved just too far; told by its id."""
         return self.id.startswith(("biased-", "bent-")) or self.id.endswith("-sharper")
 
     @model_validator(mode="after")

@@ -106,8 +106,8 @@ class BlockSampler(Protocol):
         """Highest order of the joint moments that the sampler's estimates need: 1, or 3."""
 
     @property
-    def alone(self) -> int:
-        """How many outputs, the last ones, every estimand takes alone: they are in no third moment."""
+    def univariate(self) -> int:
+        """How many of the last outputs enter no joint third moment, since estimands use each by itself."""
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` independent blocks, shape (count, statistics)."""
@@ -246,7 +246,7 @@ class Sums:
         return self.moments(sampler.coordinates, sampler.scores, sampler.names)
 
     def moments(self, coordinates: int, scores: int, names: tuple[str, ...]) -> Sample:
-        """Return the moments of the blocks summed so far, of so many coordinates and scores each."""
+        """Return the moments of the blocks summed so far, each with ``coordinates`` and ``scores``."""
         n = self.count
         offset = self.first / n
         second, third = self.second, self.third
@@ -284,10 +284,10 @@ def _shapes(k: int, together: int, order: int) -> tuple[tuple[int, ...], ...]:
     return ((k, k), (together,) * 3, (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
 
 
-def sums_of(values: Array, shift: Array, order: int, before: int, alone: int = 0) -> Sums:
+def sums_of(values: Array, shift: Array, order: int, before: int, univariate: int = 0) -> Sums:
     """Return the sums over ``values``, the blocks that follow on ``before`` others.
 
-    The last outputs, so many as are taken ``alone``, are in no sum of third order.
+    The last ``univariate`` outputs are in no sum of third order.
     """
     k = shift.size
     # A statistic of all blocks is one long row: there are many blocks and few statistics.
@@ -295,7 +295,7 @@ def sums_of(values: Array, shift: Array, order: int, before: int, alone: int = 0
     first = moved.sum(axis=1)
     if order == 1:
         return Sums(shift, len(values), first, *map(np.zeros, _shapes(k, 0, order)))
-    together = moved[: k - alone]
+    together = moved[: k - univariate]
     products = (together[:, None] * together).reshape(-1, len(values))
     third = (together @ products.T).reshape((len(together),) * 3)
     groups = _dealt(moved, before % GROUPS)
@@ -344,7 +344,7 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
         values = _batch(cell, chunk, batch)
         if shift is None:
             shift = _shift_of(cell, chunk.claim, values)
-        sums = sums_of(values, shift, sampler.order, batch * size, sampler.alone)
+        sums = sums_of(values, shift, sampler.order, batch * size, sampler.univariate)
         total = sums if total is None else total.plus(sums)
     if total is None:
         raise ValueError(f"chunk from {chunk.first} to {chunk.stop}: holds no batch")
@@ -388,7 +388,7 @@ class Drawn:
     part: Sums | None = None
 
     def missing(self, claim: str, seed: int, batches: int, per_chunk: int) -> Iterator[Chunk]:
-        """Yield the chunks that lead from here to so many ``batches``, in order."""
+        """Yield the chunks that lead from here to ``batches``, in order."""
         first, known = self.batches, self.part or self.whole
         before, shift = self.part, None if known is None else known.shift
         while first < batches:
@@ -445,7 +445,7 @@ def draw(
 
 
 class Request(NamedTuple):
-    """A cell of which at least so many blocks are to be drawn."""
+    """A cell and the fewest blocks to draw of it."""
 
     cell: Cell
     blocks: int

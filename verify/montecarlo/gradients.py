@@ -44,8 +44,8 @@ class RowGradients:
     order = 3
 
     @property
-    def alone(self) -> int:
-        """How many outputs, the last ones, estimands take alone: the shares, of which quantiles are found."""
+    def univariate(self) -> int:
+        """How many of the last outputs estimands use by themselves: the shares."""
         return len(self.grid) + len(self.scaled_grid)
 
     @property
@@ -161,7 +161,7 @@ class SingleQueries:
     edges: tuple[float, ...] = ()
     values: Distribution = NORMAL
 
-    order, alone = 3, 0
+    order, univariate = 3, 0
 
     @property
     def settings(self) -> Settings:
@@ -274,7 +274,7 @@ class LayerStack:
     normalisation: Normalisation = "after"
     weight_size: float = 1.0
 
-    order, alone = 3, 0
+    order, univariate = 3, 0
 
     @property
     def coordinates(self) -> int:
@@ -325,7 +325,7 @@ class LayerStack:
 
     @staticmethod
     def log_growth(scale: int, layers: int) -> str:
-        """Return the name of the logarithmic growth over so many layers."""
+        """Return the name of the logarithmic growth over ``layers`` layers."""
         return f"log-growth-{scale}-{layers}"
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:

@@ -36,10 +36,10 @@ _ROUGH = 1.5
 _TINY = 1e-9
 
 _GROSS = 4.0
-"""A derived block variance is contradicted from below only if it is so many times the sampled one."""
+"""Factor over the sampled block variance from which on a derived one is contradicted as too large."""
 
 _KURTOSIS_PER_SKEWNESS = 4.0
-"""Every distribution of skewness γ has a kurtosis of at least γ² + 1; so many times that is provided for."""
+"""Every distribution of skewness γ has a kurtosis of at least γ² + 1; this multiple of it is allowed for."""
 
 
 @dataclass(frozen=True)

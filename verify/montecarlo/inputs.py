@@ -64,7 +64,7 @@ class Input(ABC):
         *,
         columns: bool,  # noqa: ARG002
     ) -> tuple[Source, ...]:
-        """Return what queries and keys from the same stream are made of; nothing if nobody needs to know."""
+        """Return what queries and keys from the same stream are made of; empty by default."""
         return ()
 
 
@@ -385,11 +385,11 @@ def _written(matrix: Array) -> str:
 def bartlett_vectors(
     rng: np.random.Generator, count: int, many: int, d: int, axes: int | None = None
 ) -> Array:
-    """Return ``many`` standard normal vectors of ``d`` dimensions, so many times, shape (count, many, axes).
+    """Return sets of ``many`` standard normal vectors of ``d`` dimensions, shape (count, many, axes).
 
-    Of more dimensions than ``axes``, by default as many as there are vectors, they are given in these axes
-    of their own: the first lies along the first vector, the next along what the second has besides, and so
-    on. What vectors have beyond these axes is left out, which the first so many vectors never have; so all
+    With more dimensions than ``axes`` (default: ``many``) they are given by Bartlett's decomposition: in an
+    orthonormal basis whose first vector lies along the first of them, the second in the plane of the first
+    two, and so on. Components beyond these axes are left out; the first ``axes`` vectors have none, so all
     inner products with those are as in full. Of no more dimensions the shape is (count, many, d). They are in
     single precision.
 
@@ -410,7 +410,7 @@ def bartlett_vectors(
 
 
 def bartlett_components(many: int, d: int, axes: int | None = None) -> int:
-    """Return how many random components ``bartlett_vectors`` draws of so many vectors."""
+    """Return how many random components ``bartlett_vectors`` draws for one set."""
     axes = many if axes is None else axes
     return many * d if d <= axes else axes * (axes + 1) // 2 + (many - axes) * axes
 

@@ -33,7 +33,7 @@ class NormalRows:
     distribution: Distribution
     wanted: tuple[OfRow, ...]
 
-    order, alone = 3, 0
+    order, univariate = 3, 0
 
     @property
     def settings(self) -> Settings:
@@ -96,7 +96,7 @@ class ScoresBesideValues:
     distribution: Distribution
     values: Distribution | None = None
 
-    order, alone = 3, 0
+    order, univariate = 3, 0
     names = ("mean", "square", "value-square", "product")
 
     @property
@@ -170,7 +170,7 @@ class RecoveredScales:
     error: float
     times: int = 1
 
-    order, alone = 3, 0
+    order, univariate = 3, 0
     names = ("deviation", "square")
 
     @property

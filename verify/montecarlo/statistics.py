@@ -380,7 +380,7 @@ class Reduced:
 
     input: Input
     statistic: Statistic
-    alone: ClassVar[int] = 0
+    univariate: ClassVar[int] = 0
 
     @property
     def settings(self) -> Settings:
