@@ -15,7 +15,7 @@ from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Check, Control, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.words import badge
 from verify.report.cards import Card, card
-from verify.report.math import Formulas
+from verify.report.formulas import Formulas
 from verify.report.run import report_of
 from verify.report.tables import CheckTable, ControlTable, aligned, check_table, control_table
 from verify.report.typeset import render

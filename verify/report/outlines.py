@@ -22,7 +22,7 @@ from verify.report.typeset import SCALE, STROKE_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verify.report.math import Formula
+    from verify.report.formulas import Formula
 
 _TEXT_SIZE = 1000 / SCALE  # of the text around a formula, in thousandths of its em
 _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
