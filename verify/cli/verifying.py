@@ -57,8 +57,7 @@ def report(out: Path, edition: str, compare: Path | None, *, strict_sources: boo
 )
 def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: bool, **options: Any) -> None:
     """Verify claims and write results.json only."""
-    from verify.export.junit import to_junit
-    from verify.export.markdown import to_markdown
+    from verify.citing.summaries import to_junit, to_markdown
     from verify.files.writing import check_writable, write_together, write_whole
 
     results = out / "results.json"
