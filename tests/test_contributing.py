@@ -19,7 +19,7 @@ from verify import spec
 from verify.auditing.audit import kind_of
 from verify.citing import citations, languages
 from verify.citing.markers import quotes_in
-from verify.engine.claim_files import load
+from verify.engine.catalogue import load
 from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
 from verify.spec.claim import _PARAMETERS

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify.engine import runner
-from verify.engine.catalogue import catalogue_with, choose, look_up
-from verify.engine.claim_files import ClaimFile
-from verify.engine.crews import Elsewhere
+from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up
 from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from verify.engine.catalogue import Entries, Named
+    from verify.engine.catalogue import ClaimSpecifier, Entries
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
     from verify.report.write import Written
@@ -44,7 +42,7 @@ def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim
 
 
 def run(
-    claims: Sequence[Named] = (),
+    claims: Sequence[ClaimSpecifier] = (),
     *,
     seed: int = 20170612,
     profile: str = "standard",
@@ -53,7 +51,7 @@ def run(
     power: float = 0.95,
     device: str | None = None,
     workers: Workers | int | None = None,
-    executor: Executor | Elsewhere | None = None,
+    executor: Executor | None = None,
     store: Store | Path | None = None,
     sources: Path | None = None,
     callbacks: runner.Callbacks | None = None,
@@ -64,8 +62,9 @@ def run(
     of their own, or a ``Claim`` with an id, whose functions run in this process. ``tolerance`` is relative;
     None means the profile's: 5% quick, 1% standard, 0.2% deep. ``false_alarm`` is for the whole run;
     ``workers`` None means one for each processor; an ``executor``, any of ``concurrent.futures`` or one such
-    as ``dask.distributed.Client().get_executor()``, takes their place for all but a ``Claim`` of your own,
-    whose functions stay in this process. It runs claim files wherever its workers are. ``store`` is where
+    as ``dask.distributed.Client().get_executor()``, draws in their place for all but a ``Claim`` of your own,
+    whose functions stay in this process; claims are evaluated by this process unless ``workers`` are given,
+    claim files by processes of their own. Its workers run claim files. ``store`` is where
     finished work is kept for later runs, by default nowhere; what is wrong with it is a warning. None of
     these changes a result. ``sources`` None means the statements that come with the tool.
 
@@ -88,11 +87,11 @@ def run(
         power=power,
         device=device,
     )
-    if executor is not None and not isinstance(executor, Executor | Elsewhere):
+    if executor is not None and not isinstance(executor, Executor):
         raise SettingsError(f"executor {executor!r}: give a concurrent.futures.Executor")
     if callbacks is not None and not isinstance(callbacks, runner.Callbacks):
         raise SettingsError(f"callbacks {callbacks!r}: give a verify.engine.runner.Callbacks")
-    with using(workers) as some:
+    with using(1 if workers is None and executor is not None else workers) as some:
         known, names = _looked_up(claims, some)
         book = read_sources(None if sources is None else Path(sources))
         refuse_unknown_claims(book, known)
@@ -119,7 +118,7 @@ def _opened(store: Store | Path | None) -> AbstractContextManager[Store | None]:
 
 
 def plan(
-    claims: Sequence[Named] = (),
+    claims: Sequence[ClaimSpecifier] = (),
     *,
     seed: int = 20170612,
     profile: str = "standard",
@@ -145,7 +144,7 @@ def plan(
         return tuple(plan_with(some, claim, chosen) for claim in choose(known, names).values())
 
 
-def _looked_up(claims: Sequence[Named], workers: Workers) -> tuple[Entries, tuple[str, ...]]:
+def _looked_up(claims: Sequence[ClaimSpecifier], workers: Workers) -> tuple[Entries, tuple[str, ...]]:
     _refuse_other_than((str, Path, Claim, ClaimFile), "claims", claims, "an id, a Path or a Claim")
     return look_up(claims, workers)
 

@@ -1,12 +1,16 @@
-"""Attention calls for the tests: correct ones of every kind, made by plain NumPy in the open."""
+"""Attention calls for the tests, made by plain NumPy in the open, and what audits find of them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verify.auditing.recording import Call
+import verify
+from verify.auditing.recording import Call, Intended, Layer, Recording
+
+if TYPE_CHECKING:
+    from verify.evidence.audits import Finding
 
 D = 64
 SCALE = D**-0.5
@@ -58,3 +62,17 @@ def call(
     exact = (one.astype(np.float64) for one in (q, k, v))
     out = attention(*exact, scale=scale if applied is None else applied, **declared).astype(dtype)
     return Call(q, k, v, out, scale=scale, **declared)
+
+
+def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[str, Finding]:
+    """Return what an audit finds of the first head of these calls, by kind."""
+    recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
+    record = verify.audit(recording, workers=1, **options)
+    return {one.kind: one for one in record.findings if one.head == 0}
+
+
+def of_vectors(q: Any, k: Any, **options: Any) -> dict[str, Finding]:
+    """Return what an audit finds of the first head of these vectors, by the finding's name."""
+    asked = {"gate": options.pop("gate", ()), "false_alarm": options.pop("false_alarm", 0.5)}
+    record = verify.audit(Recording("test", [Layer("one", [Call(q, k, **options)])]), workers=1, **asked)
+    return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}

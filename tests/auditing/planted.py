@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 from tests.auditing.calls import arrays
 from verify.auditing.audit import audit_recording, audit_settings, kinds
@@ -133,6 +134,11 @@ def _capped(a: Arithmetic, scores: Any, cap: float = CAP) -> Any:
 def _swapped_output(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
     out = a.attend(q, k, v, q.shape[-1] ** -0.5)
     return np.swapaxes(out, 1, 2).reshape(out.shape)
+
+
+def _swapped_back(out: Any) -> Any:
+    sequences, heads, tokens, d = out.shape
+    return np.swapaxes(out.reshape(sequences, tokens, heads, d), 1, 2)
 
 
 def _reshaped(array: Any) -> Any:
@@ -272,6 +278,38 @@ RECONSTRUCTIONS = (
     Fault("scale times ln n", "reconstruction", "ln n",
           lambda a, q, k, v: a.attend(q * np.log(np.arange(1, T + 1))[:, None], k, v, _root(q.shape[-1]),
                                       _causal(T, T)), declared={"causal": True}),
+    Fault("mask lost beside the causal one", "reconstruction", "the mask is lost beside",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, T)),
+          declared={"mask": SEEN, "causal": True}),
+    Fault("causal mask lost beside the other", "reconstruction", "the causal mask is lost beside",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), HIDES),
+          declared={"mask": SEEN, "causal": True}),
+    Fault("bias added twice", "reconstruction", "bias is added twice",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), 2 * BIAS), declared={"bias": BIAS}),
+    Fault("sink of 0 for another", "reconstruction", "sink is 0 whatever",
+          lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(4)), declared={"sink": SINK}),
+    Fault("no softmax", "reconstruction", "there is no softmax",
+          lambda a, q, k, v: a.mix(a.products(q, k, _root(q.shape[-1])), v)),
+    Fault("sigmoid", "reconstruction", "a sigmoid",
+          lambda a, q, k, v: a.mix(a.rounded(1 / (1 + np.exp(-a.products(q, k, _root(q.shape[-1]))))), v)),
+    Fault("factor on the output", "reconstruction", "multiplied by a factor",
+          lambda a, q, k, v: a.rounded(0.9 * a.attend(q, k, v, _root(q.shape[-1])))),
+    Fault("values of another head", "reconstruction", "values are those of head 0",
+          lambda a, q, k, v: a.attend(q, k, np.roll(v, 1, axis=1), _root(q.shape[-1]))),
+    Fault("keys of another head", "reconstruction", "keys are those of head 0",
+          lambda a, q, k, v: a.attend(q, np.roll(k, 1, axis=1), v, _root(q.shape[-1]))),
+    Fault("keys and values of another head", "reconstruction", "keys and values are those of head 0",
+          lambda a, q, k, v: a.attend(q, np.roll(k, 1, 1), np.roll(v, 1, 1), _root(q.shape[-1]))),
+    Fault("output of another head", "reconstruction", "the output is that of head 0",
+          lambda a, q, k, v: np.roll(a.attend(q, k, v, _root(q.shape[-1])), 1, axis=1)),
+    Fault("keys of the token after", "reconstruction", "keys are those of one token earlier",
+          lambda a, q, k, v: a.attend(q, np.roll(k, -1, axis=2), v, _root(q.shape[-1]))),
+    Fault("values for keys", "reconstruction", "values are used as keys",
+          lambda a, q, _, v: a.attend(q, v, v, _root(q.shape[-1]))),
+    Fault("keys and values exchanged", "reconstruction", "keys and values are exchanged",
+          lambda a, q, k, v: a.attend(q, v, k, _root(q.shape[-1]))),
+    Fault("output reshaped the other way", "reconstruction", "reshaped from [head, token]",
+          lambda a, q, k, v: _swapped_back(a.attend(q, k, v, _root(q.shape[-1])))),
 )  # fmt: skip
 
 
@@ -303,10 +341,8 @@ def training_findings(deviation: float, dtype: Any) -> dict[str, Finding]:
 
 
 def dtypes() -> dict[str, Any]:
-    """Return the dtypes that faults are planted at; bfloat16 where there is one for NumPy."""
-    import ml_dtypes  # noqa: PLC0415 - comes with JAX, which is an extra
-
-    return {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16}
+    """Return the dtypes that faults are planted at."""
+    return {"float32": np.float32, "bfloat16": bfloat16}
 
 
 MANY = {"queries": 80}

@@ -39,21 +39,15 @@ class Kind(NamedTuple):
 
 
 STATISTICAL = (
-    Kind(
-        "row-variance",
-        r"variance of a row's scores, $c^2 \operatorname{Var}_j(q \cdot k_j)$",
-        1.02,
-        0.3,
-        None,
-        "score-variance",
-    ),
+    Kind("row-variance", r"variance of a row's scores, $c^2 \operatorname{Var}_j(q \cdot k_j)$", 1.02, 0.3,
+     None, "score-variance"),
     Kind("shift-share", "share of the scores' variance that softmax cannot see", 0.12, 0.1),
     Kind("independence", "row variance over what independent queries and keys would give", 1.1, 0.2),
     Kind("entropy", r"entropy over $\ln n$", 0.86, 0.08, Reference(value=0.922, claim="attention-entropy")),
     Kind("effective-keys", r"$1 / \sum p^2$", 190.0, 60.0, Reference(value=188.3, claim="effective-keys")),
     Kind("largest-probability", r"$\max p$", 0.031, 0.02),
     Kind("gradient-pass", r"$1 - \sum p^2$", 0.99, 0.006, Reference(value=0.9947, claim="softmax-jacobian")),
-)
+)  # fmt: skip
 
 
 def good(layers: int = 2, heads: int = 4) -> AuditRecord:

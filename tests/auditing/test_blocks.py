@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 from tests.auditing.calls import SCALE, arrays, attention, call
 from verify.auditing.arrays import to_numpy, unit_roundoff
@@ -44,7 +45,7 @@ def test_masks_of_every_shape_that_broadcasts_are_read(shape: tuple[int, ...]) -
 def test_arrays_of_other_libraries_give_the_same_head(library: str) -> None:
     """PyTorch's and JAX's bfloat16 are read where they are, to the last bit."""
     module = pytest.importorskip(library)
-    np16 = pytest.importorskip("ml_dtypes").bfloat16
+    np16 = bfloat16
     one = call(np16, causal=True, bias=np.ones((1, 4, 24, 24), np.float32))
 
     def moved(array: Any) -> Any:
@@ -69,7 +70,7 @@ def test_arrays_of_other_libraries_give_the_same_head(library: str) -> None:
 def test_rounding_is_read_off_the_numbers_themselves(dtype: str, digits: int) -> None:
     """Numbers that went through a coarser type keep its rounding when they are stored in a finer one."""
     numbers = np.random.default_rng(1).standard_normal(100)
-    kind = pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    kind = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     stored = numbers.astype(kind).astype(np.float64)
     assert unit_roundoff(stored) == 2.0**-digits
     assert unit_roundoff(numbers, dtype) == 2.0**-digits

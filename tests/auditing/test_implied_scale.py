@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 from tests.auditing.calls import SCALE, arrays, attention, call
 from tests.auditing.planted import Arithmetic
@@ -59,7 +60,7 @@ def test_single_precision_tells_the_scale_of_nearly_equal_scores(factor: float) 
 @pytest.mark.parametrize(("deviation", "accuracy"), [(8.0, 5e-4), (0.7, 5e-3)])
 def test_bfloat16_tells_the_scale_where_scores_differ(deviation: float, accuracy: float) -> None:
     """Eight binary digits suffice for the scale where scores differ, and the interval holds it."""
-    dtype = pytest.importorskip("ml_dtypes").bfloat16
+    dtype = bfloat16
     found = implied_scale(head_of(call(dtype, deviation=deviation, queries=64), 0, 0, 64), [SCALE])
     low, high = found.interval(LEVEL)
     assert low <= SCALE <= high
@@ -69,7 +70,7 @@ def test_bfloat16_tells_the_scale_where_scores_differ(deviation: float, accuracy
 
 def test_bfloat16_cannot_tell_the_scale_of_nearly_equal_scores() -> None:
     """At a standard deviation of 0.02 the interval is wider than the scale's tolerance, and says so."""
-    dtype = pytest.importorskip("ml_dtypes").bfloat16
+    dtype = bfloat16
     low, high = implied_scale(head_of(call(dtype, deviation=0.02), 0, 0, ROWS), [SCALE]).interval(LEVEL)
     assert low <= SCALE <= high
     assert high - low > 0.02 * SCALE

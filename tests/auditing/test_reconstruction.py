@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.auditing.calls import SCALE, arrays, attention, call
-from tests.auditing.test_exact import of_calls
+from tests.auditing.calls import SCALE, arrays, attention, call, of_calls
 from verify.auditing import alternatives
 from verify.auditing.alternatives import CAPS, Place
 from verify.auditing.blocks import Block, head_of
@@ -18,308 +17,7 @@ from verify.auditing.reconstruction import coarser_precision, examine, explanati
 from verify.auditing.recording import Call
 from verify.evidence.audits import Judgement
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.auditing.alternatives import Variant
-
-
 TOKENS = 12
-NUMBER = 1
-"""The head that is looked at."""
-OTHER = 0.3
-"""A scale that no call declares."""
-
-
-def variants(one: Call, kinds: tuple[Any, ...]) -> dict[str, Variant]:
-    """Return the variants of the second head on the first sequence, by their causes."""
-    place = Place(one, 0, NUMBER, head_of(one, 0, NUMBER, TOKENS), SCALE)
-    return {variant.cause: variant for kind in kinds for variant in kind(place)}
-
-
-def doubled(one: Call) -> list[Any]:
-    """Return queries, keys and values in double precision."""
-    return [np.array(array, np.float64) for array in (one.query, one.key, one.value)]
-
-
-def weights(q: Any, k: Any, **declared: Any) -> Any:
-    """Return the weights of correct attention, shape [sequence, head, query, key]."""
-    return attention(q, k, np.broadcast_to(np.eye(k.shape[2]), (*k.shape[:3], k.shape[2])), **declared)
-
-
-def products(q: Any, k: Any) -> Any:
-    """Return q·k, shape [sequence, head, query, key]."""
-    return q @ np.swapaxes(k, -1, -2)
-
-
-def softmax(scores: Any) -> Any:
-    """Return the softmax over the keys."""
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def agrees(variant: Variant, wanted: Any, one: Call, scale: float = OTHER) -> None:
-    """Check a variant's output at a scale against the outputs of all rows, of all heads and sequences."""
-    places = head_of(one, 0, NUMBER, TOKENS).places
-    np.testing.assert_allclose(variant.attend(scale), wanted[0, NUMBER][places], rtol=1e-9, atol=1e-12)
-
-
-RNG = np.random.default_rng(5)
-MASK = RNG.random((TOKENS, TOKENS)) < 0.6
-# Every row sees some keys and does not see others; so does every column.
-for row in range(TOKENS):
-    MASK[row, [row, (row + 1) % TOKENS, (row + 2) % TOKENS]] = True, False, True
-BIAS = RNG.standard_normal((1, 4, TOKENS, TOKENS))
-SINKS = np.array([0.5, 1.5, -0.5, 1.0])
-CAUSAL = np.tri(TOKENS, dtype=bool)
-
-
-@pytest.mark.parametrize(
-    ("declared", "cause", "wanted"),
-    [
-        ({"mask": MASK}, "the mask is not applied", {}),
-        ({"mask": MASK}, "the mask is inverted", {"mask": ~MASK}),
-        ({"mask": MASK}, "the mask is added as the numbers 0 and 1", {"bias": MASK.astype(float)}),
-        ({"mask": MASK}, "the mask is transposed", {"mask": MASK.T}),
-        ({"mask": MASK, "causal": True}, "the mask is lost beside the causal one", {"causal": True}),
-        ({"mask": MASK, "causal": True}, "the causal mask is lost beside the other", {"mask": MASK}),
-        ({"mask": MASK}, "the mask is causal", {"mask": CAUSAL}),
-        (
-            {},
-            "the mask is causal and off by one: query i sees the keys up to i+1",
-            {"mask": np.tri(TOKENS, k=1) > 0},
-        ),
-        ({"bias": BIAS}, "the bias is lost", {}),
-        ({"bias": BIAS}, "the bias has the wrong sign", {"bias": -BIAS}),
-        ({"bias": BIAS}, "the bias is added twice", {"bias": 2 * BIAS}),
-        ({"bias": BIAS}, "the bias (or mask) is multiplied by the scale", {"bias": OTHER * BIAS}),
-        ({"bias": BIAS}, "the bias is that of head 3", {"bias": BIAS[:, [3]]}),
-        *(({}, f"a soft-cap of {cap:g} is applied", {"softcap": cap}) for cap in CAPS),
-        ({"softcap": 0.7}, "the soft-cap is lost", {}),
-        ({}, "a sink of 0 is in the softmax (a further 1 in its denominator)", {"sink": np.zeros(4)}),
-        ({"sink": SINKS}, "the sink is lost", {}),
-        ({"sink": SINKS}, "the sink is 0 whatever it should be", {"sink": np.zeros(4)}),
-        ({"sink": SINKS}, "the sink is multiplied by the scale", {"sink": OTHER * SINKS}),
-    ],
-)
-def test_what_is_declared_otherwise(declared: dict[str, Any], cause: str, wanted: dict[str, Any]) -> None:
-    """A mistake in what is declared gives attention with something else declared, whatever its scale."""
-    one = call(queries=TOKENS, keys=TOKENS, **declared)
-    variant = variants(one, alternatives.KINDS)[cause]
-    agrees(variant, attention(*doubled(one), scale=OTHER, **wanted), one)
-    assert not variant.is_factor
-
-
-@pytest.mark.parametrize(("queries", "keys"), [(5, 9), (9, 5)])
-def test_causal_masks_are_aligned_at_either_end(queries: int, keys: int) -> None:
-    """Where queries and keys differ in number; what is declared itself is no mistake."""
-    one = call(queries=queries, keys=keys, mask=np.arange(keys) < keys - 1)
-    found = variants(one, (alternatives.alignments,))
-    ends = {" and aligned at the first token (top left)": 0}
-    ends[" and aligned at the last token (bottom right)"] = keys - queries
-    for end, shift in ends.items():
-        mask = np.tri(queries, keys, shift, dtype=bool)
-        # A row that sees no key has an output of 0.
-        wanted = np.nan_to_num(attention(*doubled(one), scale=OTHER, mask=mask)) if mask[0].any() else None
-        variant = found[f"the mask is causal{end}"]
-        if wanted is not None:
-            agrees(variant, wanted, one)
-        else:
-            assert np.array_equal(variant.attend(OTHER)[0], np.zeros(64))
-    declared = call(queries=queries, keys=keys, mask=np.tri(queries, keys, dtype=bool))
-    assert not [cause for cause in variants(declared, (alternatives.alignments,)) if "top left" in cause]
-
-
-def _ln_n(q: Any, k: Any, v: Any) -> Any:
-    seen = np.tri(TOKENS).sum(axis=1)[:, None]
-    return softmax(np.where(CAUSAL, OTHER * np.log(seen) * products(q, k), -np.inf)) @ v
-
-
-@pytest.mark.parametrize(
-    ("declared", "cause", "wanted"),
-    [
-        (
-            {"mask": MASK},
-            "the mask is applied after the softmax, and the weights are not normalised again",
-            lambda q, k, v: (weights(q, k, scale=OTHER) * MASK) @ v,
-        ),
-        (
-            {"softcap": 0.7},
-            "the soft-cap is applied before the scale",
-            lambda q, k, v: softmax(OTHER * 0.7 * np.tanh(products(q, k) / 0.7)) @ v,
-        ),
-        (
-            {"softcap": 0.7, "bias": BIAS},
-            "the soft-cap is applied after bias and mask, so that hidden keys get weight",
-            lambda q, k, v: softmax(0.7 * np.tanh((OTHER * products(q, k) + BIAS) / 0.7)) @ v,
-        ),
-        ({}, "the scale is applied after the softmax", lambda q, k, v: OTHER * attention(q, k, v, scale=1.0)),
-        ({}, "the output is multiplied by a factor", lambda q, k, v: OTHER * attention(q, k, v)),
-        (
-            {"mask": MASK},
-            "there is no softmax",
-            lambda q, k, v: np.where(MASK, OTHER * products(q, k), 0) @ v,
-        ),
-        (
-            {"mask": MASK},
-            "the softmax is applied twice",
-            lambda q, k, v: softmax(np.where(MASK, weights(q, k, scale=OTHER, mask=MASK), -np.inf)) @ v,
-        ),
-        (
-            {"mask": MASK},
-            "a sigmoid is applied in place of the softmax",
-            lambda q, k, v: (MASK / (1 + np.exp(-OTHER * products(q, k)))) @ v,
-        ),
-        ({"causal": True}, "the scale is multiplied by ln n, the number of keys that a query sees", _ln_n),
-    ],
-)
-def test_what_is_computed_otherwise(declared: dict[str, Any], cause: str, wanted: Callable[..., Any]) -> None:
-    """A mistake in the order of steps, or another step; two take a factor in place of a scale."""
-    one = call(queries=TOKENS, keys=TOKENS, **declared)
-    variant = variants(one, alternatives.KINDS)[cause]
-    agrees(variant, wanted(*doubled(one)), one)
-    assert variant.is_factor == (
-        cause in ("the scale is applied after the softmax", "the output is multiplied by a factor")
-    )
-
-
-def test_without_an_occasion_there_is_no_such_mistake() -> None:
-    """A call without mask, bias, soft-cap and sink has none of them lost, and all that can be added."""
-    found = variants(call(queries=TOKENS, keys=TOKENS), alternatives.KINDS)
-    assert not [
-        cause
-        for cause in found
-        if re.search("lost|inverted|mask is transposed|wrong sign|not applied", cause)
-    ]
-    assert {f"a soft-cap of {cap:g} is applied" for cap in CAPS} <= set(found)
-    alone = call(queries=TOKENS, keys=TOKENS, bias=BIAS[:, :1])
-    assert not [
-        cause for cause in variants(alone, alternatives.KINDS) if cause.startswith("the bias is that of")
-    ]
-
-
-HEADS = 4
-
-
-def plain(**options: Any) -> Call:
-    """Return a correct call whose second head reads the first group of keys where there are two."""
-    return call(**{"queries": TOKENS, "keys": TOKENS, **options})
-
-
-def over(axis: int) -> Callable[..., Any]:
-    """Return attention whose softmax runs over another axis of the scores."""
-
-    def attend(q: Any, k: Any, v: Any) -> Any:
-        e = np.exp(OTHER * products(q, k))
-        return e / e.sum(axis=axis, keepdims=True) @ v
-
-    return attend
-
-
-def reading(keys: list[int], values: list[int]) -> Callable[..., Any]:
-    """Return attention whose heads read these heads of keys and of values."""
-    return lambda q, k, v: attention(q, k[:, keys], v[:, values], scale=OTHER)
-
-
-def changing(**changes: Callable[..., Any]) -> Callable[..., Any]:
-    """Return attention of queries, keys and values of which some are changed."""
-
-    def attend(q: Any, k: Any, v: Any) -> Any:
-        named = {"q": q, "k": k, "v": v}
-        return attention(
-            *(changes[name](**named) if name in changes else array for name, array in named.items()),
-            scale=OTHER,
-        )
-
-    return attend
-
-
-def reshaped(array: Any) -> Any:
-    """Return [token, d] read as if it lay as [d, token]."""
-    return np.stack([[head.reshape(head.shape[::-1]).T for head in sequence] for sequence in array])
-
-
-def normed(array: Any) -> Any:
-    """Return vectors of length 1."""
-    return array / np.linalg.norm(array, axis=-1, keepdims=True)
-
-
-GROUPED: list[tuple[str, Callable[..., Any]]] = [
-    (
-        "grouped heads are mapped interleaved (query head i reads key head i mod h_k)",
-        reading([0, 1, 0, 1], [0, 1, 0, 1]),
-    ),
-    ("values are those of head 1", reading([0, 0, 1, 1], [0, 1, 1, 1])),
-    ("keys are those of head 1", reading([0, 1, 1, 1], [0, 0, 1, 1])),
-]
-SEPARATE: list[tuple[str, Callable[..., Any]]] = [
-    ("keys and values are those of head 2", reading([0, 2, 2, 3], [0, 2, 2, 3])),
-    ("values are those of head 3", reading([0, 1, 2, 3], [0, 3, 2, 3])),
-    ("keys are those of head 3", reading([0, 3, 2, 3], [0, 1, 2, 3])),
-    ("the output is that of head 2", lambda q, k, v: attention(q, k, v, scale=OTHER)[:, [0, 2, 2, 3]]),
-    ("keys are those of one token later", changing(k=lambda k, **_: np.roll(k, 1, axis=2))),
-    ("values are those of one token earlier", changing(v=lambda v, **_: np.roll(v, -1, axis=2))),
-    ("keys are reshaped where they should be transposed", changing(k=lambda k, **_: reshaped(k))),
-    ("values are reshaped where they should be transposed", changing(v=lambda v, **_: reshaped(v))),
-    ("keys are used as values", changing(v=lambda k, **_: k)),
-    ("values are used as keys", changing(k=lambda v, **_: v)),
-    ("keys and values are exchanged", changing(k=lambda v, **_: v, v=lambda k, **_: k)),
-    ("queries and keys are exchanged", changing(q=lambda k, **_: k, k=lambda q, **_: q)),
-    (
-        "queries and keys are normalised first",
-        changing(q=lambda q, **_: normed(q), k=lambda k, **_: normed(k)),
-    ),
-    ("the softmax is over the queries, not the keys", over(-2)),
-    ("the softmax is over the heads, not the keys", over(1)),
-    ("the softmax is over the sequences, not the keys", over(0)),
-    (
-        "the output is reshaped to [token, head] where it should be transposed",
-        # Heads and tokens of what was computed are read as if tokens came first.
-        lambda q, k, v: _read(attention(q, k, v, scale=OTHER).swapaxes(1, 2)),
-    ),
-    (
-        "the output is reshaped from [head, token] where it should be transposed",
-        lambda q, k, v: _read(attention(q, k, v, scale=OTHER)).reshape(2, TOKENS, HEADS, -1).swapaxes(1, 2),
-    ),
-]
-
-
-def _read(array: Any) -> Any:
-    """Return the same numbers in the shape [sequence, head, token, d]."""
-    return array.reshape(2, HEADS, TOKENS, -1)
-
-
-@pytest.mark.parametrize(
-    ("key_heads", "cause", "wanted"),
-    [*((2, *one) for one in GROUPED), *((HEADS, *one) for one in SEPARATE)],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_mistake_gives_what_a_program_with_it_gives(
-    key_heads: int, cause: str, wanted: Callable[..., Any]
-) -> None:
-    """Whatever its scale, on every row that is looked at."""
-    one = plain(key_heads=key_heads)
-    agrees(variants(one, alternatives.KINDS)[cause], wanted(*doubled(one)), one)
-
-
-def test_a_mistake_needs_an_occasion() -> None:
-    """One head and one sequence cannot be taken for another's; other widths of values are no keys."""
-    one = plain(sequences=1, heads=1)
-    mapped = {*variants_of_first_head(one)}
-    assert not {cause for cause in mapped if "head" in cause or "sequences" in cause}
-    assert "keys are used as values" in mapped
-    wide = plain()
-    assert wide.value is not None
-    narrow = replace(wide, value=wide.value[..., :8], output=attention(*doubled(wide))[..., :8])
-    assert "keys are used as values" not in variants(narrow, alternatives.KINDS)
-    rectangle = plain(queries=TOKENS - 2)
-    assert "queries and keys are exchanged" not in variants(rectangle, alternatives.KINDS)
-
-
-def variants_of_first_head(one: Call) -> set[str]:
-    """Return the causes that are tried for the first head of the first sequence."""
-    place = Place(one, 0, 0, head_of(one, 0, 0, TOKENS), SCALE)
-    return {variant.cause for kind in alternatives.KINDS for variant in kind(place)}
 
 
 STARTS = (SCALE, 1.0)
@@ -356,6 +54,27 @@ def test_alternatives_have_different_names() -> None:
     place = _place(_full())
     causes = [one.cause for kind in alternatives.KINDS for one in kind(place)]
     assert len(causes) == len(set(causes)) > 40
+
+
+def _causes(number: int = 1, **options: Any) -> set[str]:
+    """Return the causes that are tried for a head of a call of 12 tokens, or of what is given."""
+    one = call(**{"queries": TOKENS, "keys": TOKENS, **options})
+    place = Place(one, 0, number, head_of(one, 0, number, TOKENS), SCALE)
+    return {variant.cause for kind in alternatives.KINDS for variant in kind(place)}
+
+
+def test_without_an_occasion_there_is_no_such_mistake() -> None:
+    """A call without mask, bias, soft-cap and sink has none of them lost; one head is not another's."""
+    found = _causes()
+    lost = "lost|inverted|mask is transposed|wrong sign|not applied"
+    assert not [cause for cause in found if re.search(lost, cause)]
+    assert {f"a soft-cap of {cap:g} is applied" for cap in CAPS} <= found
+    shared = _causes(bias=np.random.default_rng(5).standard_normal((1, 1, TOKENS, TOKENS)))
+    assert not [cause for cause in shared if cause.startswith("the bias is that of")]
+    alone = _causes(number=0, sequences=1, heads=1)
+    assert not [cause for cause in alone if "head" in cause or "sequences" in cause]
+    assert "keys are used as values" in alone
+    assert "queries and keys are exchanged" not in _causes(queries=TOKENS - 2)
 
 
 def test_correct_attention_has_no_other_explanation() -> None:

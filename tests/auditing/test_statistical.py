@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import verify
-from tests.auditing.calls import SCALE, arrays, call
+from tests.auditing.calls import SCALE, arrays, call, of_vectors
 from tests.auditing.records import good
-from verify.auditing.audit import audit_recording, audit_settings, kind_of, kinds
+from verify.auditing.audit import audit_settings, kind_of, kinds
 from verify.auditing.blocks import OWN_RULE, Block, Subject
-from verify.auditing.recording import Call, Intended, Layer, Recording
+from verify.auditing.recording import Layer
 from verify.auditing.statistical import (
     FEWEST_BLOCKS,
     AtUnitVariance,
@@ -40,21 +39,6 @@ if TYPE_CHECKING:
 
 
 WIDTH, KEYS = 16, 64
-
-
-def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[str, Finding]:
-    """Return what an audit finds of the first head of these calls, by kind."""
-    recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
-    record = verify.audit(recording, workers=1, **options)
-    return {one.kind: one for one in record.findings if one.head == 0}
-
-
-def of_vectors(q: Any, k: Any, **options: Any) -> dict[str, Finding]:
-    """Return what an audit finds of the first head of these vectors, by the finding's name."""
-    gate, alarm = options.pop("gate", ()), options.pop("false_alarm", 0.5)
-    recording = Recording("test", [Layer("one", [Call(q, k, **options)])])
-    record = audit_recording(recording, audit_settings(gate=gate, false_alarm=alarm), workers=1)
-    return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}
 
 
 def normal(sequences: int = 60, **more: Any) -> tuple[Any, Any]:

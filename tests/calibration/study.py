@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.montecarlo.samples import groups_of, score_matrices
 from verify.engine.measure import measure
+from verify.engine.samples import drawn_by
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.montecarlo import groups
@@ -295,12 +296,9 @@ def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
     for seed in range(first, last):
         settings = Settings(seed=seed, profile="quick", tolerance=tolerance, false_alarm=rate, power=power)
         for predicted in (1.0, 1 + 2 * tolerance):
-            found, _ = measure(
-                _experiment(tolerance, predicted),
-                "calibration",
-                settings,
-                ErrorBudget(rate),
-                Drawing("calibration", seed),
+            made = _experiment(tolerance, predicted)
+            found, _ = drawn_by(
+                Drawing("calibration", seed), measure(made, "calibration", settings, ErrorBudget(rate))
             )
             for check in found.checks.values():
                 if predicted == 1.0:
@@ -324,12 +322,9 @@ def whole_runs(job: tuple[int, int]) -> int:
     events = 0
     for seed in range(*job):
         chosen = Settings.model_validate(settings | {"seed": seed})
-        found, _ = measure(
-            Experiment(tuple(checks), ()),
-            "whole-run",
-            chosen,
-            ErrorBudget(RUN_RATE),
-            Drawing("whole-run", seed),
+        made = Experiment(tuple(checks), ())
+        found, _ = drawn_by(
+            Drawing("whole-run", seed), measure(made, "whole-run", chosen, ErrorBudget(RUN_RATE))
         )
         events += any(c.verdict in {Verdict.REFUTED, Verdict.APPROXIMATE} for c in found.checks.values())
     return events

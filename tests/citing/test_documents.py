@@ -82,23 +82,6 @@ def test_code_in_markdown_quotes_nothing(tmp_path: Path, run: RunRecord) -> None
     assert document.problems == []
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
-    [
-        ("a\n<!-- verify: k -->1", 2, "the marker of k is not closed"),
-        ("<!-- verify: k -->1\n<!-- verify: m -->", 2, "a marker inside that of line 1"),
-        ("a\n\nb<!-- /verify -->", 3, "closes nothing"),
-    ],
-)
-def test_malformed_markers_are_refused(
-    tmp_path: Path, run: RunRecord, text: str, line: int, what: str
-) -> None:
-    """File and line, and how to fix it."""
-    path = written(tmp_path, text)
-    with pytest.raises(CitationError, match=rf"page\.md:{line}: .*{what}"):
-        check([path], run)
-
-
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\xff", b"text\0text"])
 def test_a_binary_file_is_refused(tmp_path: Path, run: RunRecord, content: bytes) -> None:
     """It is named, with what to give instead."""
@@ -204,13 +187,6 @@ def test_a_mistyped_end_is_a_problem(tmp_path: Path, run: RunRecord) -> None:
     """Alone it closes; what stands between is not held against anything."""
     (problem,) = problems(written(tmp_path, f"<!-- verify: {KEY} -->0<!-- /Verify -->"), run)
     assert problem.endswith("/Verify: mistyped marker <!-- /Verify -->; write <!-- /verify -->")
-
-
-def test_other_comments_are_nobody_s_business(tmp_path: Path, run: RunRecord) -> None:
-    """Only what looks like a marker of ours is one."""
-    path = written(tmp_path, "<!-- TODO: later --> <!-- /section --> <!-- verify this --> <!-- note: x -->")
-    (document,) = check([path], run)
-    assert (document.quotes, document.problems) == ((), [])
 
 
 def test_what_cannot_be_fixed_is_reported_with_what_to_write(tmp_path: Path, run: RunRecord) -> None:
@@ -417,18 +393,6 @@ def test_nothing_to_be_found_is_an_error(path: str, message: str) -> None:
     with pytest.raises(CitationError) as caught:
         documents([Path(path)])
     assert str(caught.value).startswith(f"{path}: {message}")
-
-
-QUOTE = Quote("score-variance.slope:estimate", 7, 40, 43, "1.0")
-
-
-@pytest.mark.parametrize("kind", ProblemKind)
-def test_a_problem_is_one_line_with_its_place(kind: ProblemKind) -> None:
-    """File, line, key and what is wrong; a warning says that it is one, and fails nothing."""
-    found = Problem(Path("docs/page.md"), QUOTE, kind, "is 1.1")
-    warning = kind in {ProblemKind.RAW_LINE, ProblemKind.MENTION}
-    assert found.is_warning is warning
-    assert str(found) == f"docs/page.md:7: {'warning: ' * warning}{QUOTE.key}: is 1.1"
 
 
 def test_a_key_without_end_is_cut() -> None:

@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 from tests.strategies import examples
 from verify.citing.figures import (
     Number,
-    Unit,
     counts_in,
     has_decimal_comma,
-    hidden,
     numbers_in,
     read_date,
     recounted,
     rewritten_date,
     spelled,
-    unit_after,
 )
 
 if TYPE_CHECKING:
@@ -77,55 +74,6 @@ def one(text: str, **how: Any) -> Number:
     """Return the only number of a text."""
     (number,) = numbers_in(text, **how)
     return number
-
-
-def test_a_number_knows_how_it_is_written() -> None:
-    """Its significant digits, what groups them, and whether a comma may be either."""
-    assert [one(text).significant for text in ("0.0120", "1200", "0.0")] == [3, 4, 0]
-    assert [one(text).separator for text in ("1,000", "1000", "0.5")] == [",", "", ""]
-    assert [one(text, comma=True).is_ambiguous for text in ("1,234", "0,234", "1,23", "1234")] == [
-        True, False, False, False,
-    ]  # fmt: skip
-    assert [one(text).doubt for text in ("3 bn", "3 of", "3 million")] == ["bn", "", ""]
-
-
-@examples(40)
-@given(st.text("<a>b! -1_{}()#/&;", max_size=30))
-def test_what_readers_do_not_see_is_blanked_in_its_place(text: str) -> None:
-    """Every character that is left stands where it stood."""
-    found = hidden(text)
-    assert len(found) == len(text)
-    assert all(new in (old, "a", "\u00a0") for old, new in zip(text, found, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("text", "inside", "unit"),
-    [
-        ("99%", 3, Unit(-2)),
-        (r"99 \%", 2, Unit(-2)),
-        ("5‰", 1, Unit(-3)),
-        ("**9** per cent", 5, Unit(-2)),
-        ("9\nper cent", 1, Unit(-2)),
-        ("9\n\nper cent", 1, Unit()),
-        ("9\n%", 1, Unit()),
-        ("9\nk", 1, Unit()),
-        ("9 k", 3, Unit(3)),
-        ("9 k", 1, Unit(3, "k")),
-        ("9k", 1, Unit(3)),
-        ("9 M.", 1, Unit(6, "M")),
-        ("9 K", 1, Unit(doubt="K")),
-        ("9 bn", 1, Unit(doubt="bn")),
-        ("9\nbn", 1, Unit()),
-        ("9\ntrillion", 1, Unit(doubt="trillion")),
-        ("9 of", 1, Unit()),
-        ("9 draws", 1, Unit()),
-        ("9σ", 1, Unit(joined=True)),
-    ],
-)
-def test_units(text: str, inside: int, unit: Unit) -> None:
-    """A line may break before a whole word alone; one letter outside the quotation is in doubt."""
-    end = max(place for place, sign in enumerate(text) if sign.isdigit()) + 1
-    assert unit_after(text, end, inside) == unit
 
 
 FORMS = (

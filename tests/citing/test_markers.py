@@ -30,17 +30,6 @@ def test_what_stands_between_markers_is_quoted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marker", "right"),
-    [("<!-- verfy: k -->", "<!-- verify: k -->"), ("<!-- /Verify -->", "<!-- /verify -->")],
-)
-def test_a_mistyped_marker_is_no_comment(marker: str, right: str) -> None:
-    """It is said how it is written."""
-    (quote,) = quotes(f"a {marker} b")
-    assert quote.mistake == f"mistyped marker {marker}; write {right}"
-    assert quote.quoted is None
-
-
-@pytest.mark.parametrize(
     "comment", ["<!-- see: this -->", "<!-- verify: two words -->", "<!-- to verify -->"]
 )
 def test_comments_of_other_words_are_left_alone(comment: str) -> None:
@@ -103,13 +92,6 @@ def test_a_marker_without_its_colon_is_named_where_it_is_closed() -> None:
     assert quotes("a <!-- verify this --> b") == []
     (quote,) = quotes("<!-- verify this --> <!-- verify: a -->1 <!-- verify it --> 2<!-- /verify -->")
     assert (quote.key, quote.mistake) == ("a", "")
-
-
-def test_code_only_shows_how_to_quote() -> None:
-    """In a fence and between grave accents nothing is quoted."""
-    marked = "<!-- verify: a -->1<!-- /verify -->"
-    assert quotes(f"```\n{marked}\n```\n`{marked}`") == []
-    assert len(quotes(f"    \n{marked}")) == 1
 
 
 def test_a_role_is_looked_up_again_when_the_document_is_built() -> None:

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verify.claims.chapters import CHAPTERS
-from verify.engine.catalogue import catalogue, catalogue_with, choose
+from verify.engine.backends import InProcessBackend
+from verify.engine.catalogue import catalogue, catalogue_with, choose, read
+from verify.engine.evaluate import Work
+from verify.engine.runner import settings
+from verify.engine.schedule import Schedule
 from verify.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tests.tool import Ended
 
     Write = Callable[..., Path]
 
@@ -81,3 +87,180 @@ def test_an_unknown_claim_is_answered_with_the_nearest(wanted: str, hint: str) -
     """A typing error costs one look, not a search."""
     with pytest.raises(ClaimError, match=re.escape(f"no claim {wanted!r}; {hint}")):
         choose(catalogue(), ["score-mean", wanted])
+
+
+MALFORMED = '=(type(STANDARD_COMPONENTS[0])(id="In de", text="They are."),)'
+
+# What is replaced in the file by what; the text in whose line the mistake is found; a part of the message.
+BROKEN = [
+    pytest.param(("biased(checks[1]", "biased(checks[1]]"), "biased(", "does not match opening", id="syntax"),
+    pytest.param(("CLAIM = Claim", "MINE = Claim"), "", "defines no CLAIM; end the file with", id="no-claim"),
+    pytest.param(("CLAIM = Claim(", "CLAIM = dict("), "", "defines no CLAIM", id="other-claim"),
+    pytest.param(
+        ("Claim(\n", 'Claim(\n    id="Two Keys",\n'),
+        "CLAIM =",
+        "claim id 'Two Keys': use lower-case",
+        id="id",
+    ),
+    pytest.param(
+        ("=STANDARD_COMPONENTS", MALFORMED), "In de", "Assumption id: String should match", id="slug"
+    ),
+    pytest.param(("title=", "titel="), "CLAIM", "no field 'titel'; did you mean 'title'?", id="field"),
+    pytest.param(('    meaning="', "    #"), "CLAIM", "argument: 'meaning'", id="field-missing"),
+    pytest.param(("def derive(", "def derives("), "", "has no derive; give it that function", id="no-derive"),
+    pytest.param(("def experiment(", "def measure("), "", "doubled-keys: it has no exp", id="no-experiment"),
+    pytest.param(("CLAIM =", "facts = ()\nCLAIM ="), "", "facts is no function; make", id="no-function"),
+    pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
+    pytest.param(
+        ("    NORMAL,", "    NORMALL,"),
+        "verify.spec",
+        "ImportError: verify.spec has no name 'NORMALL'; did you mean 'NORMAL'?; correct",
+        id="import",
+    ),
+    pytest.param(
+        ("def figures(derivation, findings)", "def figures(derivation, finding)"),
+        "",
+        "claim doubled-keys: figures takes 'finding'; did you mean 'findings'? it may take derivation",
+        id="parameter",
+    ),
+    pytest.param(("LABEL = ", "LABEL = 1 / 0  # "), "LABEL", "ZeroDivisionError: division", id="raises"),
+    pytest.param(("LABEL = ", "raise SystemExit(3)  # "), "SystemExit", "SystemExit: 3", id="exits"),
+    pytest.param(("LABEL", "LABEL\0"), "", "null bytes; correct the claim file", id="null-byte"),
+]
+
+
+@pytest.mark.parametrize(("change", "where", "message"), BROKEN)
+def test_a_broken_claim_file_is_reported_by_file_and_line(
+    claim_file: Write, change: tuple[str, str], where: str, message: str
+) -> None:
+    """One line names the file, the line and what is wrong there."""
+    path = claim_file(change)
+    lines = path.read_text().splitlines()
+    line = next((f" line {n}:" for n, text in enumerate(lines, 1) if where and where in text), "")
+    with pytest.raises(ClaimError) as caught:
+        read(path, path.read_bytes())
+    assert str(caught.value).startswith(f"{path}:{line} ")
+    assert message in str(caught.value)
+
+
+def test_a_broken_claim_file_ends_the_command(
+    tool: Callable[..., Ended], tmp_path: Path, claim_file: Write
+) -> None:
+    """What a process of its own finds wrong with the file arrives as it is; nothing is run or written."""
+    path = claim_file(("LABEL = ", "LABEL = 1 / 0  # "))
+    ended = tool("run", "--claims", path, "--out", tmp_path / "out")
+    assert ended.status == 2
+    assert ended.complaint.startswith(f"{path}: line ")
+    assert ended.complaint.endswith(" ZeroDivisionError: division by zero; correct the claim file")
+    assert not (tmp_path / "out").exists()
+
+
+END = "return Experiment(checks, controls)"
+IMPORTED = ("    NORMAL, STANDARD,", "    NORMAL, Tolerance, means, STANDARD,")
+BROKEN_INSIDE = [
+    pytest.param((END, "return Experiment(checks, ())"), "check and one control", id="no-controls"),
+    pytest.param((END, "return Experiment((), controls)"), "at least one check", id="no-checks"),
+    pytest.param((END, "return Experiment((*checks, checks[0]), controls)"), "'variance-d1' is", id="twice"),
+    pytest.param(
+        (END, "return None"),
+        "its experiment returns nothing; end it with return Experiment(",
+        id="no-experiment",
+    ),
+    pytest.param(
+        ("LABEL, derivation.result)", "LABEL, derivation.result.subs(e, 1))"),
+        "NameError: name 'e' is not",
+        id="raises",
+    ),
+    pytest.param(("(derivation, tolerance)", "(derivation)"), "name 'tolerance' is not", id="too-few"),
+    pytest.param(("route(2 * score", "route(score * q1"), "NameError: name 'q1'", id="derivation-raises"),
+    pytest.param(('"only-doubled"', '"Only doubled"'), "lower-case words joined", id="check-id"),
+    pytest.param(
+        ("LABEL, derivation.result)\n", "LABEL, derivation.result, Tolerance(10))\n"),
+        "check variance-d1: its tolerance is 10 times the run's, of the prediction; make it at most twice",
+        id="wide",
+    ),
+    pytest.param(
+        (END, f"checks += means(cells, LABEL, 0, lambda n: Tolerance(1.0, n, 'd'))\n    {END}"),
+        "check mean-d1: no control goes through its code (the same kinds of input, statistic and estimand,",
+        id="uncontrolled",
+    ),
+]
+
+
+def settle_here(path: Path) -> None:
+    """Settle the claim of a file in this process."""
+    work = Work(read(path, path.read_bytes()), settings(profile="quick"), (), "a run")
+    list(Schedule([work], lambda _work: InProcessBackend(1)).run())
+
+
+@pytest.mark.parametrize(("change", "message"), BROKEN_INSIDE)
+def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
+    claim_file: Write, change: tuple[str, str], message: str
+) -> None:
+    """What only shows when the claim is derived or measured is reported in one line as well."""
+    path = claim_file(change, IMPORTED)
+    with pytest.raises(ClaimError, match=r"^claim doubled-keys[:,] ") as caught:
+        settle_here(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "function", "message"),
+    [
+        (
+            ("LABEL, derivation.result)\n", "LABEL, derivation.result.subs(e, 1))\n"),
+            "experiment",
+            "NameError: name 'e'",
+        ),
+        (
+            ("LABEL, derivation.result)\n", "LABEL, d * n)\n"),
+            "experiment",
+            "n is no number: n is left in it",
+        ),
+        (("route(2 * score", "route(score * q1"), "derive", "NameError: name 'q1'"),
+        (('matching("variance-d*")', 'matching("d*")'), "figures", "no check's id matches 'd*'"),
+    ],
+    ids=["raises", "refused", "derive", "figures"],
+)
+def test_what_a_claims_function_does_wrong_is_reported_by_line(
+    claim_file: Write, change: tuple[str, str], function: str, message: str
+) -> None:
+    """The line of the file and the function, whether Python complains or a call of ours."""
+    path = claim_file(change, ("    NORMAL, STANDARD,", "    NORMAL, n, STANDARD,"))
+    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if change[1].strip() in text)
+    with pytest.raises(ClaimError) as caught:
+        settle_here(path)
+    assert str(caught.value).startswith(f"claim doubled-keys: line {line}, in {function}: {message}")
+    assert str(caught.value).endswith(f"; correct the claim file {path}")
+
+
+@pytest.mark.parametrize("command", ["show", pytest.param("plan", marks=pytest.mark.slow)])
+def test_a_derivation_that_raises_is_reported_without_a_run(
+    tool: Callable[..., Ended], claim_file: Write, command: str
+) -> None:
+    """Showing or planning a broken claim needs no traceback either."""
+    path = claim_file(("variance_route(2 * score", "variance_route(score * q1"))
+    ended = tool(command, "doubled-keys", "--claims", path)
+    assert ended.status == 2
+    assert ended.complaint.startswith("claim doubled-keys: line ")
+    assert ", in derive: NameError: name 'q1' is not defined" in ended.complaint
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.py", "cannot be read (No such file or directory); check the path"),
+        (".", "cannot be read (Is a directory); check the path"),
+        ("mine.txt", "ends in .py"),
+    ],
+)
+def test_a_path_that_is_no_claim_file_is_reported(
+    tool: Callable[..., Ended], tmp_path: Path, name: str, message: str
+) -> None:
+    """A missing file, a folder, and a file that is no Python."""
+    (tmp_path / "mine.txt").write_text("A claim.")
+    ended = tool("list", "--claims", tmp_path / name)
+    assert ended.status == 2
+    assert ended.complaint.startswith(f"{tmp_path / name}: ")
+    assert message in ended.complaint

@@ -7,10 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from pydantic import TypeAdapter, ValidationError
+from scipy.optimize import brentq
+from scipy.stats import binom, chi2, norm
+from sympy import Rational, sqrt
 
+from tests.strategies import floats
 from verify.claims.chapters import CHAPTERS
 from verify.engine import computations
 from verify.engine.catalogue import catalogue
+from verify.engine.computations import (
+    INCOMPATIBLE,
+    Dimension,
+    Number,
+    Sample,
+    Vector,
+    exact,
+    listed,
+    value_of,
+)
+from verify.engine.sample_laws import mean_law, variance_law
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -43,7 +60,7 @@ kind = "prints"
 def computed(**table: Any) -> float:
     """Return the value of a computation."""
     what, inputs = computations.inputs_of(table)
-    return computations.computation(what).compute(inputs).value
+    return computations.COMPUTATIONS[what].compute(inputs).value
 
 
 def written(folder: Path, text: str, rest: str) -> Path:
@@ -88,7 +105,7 @@ def test_a_sample_spreads_as_simulated_ones_do(statistic: str) -> None:
     found = {"mean": scores.mean(axis=1), "variance": scores.var(axis=1, ddof=1)}
     found["standard-deviation"] = np.sqrt(found["variance"])
     what, inputs = computations.inputs_of({"what": "sample", "statistic": statistic, "d_k": 8, "scores": 200})
-    expected = computations.computation(what).compute(inputs)
+    expected = computations.COMPUTATIONS[what].compute(inputs)
     assert found[statistic].mean() == pytest.approx(expected.value, abs=0.05)
     assert expected.sample is not None
     assert found[statistic].std() == pytest.approx(expected.sample.deviation, rel=0.06)
@@ -99,7 +116,7 @@ def test_a_sample_spreads_as_simulated_ones_do(statistic: str) -> None:
 def test_every_computation_rests_on_a_claim_of_the_catalogue() -> None:
     """Whose derivation it evaluates, and to which its statement leads."""
     names = {claim for chapter in CHAPTERS.values() for claim in chapter.claims}
-    assert {computations.computation(name).CLAIM for name in computations.names()} <= names
+    assert {one.claim for one in computations.COMPUTATIONS.values()} <= names
 
 
 SCALE = 'compute = { what = "scale", d_k = 64 }'
@@ -210,3 +227,91 @@ def test_show_lists_facts(tool: Callable[..., Ended]) -> None:
     facts = several(claim.facts(claim.derive()))
     assert facts
     assert all(f"  {fact.id}: " in shown for fact in facts)
+
+
+@given(floats(-4, 4), floats(0, 1))
+def test_a_sample_is_as_improbable_as_twice_its_smaller_tail(low: float, width: float) -> None:
+    """Twice, for it might have been off to the other side; all that rounds to the figure counts."""
+    found = Sample(1.0, norm.cdf).probability(low, low + width)
+    tail = norm.cdf(low + width) if low + width / 2 < 0 else norm.sf(low)
+    assert found == pytest.approx(min(1, 2 * tail), abs=1e-12)
+
+
+def test_a_number_is_the_decimal_that_stands_there() -> None:
+    """Not the float next to it; an exact expression is the nearest float."""
+    assert exact(0.1) == Rational(1, 10)
+    assert exact(3) == 3
+    assert value_of(sqrt(2)) == math.sqrt(2)
+    assert value_of(Rational(1, 3) ** 40) == (1 / 3**40)
+
+
+def test_numbers_stand_in_a_row() -> None:
+    """As short as they are."""
+    assert listed([1, 2.5, 1e-7]) == "1, 2.5, 1e-07"
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (Number, [0, -2.5], [math.nan, math.inf, "x"]),
+        (Dimension, [1, 10**9], [0, 10**9 + 1, 1.5]),
+        (Vector, [(1,), (1.5,) * 64], [(), (1,) * 65, (math.nan,)]),
+    ],
+)
+def test_inputs_have_ends(kind: Any, good: list[Any], bad: list[Any]) -> None:
+    """What a file may ask for is finite."""
+    of = TypeAdapter(kind)
+    assert [of.validate_python(one) for one in good] == good
+    for one in bad:
+        with pytest.raises(ValidationError):
+            of.validate_python(one)
+
+
+def spread(scores: int, dimension: int) -> float:
+    """Return the relative standard deviation of a sample variance of scores, of kurtosis 3 + 6/d."""
+    return math.sqrt((3 + 6 / dimension - (scores - 3) / (scores - 1)) / scores)
+
+
+@pytest.mark.parametrize("scores", [30, 1000, 10**9])
+def test_scores_of_very_many_dimensions_are_normal(scores: int) -> None:
+    """The sample variance is a chi-square then, and the mean normal; far into both tails."""
+    law, of_mean = variance_law(scores, 10**9, spread(scores, 10**9)), mean_law(scores, 10**9)
+    for z in (-3.5, -1, 0, 2, 4):
+        degrees = scores - 1
+        at = degrees * (1 + z * spread(scores, 10**9))
+        assert law.below(z) == pytest.approx(chi2.cdf(at, degrees), abs=1e-7)
+        assert of_mean.below(z) == pytest.approx(norm.cdf(z), abs=1e-7)
+
+
+def test_a_right_sample_of_few_scores_is_rarely_contradicted() -> None:
+    """No more often than it should be; by the normal law, ten times as often."""
+    scores, samples = 30, 150_000
+    rng = np.random.default_rng(5)
+    drawn = rng.standard_normal((2, samples, scores), dtype=np.float32).prod(axis=0).var(axis=1, ddof=1)
+    places = (drawn.astype(float) - 1) / spread(scores, 1)
+    law = variance_law(scores, 1, spread(scores, 1))
+    low = float(brentq(lambda z: law.below(z) - INCOMPATIBLE / 2, -5, 12))
+    high = float(brentq(lambda z: law.below(z) - 1 + INCOMPATIBLE / 2, -5, 12))
+    alarms = int(((places < low) | (places > high)).sum())
+    most = float(binom.ppf(1 - 1e-4, samples, INCOMPATIBLE))
+    assert float(binom.ppf(1e-4, samples, INCOMPATIBLE)) <= alarms <= most
+    assert int((2 * norm.sf(np.abs(places)) < INCOMPATIBLE).sum()) > 5 * most
+
+
+def test_the_mean_of_few_scores_has_heavier_tails_than_the_normal_law() -> None:
+    """As differences of chi-squares have, of as many degrees of freedom as there are products."""
+    rng = np.random.default_rng(6)
+    one, other = rng.chisquare(30, (2, 200_000))
+    places = (one - other) / (2 * math.sqrt(30))
+    law = mean_law(30, 1)
+    for z in (-3.5, -1, 0, 2):
+        expected = law.below(z)
+        share = (places <= z).mean()
+        assert abs(share - expected) < 4.5 * math.sqrt(expected * (1 - expected) / len(places))
+
+
+def test_what_is_very_far_is_no_more_probable() -> None:
+    """Beyond what is evaluated, the last probability stands as a bound."""
+    law = variance_law(30, 8, spread(30, 8))
+    assert law.below(1e9) == law.below(12) <= 1
+    assert law.below(-1e9) == pytest.approx(0, abs=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from tests.tool import begin, finish
 from verify.engine import runner
 from verify.engine.catalogue import catalogue, choose
-from verify.engine.devices import device_errors
+from verify.engine.evaluate import device_errors
 from verify.engine.sources import read_sources
 from verify.engine.store import Store
 from verify.errors import SettingsError

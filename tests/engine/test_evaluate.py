@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,27 @@ import pytest
 from sympy import S
 
 from tests.catalogue import CATALOGUE, derivation
+from tests.following import with_step
 from tests.report.builders import check, control
 from verify.engine import evaluate
-from verify.engine.evaluate import NOTHING, Evidence, claim_record, derivation_record
+from verify.engine.catalogue import BuiltIn, InMemoryClaim
+from verify.engine.evaluate import (
+    Evidence,
+    NeedsDraws,
+    Settled,
+    Work,
+    begin,
+    claim_record,
+    derivation_record,
+    draw_chunks,
+    forget,
+    received,
+    resume,
+)
+from verify.engine.runner import settings
+from verify.errors import ClaimError
 from verify.evidence import Proof, Verdict
+from verify.montecarlo.blocks import Drawn
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Experiment, Tolerance
 from verify.spec.claim import Findings
@@ -26,7 +44,10 @@ from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verify.evidence import DerivationRecord
+    from verify.montecarlo.blocks import Sums
 
 NAME = "sqrt-scaling-unique"
 CLAIM = CATALOGUE[NAME]
@@ -73,7 +94,7 @@ def test_a_step_that_does_not_hold_is_on_record_as_such() -> None:
 def test_a_record_has_all_of_its_claim_and_is_sealed(proof: DerivationRecord) -> None:
     """Without evidence too; its verdict is that of its checks, and any change would show."""
     words = Words(CLAIM, derivation(NAME))
-    record = claim_record(words, proof, NOTHING)
+    record = claim_record(words, proof, Evidence())
     for name in ("id", "chapter", "assumptions", "references"):
         assert getattr(record, name) == getattr(CLAIM, name)
     assert {name: getattr(record, name) for name in words.said()} == words.said()
@@ -105,3 +126,95 @@ def test_points_have_one_ordinary_line_however_many_fits_go_through_them() -> No
         assert (line.slope, line.intercept) == pytest.approx((slope, intercept), rel=1e-6)
         assert line.r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, rel=1e-6)
         assert (line.id, line.quantity) == (f"ordinary-{lines[0].id}", "Var")
+
+
+WORK = Work(BuiltIn(CLAIM.chapter, NAME), settings(profile="quick"), (), "test")
+
+
+def answer(work: Work, needed: NeedsDraws) -> tuple[Sums, ...]:
+    """Return the sums of all that is needed, drawn chunk by chunk."""
+    found = []
+    for cell in needed.cells:
+        so_far = Drawn()
+        for chunk in Drawn().missing(work.claim.id, work.settings.seed, cell.batches, cell.chunk_batches):
+            (sums,) = draw_chunks(work, [(cell, chunk)]).sums
+            so_far = so_far.then(chunk, sums, cell.chunk_batches)
+        found.append(so_far.total)
+    return tuple(found)
+
+
+@pytest.fixture(scope="module")
+def settled() -> tuple[Settled, list[Sequence[Sums]]]:
+    """Return the claim settled, and all answers that it took."""
+    answers: list[Sequence[Sums]] = []
+    step = begin(WORK, "", ())
+    while isinstance(step, NeedsDraws):
+        answers.append(answer(WORK, step))
+        step = resume(WORK, answers[-1])
+    return step, answers
+
+
+def test_an_evaluation_ends_in_evidence(settled: tuple[Settled, list[Sequence[Sums]]]) -> None:
+    """Its verdict, its proof, and a digest that fits."""
+    end, answers = settled
+    record = received(WORK.claim, end)
+    assert (record.id, record.verdict, record.derivation.status) == (NAME, "confirmed", Proof.PROVED)
+    assert record.sealed() == record
+    assert len(answers) > 0
+    assert json.loads(end.proof) == record.derivation.model_dump(mode="json")
+
+
+@pytest.mark.parametrize("known", [0, 1, None])
+def test_an_evaluation_begun_again_goes_the_same_way(
+    settled: tuple[Settled, list[Sequence[Sums]]], known: int | None
+) -> None:
+    """With or without the proof and the answers that another process had."""
+    end, answers = settled
+    step = begin(WORK, end.proof if known else "", answers[:known])
+    for one in answers[len(answers[:known]) :]:
+        assert isinstance(step, NeedsDraws)
+        assert all(
+            sums.count == cell.batches * cell.batch_blocks for cell, sums in zip(step.cells, one, strict=True)
+        )
+        step = resume(WORK, one)
+    assert isinstance(step, Settled)
+    assert step.record == end.record
+    assert not evaluate._EVALUATIONS
+
+
+def test_a_cell_is_drawn_alike_from_its_pickle_and_where_its_claim_is_evaluated() -> None:
+    """Where it cannot be pickled, only there."""
+    first = begin(WORK, "", ())
+    assert isinstance(first, NeedsDraws)
+    cell = first.cells[0]
+    (chunk, *_) = Drawn().missing(NAME, WORK.settings.seed, cell.batches, cell.chunk_batches)
+    assert cell.pickled
+    assert any(module.startswith("verify.montecarlo") for module in cell.modules)
+    one = draw_chunks(WORK, [(cell, chunk)]).sums[0]
+    other = draw_chunks(WORK, [(replace(cell, pickled=b""), chunk)]).sums[0]
+    assert one.first.tobytes() == other.first.tobytes()
+    forget(WORK)
+    assert not evaluate._EVALUATIONS
+
+
+def test_a_failed_derivation_is_all_that_is_on_record() -> None:
+    """Nothing is drawn for it."""
+
+    def derive() -> object:
+        right = CLAIM.derive()
+        return replace(right, routes=tuple(with_step(one, -1, expression=d) for one in right.routes))
+
+    work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=derive)))  # type: ignore[arg-type]  # that will do
+    end = begin(work, "", ())
+    assert isinstance(end, Settled)
+    record = received(work.claim, end)
+    assert record.derivation.status is Proof.FAILED
+    assert (record.checks, record.controls) == ((), ())
+
+
+def test_what_is_no_evidence_is_refused(settled: tuple[Settled, list[Sequence[Sums]]]) -> None:
+    """In one line with the claim's id."""
+    end, _ = settled
+    with pytest.raises(ClaimError) as caught:
+        received(WORK.claim, replace(end, record="{}"))
+    assert str(caught.value).startswith(f"claim {NAME}: its evidence is malformed: ")

@@ -13,8 +13,7 @@ import pytest
 
 from tests.tool import example_claim
 from verify.engine import keys
-from verify.engine.catalogue import BuiltIn, Made, Reference, catalogue
-from verify.engine.claim_files import ClaimFile
+from verify.engine.catalogue import BuiltIn, ClaimFile, InMemoryClaim, Reference, catalogue
 from verify.engine.keys import arithmetic, cell_code, chunk_key, code, derivation_key, made_by, settled_key
 from verify.engine.runner import settings
 from verify.engine.sources import Wanted
@@ -75,7 +74,7 @@ def test_a_settled_claim_depends_on_its_settings_and_evidence() -> None:
     found.append(settled_key(claims[0], usual, (Wanted("check:slope", "here"),)))
     assert len(set(found)) == 7
     assert None not in found
-    assert settled_key(Made(catalogue()["score-mean"]), usual, ()) is None
+    assert settled_key(InMemoryClaim(catalogue()["score-mean"]), usual, ()) is None
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ def test_a_file_that_depends_on_the_tool_and_its_libraries_is_stored(line: str) 
 
 def test_a_claim_made_in_this_process_is_not_stored() -> None:
     """It may hold anything."""
-    made = Made(catalogue()["score-variance"])
+    made = InMemoryClaim(catalogue()["score-variance"])
     assert derivation_key(made) is None
     assert cell_code(made, b"x", ("__main__",)) == ""
     assert cell_code(made, b"x", ("verify.claims.raw_scores.score_mean",)) == ""
@@ -127,16 +126,20 @@ def test_a_cell_depends_on_the_code_that_draws_it(monkeypatch: pytest.MonkeyPatc
 
 def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
     """A cell made again is the same pickle, and what it refers to is known."""
-    from verify.engine.settle import _pickled  # noqa: PLC0415
+    from verify.engine.evaluate import _to_draw  # noqa: PLC0415
+    from verify.montecarlo.blocks import Request  # noqa: PLC0415
     from verify.montecarlo.experiment import cells_of, every_comparison  # noqa: PLC0415
 
     claim = catalogue()["over-scaling"]
     first, again = (cells_of(every_comparison(claim.experiment(claim.derive(), 0.05))) for _ in range(2))
     for one, other in zip(first, again, strict=True):
-        assert _pickled(one) == _pickled(other)
-        assert pickle.loads(_pickled(one)[0]) == one  # noqa: S301 - made here
-        assert cell_code(chapter_of("over-scaling"), *_pickled(one))
-    assert _pickled(replace(first[0], sampler=lambda: None)) == (b"", ())  # type: ignore[arg-type]
+        asked, again_asked = (_to_draw(Request(cell, 9)) for cell in (one, other))
+        assert asked == again_asked
+        assert pickle.loads(asked.pickled) == one  # noqa: S301 - made here
+        assert cell_code(chapter_of("over-scaling"), asked.pickled, asked.modules)
+    local = type("Local", (type(first[0].sampler),), {})
+    unsent = _to_draw(Request(replace(first[0], sampler=local(**vars(first[0].sampler))), 9))
+    assert (unsent.pickled, unsent.modules) == (b"", ())
 
 
 def test_the_code_of_a_part_is_that_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,3 +171,29 @@ def test_what_computes_is_in_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*changed, "numpy"):
         monkeypatch.setattr(keys, "arithmetic", lambda name=name: {**here, name: "other"})
         assert not set(before) & set(found())
+
+
+@pytest.mark.parametrize("change", ["edit", "add", "remove"])
+def test_a_change_of_the_code_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Other files play no part."""
+    monkeypatch.setattr(keys, "PACKAGE", tmp_path)
+    (tmp_path / "sub").mkdir()
+    module = tmp_path / "sub" / "module.py"
+    module.write_text("x = 1")
+    monkeypatch.setattr(keys, "_LOADED", keys._state())
+    (tmp_path / "notes.txt").write_text("x")
+    assert keys.is_as_loaded()
+    if change == "edit":
+        module.write_text("x = 10")
+    elif change == "add":
+        (tmp_path / "other.py").write_text("")
+    else:
+        module.unlink()
+    assert not keys.is_as_loaded()
+
+
+def test_this_process_has_loaded_the_code_that_is_there() -> None:
+    """Nobody edits it while tests run."""
+    assert keys.is_as_loaded()

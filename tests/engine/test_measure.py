@@ -13,6 +13,7 @@ from scipy import stats
 
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import Decided, measure
+from verify.engine.samples import Samples, drawn_by
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
@@ -114,8 +115,8 @@ def judged(
 ) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.Control]]:
     """Return the checks and controls, judged, by id."""
     experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))
-    findings, found = measure(
-        experiment, "a-claim", settings, budget, Drawing("a-claim", settings.seed, mapper)
+    findings, found = drawn_by(
+        Drawing("a-claim", settings.seed, mapper), measure(experiment, "a-claim", settings, budget)
     )
     return findings.checks, {control.id: control for control in found}
 
@@ -460,7 +461,9 @@ class TestBounds:
         """It is planned by the distance from the bound, and its power is that of excluding the bound."""
         near = quantity("near", 5.0, 4.97, relation="≤")
         made = Experiment((quantity("right", 5.0, 5.0, relation="≤"),), (Control("x", near, truth=5.0),))
-        _, (control,) = measure(made, "a-claim", SETTINGS, BUDGET, Drawing("a-claim", SETTINGS.seed))
+        _, (control,) = drawn_by(
+            Drawing("a-claim", SETTINGS.seed), measure(made, "a-claim", SETTINGS, BUDGET)
+        )
         assert control.verdict is Verdict.REFUTED
         assert control.power >= 0.95
 
@@ -488,7 +491,9 @@ class TestBounds:
         assert controls["wrong-bound"].verdict is Verdict.REFUTED
         assert controls["wrong-bound"].power > 0.9
         known = Experiment((quantity("right", 5.0, 5.0),), (Control("too low", wrong, truth=5.0),))
-        _, (control,) = measure(known, "a-claim", SETTINGS, BUDGET, Drawing("a-claim", SETTINGS.seed))
+        _, (control,) = drawn_by(
+            Drawing("a-claim", SETTINGS.seed), measure(known, "a-claim", SETTINGS, BUDGET)
+        )
         assert control.verdict is Verdict.REFUTED
 
     @pytest.mark.parametrize(
@@ -527,3 +532,84 @@ class TestBounds:
         """What is allowed is finite, not negative, and for something."""
         with pytest.raises(ValueError, match="allowance"):
             Allowance(size, of)
+
+
+RIGHT = quantity("right", 1.0, 1.0)
+WRONG = Control("the mean is 2", quantity("wrong", 1.0, 2.0))
+
+
+def here(settings: Settings = SETTINGS) -> Samples:
+    """Return the samples of a claim."""
+    return Samples("a-claim", settings, BUDGET)
+
+
+def plan(samples: Samples, experiment: Experiment) -> None:
+    """Plan an experiment by pilots that this process draws."""
+    drawn_by(Drawing("a-claim", samples.settings.seed), samples.plan(experiment))
+
+
+class TestPlan:
+    """A plan out of reach, or without a scale, ends at once."""
+
+    @pytest.mark.parametrize(
+        ("claimed", "relation", "error", "said"),
+        [
+            (1.0 + 1e-15, "=", ClaimError, "it is not wrong: it claims 1, and 1 is derived, so"),
+            (1.5, "≤", ClaimError, "it claims ≤ 1.5, and 1 is derived"),
+            (1.0 + 1e-6, "=", SettingsError, "lower --tolerance"),
+        ],
+    )
+    def test_wrong_versions_that_agree(
+        self, claimed: float, relation: Any, error: type[Exception], said: str
+    ) -> None:
+        """No tolerance makes false what holds; a smaller one does where it only lies within."""
+        control = Control(
+            "x", replace(WRONG.comparison, prediction=Prediction(claimed, ""), relation=relation), 1.0
+        )
+        samples = here()
+        with pytest.raises(error, match=said):
+            plan(samples, Experiment((RIGHT,), (control,)))
+
+    def test_endless(self) -> None:
+        """A tolerance that would take weeks names the claim, the cell and the fix."""
+        samples = here(replace_tolerance(1e-9))
+        with pytest.raises(SettingsError, match=r"a-claim, cell cell-right.*raise --tolerance"):
+            plan(samples, Experiment((RIGHT,), (WRONG,)))
+
+    def test_relative_to_zero(self) -> None:
+        """A tolerance relative to a prediction of 0 is refused with the way to fix it."""
+        zero = quantity("zero", 0.0, 0.0)
+        with pytest.raises(ClaimError, match="give its Tolerance a scale"):
+            plan(here(), Experiment((zero,), (WRONG,)))
+
+    def test_a_scale_mends_it(self) -> None:
+        """With a scale the same check is planned, for (deviations/tolerance)² blocks of unit variance."""
+        zero = quantity("zero", 0.0, 0.0, tolerance=Tolerance(1.0, 1.0, "one"))
+        samples = here()
+        plan(samples, Experiment((zero,), (WRONG,)))
+        goal = samples.goal(zero)
+        wanted = (goal.deviations() / SETTINGS.tolerance) ** 2
+        assert wanted <= samples.planned[zero.cell.id] < wanted + 2
+
+    def test_a_control_of_known_truth_is_planned_for_its_power(self) -> None:
+        """Where no block variance is derived a pilot estimates it; the check's sample may be too small."""
+        right = quantity("mean", 1.0, 1.3, component("mean"), tolerance=Tolerance(0.1), relation="≤")
+        near = replace(right, id="sharper", prediction=Prediction(0.97, "0.97"))
+        samples = here()
+        plan(samples, Experiment((right,), (Control("a little sharper", near, truth=1.0),)))
+        gap = 0.03 - near.tolerance.width(0.97, SETTINGS.tolerance)
+        wanted = (samples.goal(near).deviations() / gap) ** 2
+        assert samples.planned[right.cell.id] == pytest.approx(wanted, rel=0.2)
+
+    @pytest.mark.parametrize(("spread", "most"), [(0.0005, 256), (0.05, 1024), (1.0, 4096)])
+    def test_a_pilot_is_no_larger_than_it_takes(self, spread: float, most: int) -> None:
+        """A sample that is small needs a quarter of the usual pilot, a large one four times it."""
+        one = quantity("mean", 1.0, 1.0, component("mean"), spread)
+        samples = here()
+        plan(samples, Experiment((one,), (WRONG,)))
+        assert samples.sample(one.cell).blocks == most
+
+
+def replace_tolerance(tolerance: float) -> Settings:
+    """Return the usual settings with another tolerance."""
+    return SETTINGS.model_copy(update={"tolerance": tolerance})

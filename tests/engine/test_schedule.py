@@ -6,15 +6,25 @@ import queue
 import random
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from verify.engine.backends import ExecutorBackend, InProcessBackend
 from verify.engine.catalogue import BuiltIn, catalogue
-from verify.engine.crews import Elsewhere, Here
+from verify.engine.evaluate import (
+    CellToDraw,
+    ChunkSums,
+    NeedsDraws,
+    Work,
+    begin,
+    draw_chunks,
+    forget,
+    received,
+)
 from verify.engine.runner import settings
-from verify.engine.schedule import Progress, Schedule
-from verify.engine.settle import CellToDraw, Drawings, Work, received
+from verify.engine.schedule import PendingCell, PendingClaim, Progress, Schedule
 from verify.engine.store import Store
 from verify.errors import ClaimError, WorkerError
 
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from verify.engine.crews import Crew
+    from verify.engine.backends import Backend
     from verify.montecarlo.blocks import Chunk, Sums
 
 NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")
@@ -35,11 +45,11 @@ def works(tolerance: float = 0.02, names: Sequence[str] = NAMES) -> list[Work]:
 
 
 def digests(
-    crew: Crew, store: Store | None = None, tolerance: float = 0.02, names: Sequence[str] = NAMES
+    backend: Backend, store: Store | None = None, tolerance: float = 0.02, names: Sequence[str] = NAMES
 ) -> tuple[dict[str, str], Progress]:
     """Return the digests of the claims settled, by their ids, and how much was drawn."""
     some = works(tolerance, names)
-    schedule = Schedule(some, lambda _: crew, store)
+    schedule = Schedule(some, lambda _: backend, store)
     found = {
         some[one.place].claim.id: received(some[one.place].claim, one.settled).digest
         for one in schedule.run()
@@ -50,7 +60,7 @@ def digests(
 @pytest.fixture(scope="module")
 def alone() -> dict[str, str]:
     """Return the digests that one worker finds."""
-    return digests(Here(1))[0]
+    return digests(InProcessBackend(1))[0]
 
 
 class Shuffled(Executor):
@@ -81,26 +91,26 @@ class Shuffled(Executor):
 
 def test_whoever_works(alone: dict[str, str]) -> None:
     """Threads of this process, and any executor, in any order, give the digests of one worker."""
-    here = Here(3)
+    here = InProcessBackend(3)
     assert digests(here)[0] == alone
     here.close()
     with ThreadPoolExecutor(2) as pool:
-        assert digests(Elsewhere(pool))[0] == alone
+        assert digests(ExecutorBackend(pool, InProcessBackend(1)))[0] == alone
     for seed in range(2):
-        assert digests(Elsewhere(Shuffled(seed)))[0] == alone
+        assert digests(ExecutorBackend(Shuffled(seed), InProcessBackend(1)))[0] == alone
 
 
-class Noting(Here):
+class Noting(InProcessBackend):
     """This process, which notes what it does: the claim, and how often that was drawn for before."""
 
     def __init__(self) -> None:
         super().__init__(1)
         self.done: list[tuple[str, str, int]] = []
 
-    def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
-        """Settle, and note it."""
-        self.done.append(("settle", work.claim.id, len(answers)))
-        return super().settle(work, proof, answers)
+    def evaluate(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+        """Evaluate, and note it."""
+        self.done.append(("evaluate", work.claim.id, len(answers)))
+        return super().evaluate(work, proof, answers)
 
     def draw(self, work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Future[Any]:
         """Draw, and note it."""
@@ -115,7 +125,7 @@ def test_small_draws_go_first() -> None:
     claims = ["attention-sink", "effective-keys", "linear-bias"]
     digests(noting, None, 0.05, claims)
     kinds = [kind for kind, _, _ in noting.done]
-    assert kinds[:4] == ["settle", "settle", "settle", "draw"]
+    assert kinds[:4] == ["evaluate", "evaluate", "evaluate", "draw"]
     draws = [(claim, asked) for kind, claim, asked in noting.done if kind == "draw"]
     waiting = {one: [asked for claim, asked in draws if claim == one] for one in claims}
     assert all(len(sizes) > 2 for sizes in waiting.values())
@@ -128,8 +138,8 @@ def test_small_draws_go_first() -> None:
 def test_a_second_run_takes_everything_from_the_store(tmp_path: Path, alone: dict[str, str]) -> None:
     """The digests are equal cold and warm, and nothing is drawn or derived twice."""
     with Store(tmp_path / "store.sqlite") as store:
-        cold, first = digests(Here(1), store)
-        warm, second = digests(Here(1), store)
+        cold, first = digests(InProcessBackend(1), store)
+        warm, second = digests(InProcessBackend(1), store)
     assert cold == warm == alone
     assert (first.stored, first.derivations, second.drawn, second.derivations) == (0, 0, 0, 3)
     assert second.stored == first.drawn == first.wanted > 0
@@ -138,11 +148,11 @@ def test_a_second_run_takes_everything_from_the_store(tmp_path: Path, alone: dic
 def test_a_tighter_tolerance_goes_on(tmp_path: Path) -> None:
     """What was drawn for a coarse one is part of what a fine one rests on, and changes no digit of it."""
     with Store(tmp_path / "store.sqlite") as store:
-        _, coarse = digests(Here(1), store, 0.05, ["self-score"])
-        found, fine = digests(Here(1), store, 0.02, ["self-score"])
+        _, coarse = digests(InProcessBackend(1), store, 0.05, ["self-score"])
+        found, fine = digests(InProcessBackend(1), store, 0.02, ["self-score"])
     assert fine.stored == coarse.drawn > 0
     assert fine.drawn > 0
-    assert found == digests(Here(1), None, 0.02, ["self-score"])[0]
+    assert found == digests(InProcessBackend(1), None, 0.02, ["self-score"])[0]
 
 
 class Lost(Exception):  # noqa: N818 - it is the end of a process in the midst of a run
@@ -153,7 +163,7 @@ class Lost(Exception):  # noqa: N818 - it is the end of a process in the midst o
 def test_a_run_that_ended_goes_on(tmp_path: Path, alone: dict[str, str], after: int) -> None:
     """Whatever was done when it ended is not done again, and the digests are those of one run."""
 
-    class Stopping(Here):
+    class Stopping(InProcessBackend):
         left = after
 
         def draw(self, *arguments: Any) -> Future[Any]:
@@ -165,7 +175,7 @@ def test_a_run_that_ended_goes_on(tmp_path: Path, alone: dict[str, str], after: 
     with Store(tmp_path / "store.sqlite") as store:
         with pytest.raises(Lost):
             digests(Stopping(1), store)
-        found, progress = digests(Here(1), store)
+        found, progress = digests(InProcessBackend(1), store)
     assert found == alone
     assert progress.stored > 0
     assert progress.derivations > 0
@@ -174,11 +184,11 @@ def test_a_run_that_ended_goes_on(tmp_path: Path, alone: dict[str, str], after: 
 def test_a_wrong_sum_is_refused() -> None:
     """Sums of other blocks than were to be drawn end the run with one line."""
 
-    class Careless(Here):
+    class Careless(InProcessBackend):
         def draw(self, work: Work, chunks: Any) -> Future[Any]:
             future: Future[Any] = Future()
             given = super().draw(work, chunks).result()
-            future.set_result(Drawings((given.sums[0].plus(given.sums[0]), *given.sums[1:]), 0.0))
+            future.set_result(ChunkSums((given.sums[0].plus(given.sums[0]), *given.sums[1:]), 0.0))
             return future
 
     with pytest.raises(ClaimError, match=r"^claim .*: its evidence is malformed: its sums are not those of"):
@@ -188,7 +198,7 @@ def test_a_wrong_sum_is_refused() -> None:
 def test_a_lost_task_is_one_line() -> None:
     """An executor that gives up, and one that cancels, name the claim."""
 
-    class Losing(Here):
+    class Losing(InProcessBackend):
         def draw(self, *_: Any) -> Future[Any]:
             future: Future[Any] = Future()
             future.cancel()
@@ -198,8 +208,8 @@ def test_a_lost_task_is_one_line() -> None:
     with pytest.raises(ClaimError, match=r"^claim .*: its task was cancelled; run it again"):
         digests(Losing(1))
 
-    class Ending(Here):
-        def settle(self, *_: Any) -> Future[Any]:
+    class Ending(InProcessBackend):
+        def evaluate(self, *_: Any) -> Future[Any]:
             future: Future[Any] = Future()
             future.set_exception(WorkerError("ended"))
             return future
@@ -213,3 +223,129 @@ def test_progress_is_told_in_numbers() -> None:
     progress = Progress(drawn=300, stored=100, wanted=1000, seconds=2.0)
     assert (progress.rate, progress.left_s) == (150.0, 4.0)
     assert Progress(wanted=10).left_s is None
+
+
+NAME = "sqrt-scaling-unique"
+WORK = Work(BuiltIn(catalogue()[NAME].chapter, NAME), settings(profile="quick"), (), "test")
+
+
+class Few(Executor):
+    """An executor that says how many workers it has."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+
+@pytest.fixture(scope="module")
+def cell() -> CellToDraw:
+    """Return a cell of which two chunks and a part of a third are wanted."""
+    awaited = begin(WORK, "", ())
+    assert isinstance(awaited, NeedsDraws)
+    forget(WORK)
+    return replace(awaited.cells[0], batches=5, chunk_batches=2)
+
+
+@pytest.fixture(scope="module")
+def sums(cell: CellToDraw) -> dict[Any, Sums]:
+    """Return the sums of the chunks that are missing at first, by where these lie."""
+    chunks = list(PendingCell(cell, "code", WORK.settings.seed).missing(NAME))
+    return dict(
+        zip(map(_place, chunks), draw_chunks(WORK, [(cell, one) for one in chunks]).sums, strict=True)
+    )
+
+
+def _place(chunk: Chunk) -> Any:
+    return chunk.first, chunk.stop
+
+
+def pending(cell: CellToDraw) -> PendingCell:
+    """Return the cell with nothing drawn of it."""
+    return PendingCell(cell, "code", WORK.settings.seed)
+
+
+def test_what_is_missing_is_fixed_chunks(cell: CellToDraw) -> None:
+    """Two whole ones and the beginning of the third."""
+    assert [_place(one) for one in pending(cell).missing(NAME)] == [(0, 2), (2, 4), (4, 5)]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_chunks_are_added_in_their_turn(
+    cell: CellToDraw, sums: dict[Any, Sums], order: tuple[int, ...]
+) -> None:
+    """In whatever order they come, to the last bit; what is early waits."""
+    waiting, wanted = pending(cell), pending(cell)
+    chunks = list(waiting.missing(NAME))
+    for chunk in chunks:
+        wanted.take(chunk, sums[_place(chunk)])
+    for count, place in enumerate(order, 1):
+        assert not waiting.is_drawn
+        waiting.take(chunks[place], sums[_place(chunks[place])])
+        assert waiting.is_drawn == (count == 3)
+    assert waiting.early == {}
+    assert waiting.drawn.total.first.tobytes() == wanted.drawn.total.first.tobytes()
+    assert list(waiting.missing(NAME)) == []
+
+
+def test_sums_fit_a_chunk_by_their_number_of_blocks(cell: CellToDraw, sums: dict[Any, Sums]) -> None:
+    """Of another chunk's length, with a broken batch, or no sums at all they are not taken."""
+    waiting = pending(cell)
+    first, second, third = waiting.missing(NAME)
+    right = sums[_place(first)]
+    assert waiting.fits(first, right)
+    assert waiting.fits(second, right)
+    assert not waiting.fits(third, right)
+    assert not waiting.fits(first, None)
+    assert not waiting.fits(first, replace(right, count=right.count + 1))
+    assert waiting.end_of(second, right) == 4
+    assert waiting.end_of(second, replace(right, count=right.count - 1)) == -1
+
+
+def test_keys_tell_chunks_apart_and_parts_of_one_belong_together(cell: CellToDraw) -> None:
+    """A part of a chunk has its own key, and the beginning of the whole chunk is the same for all parts."""
+    waiting = pending(cell)
+    first, second, third = waiting.missing(NAME)
+    whole = replace(third, stop=6)
+    keys = {waiting.key(NAME, one) for one in (first, second, third, whole)}
+    assert len(keys) == 4
+    assert waiting.beginning(NAME, third) == waiting.beginning(NAME, whole)
+    assert waiting.beginning(NAME, second) != waiting.beginning(NAME, third)
+    assert waiting.beginning(NAME, third) not in keys
+    assert waiting.draws(whole) == 2 * waiting.draws(third) == 2 * cell.batch_draws
+
+
+def test_a_claim_that_asks_again_keeps_what_is_drawn(cell: CellToDraw) -> None:
+    """Only more of it is wanted; seconds add up."""
+    claim = PendingClaim(0, WORK, InProcessBackend(1), has_store=False)
+    claim.ask(cell)
+    before = claim.cells[cell.id]
+    claim.ask(replace(cell, batches=9))
+    assert claim.cells[cell.id] is before
+    assert before.asked.batches == 9
+    for _ in range(2):
+        claim.spend({"derivation": 0.5, "simulation": 0.25})
+    assert claim.spent_s == {"derivation": 1.0, "simulation": 0.5}
+
+
+def test_keys_are_for_a_store(cell: CellToDraw) -> None:
+    """Where there is none, none is computed: that takes a run without a store a fiftieth of its time."""
+    for has_store in (True, False):
+        claim = PendingClaim(0, WORK, InProcessBackend(1), has_store)
+        claim.ask(cell)
+        found = claim.settled_key, claim.derivation_key, claim.cells[cell.id].code
+        assert [bool(key) for key in found] == 3 * [has_store]
+
+
+def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw) -> None:
+    """As many as fill its time, but not before that is known, nor more than leave something for all."""
+    waiting = pending(replace(cell, batches=480, chunk_batches=2))
+    backend = ExecutorBackend(Few(4), InProcessBackend(1))
+    chunks = list(waiting.missing(NAME))
+    assert waiting.together(chunks[0], backend) == 1
+    waiting.chunk_s = backend.task_s / 10
+    assert waiting.together(chunks[0], backend) == pytest.approx(10)
+    assert waiting.together(chunks[240 - 60], backend) == pytest.approx(60 / 12)
+    assert waiting.together(chunks[-1], backend) == 1
+    waiting.chunk_s = 2.0
+    assert waiting.together(chunks[0], backend) == 1
+    assert waiting.together(chunks[0], ExecutorBackend(Few(2000), InProcessBackend(1))) == 4
+    assert waiting.together(chunks[0], InProcessBackend(4)) == 1

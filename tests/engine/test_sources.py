@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
 
-from verify.engine.sources import read_sources, refuse_unknown_claims
+from verify.engine.sources import (
+    Origin,
+    PartEntry,
+    Place,
+    SourceBook,
+    StatementEntry,
+    contradictions,
+    is_figure,
+    numbers_without,
+    read_sources,
+    refuse_unknown_claims,
+)
 from verify.errors import SourcesError
 from verify.evidence import Outcome
 from verify.files.shipped import folder
@@ -244,3 +256,215 @@ def test_evidence_that_does_not_exist_is_refused_by_file_and_line(tmp_path: Path
         f'{path}: line 26: [[statement]] s1, [[statement.part]] 2, key "evidence" names the fact '
         "'a-fact', which the claim one-claim does not have; did you mean 'some-fact'?"
     )
+
+
+PART: dict[str, Any] = {"text": "It says so.", "claim": "a-claim", "evidence": "verdict", "kind": "says"}
+WHOLE: dict[str, Any] = {"id": "s1", "source": "s", "text": "So it is.", "part": [PART]}
+
+
+@pytest.mark.parametrize("text", ["0.880", "-3", "26.89%", "0"])
+def test_a_figure_is_a_decimal_number_as_printed(text: str) -> None:
+    """With its last zero."""
+    assert is_figure(text)
+    assert PartEntry.model_validate(PART | {"printed": text}).printed == text
+
+
+@pytest.mark.parametrize("text", ["", "about 1", ".5", "5.", "1e3", "1,000", "+1", "5 %", "٣"])
+def test_anything_else_is_no_figure(text: str) -> None:
+    """It is refused with how to write one."""
+    assert not is_figure(text)
+    with pytest.raises(ValidationError, match="is not a decimal number; write it as in"):
+        PartEntry.model_validate(PART | {"printed": text})
+
+
+def test_a_text_in_several_lines_is_one() -> None:
+    """Of a part, a statement, a note."""
+    whole = StatementEntry.model_validate(WHOLE | {"text": "So\n  it is $x$.\n", "note": "a\nb"})
+    assert (whole.text, whole.note) == ("So it is $x$.", "a b")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"text": " \n"}, "must not be empty; write what it should say"),
+        ({"text": "costs $5"}, "has a dollar sign without its partner; put LaTeX between two"),
+        ({"text": r"$\input{x}$"}, "input"),
+        ({"evidence": "Verdict"}, "is not a kind of evidence; write"),
+        ({"evidence": "check:"}, "is not a kind of evidence"),
+        ({"evidence": "claim:a"}, "is not a kind of evidence"),
+        ({"kind": "sings"}, "Input should be 'says' or 'prints'"),
+        ({"about": "yes"}, "Input should be a valid boolean"),
+        ({"more": 1}, "Extra inputs"),
+    ],
+)
+def test_a_key_that_cannot_be_meant_is_refused(changes: dict[str, Any], message: str) -> None:
+    """Each for itself, with what would do."""
+    with pytest.raises(ValidationError, match=message):
+        PartEntry.model_validate(PART | changes)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "kind", "name"),
+    [
+        ("verdict", "verdict", ""),
+        ("check:a-b", "check", "a-b"),
+        ("control:c", "control", "c"),
+        ("fact:f1", "fact", "f1"),
+    ],
+)
+def test_evidence_has_a_kind_and_an_id(evidence: str, kind: str, name: str) -> None:
+    """And is that of the claim that is named."""
+    part = PartEntry.model_validate(PART | {"evidence": evidence})
+    assert (part.evidence_kind, part.evidence_id, part.evidence_claim) == (kind, name, "a-claim")
+
+
+def test_what_is_computed_rests_on_the_claim_of_its_computation() -> None:
+    """Whatever it is called in the file."""
+    part = PartEntry.model_validate(
+        {"text": "It is 2.", "kind": "prints", "printed": "2", "compute": {"what": "dot-product"}}
+    )
+    assert (part.evidence_kind, part.evidence_id) == ("compute", "dot-product")
+    assert part.evidence_claim == "worked-dot-products"
+
+
+def test_parts_are_called_part_in_the_file() -> None:
+    """One header a part."""
+    whole = StatementEntry.model_validate(WHOLE)
+    assert [one.text for one in whole.parts] == ["It says so."]
+    assert (whole.claim, whole.note, whole.noted, whole.given) == (None, None, None, ())
+
+
+PRINTS = PART | {"text": "It is 0.88.", "evidence": "fact:f", "kind": "prints", "printed": "0.88"}
+STATEMENT: dict[str, Any] = {"id": "s1", "source": "s", "text": "So it is.", "claim": "a-claim"}
+SOURCE = {"id": "s", "title": "A lesson", "kind": "lesson"}
+
+
+def found(changes: dict[str, Any], *parts: dict[str, Any], **more: Any) -> list[tuple[Any, str]]:
+    """Return what is wrong with a file of one statement."""
+    entry = STATEMENT | changes | {"part": list(parts or (PART,))}
+    book = {"source": [SOURCE], "statement": [entry], **more}
+    read = SourceBook.model_validate(book)
+    return list(contradictions(read.sources, read.statements))
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "left"),
+    [
+        ("2 of 3 and 2 again", ["3"], ["2"]),
+        ("0 and 1 are limits", [], []),
+        ("d_2, x^2, x_{2} and q1", [], []),
+        ("0.880 or 0.88", ["0.88"], ["0.880"]),
+        ("64", ["at d = 64"], []),
+    ],
+)
+def test_numbers_that_nothing_binds_are_found(text: str, others: list[str], left: list[str]) -> None:
+    """Each once, as it is printed; indices and exponents are a part of their formulas."""
+    assert numbers_without(text, others) == left
+
+
+def test_a_file_in_order_contradicts_nothing() -> None:
+    """With parts that say and parts that print."""
+    assert found({"text": "It is 0.88."}, PART, PRINTS) == []
+    assert found({"note": "So.", "noted": "holds"}) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "key", "remedy"),
+    [
+        ({"source": "t"}, "source", "is none of the sources s; name one of them"),
+        ({"claim": "other"}, "claim", "decides none of the parts; name the claim of one of them"),
+        ({"claim": None}, "claim", "is missing; add it, for not all of its parts are computed"),
+        ({"note": "So."}, "noted", "is missing beside the other; note and noted go together: add it"),
+        ({"noted": "holds"}, "note", "is missing beside the other; note and noted go together: add it"),
+        ({"text": "It is 7."}, "text", "has the number 7, which no part of it has"),
+    ],
+)
+def test_keys_of_a_statement_that_do_not_go_together(
+    statement: dict[str, Any], key: str, remedy: str
+) -> None:
+    """By the place of the key that is to be changed."""
+    ((place, said),) = found(statement)
+    assert place == ("statement", 0, key)
+    assert said.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "remedy"),
+    [
+        (PART | {"claim": None}, "claim", "is missing; add it, or what to compute"),
+        (PART | {"evidence": None}, "evidence", "is missing; add it, or what to compute"),
+        (PART | {"evidence": "fact:f"}, "evidence", 'is a figure, which decides only kind "prints"'),
+        (
+            PRINTS | {"evidence": "verdict", "printed": None, "given": ("0.88",)},
+            "evidence",
+            "has no figure for kind",
+        ),
+        (PRINTS | {"printed": None, "given": ("0.88",)}, "printed", 'is missing for kind "prints"'),
+        (PART | {"printed": "0.88"}, "printed", 'needs kind "prints" and a fact or check to compare with'),
+        (
+            PART | {"text": "It says 7."},
+            "text",
+            "has the number 7, which neither its figure nor its evidence has",
+        ),
+    ],
+)
+def test_keys_of_a_part_that_do_not_go_together(part: dict[str, Any], key: str, remedy: str) -> None:
+    """By the place of the key in its part."""
+    claims = {"claim": "a-claim"} if part["claim"] else {"claim": "b-claim"}
+    others = [PART | {"claim": claims["claim"]}, part]
+    said = dict(found(claims, *others))
+    assert said[("statement", 0, "part", 1, key)].startswith(remedy)
+    assert all(place[3] == 1 for place in said)
+
+
+def test_ids_are_given_once() -> None:
+    """Of sources and of statements; the later one is named."""
+    entry = STATEMENT | {"part": [PART]}
+    twice = found({}, source=[SOURCE, SOURCE], statement=[entry, entry])
+    assert [place for place, _ in twice] == [("source", 1, "id"), ("statement", 1, "id")]
+    assert twice[1][1] == "is the id of an earlier statement, too; give each its own"
+
+
+TEXT = '''title = "All"
+
+[[statement]]
+id = "v4"
+claim = "score-variance"
+
+[[statement]]
+id = "v5"
+note = """
+id = "no key"
+"""
+parts = [
+  { says = "a" },
+]
+'''
+
+
+@pytest.fixture
+def origin() -> Origin:
+    """Return the origin of that text."""
+    return Origin.of("mine.toml", TEXT, tomllib.loads(TEXT))
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        (("title",), 1),
+        (("statement", 0), 3),
+        (("statement", 0, "claim"), 5),
+        (("statement", 1, "id"), 8),
+        (("statement", 1, "parts"), 12),
+        (("statement", 1, "missing"), 7),
+        (("nothing",), 1),
+    ],
+)
+def test_the_line_of_a_place(origin: Origin, place: Place, line: int) -> None:
+    """Lines within a text of several lines hold no keys; what is missing has its table's line."""
+    assert origin.line(place) == line
+
+
+def test_a_place_in_words(origin: Origin) -> None:
+    """File, line, the table with its id, and the key."""
+    assert origin.at(("statement", 0, "claim")) == 'mine.toml: line 5: [[statement]] v4, key "claim"'

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from verify.engine.entries import PartEntry
-from verify.engine.sources import SourceBook, read_sources
+from verify.engine.sources import PartEntry, SourceBook, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
 from verify.evidence import (

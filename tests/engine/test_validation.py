@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.engine.test_measure import POINTS, Bell, line, quantity
-from tests.engine.test_samples import RIGHT, WRONG
+from tests.engine.test_measure import POINTS, RIGHT, WRONG, Bell, line, quantity
 from verify.engine.validation import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell

@@ -20,7 +20,6 @@ from verify import api
 from verify.errors import SettingsError, WorkerError
 from verify.executors import cluster as module
 from verify.executors.cluster import Cluster
-from verify.executors.workers import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +108,7 @@ def test_processes_are_copies_of_one_that_has_imported_everything() -> None:
     pytest.importorskip("distributed")
     with Cluster("local:2") as cluster:
         parents = {cluster.submit(os.getppid).result(30) for _ in range(8)}
-        assert cluster.submit(_imported, "verify.engine.crews").result(30)
+        assert cluster.submit(_imported, "verify.engine.backends").result(30)
     assert len(parents) == 1
     assert parents != {os.getpid()}
 
@@ -122,14 +121,11 @@ def _imported(module: str) -> bool:
 def test_a_lost_worker_changes_no_digit() -> None:
     """Another does what it was at."""
     pytest.importorskip("distributed")
-    from verify.engine.crews import Elsewhere  # noqa: PLC0415
-
     alone = api.run(["over-scaling"], profile="standard", workers=1)
     with Cluster("local:2") as cluster:
         victim = processes_of(cluster)[0]
         threading.Timer(0.4, os.kill, (victim, signal.SIGKILL)).start()
-        crew = Elsewhere(cluster, cluster.workers, cluster.refuse_if_gone)
-        found = api.run(["over-scaling"], profile="standard", executor=crew)
+        found = api.run(["over-scaling"], profile="standard", executor=cluster)
     assert found.claims[0].digest == alone.claims[0].digest
 
 
@@ -241,13 +237,8 @@ def test_ctrl_c_reaches_no_process_of_a_cluster_for_one_run(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_tasks_near_each_other_go_to_one_worker() -> None:
-    """As long as there is that worker; and none of them gives memory back after each array."""
+def test_processes_for_one_run_keep_freed_memory() -> None:
+    """Otherwise every array of a batch is taken from the system again."""
     pytest.importorskip("distributed")
-    with Cluster("local:2") as cluster:
-        cluster._client.wait_for_workers(2)
-        near = [cluster.hand_out(Task(os.getpid, near="claim")).result(30) for _ in range(8)]
-        assert len(set(near)) == 1
+    with Cluster("local:1") as cluster:
         assert int(cluster.submit(os.environ.get, "MALLOC_TRIM_THRESHOLD_").result(30)) > 10**8
-        os.kill(near[0], signal.SIGKILL)
-        assert cluster.hand_out(Task(os.getpid, near="claim")).result(30) != near[0]

@@ -1,13 +1,13 @@
-"""Processes: every task is done once, and whatever ends one is reported."""
+"""Worker processes: every task is done once, whatever ends a process is reported, and none outlives us."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from faulthandler import is_enabled
 from pathlib import Path
@@ -16,46 +16,94 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.tool import ROOT, alive
-from verify.errors import SettingsError, WorkerError
-from verify.executors.workers import Task, Workers, starmap_unordered
+from verify.errors import ClaimError, SettingsError, VerifyError, WorkerError
+from verify.executors import workers as module
+from verify.executors.workers import Task, Workers, portable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+LEFT_HERE: list[int] = []
+"""What only a copy of this process can know of."""
 
 
-def process_of(_: int) -> int:
+def pid_after(seconds: float = 0.2) -> int:
     """Return the process that works on this; slowly, so that others have to work too."""
-    time.sleep(0.2)
+    time.sleep(seconds)
     return os.getpid()
 
 
-def reciprocal(number: int) -> int:
-    """Return 1 divided by ``number``."""
-    return 1 // number
+def is_gone(pid: int) -> bool:
+    """Return whether there is no such process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
-def refuse(text: str) -> None:
-    """Raise as a function of the tool does."""
-    raise SettingsError(text)
+@pytest.fixture(
+    params=[
+        "spawned",
+        pytest.param("copies", marks=pytest.mark.skipif(sys.platform != "linux", reason="no copies")),
+    ]
+)
+def two(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
+    """Yield two workers: started when needed, or copies of this process, despite pytest's threads."""
+    with Workers(2) as workers:
+        if request.param == "copies":
+            monkeypatch.setattr(threading, "active_count", lambda: 1)
+            workers.prepare_copies(2)
+        yield workers
 
 
-@pytest.mark.parametrize("processes", [1, 2, 3])
-def test_each_task_is_done_once(processes: int) -> None:
-    """Places identify the tasks, whatever order they are done in."""
-    with Workers(processes) as workers:
-        for count in (0, 1, 2, 7):
-            tasks = [Task(pow, (n, 2)) for n in range(count)]
-            assert dict(workers.run_tasks(tasks)) == {n: n * n for n in range(count)}
+@pytest.mark.parametrize("count", [1, 2])
+def test_each_task_is_done_once(count: int) -> None:
+    """Places identify the tasks."""
+    with Workers(count) as workers:
+        for many in (0, 1, 2, 7):
+            tasks = [Task(pow, (n, 2)) for n in range(many)]
+            assert dict(workers.run_tasks(tasks)) == {n: n * n for n in range(many)}
 
 
-def test_tasks_are_done_by_other_processes() -> None:
-    """Two processes work for this one, and are gone afterwards."""
-    pids = {pid for _, pid in starmap_unordered(process_of, [(n,) for n in range(4)], 2)}
-    assert len(pids) == 2
-    assert os.getpid() not in pids
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+def test_processes_share_tasks_and_are_gone_afterwards(two: Workers) -> None:
+    """Two processes work for this one."""
+    with two:
+        pids = {pid for _, pid in two.run_tasks([Task(pid_after) for _ in range(4)])}
+        assert len(pids) == 2
+        assert os.getpid() not in pids
+    assert all(map(is_gone, pids))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no copies")
+def test_copies_have_what_was_imported_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was left in this process is there; those that get no task end as well."""
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr(f"{__name__}.LEFT_HERE", [3])
+    with Workers(3) as workers:
+        workers.prepare_copies(3)
+        pids = [one.pid for one in workers._processes]
+        assert workers.call(Task(left_here)) == [3]
+    assert len(pids) == 3
+    assert all(map(is_gone, pids))
+
+
+def left_here() -> list[int]:
+    """Return what was left in the process that was copied."""
+    return LEFT_HERE
+
+
+def test_nothing_is_copied_while_a_thread_works() -> None:
+    """Its locks would be held for ever."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=stop.wait) for _ in range(2)]
+    for one in threads:
+        one.start()
+    with Workers(2) as workers:
+        workers.prepare_copies(2)
+        copies = list(workers._processes)
+    stop.set()
+    assert copies == []
 
 
 def test_a_process_gets_ready_ahead_of_its_first_task() -> None:
@@ -67,81 +115,74 @@ def test_a_process_gets_ready_ahead_of_its_first_task() -> None:
     assert (before, after) == (False, True)
 
 
-def test_workers_are_an_executor() -> None:
-    """Futures hold results and errors, with one process and with two; what is not begun can be cancelled."""
-    for count in (1, 2):
-        with Workers(count) as workers:
-            assert [one.result() for one in [workers.submit(abs, -n) for n in range(5)]] == list(range(5))
-            assert isinstance(workers.submit(reciprocal, 0).exception(), ZeroDivisionError | WorkerError)
-    with Workers(2) as workers:
-        futures = [workers.submit(process_of, n) for n in range(8)]
-        assert futures[-1].cancel()
-    assert all(one.done() for one in futures)
-
-
-def test_tasks_of_one_key_stay_in_one_process() -> None:
-    """What the first of them left there is at hand for the others, however busy it is."""
-    with Workers(2) as workers:
-        keys = ("a", "b", "a", "a", "b", "a")
-        tasks = [Task(process_of, (n,), near=key) for n, key in enumerate(keys)]
-        pids = [pid for _, pid in sorted(workers.run_tasks(tasks))]
+def test_tasks_of_one_key_stay_in_one_process(two: Workers) -> None:
+    """Until the key is released or the process ends."""
+    keys = ("a", "b", "a", "a", "b", "a")
+    pids = [pid for _, pid in two.run_tasks([Task(pid_after, near=key) for key in keys])]
     homes = {key: {pid for pid, its in zip(pids, keys, strict=True) if its == key} for key in keys}
     assert [len(home) for home in homes.values()] == [1, 1]
     assert homes["a"] != homes["b"]
+    two.release("b")
+    assert (two.serves("a"), two.serves("b")) == (True, False)
+    with pytest.raises(WorkerError):
+        two.call(Task(os._exit, (1,), near="a"))
+    assert not two.serves("a")
 
 
 def test_isolated_tasks_share_no_process_with_others() -> None:
     """Tasks of one key may share a process, with one worker as well; no others ever run in it."""
     keys = ("", "a", "b", "a", "")
     with Workers(1) as workers:
-        tasks = [Task(os.getpid, isolate=key) for key in keys]
-        pids = [pid for _, pid in sorted(workers.run_tasks(tasks))]
+        pids = [pid for _, pid in workers.run_tasks([Task(os.getpid, isolate=key) for key in keys])]
     homes = {key: {pid for pid, its in zip(pids, keys, strict=True) if its == key} for key in keys}
     assert homes[""] == {os.getpid()}
     assert len({pid for found in homes.values() for pid in found}) == sum(map(len, homes.values()))
 
 
+def test_room_is_for_as_many_busy_processes_as_there_are_workers() -> None:
+    """And for one more task behind each, which then need not wait to arrive."""
+    with Workers(2) as workers:
+        assert workers.has_room("a")
+        futures = [workers.hand_out(Task(pid_after, isolate=key)) for key in ("a", "b")]
+        assert [workers.has_room(key) for key in ("", "a", "b", "c")] == [False, True, True, False]
+        futures.append(workers.hand_out(Task(pid_after, isolate="a")))
+        assert [workers.has_room(key) for key in ("a", "b")] == [False, True]
+        for one in futures:
+            one.result()
+        assert workers.has_room("c")
+
+
+def refuse(text: str) -> None:
+    """Raise as a function of the tool does."""
+    raise SettingsError(text)
+
+
 def test_an_error_in_a_process_is_raised() -> None:
-    """Ours arrive as they are, others in words with the task's place; others can be given work afterwards."""
+    """Ours arrive as they are, others in words with the task's place; the workers go on."""
     with Workers(2) as workers:
         with pytest.raises(SettingsError, match=r"^too much$"):
             workers.call(Task(refuse, ("too much",), isolate="a"))
         with pytest.raises(WorkerError, match=r"^ZeroDivisionError: .* by zero$") as caught:
-            list(workers.run_tasks([Task(reciprocal, (n,)) for n in (1, 0, 2)]))
+            list(workers.run_tasks([Task(divmod, (1, n)) for n in (1, 0, 2)]))
         assert caught.value.place == 1
         assert dict(workers.run_tasks([Task(abs, (-n,)) for n in (1, 2)])) == {0: 1, 1: 2}
 
 
-def end_by(signal_number: int) -> None:
+def end_by(number: int) -> None:
     """Send this process a signal."""
-    os.kill(os.getpid(), signal_number)
+    os.kill(os.getpid(), number)
 
 
-def close_everything() -> int:
+def close_everything() -> None:
     """Close every file of this process but the standard ones, and go on."""
     os.closerange(3, 64)
     time.sleep(60)
-    return 0
-
-
-def fork_and_return() -> int:
-    """Return twice, as a task does that forks and forgets which copy it is."""
-    os.fork()
-    return os.getpid()
 
 
 def keep_the_pipe_and_end() -> None:
     """End while a process of the task's own has all its files open."""
     if os.fork():
         os._exit(3)
-    time.sleep(60)
-
-
-def answer_nonsense() -> None:
-    """Write to every file of this process."""
-    for number in range(3, 64):
-        with contextlib.suppress(OSError):
-            os.write(number, b"hello, reader of the replies")
     time.sleep(60)
 
 
@@ -168,77 +209,189 @@ def unpicklable() -> Any:
         (sys.exit, (0,), r"SystemExit: 0"),
         (os._exit, (0,), r"ended its process with status 0 before there was a result"),
         (end_by, (signal.SIGKILL,), r"its process was ended by SIGKILL, which .* when memory runs out"),
+        (end_by, (signal.SIGTERM,), r"its process was ended by SIGTERM"),
         (end_by, (signal.SIGSEGV,), r"its process was ended by SIGSEGV"),
         (close_everything, (), r"closed the files of its process, .*"),
         (keep_the_pipe_and_end, (), r"ended its process with status 3 before .*"),
-        (answer_nonsense, (), r"closed the files of its process, .*|its process was ended by SIGKILL.*"),
         (raise_treacherously, (), r"Treacherous: its text cannot be made"),
         (unpicklable, (), r".*(P|p)ickl.*"),
     ],
 )
 def test_whatever_ends_a_process_is_reported(
-    function: Callable[..., Any], arguments: tuple[Any, ...], message: str
+    two: Workers, function: Callable[..., Any], arguments: tuple[Any, ...], message: str
 ) -> None:
-    """It is one line, in time, and the workers go on with others."""
+    """It is one line, in time, and the workers go on, with a new process where one is missing."""
     begun = time.monotonic()
-    with Workers(1) as workers:
-        with pytest.raises(WorkerError) as caught:
-            workers.call(Task(function, arguments, isolate="a"))
-        assert re.fullmatch(message, str(caught.value))
-        assert workers.call(Task(abs, (-1,), isolate="a")) == 1
+    with pytest.raises(WorkerError) as caught:
+        two.call(Task(function, arguments))
+    assert re.fullmatch(message, str(caught.value))
     assert time.monotonic() - begun < 10
+    assert len({pid for _, pid in two.run_tasks([Task(pid_after) for _ in range(4)])}) == 2
 
 
-def test_a_copy_of_a_process_gives_no_answer() -> None:
-    """A task that forks has one result, and the next task gets its own."""
-    with Workers(1) as workers:
-        pid = workers.call(Task(fork_and_return, isolate="a"))
-        assert workers.call(Task(os.getpid, isolate="a")) == pid
+def end_once(path: str) -> int:
+    """End this process, but at the second time return its id."""
+    if Path(path).exists():
+        return os.getpid()
+    Path(path).touch()
+    os._exit(1)
 
 
-def say(text: str) -> None:
-    """Print on standard output."""
-    print(text)  # noqa: T201 - as a claim file may
+def test_a_task_whose_process_ends_is_done_again_once(two: Workers, tmp_path: Path) -> None:
+    """Where it is one of several without a process of their own."""
+    tasks = [Task(end_once, (str(tmp_path / "a"),)), Task(pid_after)]
+    assert len(dict(two.run_tasks(tasks))) == 2
+    with pytest.raises(WorkerError, match="status 1"):
+        list(two.run_tasks([Task(end_once, (str(tmp_path / "b"),), isolate="mine")]))
+    with pytest.raises(WorkerError, match="status 2"):
+        list(two.run_tasks([Task(os._exit, (2,))]))
 
 
-def test_what_a_task_prints_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+def half_a_result() -> bytes:
+    """Return more than a pipe holds, and end the process while it is sent."""
+    threading.Timer(0.5, os._exit, (4,)).start()
+    return bytes(1 << 30)
+
+
+def test_half_a_result_ends_the_wait_for_it(two: Workers) -> None:
+    """The pool itself would wait for the rest for ever."""
+    with pytest.raises(WorkerError, match=r"status 4|SIG"):
+        two.call(Task(half_a_result))
+
+
+def fork_and_return() -> int:
+    """Return twice, as a task does that forks and forgets which copy it is."""
+    os.fork()
+    return os.getpid()
+
+
+def test_a_process_that_forks_has_one_result(two: Workers) -> None:
+    """The next task gets its own."""
+    pid = two.call(Task(fork_and_return, near="a"))
+    assert two.call(Task(os.getpid, near="a")) == pid
+
+
+@pytest.mark.parametrize("how", ["spawned", "copies"])
+def test_what_a_task_prints_goes_to_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], how: str
+) -> None:
     """Standard output is for results."""
-    with Workers(1) as workers:
-        workers.call(Task(say, ("a word",), isolate="a"))
-    captured = capfd.readouterr()
-    assert (captured.out, captured.err) == ("", "a word\n")
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    with Workers(2) as workers:
+        if how == "copies":
+            workers.prepare_copies(1)
+        workers.call(Task(os.system, ("echo a word",)))
+        workers.call(Task(print, ("another",)))
+        captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "a word\nanother\n")
 
 
 PARENT = """
-import signal
+import signal, sys
 from tests.executors.test_workers import busy
+from verify.cli.interrupts import insisting
 from verify.executors.workers import Task, Workers
-# Under nohup, tests inherit that it is ignored.
+# Under nohup, and in the background of a script, tests inherit that these are ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-with Workers(2) as workers:
-    list(workers.run_tasks([Task(busy, (one,), isolate=one) for one in ("a", "b")]))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("said before, once")
+with insisting(), Workers(2) as workers:
+    if "{how}" == "copies":
+        workers.prepare_copies(2)
+        assert len(workers._processes) == 2
+    futures = [workers.hand_out(Task(busy, isolate="" if "{how}" == "copies" else one)) for one in "ab"]
+    [one.result() for one in futures]
 """
 
 
-def busy(_: str) -> None:
+def busy() -> None:
     """Say which process this is, and keep its interpreter from doing anything else for a minute."""
     os.write(2, b"%d\n" % os.getpid())
     sum(range(10**10))
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes under /proc")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
-def test_processes_end_with_their_parent(number: int) -> None:
-    """However it ends, and whatever they are doing, they are gone within a second."""
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes under /proc")
+@pytest.mark.parametrize("how", ["spawned", "copies"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_processes_end_with_their_parent(number: int, how: str) -> None:
+    """However it ends, and whatever they are doing, they are gone; what it has printed is there once."""
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT],
-        stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
+        [sys.executable, "-c", PARENT.format(how=how)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
+        start_new_session=True, text=True,
     )  # fmt: skip
+    assert parent.stdout is not None
     assert parent.stderr is not None
     at_work = {int(parent.stderr.readline()) for _ in range(2)}
-    assert alive(parent.pid) == {parent.pid, *at_work}
+    for pid in at_work:
+        # A terminal's Ctrl-C is for the parent alone.
+        os.kill(pid, signal.SIGINT)
+    time.sleep(0.1)
+    assert at_work < alive(parent.pid)
     parent.send_signal(number)
+    said = parent.stdout.read()
     parent.wait()
+    complaints = parent.stderr.read()
+    parent.stdout.close()
     parent.stderr.close()
     time.sleep(1)
     assert not alive(parent.pid)
+    assert said == "said before, once\n"
+    assert number != signal.SIGKILL or complaints == ""
+
+
+PROGRAM = """
+from pathlib import Path
+from verify.executors.workers import Task, Workers
+Path("runs").open("a").write("x")
+with Workers(2) as workers:
+    print(workers.call(Task(abs, (-3,))), Path("runs").read_text())
+"""
+
+
+def test_a_program_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
+    """It needs no guard around what it does."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    out = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, check=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ).stdout  # fmt: skip
+    assert out == "3 x\n"
+
+
+def test_no_more_processes_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what the system says, and what helps."""
+
+    def fail(*_: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(module, "_Process", fail)
+    with (
+        Workers(2) as workers,
+        pytest.raises(VerifyError, match=r"cannot be started \(Resource temp.*fewer --w"),
+    ):
+        workers.call(Task(abs, (-1,)))
+
+
+class OwnError(ClaimError):
+    """An error of somebody's own, which only this module knows."""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (SettingsError("it\n  is\tso"), SettingsError, "it is so"),
+        (VerifyError("it is so"), VerifyError, "it is so"),
+        (OwnError("it is so"), ClaimError, "it is so"),
+        (ZeroDivisionError("it is so"), WorkerError, "ZeroDivisionError: it is so"),
+        (KeyboardInterrupt(), WorkerError, "KeyboardInterrupt"),
+        (Treacherous(), WorkerError, "Treacherous: its text cannot be made"),
+        (ValueError("x" * 100_000), WorkerError, f"ValueError: {'x' * 1988}"),
+    ],
+)
+def test_whatever_a_task_raises_is_one_of_our_errors(
+    error: BaseException, kind: type[VerifyError], text: str
+) -> None:
+    """The nearest that every process knows, in one line that is not endless."""
+    found = portable(error)
+    assert (type(found), str(found)) == (kind, text)

@@ -28,7 +28,7 @@ from verify.citing.languages import language_of
 from verify.citing.markers import quotes_in
 from verify.citing.summaries import to_junit, to_markdown
 from verify.citing.values import values_of as values
-from verify.engine.claim_files import load as load_claim
+from verify.engine.catalogue import load as load_claim
 from verify.engine.sources import read_sources
 from verify.errors import CitationError
 from verify.evidence import Calibration

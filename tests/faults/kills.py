@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING
 from tests.tool import EXAMPLE, alive, begin, example_claim, finish
 from verify import api
 from verify.cli import main as command_line
-from verify.engine.store import Store
-from verify.engine.store_file import VARIABLE
+from verify.engine.store import VARIABLE, Store
 from verify.errors import VerifyError
 from verify.evidence.load import load
 
@@ -54,7 +53,7 @@ PATIENCE = 180.0
 """Seconds in which a command that lost a worker must have ended by itself."""
 
 _DOCUMENT = "it is <!-- verify: score-variance.variance-d8:estimate -->9999<!-- /verify -->\n" * 40
-_WORKER = b"verify.executors.worker"
+_WORKER = b"--multiprocessing-fork"
 _NOISE = ("Traceback", "resource_tracker", "leaked", "Exception ignored", "Fatal Python error")
 
 

@@ -18,7 +18,7 @@ from tests.catalogue import CATALOGUE, derivation
 from verify.claims.gradients.shared import samplers
 from verify.engine.measure import _decide
 from verify.engine.runner import settings
-from verify.engine.samples import Samples
+from verify.engine.samples import Samples, drawn_by
 from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
@@ -29,7 +29,7 @@ from verify.montecarlo.experiment import Exact, cells_of
 from verify.montecarlo.statistics import Reduced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from verify.montecarlo.blocks import Cell
     from verify.montecarlo.distributions import Array
@@ -425,7 +425,7 @@ class Bench:
         self.derivation = derivation(self.name)
         experiment = self.experiment()
         samples = self._samples()
-        samples.plan(experiment)
+        drawn_by(Drawing(self.name, QUICK.seed), samples.plan(experiment))
         self.planned = samples.planned
         self.checks = [check.id for check in experiment.checks]
 
@@ -434,19 +434,23 @@ class Bench:
         return self.claim.experiment(self.derivation, QUICK.tolerance)
 
     def _samples(self) -> Samples:
-        return Samples(self.name, QUICK, ErrorBudget(QUICK.false_alarm), Drawing(self.name, QUICK.seed))
+        return Samples(self.name, QUICK, ErrorBudget(QUICK.false_alarm))
 
     def refuted(self, wanted: Sequence[str]) -> set[str]:
         """Return which of the ``wanted`` checks are refuted, with whatever is planted now.
 
         A check has the blocks that it plans without a fault; where these are too skewed, some more.
         """
-        samples = self._samples()
+        samples, drawing = self._samples(), Drawing(self.name, QUICK.seed)
         checks = [check for check in self.experiment().checks if check.id in wanted]
         found: set[str] = set()
         for look in range(1, LOOKS + 1):
             looks = 2 ** (look - 1)
-            drawn = {cell.id for cell in cells_of(checks) if _is_drawn(samples, cell, self.planned, looks)}
+            drawn = {
+                cell.id
+                for cell in cells_of(checks)
+                if _is_drawn(samples, drawing, cell, self.planned[cell.id] * looks)
+            }
             checks = [one for one in checks if drawn.issuperset(cell.id for cell in cells_of([one]))]
             judged = {one.id: _judged(samples, one, look) for one in checks}
             found |= {name for name, (refuted, _) in judged.items() if refuted}
@@ -465,13 +469,13 @@ class Bench:
         return found
 
 
-def _is_drawn(samples: Samples, cell: Cell, planned: Mapping[str, int], looks: int) -> bool:
-    """Draw a cell so many times as large as planned; return whether all it gives is finite.
+def _is_drawn(samples: Samples, drawing: Drawing, cell: Cell, blocks: int) -> bool:
+    """Draw blocks of a cell; return whether all it gives is finite.
 
     What is not ends a run with an error, and refutes nothing.
     """
     try:
-        samples.extend([Request(cell, planned[cell.id] * looks)])
+        drawn_by(drawing, samples.extend([Request(cell, blocks)]))
     except ValueError as error:
         if "is not finite in some block" not in str(error):
             raise

@@ -1,1 +1,1 @@
-"""Audits: the queries and keys of somebody's own program, held to the judgement of the claims."""
+"""Audits: the queries and keys of a user's program, held to the judgement of the claims."""

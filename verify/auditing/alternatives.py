@@ -26,7 +26,7 @@ MOST_SCORES = 2**22
 """Scores in all up to which alternatives that need more than the rows looked at are tried."""
 
 _MOST_HEADS = 16
-"""The other heads that a head is compared with are the first so many, for each takes time."""
+"""At most this many other heads, the first ones, are compared with a head, for each takes time."""
 
 _LOWEST = -1e30
 _OWN_FIX = "let every query head read the keys and values of its own group"

@@ -37,9 +37,8 @@ from verify.evidence.audits import (
     LayerRecord,
 )
 from verify.evidence.runs import Tool
-from verify.executors.environment import environment
+from verify.executors.machine import environment, processors
 from verify.executors.threads import thread_map
-from verify.executors.workers import processors
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
@@ -165,7 +164,7 @@ def audit(
     false_alarm: float = FALSE_ALARM,
     workers: int | None = None,
 ) -> AuditRecord:
-    """Judge what somebody's attention does: a recording, or the arrays of one layer.
+    """Judge what a program's attention does: a recording, or the arrays of one layer.
 
     ``q`` is a ``Recording``, the path of one, or queries of shape [sequence, head, token, d] beside keys
     ``k``. Arrays may be NumPy's, PyTorch's, JAX's or of any library that keeps to the array API standard;

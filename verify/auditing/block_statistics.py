@@ -42,13 +42,13 @@ FEWEST_KEYS = 8
 """Rows that see fewer keys say little of a distribution over keys, and are left out."""
 
 _CACHED, _AT_ONCE = 1 << 16, 1 << 24
-"""Scores of a strip: so many of NumPy's stay in the processor's cache; elsewhere launching costs more."""
+"""Scores of a strip: NumPy's stay in the processor's cache; elsewhere launching costs more."""
 
 _NEVER = -1e30
 """Stands for the score of a hidden key: its exponential is 0, and a product with that is 0 and no NaN."""
 
 _SEVERAL = 24
-"""From so many different numbers of keys on, a polynomial in their logarithm stands in for the integrals."""
+"""Different numbers of keys from which on a polynomial in their logarithm stands in for the integrals."""
 
 _ROUGH = 1e-3
 """Relative error from which on an integral is no reference."""
@@ -58,7 +58,7 @@ _ROUGH = 1e-3
 class RowMeans:
     """What the rows of one head's scores look like on one sequence; means are over the rows that were used.
 
-    ``keys`` are the different numbers of keys that rows see, and ``rows`` how many see so many. ``few``
+    ``keys`` are the different numbers of keys that rows see, and ``rows`` how many rows see each. ``few``
     counts rows that see fewer than `FEWEST_KEYS`, ``blind`` those of them that see none. Where ``finite`` is
     False, some score is NaN or infinite. ``largest_score`` is over all rows; means without a row are NaN.
 
@@ -346,7 +346,7 @@ def largest_weight(keys: int) -> float:
 
 @lru_cache(maxsize=1024)
 def over_rows(of_keys: OfKeys, keys: tuple[int, ...], rows: tuple[int, ...]) -> float:
-    """Return the mean of ``of_keys`` over so many ``rows`` that see so many ``keys``."""
+    """Return the mean of ``of_keys`` over rows: ``rows[i]`` of them see ``keys[i]`` keys."""
     if len(keys) < _SEVERAL:
         values = np.array([of_keys(one) for one in keys])
     else:

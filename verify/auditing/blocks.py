@@ -184,7 +184,7 @@ class Head:
         return output, moved @ self.value - moved.sum(axis=1, keepdims=True) * output
 
     def thinned(self, rows: int) -> Head:
-        """Return this head with at most so many of its rows, spread evenly."""
+        """Return this head with at most ``rows`` of its rows, spread evenly."""
         length = len(self.places)
         count = min(rows, length)
         return self.at(np.unique(np.linspace(0, max(length - 1, 0), count).round().astype(np.intp)))
@@ -211,7 +211,7 @@ def softmax(scores: Floats, sink: float | None = None) -> Floats:
 def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp], *, seed: int = 0) -> Head:
     """Return one head of one sequence of a call that has values and output.
 
-    ``rows`` are positions of queries, or about how many to draw: one in each of so many equal stretches, by
+    ``rows`` are positions of queries, or about how many to draw: one in each of as many equal stretches, by
     ``seed``, sequence and head. Only rows that see at least two keys are kept, for the others say nothing of
     the scale; there may be none.
     """

@@ -29,7 +29,7 @@ An audit has thousands of residuals, and where scores are large a few weights ma
 """
 
 _ALIKE = 4.0
-"""Rows that differ by so many times their rounding share half the variance of their errors."""
+"""Rows that differ by this multiple of their rounding share half the variance of their errors."""
 _MEAN_SQUARE = 0.18
 """Mean square of a relative rounding error over its bound, for mantissas uniform in the logarithm."""
 _SINGLE = 2.0**-24

@@ -183,7 +183,7 @@ class _Probing:
         """Yield the scale with arrays of half precision, where these are taken."""
         for dtype in HALVES:
             with contextlib.suppress(RefusedError):
-                yield measure(self.callee.in_dtype(dtype), self.sizes, model, _MANY_TOKENS, (scale,))
+                yield measure(replace(self.callee, dtype=dtype), self.sizes, model, _MANY_TOKENS, (scale,))
 
     def _varied(self, sizes: Sizes, model: Model, tokens: int, scale: float) -> Measured:
         """Return the scale with other sizes; each head beyond the known ones has the sink of one of them."""

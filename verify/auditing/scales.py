@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 DEFAULT = "1/sqrt(d)"
-"""What is intended where nobody says otherwise: 1/√d_k."""
+"""The intended scale where none is stated: 1/√d_k."""
 
 WIDTHS = {
     "d": "the width of a head, d_k",
@@ -232,7 +232,8 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
         return Diagnosis((), factor, cause, f"{should}: {how_far_off(factor)}")
     first = fitting[0]
     others = "".join(f", or {one.name}: {one.does}" for one in fitting[1:3])
-    fix = f"{should}, not {first.divisor}" if _divide(should, first) else should
+    divides = first.divisor and should.startswith("divide by ")
+    fix = f"{should}, not {first.divisor}" if divides else should
     return Diagnosis(
         fitting,
         factor,
@@ -288,36 +289,29 @@ def _off(factor: float) -> str:
     return f"{max(factor, 1 / factor):.3g} times too {word}"
 
 
-def _divide(should: str, candidate: Candidate) -> bool:
-    return bool(candidate.divisor) and should.startswith("divide by ")
-
-
 def _root(size: int, of: str, does: str) -> Candidate:
     return Candidate(f"1/√{size} = 1/√{of}", size**-0.5, does, f"√{size}")
 
 
 def _of_widths(widths: Widths) -> Iterator[Candidate]:
-    d, h, n = widths.d, widths.h, widths.n
+    d, h, n, model = widths.d, widths.h, widths.n, widths.D
     yield _root(d, "d_k", "the default 1/√d_k is applied")
     yield Candidate("1", 1.0, "no scale is applied")
     yield Candidate(f"1/{d} = 1/d_k", 1 / d, "the root is missing", str(d))
     for word, size in widths.padded.items():
-        if size == d:
-            continue
-        yield _root(size, f"({word})", f"the {word} is taken for d_k")
-        yield Candidate(
-            f"1/{size} = 1/({word})", 1 / size, f"the {word} is taken for d_k, and the root is missing"
-        )
-    if widths.D is not None:
-        yield _root(widths.D, "D", "the model's width is taken for d_k")
-        if widths.D % h == 0 and d * h != widths.D:
-            yield _root(widths.D // h, "(D/h)", "the model's width over the heads is taken for d_k")
+        if size != d:
+            taken = f"the {word} is taken for d_k"
+            yield _root(size, f"({word})", taken)
+            yield Candidate(f"1/{size} = 1/({word})", 1 / size, f"{taken}, and the root is missing")
+    if model is not None:
+        yield _root(model, "D", "the model's width is taken for d_k")
+        if model % h == 0 and d * h != model:
+            yield _root(model // h, "(D/h)", "the model's width over the heads is taken for d_k")
     yield _root(d * h, "(d_k·h)", "the width of all heads together is taken for d_k")
     yield _root(h, "h", "the number of heads is taken for d_k")
     yield Candidate(f"√{d} = √d_k", d**0.5, "scores are multiplied by √d_k where they should be divided")
-    yield Candidate(
-        f"{d}^-¼ = d_k^-¼", d**-0.25, "the root of the scale is applied to one of queries and keys only"
-    )
+    only = "the root of the scale is applied to one of queries and keys only"
+    yield Candidate(f"{d}^-¼ = d_k^-¼", d**-0.25, only)
     if n is not None:
         yield _root(n, "n", "the number of keys is taken for d_k")
         yield Candidate(f"1/{n} = 1/n", 1 / n, "scores are averaged over the keys", str(n))
@@ -327,40 +321,25 @@ def _of_widths(widths: Widths) -> Iterator[Candidate]:
 
 
 def _of_intended(intended: float, d: int) -> Iterator[Candidate]:
-    default = d**-0.5
-    yield Candidate("the intended scale squared", intended**2, "the scale is applied twice")
-    yield Candidate("minus the intended scale", -intended, "the sign is reversed")
+    default, the_scale, factor = d**-0.5, "the intended scale", "the factor beside 1/√d_k"
+    yield Candidate(f"{the_scale} squared", intended**2, "the scale is applied twice")
+    yield Candidate(f"minus {the_scale}", -intended, "the sign is reversed")
     if intended > 0 and not math.isclose(intended, default, rel_tol=ROUNDING):
-        yield Candidate(
-            "the intended scale with its factor inverted", default**2 / intended,
-            "the factor beside 1/√d_k divides where it should multiply",
-        )  # fmt: skip
-        yield Candidate(
-            "the intended scale with the root of its factor", math.sqrt(default * intended),
-            "the factor beside 1/√d_k is applied once where its square belongs",
-        )  # fmt: skip
-        yield Candidate(
-            "1/√d_k times the square of the factor", intended**2 / default,
-            "the factor beside 1/√d_k is applied twice",
-        )  # fmt: skip
-        yield Candidate(
-            "the intended scale times 1/√d_k",
-            intended * default,
-            "1/√d_k is applied as well as the intended scale",
-        )
+        inverted, once = default**2 / intended, math.sqrt(default * intended)
+        does = f"{factor} divides where it should multiply"
+        yield Candidate(f"{the_scale} with its factor inverted", inverted, does)
+        does = f"{factor} is applied once where its square belongs"
+        yield Candidate(f"{the_scale} with the root of its factor", once, does)
+        twice = intended**2 / default
+        yield Candidate("1/√d_k times the square of the factor", twice, f"{factor} is applied twice")
+        does = f"1/√d_k is applied as well as {the_scale}"
+        yield Candidate(f"{the_scale} times 1/√d_k", intended * default, does)
+    does = "2^x is computed for e^x without the factor log₂e"
+    yield Candidate(f"{the_scale} times ln 2", intended * math.log(2), does)
     yield Candidate(
-        "the intended scale times ln 2",
-        intended * math.log(2),
-        "2^x is computed for e^x without the factor log₂e",
-    )
-    yield Candidate(
-        "the intended scale over ln 2", intended / math.log(2), "the factor log₂e of 2^x is applied to e^x"
+        f"{the_scale} over ln 2", intended / math.log(2), "the factor log₂e of 2^x is applied to e^x"
     )
     for power in range(1, _POWERS + 1):
-        for sign, text in ((-1, f"1/{2**power}"), (1, str(2**power))):
-            yield Candidate(
-                f"{text} of the intended scale" if sign < 0 else f"{text} times the intended scale",
-                intended * 2.0 ** (sign * power),
-                f"a further factor {text} is applied, such as a scale left from elsewhere",
-                merges=False,
-            )
+        for value, text, of in ((0.5**power, f"1/{2**power}", "of"), (2.0**power, str(2**power), "times")):
+            does = f"a further factor {text} is applied, such as a scale left from elsewhere"
+            yield Candidate(f"{text} {of} {the_scale}", intended * value, does, merges=False)

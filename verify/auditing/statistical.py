@@ -461,123 +461,98 @@ def _first(known: Floats) -> float:
     return float(known[0])
 
 
+def _of_one(
+    quantity: Quantity, statistics: Callable[[RowMeans], tuple[float, ...]], *references: OfKeys
+) -> Statistical:
+    """Return the kind that has one quantity of rows, and its name."""
+    return Statistical(quantity.name, (quantity,), of_rows(statistics, *references))
+
+
+_ROW_VARIANCE = Quantity(
+    "row-variance",
+    r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$",
+    "variance-split",
+    MeanFunction(component("scaled", positive=True), ("scaled", "unscaled")),
+    remark=_unit_scale,
+)
+_SHIFT_SHARE = Quantity(
+    "shift-share",
+    r"share of $\operatorname{Var}(q\cdot k)$ between rows: $\mu_k^{\mathsf T}\Sigma_q\mu_k$",
+    "variance-split",
+    BoundedMean(0),
+)
+_INDEPENDENCE = Quantity(
+    "independence",
+    r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$ over "
+    r"$c^2(\operatorname{tr}\Sigma_q\Sigma_k + \mu_q^{\mathsf T}\Sigma_k\mu_q)$",
+    "variance-split",
+    MeanFunction(ratio("own", "crossed"), ("own", "crossed")),
+)
+_ENTROPY = Quantity(
+    "entropy",
+    r"$\mathbb{E}H/\ln n$",
+    "attention-entropy",
+    BoundedMean(0),
+    AtUnitVariance("attention-entropy", _first),
+)
+_EFFECTIVE_KEYS = Quantity(
+    "effective-keys",
+    r"$1/\mathbb{E}\sum p_j^2$",
+    "effective-keys",
+    BoundedMean(0, _inverse),
+    AtUnitVariance("effective-keys", lambda known: _inverse(float(known[0]))),
+)
+_LARGEST_PROBABILITY = Quantity(
+    "largest-probability",
+    r"$\mathbb{E}\max_j p_j$",
+    "softmax-saturation",
+    BoundedMean(0),
+    AtUnitVariance("softmax-saturation", _first),
+)
+_GRADIENT_PASS = (
+    Quantity(
+        "gradient-pass-trace",
+        r"$\operatorname{tr}J = 1 - \mathbb{E}\sum p_j^2$",
+        "softmax-jacobian",
+        BoundedMean(0),
+        AtUnitVariance("attention-concentration", lambda known: 1 - float(known[0])),
+    ),
+    Quantity(
+        "gradient-pass-norm",
+        r"$\sqrt{\mathbb{E}\|J\|_F^2}$",
+        "softmax-jacobian",
+        BoundedMean(1, math.sqrt),
+        AtUnitVariance("jacobian-saturation", lambda known: math.sqrt(float(known[1]))),
+    ),
+)
+_LARGEST_SCORE = tuple(
+    Quantity(
+        f"largest-score-{limit}",
+        rf"share of sequences with a score beyond {limit:,}",
+        None,
+        ShareOfBlocks(place),
+        rule=partial(_no_score_beyond, limit),
+        remark=lambda _, blocks: (
+            f"the largest seen is {blocks[:, -1].max():.4g}, and larger ones may not have been seen"
+        ),
+    )
+    for place, limit in enumerate((*_WARNED, _FATAL))
+)
+
 STATISTICAL = (
-    Statistical(
-        "largest-score",
-        tuple(
-            Quantity(
-                f"largest-score-{limit}",
-                rf"share of sequences with a score beyond {limit:,}",
-                None,
-                ShareOfBlocks(place),
-                rule=partial(_no_score_beyond, limit),
-                remark=lambda _, blocks: (
-                    f"the largest seen is {blocks[:, -1].max():.4g}, and larger ones may not have been seen"
-                ),
-            )
-            for place, limit in enumerate((*_WARNED, _FATAL))
-        ),
-        _largest_score,
-    ),
-    Statistical(
-        "row-variance",
-        (
-            Quantity(
-                "row-variance",
-                r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$",
-                "variance-split",
-                MeanFunction(component("scaled", positive=True), ("scaled", "unscaled")),
-                remark=_unit_scale,
-            ),
-        ),
-        of_rows(lambda rows: (rows.variance, rows.unscaled_variance)),
-    ),
-    Statistical(
-        "shift-share",
-        (
-            Quantity(
-                "shift-share",
-                r"share of $\operatorname{Var}(q\cdot k)$ between rows: $\mu_k^{\mathsf T}\Sigma_q\mu_k$",
-                "variance-split",
-                BoundedMean(0),
-            ),
-        ),
-        of_rows(_shift_share),
-    ),
-    Statistical(
-        "independence",
-        (
-            Quantity(
-                "independence",
-                r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$ over "
-                r"$c^2(\operatorname{tr}\Sigma_q\Sigma_k + \mu_q^{\mathsf T}\Sigma_k\mu_q)$",
-                "variance-split",
-                MeanFunction(ratio("own", "crossed"), ("own", "crossed")),
-            ),
-        ),
-        of_pairs(_variances),
-        sequences=2,
-    ),
+    Statistical("largest-score", _LARGEST_SCORE, _largest_score),
+    _of_one(_ROW_VARIANCE, lambda rows: (rows.variance, rows.unscaled_variance)),
+    _of_one(_SHIFT_SHARE, _shift_share),
+    Statistical("independence", (_INDEPENDENCE,), of_pairs(_variances), sequences=2),
     Statistical(
         "components", (*_components("query", "q"), *_components("key", "k")), of_pairs(_moments), sequences=2
     ),
-    Statistical(
-        "entropy",
-        (
-            Quantity(
-                "entropy",
-                r"$\mathbb{E}H/\ln n$",
-                "attention-entropy",
-                BoundedMean(0),
-                AtUnitVariance("attention-entropy", _first),
-            ),
-        ),
-        of_rows(lambda rows: (rows.entropy,), entropy_share),
-    ),
-    Statistical(
-        "effective-keys",
-        (
-            Quantity(
-                "effective-keys",
-                r"$1/\mathbb{E}\sum p_j^2$",
-                "effective-keys",
-                BoundedMean(0, _inverse),
-                AtUnitVariance("effective-keys", lambda known: _inverse(float(known[0]))),
-            ),
-        ),
-        of_rows(lambda rows: (rows.squares,), squares),
-    ),
-    Statistical(
-        "largest-probability",
-        (
-            Quantity(
-                "largest-probability",
-                r"$\mathbb{E}\max_j p_j$",
-                "softmax-saturation",
-                BoundedMean(0),
-                AtUnitVariance("softmax-saturation", _first),
-            ),
-        ),
-        of_rows(lambda rows: (rows.largest_weight,), largest_weight),
-    ),
+    _of_one(_ENTROPY, lambda rows: (rows.entropy,), entropy_share),
+    _of_one(_EFFECTIVE_KEYS, lambda rows: (rows.squares,), squares),
+    _of_one(_LARGEST_PROBABILITY, lambda rows: (rows.largest_weight,), largest_weight),
     Statistical(
         "gradient-pass",
-        (
-            Quantity(
-                "gradient-pass-trace",
-                r"$\operatorname{tr}J = 1 - \mathbb{E}\sum p_j^2$",
-                "softmax-jacobian",
-                BoundedMean(0),
-                AtUnitVariance("attention-concentration", lambda known: 1 - float(known[0])),
-            ),
-            Quantity(
-                "gradient-pass-norm",
-                r"$\sqrt{\mathbb{E}\|J\|_F^2}$",
-                "softmax-jacobian",
-                BoundedMean(1, math.sqrt),
-                AtUnitVariance("jacobian-saturation", lambda known: math.sqrt(float(known[1]))),
-            ),
-        ),
+        _GRADIENT_PASS,
         of_rows(lambda rows: (1 - rows.squares, rows.jacobian), squares, jacobian),
     ),
 )

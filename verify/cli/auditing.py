@@ -1,4 +1,4 @@
-"""The command that audits somebody's own attention, and how it says what it found."""
+"""The command that audits a program's attention, and how it prints what it found."""
 
 from __future__ import annotations
 

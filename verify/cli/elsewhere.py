@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.engine.crews import Elsewhere
+    from verify.executors.cluster import Cluster
 
 
 @contextlib.contextmanager
-def joined(address: str | None) -> Iterator[Elsewhere | None]:
-    """Yield those who work on a cluster, None where none is wanted.
+def joined(address: str | None) -> Iterator[Cluster | None]:
+    """Yield a cluster, None where none is wanted.
 
     Raises:
         SettingsError: there is no cluster at that address, or Dask is not installed.
@@ -21,8 +21,7 @@ def joined(address: str | None) -> Iterator[Elsewhere | None]:
     if address is None:
         yield None
         return
-    from verify.engine.crews import Elsewhere
     from verify.executors.cluster import Cluster
 
     with Cluster(address) as cluster:
-        yield Elsewhere(cluster, cluster.workers, cluster.refuse_if_gone)
+        yield cluster

@@ -11,8 +11,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
-from verify.engine.catalogue import broken, resolve
-from verify.engine.claim_files import ClaimFile
+from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.errors import WorkerError, claim_errors
 from verify.evidence import PROFILES
 from verify.executors.workers import Task, Workers

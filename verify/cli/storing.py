@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def opened(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
     """Yield the store of a run, None where none is wanted or, which is said, it cannot be used."""
     from verify.cli.progress import log
-    from verify.engine.store import Store
-    from verify.engine.store_file import default_path
+    from verify.engine.store import Store, default_path
     from verify.errors import StoreError
 
     if fresh and path is not None:
@@ -41,8 +40,7 @@ def opened(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
 
 def _store(path: Path | None) -> Store:
     """Return the store that a command is about, which has to be there."""
-    from verify.engine.store import Store
-    from verify.engine.store_file import default_path
+    from verify.engine.store import Store, default_path
     from verify.errors import StoreError
 
     place = path or default_path()
@@ -113,8 +111,7 @@ def merge(files: tuple[Path, ...], store: Path | None) -> None:
     A row counts for runs whose code, libraries and kind of processor are those that made it. Merge only what
     you would trust as your own run.
     """
-    from verify.engine.store import Store
-    from verify.engine.store_file import default_path
+    from verify.engine.store import Store, default_path
 
     # Before a store is made: a mistyped name must not leave an empty one behind.
     for file in files:

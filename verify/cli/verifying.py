@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verify.engine.catalogue import Named
+    from verify.engine.catalogue import ClaimSpecifier
     from verify.engine.plan import Planned
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
 
-_NEEDED = "verify.engine.settle"
+_NEEDED = "verify.engine.evaluate"
 """What a worker imports ahead of its first task."""
 
 _MOST_PLANNED = 1_000_000
@@ -57,8 +57,7 @@ def report(out: Path, edition: str, compare: Path | None, *, strict_sources: boo
 )
 def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: bool, **options: Any) -> None:
     """Verify claims and write results.json only."""
-    from verify.export.junit import to_junit
-    from verify.export.markdown import to_markdown
+    from verify.citing.summaries import to_junit, to_markdown
     from verify.files.writing import check_writable, write_together, write_whole
 
     results = out / "results.json"
@@ -120,10 +119,10 @@ def plan(
         from verify.engine.plan import TOLERANCES, costs, table
         from verify.engine.runner import settings
         from verify.errors import SettingsError
-        from verify.executors.workers import processors
+        from verify.executors.machine import processors
 
         chosen, count = settings(**options), processors(workers, _MOST_PLANNED)
-        wanted: list[Named] = [*claims, *claim_files]
+        wanted: list[ClaimSpecifier] = [*claims, *claim_files]
 
         def planned(tolerance: float) -> Sequence[Planned] | None:
             try:
@@ -155,7 +154,7 @@ def _verified(
 
     ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
     """
-    from verify.executors.memory import made_for_good
+    from verify.executors.machine import made_for_good
 
     begun = time.perf_counter()
     # Looking for garbage among what is imported took a thirtieth of a short run.
@@ -182,7 +181,7 @@ def _verified(
 
     claims = [*options.pop("claims"), *options.pop("claim_files")]
     cluster = options.pop("cluster")
-    _prepare_copies(workers, claims, cluster)
+    _prepare_copies(workers, claims)
     imports = time.perf_counter() - begun
     with (
         opened(options.pop("store"), fresh=options.pop("fresh")) as store,
@@ -205,19 +204,19 @@ def _verified(
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 
 
-def _prepare_copies(workers: Workers, claims: Sequence[Named], cluster: str | None) -> None:
-    """Start the processes that built-in claims are certain to need; one alone, or a cluster, needs none."""
+def _prepare_copies(workers: Workers, claims: Sequence[ClaimSpecifier]) -> None:
+    """Start the processes that built-in claims are certain to need; one alone needs none."""
     built_in = {one for one in claims if isinstance(one, str)}
     tasks = min(len(built_in), workers.count) if claims else workers.count
-    if cluster is None and tasks > 1:
+    if tasks > 1:
         workers.prepare_copies(tasks)
 
 
 @contextlib.contextmanager
 def processes(*, claim_files: Sequence[Path], workers: int | None = None, **_: object) -> Iterator[Workers]:
     """Yield workers; those of claim files import what they need while this process does."""
-    from verify.executors.memory import keep_freed
-    from verify.executors.workers import Workers, processors
+    from verify.executors.machine import keep_freed, processors
+    from verify.executors.workers import Workers
     from verify.files.writing import temporary_files_together
 
     # This process draws as well where it plans, or works alone.

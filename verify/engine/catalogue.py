@@ -1,33 +1,71 @@
-"""Finds the claims, refuses duplicates and malformed files by name, and picks those asked for."""
+"""Finds the claims, refuses duplicates and malformed files by name, and picks those asked for.
+
+A claim comes with the tool, from a file of the user's own, whose functions run in other processes only, or
+from a program that uses this one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pkgutil
-from dataclasses import dataclass, replace
+import re
+import sys
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS
-from verify.engine.claim_files import CORRECT, ClaimFile, claim_of, load, read
 from verify.errors import (
     ClaimError,
+    VerifyError,
     WorkerError,
     correction,
+    described,
+    place_in,
     unknown,
+    what_is_wrong,
 )
-from verify.evidence import RESERVED
+from verify.evidence import RESERVED, SLUG
 from verify.executors.workers import Task, Workers, using
 from verify.files.reading import MEGABYTE, Kind, read_bytes
 from verify.spec.claim import USER, Claim
+from verify.spec.words import titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-
 _CLAIM_FILE = Kind(MEGABYTE, ClaimError, "check the path given with --claims, of a file of at most 1 MB")
+
+
+CORRECT = "correct the claim file"
+"""Ends a message that begins with the file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimFile:
+    """What the claim in a file of the user's own says; its functions run in other processes only.
+
+    ``text`` is the file's, as it was when it was read: a run goes by that, whatever becomes of the file.
+    """
+
+    path: Path
+    text: bytes = field(repr=False)
+    id: str
+    title: str
+    statement: str
+    meaning: str
+    chapter: str = USER
+
+    @property
+    def module(self) -> str:
+        """The name of the module that the file makes, a function of its name and text."""
+        return _module_name(self.path, self.text)
 
 
 @dataclass(frozen=True)
@@ -39,7 +77,7 @@ class BuiltIn:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class InMemoryClaim:
     """A claim made in this process, which may hold anything and stays here."""
 
     claim: Claim
@@ -50,15 +88,15 @@ class Made:
         return self.claim.id
 
 
-Reference = BuiltIn | ClaimFile | Made
-"""What a task names its claim by; all but a ``Made`` one can be sent to another process."""
+Reference = BuiltIn | ClaimFile | InMemoryClaim
+"""What a task names its claim by; all but a ``InMemoryClaim`` one can be sent to another process."""
 
 
 def reference(claim: Claim | ClaimFile) -> Reference:
-    """Return what names a claim; one that the tool does not come with as it is was made in this process."""
+    """Return what names a claim: in memory, unless it is a file or comes with the tool as it is."""
     if isinstance(claim, ClaimFile):
         return claim
-    return BuiltIn(claim.chapter, claim.id) if catalogue().get(claim.id) is claim else Made(claim)
+    return BuiltIn(claim.chapter, claim.id) if catalogue().get(claim.id) is claim else InMemoryClaim(claim)
 
 
 def resolve(reference: Reference) -> Claim:
@@ -67,7 +105,7 @@ def resolve(reference: Reference) -> Claim:
     Raises:
         ClaimError: the file cannot be loaded or has no ``CLAIM``.
     """
-    if isinstance(reference, Made):
+    if isinstance(reference, InMemoryClaim):
         return reference.claim
     if isinstance(reference, ClaimFile):
         return load(reference.path, reference.text)
@@ -77,7 +115,7 @@ def resolve(reference: Reference) -> Claim:
 Entries = dict[str, Claim | ClaimFile]
 """Claims by id."""
 
-Named = str | Path | Claim | ClaimFile
+ClaimSpecifier = str | Path | Claim | ClaimFile
 """What names a claim: its id, the path of its file, or the claim itself."""
 
 _Claim = TypeVar("_Claim", bound=Claim | ClaimFile)
@@ -104,7 +142,9 @@ def catalogue_with(own: Sequence[Path | Claim | ClaimFile], workers: Workers | N
     return known
 
 
-def look_up(claims: Sequence[Named], workers: Workers | None = None) -> tuple[Entries, tuple[str, ...]]:
+def look_up(
+    claims: Sequence[ClaimSpecifier], workers: Workers | None = None
+) -> tuple[Entries, tuple[str, ...]]:
     """Return all claims, as ``catalogue_with`` does, and the ids of those named.
 
     Raises:
@@ -129,7 +169,7 @@ def look_up(claims: Sequence[Named], workers: Workers | None = None) -> tuple[En
     return _sorted([*_built_in(), *own]), tuple(names)
 
 
-def _path_of(claim: Named) -> Path | None:
+def _path_of(claim: ClaimSpecifier) -> Path | None:
     """Return the file of a claim of the user's own, None where it has none or an id names it."""
     return claim.path if isinstance(claim, ClaimFile) else claim if isinstance(claim, Path) else None
 
@@ -201,7 +241,99 @@ def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
     given = list(zip(files, texts, strict=True))
     try:
         with using(workers or 1) as some:
-            done = dict(some.run_tasks([Task(read, one, isolate=str(one[0])) for one in given]))
+            done = dict(some.run_tasks([Task(read, one, str(one[0])) for one in given]))
     except WorkerError as error:
         raise ClaimError(f"{files[error.place]}: {error}; {CORRECT}") from error
     return [replace(done[place], text=text) for place, text in enumerate(texts)]
+
+
+def read(path: Path, text: bytes) -> ClaimFile:
+    """Return what a claim file of this text says; this runs the file.
+
+    Raises:
+        ClaimError: it cannot be loaded or has no ``CLAIM``.
+    """
+    claim = load(path, text)
+    return ClaimFile(
+        path=path,
+        text=text,
+        id=str(claim.id),
+        title=titled(claim),
+        statement=str(claim.statement),
+        meaning=str(claim.meaning),
+    )
+
+
+@cache
+def load(path: Path, text: bytes) -> Claim:
+    """Return the claim of a file of the user's own; this runs its text, whatever it does.
+
+    Raises:
+        ClaimError: it cannot be loaded or has no ``CLAIM``.
+    """
+    if path.suffix != ".py":
+        raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
+    name = _module_name(path, text)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    # A dataclass looks its own module up there, and so does a pickle.
+    sys.modules[name] = module
+    try:
+        exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
+    except BaseException as error:
+        del sys.modules[name]
+        raise ClaimError(f"{path}:{_mistake(path, error)}; {CORRECT}") from error
+    return claim_of(module, str(path), path, USER)
+
+
+def _module_name(path: Path, text: bytes) -> str:
+    digest = hashlib.sha256(path.stem.encode() + b"\0" + text).hexdigest()
+    return f"user_claim_{digest[:16]}"
+
+
+def claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:
+    """Return the claim that a module defines, by its file's name and its chapter.
+
+    Raises:
+        ClaimError: it defines none, its name is no id, or its functions do not fit; ``origin`` names it.
+    """
+    claim = getattr(module, "CLAIM", None)
+    if not isinstance(claim, Claim):
+        raise ClaimError(f"{origin}: defines no CLAIM; end the file with CLAIM = Claim(title=…, …)")
+    name = path.stem.replace("_", "-")
+    if not claim.id and not re.fullmatch(SLUG, name):
+        raise ClaimError(
+            f"{origin}: a claim's id is its file's name, in lower-case words joined by underscores; rename it"
+        )
+    try:
+        return claim.placed(name, chapter, vars(module))
+    except ClaimError as error:
+        raise ClaimError(f"{origin}: {error}; {CORRECT}") from error
+
+
+def _mistake(path: Path, error: BaseException) -> str:
+    """Return what went wrong and in which line of the file, the innermost one."""
+    place = place_in(str(path), error)
+    what = described(error)
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        place, what = f"line {error.lineno}", error.msg
+    elif isinstance(error, ValidationError):
+        what = f"{error.title} {what_is_wrong(error)}"
+    elif isinstance(error, VerifyError):
+        what = str(error)
+    elif isinstance(error, ImportError | TypeError):
+        what = _with_nearest(what)
+    return f" {place}: {what}" if place else f" {what}"
+
+
+def _with_nearest(what: str) -> str:
+    """Return a complaint of Python's; where no such name can be imported or given, with the nearest."""
+    if found := re.search(r"cannot import name '(\w+)' from '([\w.]+)'", what):
+        # What Python says in brackets is a path of this machine.
+        name, module = found.groups()
+        otherwise = f"`help({module})` lists them"
+        return f"ImportError: {module} has {unknown('name', name, dir(sys.modules.get(module)), otherwise)}"
+    if found := re.search(r"Claim\.__init__\(\) got an unexpected keyword argument '(\w+)'", what):
+        names = [one.name for one in fields(Claim)]
+        return f"TypeError: Claim has {unknown('field', found[1], names, 'it has ' + ', '.join(names))}"
+    return what

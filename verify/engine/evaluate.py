@@ -1,13 +1,26 @@
-"""What is put on record of one claim: its derivation, its evidence, its verdict."""
+"""A claim's evidence: derived, planned, measured by a generator that asks for draws, and put on record.
+
+An ``Evaluation`` lives in one process from its beginning to its end, so nothing is derived twice. The chunks
+that it asks for can be drawn by any process.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+import io
+import pickle
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from verify.claims.chapters import CHAPTERS
+from verify.engine.binding import bound
+from verify.engine.catalogue import ClaimFile, resolve
 from verify.engine.measure import measure
+from verify.engine.statements import refuse_absent_evidence
+from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget, claim_verdict
+from verify.errors import ClaimError, SettingsError, claim_errors, correction
 from verify.evidence import (
     Check,
     ClaimRecord,
@@ -21,22 +34,95 @@ from verify.evidence import (
     Settings,
     Step,
 )
-from verify.montecarlo.experiment import Experiment, Fit, ordinary
-from verify.spec.claim import Claim, several
+from verify.executors.threads import one_blas_thread
+from verify.montecarlo.blocks import draw_chunk
+from verify.montecarlo.devices import Device, DeviceError, moved
+from verify.montecarlo.experiment import Exact, Experiment, Fit, every_comparison, ordinary
+from verify.spec.claim import USER, Claim, several
 from verify.spec.words import Words
-from verify.symbolic.derivation import relation_of
+from verify.symbolic.derivation import relation_of, tried
+from verify.symbolic.falsifier import FULL, GLANCE
 from verify.symbolic.hypotheses import assumptions_of
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.printing import latex, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from verify.engine.samples import Remembered
-    from verify.montecarlo.blocks import Request, Sums
-    from verify.spec.claim import Findings
+    from verify.engine.catalogue import Reference
+    from verify.engine.samples import Sampling
+    from verify.engine.sources import Wanted
+    from verify.montecarlo.blocks import Cell, Chunk, Request, Sums
+    from verify.spec.claim import Claim, Findings
     from verify.symbolic.derivation import Derivation, Examined
     from verify.symbolic.routes import Followed
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the evidence of a claim depends on; all but an ``InMemoryClaim`` can be sent to other processes.
+
+    ``wanted`` is the evidence that the sources' statements rest on; nothing is drawn if some does not exist.
+    ``run`` tells apart the runs that one process works for.
+    """
+
+    claim: Reference
+    settings: Settings
+    wanted: tuple[Wanted, ...]
+    run: str
+
+    @property
+    def origin(self) -> object:
+        """The claim's file, for messages; empty where it has none."""
+        return self.claim.path if isinstance(self.claim, ClaimFile) else ""
+
+    @property
+    def key(self) -> str:
+        """What tells this claim of this run apart from others."""
+        return f"{self.run} {self.claim.id}"
+
+
+@dataclass(frozen=True)
+class CellToDraw:
+    """A cell of which ``batches`` are needed, in a form that needs none of the claim's code.
+
+    ``pickled`` is the cell, empty where it cannot be pickled, and ``modules`` are those that it refers to;
+    ``batch_draws`` are random components.
+    """
+
+    id: str
+    batches: int
+    chunk_batches: int
+    batch_blocks: int
+    batch_draws: int
+    pickled: bytes
+    modules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NeedsDraws:
+    """An evaluation that resumes when these cells are drawn; it is sent their sums in this order."""
+
+    cells: tuple[CellToDraw, ...]
+    proof: str
+    spent_s: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A claim's record as JSON, and the seconds that the last stretch took."""
+
+    record: str
+    proof: str
+    spent_s: dict[str, float]
+
+
+@dataclass(frozen=True)
+class ChunkSums:
+    """The sums of chunks that were drawn, and the seconds that took."""
+
+    sums: tuple[Sums, ...]
+    spent_s: float
 
 
 @dataclass(frozen=True)
@@ -50,40 +136,234 @@ class Evidence:
     series: tuple[Figure, ...] = ()
 
 
-NOTHING = Evidence()
+@dataclass
+class Evaluation:
+    """A claim that is being evaluated in this process.
 
-REACHES: dict[Reach, Literal["all-values", "these-values", "reviewed", "numerically"]] = {
+    ``proof`` is the record of its checked derivation as JSON, empty until it is checked. A failed derivation
+    ends the claim: what it was to predict is not measured.
+    """
+
+    work: Work
+    proof: str = ""
+    cells: dict[str, Cell] = field(default_factory=dict)
+    _derived_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._steps = self._evaluated()
+
+    def advance(self, sums: Sequence[Sums] | None = None) -> NeedsDraws | Settled:
+        """Return the evidence, or what has to be drawn first; ``sums`` are of what was needed last.
+
+        Raises:
+            VerifyError: a setting is impossible for this claim, or the claim is broken.
+        """
+        begun = self._derived_at = time.perf_counter()
+        with claim_errors(self.work.claim.id, self.work.origin), one_blas_thread():
+            try:
+                requests = next(self._steps) if sums is None else self._steps.send(sums)
+            except StopIteration as end:
+                return Settled(end.value, self.proof, self._seconds(begun))
+            self.cells |= {one.cell.id: one.cell for one in requests}
+            return NeedsDraws(tuple(map(_to_draw, requests)), self.proof, self._seconds(begun))
+
+    def _seconds(self, begun: float) -> dict[str, float]:
+        return {
+            "derivation": self._derived_at - begun,
+            "simulation": time.perf_counter() - self._derived_at,
+        }
+
+    def _evaluated(self) -> Sampling[str]:
+        """Yield what is to be drawn, and return the record as JSON."""
+        claim = resolve(self.work.claim)
+        derivation = claim.derived()
+        planned = None if self.proof else self._prove(claim, derivation)
+        proof = DerivationRecord.model_validate_json(self.proof)
+        words, evidence = Words(claim, derivation), Evidence()
+        if proof.status is not Proof.FAILED:
+            experiment, facts = planned or self._planned(claim, derivation)
+            words = replace(words, facts=facts, experiment=experiment)
+            self._derived_at = time.perf_counter()
+            budget = ErrorBudget(self.work.settings.false_alarm)
+            findings, controls = yield from measure(experiment, claim.id, self.work.settings, budget)
+            checks = tuple(findings.checks.values())
+            drawn = replace(words, checks=checks)
+            evidence = Evidence(
+                checks=checks,
+                controls=controls,
+                fits=tuple(_ordinary_fits(experiment, findings)),
+                facts=facts,
+                series=tuple(map(drawn.drawn, several(claim.figures(derivation, findings)))),
+            )
+        else:
+            self._derived_at = time.perf_counter()
+        return claim_record(words, proof, evidence).model_dump_json(by_alias=True)
+
+    def _prove(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]] | None:
+        """Check the derivation and put it on record; return what is planned, unless it failed."""
+        examined, checks, planned = derivation.examine(), tuple[str, ...](), None
+        if examined.status != "failed":
+            planned = self._planned(claim, derivation)  # refused in less time than the falsifier takes
+            whole = isinstance(self.work.claim, ClaimFile)
+            examined = tried(examined, FULL if whole else GLANCE, whole=whole)
+        if planned and examined.status != "failed":
+            checks = bound((one.theorem for one in examined.routes if one.theorem), planned[0].checks)
+        self.proof = derivation_record(derivation, examined, checks).model_dump_json(by_alias=True)
+        return planned
+
+    def _planned(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]]:
+        """Return the claim's experiment and facts; what could only fail after drawing is refused here."""
+        work = self.work
+        experiment = claim.measured_by(derivation, work.settings.tolerance)
+        validate(experiment, claim.id)
+        if work.settings.device is not None:
+            experiment = moved(experiment, Device(**dict(work.settings.device)))
+        facts = several(claim.facts(derivation))
+        comparisons = tuple(control.comparison for control in experiment.controls)
+        names = [one.id for one in (*every_comparison(experiment), *facts)]
+        for name in names:
+            # A finding is linked to and cited by its claim and its name.
+            if names.count(name) > 1:
+                raise ClaimError(f"claim {claim.id}: {name!r} names two findings; rename the fact")
+        refuse_absent_evidence(work.wanted, claim.id, experiment.checks, comparisons, facts)
+        # A claim that outgrows the error budget is refused before it is measured.
+        drawn = sum(not isinstance(check, Exact) for check in experiment.checks)
+        ErrorBudget(work.settings.false_alarm).record(drawn, 0)
+        words = Words(claim, derivation, facts, experiment)
+        words.said()
+        return words.spoken(experiment), facts
+
+
+def _to_draw(request: Request) -> CellToDraw:
+    cell = request.cell
+    try:
+        pickled = pickle.dumps(cell, protocol=5)
+        recorder = _Recorder(pickled)
+        recorder.load()
+        modules = tuple(sorted(recorder.modules))
+    except Exception:  # noqa: BLE001 - what a claim file's own objects raise when they are pickled
+        pickled, modules = b"", ()
+    return CellToDraw(
+        cell.id,
+        -(-request.blocks // cell.batch_blocks),
+        cell.chunk_batches,
+        cell.batch_blocks,
+        cell.batch_blocks * cell.sampler.coordinates,
+        pickled,
+        modules,
+    )
+
+
+class _Recorder(pickle.Unpickler):
+    """Notes the modules that a pickle refers to."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(io.BytesIO(content))
+        self.modules: set[str] = set()
+
+    def find_class(self, module: str, name: str) -> Any:
+        self.modules.add(module)
+        return super().find_class(module, name)
+
+
+_EVALUATIONS: dict[str, Evaluation] = {}
+"""Those under way in this process, by the keys of their work."""
+
+
+def begin(work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> NeedsDraws | Settled:
+    """Begin to evaluate a claim in this process, and return what ``Evaluation.advance`` does.
+
+    ``proof`` and ``answers`` are what is known of it already: after the end of another process, or from the
+    store.
+
+    Raises:
+        VerifyError: a setting is impossible for this claim, or the claim is broken.
+    """
+    _EVALUATIONS[work.key] = Evaluation(work, proof)
+    result = resume(work, None)
+    for sums in answers:
+        result = resume(work, sums)
+    return result
+
+
+def resume(work: Work, sums: Sequence[Sums] | None) -> NeedsDraws | Settled:
+    """Resume an evaluation that was begun in this process, and return what ``Evaluation.advance`` does.
+
+    Raises:
+        VerifyError: a setting is impossible for this claim, or the claim is broken.
+    """
+    evaluation = _EVALUATIONS.pop(work.key)
+    result = evaluation.advance(sums)
+    if isinstance(result, NeedsDraws):
+        _EVALUATIONS[work.key] = evaluation
+    return result
+
+
+def forget(work: Work) -> None:
+    """End an evaluation that was begun in this process, if it has not ended."""
+    _EVALUATIONS.pop(work.key, None)
+
+
+def draw_chunks(work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> ChunkSums:
+    """Return the sums of chunks of a claim's cells.
+
+    Any process may draw them; a cell that cannot be pickled is drawn by the process that evaluates the claim.
+
+    Raises:
+        ClaimError: the claim's own code fails.
+    """
+    begun = time.perf_counter()
+    # The pickle of a cell may refer to what a claim file defines.
+    claim = resolve(work.claim)
+    with claim_errors(claim.id, work.origin), device_errors(), one_blas_thread():
+        sums = tuple(draw_chunk(_cell(work, cell), chunk) for cell, chunk in chunks)
+    return ChunkSums(sums, time.perf_counter() - begun)
+
+
+@contextmanager
+def device_errors() -> Iterator[None]:
+    """Report what is wrong with a device as a setting that cannot be."""
+    try:
+        yield
+    except DeviceError as error:
+        raise SettingsError(f"--device {error}") from error
+
+
+def _cell(work: Work, cell: CellToDraw) -> Cell:
+    if cell.pickled:
+        found: Cell = pickle.loads(cell.pickled)  # noqa: S301 - made by this run
+        return found
+    return _EVALUATIONS[work.key].cells[cell.id]
+
+
+def broken_evidence(claim: Reference, why: str) -> ClaimError:
+    """Return the error that what came back for a claim is no evidence."""
+    where = claim.path if isinstance(claim, ClaimFile) else ""
+    return ClaimError(f"claim {claim.id}: its evidence is malformed: {why}; {correction(where)}")
+
+
+def received(claim: Reference, settled: Settled) -> ClaimRecord:
+    """Return the record of a settled claim.
+
+    Raises:
+        ClaimError: it is no evidence for that claim.
+    """
+    try:
+        record = ClaimRecord.model_validate_json(settled.record)
+    except ValueError as error:
+        raise broken_evidence(claim, str(error)) from error
+    if isinstance(claim, ClaimFile) and (record.id, record.chapter) != (claim.id, USER):
+        changed = f"its id has become {record.id}"
+        raise ClaimError(f"claim {claim.id}: {changed}; {correction(claim.path)}")
+    return record
+
+
+_REACHES: dict[Reach, Literal["all-values", "these-values", "reviewed", "numerically"]] = {
     Reach.ALL_VALUES: "all-values",
     Reach.THESE_VALUES: "these-values",
     Reach.REVIEWED: "reviewed",
     Reach.NUMERICALLY: "numerically",
 }
-
-
-def measured(
-    claim: Claim,
-    derivation: Derivation,
-    planned: tuple[Experiment, tuple[Fact, ...]],
-    settings: Settings,
-    source: Callable[[Sequence[Request]], Sequence[Sums]],
-    remembered: Remembered,
-) -> Evidence:
-    """Return the evidence of a claim whose experiment and facts are ``planned``; ``source`` has the sums.
-
-    What is ``remembered`` of this experiment is not computed again.
-    """
-    experiment, facts = planned
-    budget = ErrorBudget(settings.false_alarm)
-    findings, controls = measure(experiment, claim.id, settings, budget, source, remembered)
-    checks = tuple(findings.checks.values())
-    words = Words(claim, derivation, facts, experiment, checks)
-    return Evidence(
-        checks=checks,
-        controls=controls,
-        fits=tuple(_ordinary_fits(experiment, findings)),
-        facts=facts,
-        series=tuple(map(words.drawn, several(claim.figures(derivation, findings)))),
-    )
 
 
 def claim_record(words: Words, proof: DerivationRecord, evidence: Evidence) -> ClaimRecord:
@@ -147,7 +427,7 @@ def _route(derivation: Derivation, followed: Followed) -> Route:
             relation=one.relation,
             rule=one.step.words,
             checked_by=one.step.rule.label,
-            reach=REACHES[one.reach],
+            reach=_REACHES[one.reach],
             holds=one.holds,
         )
         for one in followed.steps

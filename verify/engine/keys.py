@@ -13,14 +13,13 @@ import platform
 import sys
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from verify.engine.catalogue import BuiltIn
-from verify.engine.claim_files import ClaimFile
-from verify.engine.loaded import PACKAGE
+from verify.engine.catalogue import BuiltIn, ClaimFile
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from verify.engine.catalogue import Reference
     from verify.engine.sources import Wanted
     from verify.evidence import Settings
+
+PACKAGE = Path(__file__).resolve().parents[1]
+"""The folder of this package."""
 
 _LIBRARIES = {"numpy", "scipy", "sympy", "mpmath"}
 _DRAWING = ("montecarlo", "executors/threads.py")
@@ -196,3 +198,25 @@ def _is_known(module: str) -> bool:
     if module.partition(".")[0] in _LIBRARIES | _PURE:
         return True
     return any(f"{module}.".startswith(f"{part}.") for part in _PARTS)
+
+
+def _state() -> dict[str, tuple[int, int]]:
+    """Return when each file of the code was changed, and its size."""
+    states = ((str(path), path.stat()) for path in PACKAGE.rglob("*.py"))
+    return {name: (state.st_mtime_ns, state.st_size) for name, state in states}
+
+
+_LOADED = _state()
+
+
+def is_as_loaded() -> bool:
+    """Return whether no file of the code was changed since this module was imported.
+
+    Otherwise what is computed here, or in a process begun later, may be the work of other code than the files
+    now hold.
+    """
+    try:
+        return _state() == _LOADED
+    except OSError:
+        # A file went while its folder was read.
+        return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify import evidence
-from verify.engine.samples import Remembered, Samples
+from verify.engine.samples import Samples, Sampling
 from verify.engine.verdict import MAX_LOOKS, ErrorBudget, judge, refuting_power
 from verify.evidence import Verdict
 from verify.montecarlo.blocks import Request
@@ -27,9 +27,6 @@ from verify.montecarlo.experiment import (
 from verify.spec.claim import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from verify.montecarlo.blocks import Sums
     from verify.montecarlo.estimands import Measured
 
 
@@ -109,19 +106,15 @@ def measure(
     claim: str,
     settings: evidence.Settings,
     budget: ErrorBudget,
-    source: Callable[[Sequence[Request]], Sequence[Sums]],
-    remembered: Remembered | None = None,
-) -> tuple[Findings, tuple[evidence.Control, ...]]:
-    """Return the findings and the controls of one experiment, judged.
+) -> Sampling[tuple[Findings, tuple[evidence.Control, ...]]]:
+    """Return the findings and the controls of one experiment, judged; a generator that has cells drawn.
 
     Every comparison is judged at its planned size first; the cells of those still undecided are doubled,
-    up to ``MAX_LOOKS`` looks in all. A verdict stands once given. ``source`` returns the sums of the cells
-    requested of it. What is ``remembered`` of the same experiment with the same settings saves computing it
-    again, and changes nothing.
+    up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
     """
-    samples = Samples(claim, settings, budget, source, remembered=remembered or Remembered())
+    samples = Samples(claim, settings, budget)
     comparisons = every_comparison(experiment)
-    samples.plan(experiment)
+    yield from samples.plan(experiment)
     decided: dict[str, Decided] = {}
     for look in range(1, MAX_LOOKS + 1):
         pending = [
@@ -130,7 +123,9 @@ def measure(
         if not pending:
             break
         looks = 2 ** (look - 1)
-        samples.extend([Request(cell, samples.planned[cell.id] * looks) for cell in cells_of(pending)])
+        yield from samples.extend(
+            [Request(cell, samples.planned[cell.id] * looks) for cell in cells_of(pending)]
+        )
         decided |= {c.id: _decide(samples, c, look) for c in pending}
     cells = {cell.id: cell for cell in cells_of(comparisons)}
     findings = Findings(

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from verify.engine.catalogue import broken, resolve
-from verify.engine.claim_files import ClaimFile
-from verify.engine.samples import Samples
+from verify.engine.catalogue import ClaimFile, broken, resolve
+from verify.engine.samples import Samples, drawn_by
 from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError, WorkerError, claim_errors, correction
 from verify.evidence import Record, Setting
 from verify.evidence.texts import Count, Line, Many, Named, Positive
-from verify.executors.memory import peak_memory
+from verify.executors.machine import peak_memory
 from verify.executors.workers import Task, Workers
 from verify.montecarlo.blocks import Drawing
 from verify.montecarlo.distributions import stream
@@ -110,7 +109,7 @@ def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) ->
         with claim_errors(claim.id):
             return plan(claim, settings)
     try:
-        text = workers.call(Task(_plan_file, (claim, settings), isolate=str(claim.path)))
+        text = workers.call(Task(_plan_file, (claim, settings), str(claim.path)))
         return Planned.model_validate_json(text)
     except WorkerError as error:
         raise broken(claim, error) from error
@@ -139,8 +138,8 @@ def plan(claim: Claim, settings: Settings) -> Planned:
     words = Words(claim, derivation, several(claim.facts(derivation)), experiment)
     words.said()
     words.spoken(experiment)
-    samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm), Drawing(claim.id, settings.seed))
-    samples.plan(experiment)
+    samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm))
+    drawn_by(Drawing(claim.id, settings.seed), samples.plan(experiment))
     cells = cells_of(every_comparison(experiment))
     return Planned(
         claim=claim.id,

@@ -8,13 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verify.engine.catalogue import Made, reference
-from verify.engine.claim_files import ClaimFile
-from verify.engine.crews import Crew, Elsewhere, Here, Local
-from verify.engine.devices import recorded
+from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend, ProcessBackend
+from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
+from verify.engine.evaluate import Work, device_errors, received
 from verify.engine.keys import made_by
 from verify.engine.schedule import Progress, Schedule
-from verify.engine.settle import Work, received
 from verify.engine.statements import decide
 from verify.engine.verdict import ErrorBudget
 from verify.errors import SettingsError
@@ -22,6 +20,7 @@ from verify.evidence import (
     PROFILES,
     Calibration,
     ClaimRecord,
+    Device,
     FalseClaims,
     Falsified,
     Run,
@@ -31,8 +30,9 @@ from verify.evidence import (
     Tool,
 )
 from verify.evidence.load import stored_table
-from verify.executors.environment import environment
+from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
+from verify.montecarlo.devices import find_device
 from verify.montecarlo.statistics import FINEST
 from verify.spec.claim import USER
 from verify.version import __version__
@@ -106,9 +106,21 @@ def settings(
             "tolerance": tolerance,
             "false_alarm": false_alarm,
             "power": power,
-            "device": None if device is None else recorded(device),
+            "device": None if device is None else _recorded(device),
         }
     )
+
+
+def _recorded(device: object) -> Device:
+    """Return the record of the device that has this name.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    if not isinstance(device, str):
+        raise SettingsError(f"device {device!r}: give its name, such as 'cuda'")
+    with device_errors():
+        return Device.model_validate(vars(find_device(device)))
 
 
 def _refuse_other_than(kind: type[int | float], **values: object) -> None:
@@ -126,7 +138,7 @@ def run(
     *,
     requested: Sequence[str] = (),
     workers: Workers | int | None = None,
-    executor: Executor | Elsewhere | None = None,
+    executor: Executor | None = None,
     store: Store | None = None,
     callbacks: Callbacks | None = None,
 ) -> RunRecord:
@@ -134,8 +146,9 @@ def run(
 
     ``requested`` are the ids asked for, none meaning all, for the record. ``workers`` processors are used,
     None meaning all: as processes or, for a single claim, as threads. A claim file of the user's own always
-    has processes of its own, a claim made in this process stays in it. With an ``executor`` all others go
-    there. The results depend on none of these, nor on what the ``store`` has of earlier runs.
+    has processes of its own, a claim made in this process stays in it. An ``executor`` draws for all others,
+    which are evaluated here. The results depend on none of these, nor on what the ``store`` has of earlier
+    runs.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
@@ -149,8 +162,8 @@ def run(
     budget = ErrorBudget(chosen.false_alarm)
     token = str(time.time_ns())
     works = [Work(reference(claim), chosen, book.wanted(name), token) for name, claim in claims.items()]
-    with using(workers) as some, _crews(some, executor, len(claims)) as crews:
-        schedule = Schedule(works, crews.of, store, callbacks.on_start, callbacks.on_progress)
+    with using(workers) as some, _backends(some, executor, len(claims)) as backends:
+        schedule = Schedule(works, backends.of, store, callbacks.on_start, callbacks.on_progress)
         settled = _settled(schedule, works, budget, callbacks)
     records = tuple(record for record, _ in settled)
     elapsed = round(time.perf_counter() - begun, 3)
@@ -161,12 +174,18 @@ def run(
             claims=tuple(requested),
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
             budget=budget.record(_drawn(records), sum(len(record.controls) for record in records)),
-            environment=environment(crews.count, _PACKAGES),
+            environment=environment(backends.built_in.workers, _PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},
             spent_s={record.id: spent for record, spent in settled},
-            stored=None if store is None else _stored(schedule.progress),
+            stored=None
+            if store is None
+            else Stored(
+                derivations=schedule.progress.derivations,
+                draws=schedule.progress.stored,
+                drawn=schedule.progress.drawn,
+            ),
         ),
         claims=records,
         sources=book.sources,
@@ -193,41 +212,31 @@ def _settled(
     return tuple(done[place] for place in range(len(works)))
 
 
-def _stored(progress: Progress) -> Stored:
-    return Stored(derivations=progress.derivations, draws=progress.stored, drawn=progress.drawn)
-
-
 @dataclass(frozen=True)
-class _Crews:
-    """Says who works for a claim: one made in this process stays here, a file never is."""
+class _Backends:
+    """What works for a claim: one made in this process stays here, a file is never run in it."""
 
-    here: Here
-    local: Local
-    built_in: Crew
+    here: InProcessBackend
+    files: Backend
+    built_in: Backend
 
-    def of(self, work: Work) -> Crew:
-        """Return who works for a claim."""
-        if isinstance(work.claim, Made):
+    def of(self, work: Work) -> Backend:
+        """Return what works for a claim."""
+        if isinstance(work.claim, InMemoryClaim):
             return self.here
-        if isinstance(work.claim, ClaimFile) and self.built_in is self.here:
-            return self.local
-        return self.built_in
-
-    @property
-    def count(self) -> int:
-        """How many work at the same time."""
-        return self.built_in.workers
+        return self.files if isinstance(work.claim, ClaimFile) else self.built_in
 
 
 @contextmanager
-def _crews(workers: Workers, executor: Executor | Elsewhere | None, claims: int) -> Iterator[_Crews]:
-    """Yield who works for claims; where it is a single one, threads draw, and no process is started."""
-    here, local = Here(workers.count), Local(workers)
-    built_in: Crew = here if min(workers.count, claims) == 1 else local
-    if executor is not None:
-        built_in = executor if isinstance(executor, Elsewhere) else Elsewhere(executor)
+def _backends(workers: Workers, executor: Executor | None, claims: int) -> Iterator[_Backends]:
+    """Yield what works for claims; where it is a single one, threads draw, and no process is started."""
+    here, processes = InProcessBackend(workers.count), ProcessBackend(workers)
+    local = here if min(workers.count, claims) == 1 else processes
     try:
-        yield _Crews(here, local, built_in)
+        if executor is None:
+            yield _Backends(here, processes, local)
+        else:
+            yield _Backends(here, ExecutorBackend(executor, processes), ExecutorBackend(executor, local))
     finally:
         here.close()
 

@@ -1,15 +1,19 @@
-"""The samples of one claim: how many blocks each cell needs, and the blocks drawn so far."""
+"""The samples of one claim: how many blocks each cell needs, and the blocks drawn so far.
+
+Planning and drawing are generators: they yield the requests that they need drawn, and are sent the sums.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from verify.errors import ClaimError, SettingsError
-from verify.montecarlo.blocks import Request
+from verify.montecarlo.blocks import Request, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,
@@ -28,11 +32,13 @@ from verify.montecarlo.experiment import (
 from verify.montecarlo.planning import cheapest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from verify.engine.verdict import ErrorBudget
     from verify.evidence import Settings
-    from verify.montecarlo.blocks import Cell, Sample, Sums
+    from verify.montecarlo.blocks import Cell, Sample
+
+T = TypeVar("T")
 
 MAX_DRAWS = 10**12
 """A cell planned to draw more components than this is refused: it would take hours."""
@@ -47,35 +53,19 @@ _SAME = 1e-12
 """So near, relative to itself, a value is the same but for rounding."""
 
 
-@dataclass
-class Remembered:
-    """What was computed from sums of one experiment's cells, for the next time that it goes the same way.
+Sampling = Generator[list[Request], Sequence[Sums], T]
+"""Yields requests, is sent the sums of their cells in the same order, and returns a T."""
 
-    It holds for the very same sums only, to the last bit, and for one set of settings.
-    """
 
-    samples: dict[tuple[str, int], tuple[Sums, Sample]] = field(default_factory=dict)
-    needed: dict[tuple[int, str, int], tuple[Quantity, Sample, int | None]] = field(default_factory=dict)
-
-    def sample(self, cell: Cell, sums: Sums) -> Sample:
-        """Return what is known of the cell's blocks from their sums."""
-        place = cell.id, sums.count
-        known, sample = self.samples.get(place, (None, None))
-        if sample is None or known is None or not sums.same_as(known):
-            sample = sums.sample(cell)
-        self.samples[place] = sums, sample
-        return sample
-
-    def blocks_needed(
-        self, one: Quantity, goal: Callable[[Sample], Goal], why: str, pilot: Sample
-    ) -> int | None:
-        """Return the blocks that reach the ``goal`` by a pilot; ``why`` tells goals of one quantity apart."""
-        place = id(one), why, pilot.blocks
-        known = self.needed.get(place)
-        if known is None or known[0] is not one or known[1] is not pilot:
-            known = one, pilot, one.estimand.blocks_needed(goal(pilot), pilot)
-            self.needed[place] = known
-        return known[2]
+def drawn_by(source: Callable[[Sequence[Request]], Sequence[Sums]], sampling: Sampling[T]) -> T:
+    """Return the result of a generator whose requests ``source`` answers."""
+    try:
+        requests = next(sampling)
+        while True:
+            requests = sampling.send(source(requests))
+    except StopIteration as end:
+        result: T = end.value
+        return result
 
 
 @dataclass
@@ -85,19 +75,19 @@ class Samples:
     claim: str
     settings: Settings
     budget: ErrorBudget
-    source: Callable[[Sequence[Request]], Sequence[Sums]]
     sums: dict[str, Sums] = field(default_factory=dict)
     planned: dict[str, int] = field(default_factory=dict)
     larger_pilots: dict[str, Request] = field(default_factory=dict)
-    remembered: Remembered = field(default_factory=Remembered)
+    _samples: dict[str, Sample] = field(default_factory=dict)
+    _needed: dict[tuple[int, str], tuple[int, int | None]] = field(default_factory=dict)
 
-    def extend(self, requests: Iterable[Request]) -> None:
+    def extend(self, requests: Iterable[Request]) -> Sampling[None]:
         """Have each cell drawn until it has at least the blocks requested."""
         short = [
             one for one in requests if one.cell.id not in self.sums or self._count(one.cell) < one.blocks
         ]
         if short:
-            found = self.source(short)
+            found = yield short
             self.sums |= {one.cell.id: sums for one, sums in zip(short, found, strict=True)}
 
     def _count(self, cell: Cell) -> int:
@@ -105,7 +95,10 @@ class Samples:
 
     def sample(self, cell: Cell) -> Sample:
         """Return what is known of the cell's blocks."""
-        return self.remembered.sample(cell, self.sums[cell.id])
+        sample = self._samples.get(cell.id)
+        if sample is None or sample.blocks != self._count(cell):
+            sample = self._samples[cell.id] = self.sums[cell.id].sample(cell)
+        return sample
 
     def goal(self, comparison: Quantity | Fit) -> Goal:
         """Return what the comparison's sample is planned for."""
@@ -118,12 +111,12 @@ class Samples:
             )
         return Goal(self.budget.share(1), 1 - self.settings.power, prediction, width)
 
-    def plan(self, experiment: Experiment) -> None:
+    def plan(self, experiment: Experiment) -> Sampling[None]:
         """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
-        self.extend(self._pilots(experiment))
+        yield from self.extend(self._pilots(experiment))
         self._plan_by_pilots(experiment)
         while self.larger_pilots:
-            self.extend(self.larger_pilots.values())
+            yield from self.extend(self.larger_pilots.values())
             self._plan_by_pilots(experiment)
         for cell in cells_of(every_comparison(experiment)):
             self._refuse_if_endless(cell)
@@ -179,7 +172,7 @@ class Samples:
                     "wrong version counts as agreeing, so nothing could be refuted; lower --tolerance"
                 )
             resolving = replace(goal, prediction=control.truth, width=gap)
-            self._plan_at(wrong, self._needed(wrong, resolving))
+            self._plan_at(wrong, self._blocks_needed(wrong, resolving))
         for one in quantities_of([wrong]):
             if one.cell.id not in self.planned:
                 self._plan_quantity(one, control=True)
@@ -194,14 +187,20 @@ class Samples:
                 f"{truth:.6g} is derived, so nothing could be refuted; claim something that is false"
             )
 
-    def _needed(self, one: Quantity, goal: Goal) -> int:
+    def _blocks_needed(self, one: Quantity, goal: Goal) -> int:
         """Return the blocks that reach ``goal``, by a pilot sample where nothing is derived of a block."""
         return one.estimand.blocks_needed(goal, None) or self._piloted(one, lambda _: goal, "gap")
 
     def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
-        """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps."""
+        """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps.
+
+        ``why`` tells apart the goals of one quantity.
+        """
         pilot, most = self.sample(one.cell), one.estimand.pilot_blocks
-        wanted = self.remembered.blocks_needed(one, goal, why, pilot)
+        blocks, wanted = self._needed.get((id(one), why), (0, None))
+        if blocks != pilot.blocks:
+            wanted = one.estimand.blocks_needed(goal(pilot), pilot)
+            self._needed[id(one), why] = pilot.blocks, wanted
         if pilot.blocks < most:
             grows, largest = wanted is None or wanted > pilot.blocks, most
         else:

@@ -1,44 +1,51 @@
-"""Hands out the work of a run: who derives and draws what next, and what the store has already."""
+"""Hands out the work of a run: which claim is evaluated or drawn for next, and what the store has already."""
 
 from __future__ import annotations
 
 import queue
 import time
-from collections import deque
+from bisect import insort
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from verify.engine.catalogue import broken
-from verify.engine.claim_files import ClaimFile
-from verify.engine.hands import IN_TURN, NEXT, Hands, Tasks
-from verify.engine.pending import PendingCell, PendingClaim
-from verify.engine.settle import Awaiting, Drawings, Settled, broken_evidence
+from verify.engine.catalogue import ClaimFile, broken
+from verify.engine.evaluate import ChunkSums, NeedsDraws, Settled, broken_evidence
+from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
 from verify.errors import WorkerError
-from verify.montecarlo.blocks import Sums
+from verify.executors.workers import ProcessEndedError
+from verify.montecarlo.blocks import Chunk, Drawn, Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from verify.engine.crews import Crew
-    from verify.engine.settle import Work
+    from verify.engine.backends import Backend
+    from verify.engine.evaluate import CellToDraw, Work
     from verify.engine.store import Store
     from verify.montecarlo.blocks import Chunk
 
 _LOOK_S = 0.5
-"""Seconds between looks at whether those at work are still there."""
+"""Seconds between looks at whether there are workers left."""
 
 _AT_ONCE = 64
 """Chunks that are looked up in the store together."""
 
+_NEXT, _IN_TURN = -2, -1
+"""Weights before those of all draws: of a claim whose draws are there, and of one that is to begin."""
+
+_IN_HAND = 3
+"""Tasks in hand for each worker of an executor, by which chunks are put together."""
+
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: random components drawn and from the store, of those known to be wanted.
+    """How far a run is: random components drawn and from the store, of those known to be needed.
 
-    ``seconds`` are those since it began, ``workers`` how many are at work.
+    ``seconds`` are those since it began, ``workers`` how many are busy.
     """
 
     drawn: int = 0
@@ -67,29 +74,215 @@ class Outcome(NamedTuple):
     spent_s: dict[str, float]
 
 
+@dataclass
+class PendingCell:
+    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn.
+
+    ``chunk_s`` are the seconds that a worker took for a whole chunk of it, 0 where that is not known yet.
+    """
+
+    asked: CellToDraw
+    code: str
+    seed: int
+    drawn: Drawn = field(default_factory=Drawn)
+    early: dict[int, tuple[Chunk, Sums]] = field(default_factory=dict)
+    chunk_s: float = 0.0
+
+    def share(self, chunk: Chunk) -> float:
+        """Return how much of a whole chunk this one is."""
+        return (chunk.stop - chunk.first) / self.asked.chunk_batches
+
+    def together(self, chunk: Chunk, backend: Backend) -> float:
+        """Return how many of the cell's chunks, from this one on, make a task of the length that is wanted.
+
+        That is one until it is known how long one takes, and few enough that all workers get some.
+        """
+        left = (self.asked.batches - chunk.first) / self.asked.chunk_batches
+        fitting = (
+            min(backend.task_s / self.chunk_s, left / (_IN_HAND * backend.workers)) if self.chunk_s else 1.0
+        )
+        return max(backend.chunks_at_once, fitting)
+
+    def missing(self, claim: str) -> Iterator[Chunk]:
+        """Yield the chunks that are still to be drawn."""
+        return self.drawn.missing(claim, self.seed, self.asked.batches, self.asked.chunk_batches)
+
+    def take(self, chunk: Chunk, sums: Sums) -> None:
+        """Add a chunk's sums in their turn."""
+        self.early[chunk.first] = chunk, sums
+        while self.drawn.batches in self.early:
+            self.drawn = self.drawn.then(*self.early.pop(self.drawn.batches), self.asked.chunk_batches)
+
+    def key(self, claim: str, chunk: Chunk) -> bytes:
+        """Return the key of what a chunk's sums are, with those before them."""
+        return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), chunk.stop)
+
+    def beginning(self, claim: str, chunk: Chunk) -> bytes:
+        """Return the key of the last unfinished part of that chunk that was drawn."""
+        return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), -1)
+
+    def fits(self, chunk: Chunk, sums: object) -> bool:
+        """Return whether these can be the sums of that chunk: of as many blocks."""
+        return isinstance(sums, Sums) and self.end_of(chunk, sums) == chunk.stop
+
+    def end_of(self, chunk: Chunk, sums: Sums) -> int:
+        """Return the batch up to which these sums reach, in the chunk's own chunk; -1 in the midst of one."""
+        batches, more = divmod(sums.count, self.asked.batch_blocks)
+        return -1 if more else self._start(chunk) + batches
+
+    @property
+    def left_draws(self) -> int:
+        """The random components of what is asked for and not drawn."""
+        return max(0, self.asked.batches - self.drawn.batches) * self.asked.batch_draws
+
+    def draws(self, chunk: Chunk) -> int:
+        """Return the random components that a chunk takes."""
+        return (chunk.stop - chunk.first) * self.asked.batch_draws
+
+    def _start(self, chunk: Chunk) -> int:
+        return chunk.first // self.asked.chunk_batches * self.asked.chunk_batches
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether all that was asked for is there."""
+        return self.drawn.batches >= self.asked.batches
+
+
+@dataclass
+class PendingClaim:
+    """A claim that is not settled yet; without a store there are no keys to compute.
+
+    ``is_evaluated_again`` says that the process that evaluated it has ended once.
+    """
+
+    place: int
+    work: Work
+    backend: Backend
+    has_store: bool
+    proof: str = ""
+    is_evaluated_again: bool = False
+    answers: list[tuple[Sums, ...]] = field(default_factory=list)
+    cells: dict[str, PendingCell] = field(default_factory=dict)
+    awaited: tuple[str, ...] = ()
+    spent_s: dict[str, float] = field(default_factory=lambda: {"derivation": 0.0, "simulation": 0.0})
+
+    @cached_property
+    def derivation_key(self) -> bytes | None:
+        """Where its checked derivation is in the store, None where it is not."""
+        return derivation_key(self.work.claim) if self.has_store else None
+
+    @cached_property
+    def settled_key(self) -> bytes | None:
+        """Where its record is in the store, None where it is not."""
+        if not self.has_store:
+            return None
+        return settled_key(self.work.claim, self.work.settings, self.work.wanted)
+
+    def ask(self, asked: CellToDraw) -> None:
+        """Want more of a cell."""
+        if asked.id in self.cells:
+            self.cells[asked.id].asked = asked
+        else:
+            code = cell_code(self.work.claim, asked.pickled, asked.modules) if self.has_store else ""
+            self.cells[asked.id] = PendingCell(asked, code, self.work.settings.seed)
+
+    @property
+    def wanted_draws(self) -> int:
+        """The random components that it takes to draw what is awaited."""
+        return sum(self.cells[name].left_draws for name in self.awaited)
+
+    def spend(self, spent: dict[str, float]) -> None:
+        """Add to the seconds spent."""
+        for name, seconds in spent.items():
+            self.spent_s[name] += seconds
+
+
+Tasks = Iterator[tuple[Future[Any], Callable[[Future[Any]], None]]]
+"""Hands out one task each time it is asked: what will hold its result, and what is done with that."""
+
+
+@dataclass(order=True)
+class Job:
+    """Tasks of one claim; a draw weighs as many as the random components that it asks for."""
+
+    weight: int
+    turn: int
+    claim: PendingClaim = field(compare=False)
+    tasks: Tasks = field(compare=False)
+
+
+class WorkQueue:
+    """Jobs that wait, and the tasks in hand.
+
+    Jobs with the least weight go first, in the order of their turns, as far as their backends have room.
+    """
+
+    def __init__(self) -> None:
+        self.in_hand: dict[Future[Any], tuple[Backend, Callable[[Future[Any]], None]]] = {}
+        self._jobs: list[Job] = []
+        self._turns = count()
+        self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+
+    def add(self, weight: int, claim: PendingClaim, tasks: Tasks) -> None:
+        """Have these tasks wait."""
+        insort(self._jobs, Job(weight, next(self._turns), claim, tasks))
+
+    def fill(self) -> None:
+        """Hand out tasks as long as there are some, and room."""
+        while job := self._next_job():
+            try:
+                # Asking for a task may add a job that goes before this one.
+                future, then = next(job.tasks)
+            except StopIteration:
+                self._jobs.remove(job)
+                continue
+            self.in_hand[future] = job.claim.backend, then
+            future.add_done_callback(self._done.put)
+
+    def _next_job(self) -> Job | None:
+        counts = self.counts()
+        for job in self._jobs:
+            backend = job.claim.backend
+            if backend.has_room(job.claim.work, counts[backend], is_evaluated=job.weight < 0):
+                return job
+        return None
+
+    def counts(self) -> Counter[Backend]:
+        """Return how many tasks each backend has in hand."""
+        return Counter(backend for backend, _ in self.in_hand.values())
+
+    def next_done(self, seconds: float) -> bool:
+        """Take in the next result; False where there is none within these seconds."""
+        try:
+            future = self._done.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        _, then = self.in_hand.pop(future)
+        then(future)
+        return True
+
+
 class Schedule:
-    """Settles claims chunk by chunk; what it gives does not depend on who works, nor in which order.
+    """Settles claims chunk by chunk; the results do not depend on the workers, nor on the order.
 
     Derivations come first, then the smallest draws: most of these are pilots, which claims that take several
-    turns begin with. So at the end there is nothing left but many chunks, which any worker can draw.
-    A claim file is settled in one go instead: what its process has at hand goes when others need the room.
+    turns begin with. So at the end only many chunks are left, which any worker can draw. A claim file is
+    settled in one go instead: its process ends when others need the room.
     """
 
     def __init__(
         self,
         works: Sequence[Work],
-        crew_of: Callable[[Work], Crew],
+        backend_of: Callable[[Work], Backend],
         store: Store | None = None,
         on_start: Callable[[str], None] = lambda _claim: None,
         on_progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> None:
         self._claims = [
-            PendingClaim(place, work, crew_of(work), store is not None) for place, work in enumerate(works)
+            PendingClaim(place, work, backend_of(work), store is not None) for place, work in enumerate(works)
         ]
         self._store, self._on_start, self._on_progress = store, on_start, on_progress
-        crews = {id(claim.crew): claim.crew for claim in self._claims}
-        self._hands = [Hands(crew) for crew in crews.values()]
-        self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._queue = WorkQueue()
         self._outcomes: deque[Outcome] = deque()
         self._begun = time.monotonic()
         self.progress = Progress()
@@ -98,80 +291,63 @@ class Schedule:
         """Yield each claim as it is settled.
 
         Raises:
-            VerifyError: a setting is impossible, a claim is broken, or nobody is left to work.
+            VerifyError: a setting is impossible, a claim is broken, or no worker is left.
         """
         for claim in self._claims:
-            self._hands_of(claim).add(IN_TURN, self._begin(claim))
+            self._queue.add(_IN_TURN, claim, self._begin(claim))
         left = len(self._claims)
         try:
             while left:
-                is_at_work = self._hand_out()
+                self._queue.fill()
                 while self._outcomes:
                     left -= 1
                     yield self._outcomes.popleft()
-                if is_at_work:
-                    self._heed()
+                if self._queue.in_hand:
+                    self._next_event()
         finally:
-            for hands in self._hands:
-                for future in hands.open:
-                    future.cancel()
+            for future in self._queue.in_hand:
+                future.cancel()
             if self._store is not None:
                 self._store.flush()
 
-    def _hand_out(self) -> bool:
-        """Hand out what there is room for, and return whether anything is in hand."""
-        for hands in self._hands:
-            hands.fill(self._done)
-        return any(hands.open for hands in self._hands)
-
-    def _hands_of(self, claim: PendingClaim) -> Hands:
-        return next(hands for hands in self._hands if hands.crew is claim.crew)
-
-    def _heed(self) -> None:
-        """Take in the next result; while there is none, see that somebody is at work."""
-        try:
-            future = self._done.get(timeout=_LOOK_S)
-        except queue.Empty:
-            for hands in self._hands:
-                hands.crew.refuse_if_gone()
+    def _next_event(self) -> None:
+        """Take in the next result; while there is none, see that there are workers."""
+        if not self._queue.next_done(_LOOK_S):
+            for backend in {claim.backend for claim in self._claims}:
+                backend.refuse_if_gone()
             if self._store is not None:
                 self._store.flush()
-            self._report()
-            return
-        for hands in self._hands:
-            if future in hands.open:
-                hands.open.pop(future)(future)
         self._report()
 
     def _report(self, **more: int) -> None:
-        done = {name: getattr(self.progress, name) + count for name, count in more.items()}
-        at_work = sum(min(len(hands.open), hands.crew.workers) for hands in self._hands)
+        done = {name: getattr(self.progress, name) + extra for name, extra in more.items()}
+        busy = sum(min(number, backend.workers) for backend, number in self._queue.counts().items())
         seconds = time.monotonic() - self._begun
-        self.progress = replace(self.progress, **done, seconds=seconds, workers=at_work)
+        self.progress = replace(self.progress, **done, seconds=seconds, workers=busy)
         self._on_progress(self.progress)
 
     def _begin(self, claim: PendingClaim) -> Tasks:
         self._on_start(claim.work.claim.id)
         if kept := self._recalled("claim", claim.settled_key):
-            self._take_over(claim, kept)
+            self._use_cached(claim, kept)
             return
         claim.proof = self._recalled("derivation", claim.derivation_key).decode()
         self._report(derivations=bool(claim.proof))
-        yield from self._settle(claim)
+        yield from self._evaluate(claim)
 
     def _recalled(self, kind: str, key: bytes | None) -> bytes:
-        """Return what the store has under a key, nothing where it has nothing."""
+        """Return what the store has under a key, empty where it has nothing."""
         if self._store is None or key is None:
             return b""
         return self._store.get(kind, [key]).get(key, b"")
 
-    def _take_over(self, claim: PendingClaim, kept: bytes) -> None:
-        """Take a claim that an earlier run has settled in the same way; its record follows its draws."""
+    def _use_cached(self, claim: PendingClaim, kept: bytes) -> None:
+        """Use the record of an earlier run that has settled the claim in the same way."""
         draws, _, record = kept.decode().partition("\n")
         self._report(derivations=1, stored=int(draws), wanted=int(draws))
         self._outcomes.append(Outcome(claim.place, Settled(record, "", {}), claim.spent_s))
 
-    def _keep_progress(self, claim: PendingClaim, result: Settled | Awaiting) -> None:
+    def _keep_progress(self, claim: PendingClaim, result: Settled | NeedsDraws) -> None:
         """Store a derivation that was checked now, and the record of a claim that is settled now."""
         if self._store is None:
             return
@@ -181,26 +357,35 @@ class Schedule:
             draws = sum(cell.asked.batch_draws * cell.drawn.batches for cell in claim.cells.values())
             self._store.put("claim", claim.settled_key, f"{draws}\n{result.record}".encode())
 
-    def _settle(self, claim: PendingClaim) -> Tasks:
-        future = claim.crew.settle(claim.work, claim.proof, tuple(claim.answers))
-        yield future, partial(self._advanced, claim)
+    def _evaluate(self, claim: PendingClaim) -> Tasks:
+        future = claim.backend.evaluate(claim.work, claim.proof, tuple(claim.answers))
+        yield future, partial(self._evaluated, claim)
 
-    def _advanced(self, claim: PendingClaim, future: Future[Any]) -> None:
+    def _evaluated(self, claim: PendingClaim, future: Future[Any]) -> None:
         """Take in how far a claim has come: it is settled, or needs more to be drawn."""
-        result = _result(claim, future)
-        if not isinstance(result, Settled | Awaiting):
+        try:
+            result = _result(claim, future)
+        except ProcessEndedError as error:
+            if claim.is_evaluated_again:
+                raise broken(claim.work.claim, error) from error
+            claim.is_evaluated_again = True
+            self._queue.add(_NEXT, claim, self._evaluate(claim))
+            return
+        if not isinstance(result, Settled | NeedsDraws):
             raise broken_evidence(claim.work.claim, f"{type(result).__name__} is none")
         claim.spend(result.spent_s)
         self._keep_progress(claim, result)
         claim.proof = result.proof
         if isinstance(result, Settled):
+            claim.backend.release(claim.work)
             self._outcomes.append(Outcome(claim.place, result, claim.spent_s))
             return
         claim.awaited = tuple(cell.id for cell in result.cells)
         for cell in result.cells:
             claim.ask(cell)
-        weight = NEXT if isinstance(claim.work.claim, ClaimFile) else claim.wanted_draws
-        self._hands_of(claim).add(weight, self._draw(claim))
+        # A draw weighs at least 1, however little is left of it.
+        weight = 0 if isinstance(claim.work.claim, ClaimFile) else 1 + claim.wanted_draws
+        self._queue.add(weight, claim, self._draw(claim))
 
     def _draw(self, claim: PendingClaim) -> Tasks:
         """Hand out the chunks that a claim awaits and the store does not have, small ones together."""
@@ -208,19 +393,19 @@ class Schedule:
         share = 0.0
         for cell, chunk in self._to_draw(claim):
             together.append((cell, chunk))
-            share += cell.share(chunk) / cell.together(chunk, claim.crew)
+            share += cell.share(chunk) / cell.together(chunk, claim.backend)
             if share >= 1:
                 yield self._handed_out(claim, together)
                 together, share = [], 0.0
         if together:
             yield self._handed_out(claim, together)
-        self._go_on(claim)
+        self._resume(claim)
 
     def _handed_out(
-        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]]
-    ) -> tuple[Future[Any], Callable[[Any], None]]:
-        future = claim.crew.draw(claim.work, tuple((cell.asked, chunk) for cell, chunk in some))
-        return future, partial(self._drawn, claim, some)
+        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], *, again: bool = False
+    ) -> tuple[Future[Any], Callable[[Future[Any]], None]]:
+        future = claim.backend.draw(claim.work, tuple((cell.asked, chunk) for cell, chunk in some))
+        return future, partial(self._drawn, claim, some, again)
 
     def _to_draw(self, claim: PendingClaim) -> Iterator[tuple[PendingCell, Chunk]]:
         """Yield the chunks that are to be drawn; those that are stored are taken from there."""
@@ -264,10 +449,18 @@ class Schedule:
             if chunk.stop % cell.asked.chunk_batches:
                 self._store.put("chunk", cell.beginning(claim.work.claim.id, chunk), sums.to_bytes())
 
-    def _drawn(self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], future: Future[Any]) -> None:
-        """Take in the sums of chunks that were drawn."""
-        result = _result(claim, future)
-        sums = result.sums if isinstance(result, Drawings) else ()
+    def _drawn(
+        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: bool, future: Future[Any]
+    ) -> None:
+        """Take in the sums of chunks that were drawn; where their process has ended, draw them once more."""
+        try:
+            result = _result(claim, future)
+        except ProcessEndedError as error:
+            if again:
+                raise broken(claim.work.claim, error) from error
+            self._queue.add(0, claim, (self._handed_out(claim, some, again=True) for _ in range(1)))
+            return
+        sums = result.sums if isinstance(result, ChunkSums) else ()
         if len(sums) != len(some) or not all(
             cell.fits(chunk, one) for (cell, chunk), one in zip(some, sums, strict=True)
         ):
@@ -279,22 +472,30 @@ class Schedule:
             self._keep(claim, cell, chunk, one)
             cell.take(chunk, one)
             self._report(drawn=cell.draws(chunk))
-        self._go_on(claim)
+        self._resume(claim)
 
-    def _go_on(self, claim: PendingClaim) -> None:
-        """Settle a claim further once all that it awaits is drawn."""
+    def _resume(self, claim: PendingClaim) -> None:
+        """Evaluate a claim further once all that it awaits is drawn."""
         cells = [claim.cells[name] for name in claim.awaited]
         if cells and all(cell.is_drawn for cell in cells):
             claim.answers.append(tuple(cell.drawn.total for cell in cells))
             claim.awaited = ()
-            self._hands_of(claim).add(NEXT, self._settle(claim))
+            self._queue.add(_NEXT, claim, self._evaluate(claim))
 
 
 def _result(claim: PendingClaim, future: Future[Any]) -> Any:
+    """Return the result of a task of a claim.
+
+    Raises:
+        ProcessEndedError: its process has ended, and may be replaced: it was not a claim file's.
+        ClaimError: the task failed.
+    """
     try:
         return future.result()
     except WorkerError as error:
+        if isinstance(error, ProcessEndedError) and not isinstance(claim.work.claim, ClaimFile):
+            raise
         raise broken(claim.work.claim, error) from error
     except CancelledError as error:
-        claim.crew.refuse_if_gone()
+        claim.backend.refuse_if_gone()
         raise broken(claim.work.claim, WorkerError("its task was cancelled")) from error

@@ -5,21 +5,23 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
+from pydantic_core import PydanticCustomError
 
-from verify.engine.contradictions import contradictions
-from verify.engine.entries import StatementEntry
-from verify.engine.origin import Origin
+from verify.engine import computations
 from verify.errors import SourcesError
-from verify.evidence import Record, Source
+from verify.evidence import Outcome, Record, Slug, Source
+from verify.evidence.texts import prose
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
+from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
 _SOURCES = Kind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
@@ -34,6 +36,175 @@ _REMEDIES = {
     "tuple_type": "must be a list of tables; write each under its own [[header]]",
     "model_type": "must be a table; write it under its own [[header]]",
 }
+
+
+_EVIDENCE = re.compile(r"verdict|(?:check|control|fact):[a-z0-9]+(?:-[a-z0-9]+)*")
+_FIGURE = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
+
+
+def is_figure(text: str) -> bool:
+    """Return whether ``text`` is a decimal number as printed, such as ``"0.880"`` or ``"26.89%"``."""
+    return _FIGURE.fullmatch(text) is not None
+
+
+def _prose(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("empty", "must not be empty; write what it should say")
+    if text.count("$") % 2:
+        raise PydanticCustomError("dollar", "has a dollar sign without its partner; put LaTeX between two")
+    # A text in several lines of the file is one line here.
+    return prose(" ".join(text.split()))
+
+
+def _evidence(text: str) -> str:
+    if not _EVIDENCE.fullmatch(text):
+        forms = '"verdict", "check:ID", "control:ID" or "fact:ID"'
+        raise PydanticCustomError("evidence", f"is not a kind of evidence; write {forms}")
+    return text
+
+
+def _printed(text: str) -> str:
+    if not is_figure(text):
+        raise PydanticCustomError("printed", 'is not a decimal number; write it as in "0.880" or "26.89%"')
+    return text
+
+
+Prose = Annotated[str, AfterValidator(_prose)]
+
+
+class PartEntry(Record):
+    """One thing a statement says, as the file has it; ``about`` when the source itself says "about".
+
+    ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis. Either
+    the ``evidence`` of a ``claim`` decides it, or what it has computed. ``given`` are the numbers of its
+    text that nothing decides.
+    """
+
+    text: Prose
+    claim: Slug | None = None
+    evidence: Annotated[str, AfterValidator(_evidence)] | None = None
+    compute: dict[str, Any] | None = None
+    kind: Literal["says", "prints"]
+    printed: Annotated[str, AfterValidator(_printed)] | None = None
+    about: StrictBool = False
+    given: tuple[str, ...] = ()
+
+    @property
+    def evidence_kind(self) -> str:
+        """What decides this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"compute"``."""
+        return "compute" if self.compute is not None else (self.evidence or "").partition(":")[0]
+
+    @property
+    def evidence_id(self) -> str:
+        """The id of the check, control or fact, or the computation's name; empty for a verdict."""
+        if self.compute is not None:
+            return str(self.compute.get("what", ""))
+        return (self.evidence or "").partition(":")[2]
+
+    @property
+    def evidence_claim(self) -> str:
+        """The claim that decides this part, or whose derivation is evaluated."""
+        return computations.COMPUTATIONS[self.evidence_id].claim if self.compute else self.claim or ""
+
+
+class StatementEntry(Record):
+    """A statement as the file has it; ``claim`` is the claim that mainly decides it, if one does.
+
+    ``note`` was written for the outcome ``noted``; a run that decides otherwise, and one without a note,
+    gives its own reasons. ``given`` are the numbers of its text that no part decides.
+    """
+
+    id: Slug
+    source: str
+    text: Prose
+    claim: Slug | None = None
+    note: Prose | None = None
+    noted: Outcome | None = None
+    given: tuple[str, ...] = ()
+    parts: tuple[PartEntry, ...] = Field(alias="part")
+
+
+Place = tuple[str | int, ...]
+"""The keys and list positions that lead to a value, from the outermost on."""
+
+_TABLE = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]")
+_KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*[=.]""")
+_MULTILINE = re.compile(r"\"\"\"|'''")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A TOML file as it was read: its name, its tables, and the line of each table and key."""
+
+    name: str
+    data: dict[str, Any]
+    lines: dict[Place, int]
+
+    @classmethod
+    def of(cls, name: str, text: str, data: dict[str, Any]) -> Origin:
+        """Return the origin of the tables ``data``, which stand as ``text`` in the file ``name``."""
+        return cls(name, data, _lines(text))
+
+    def line(self, place: Place) -> int:
+        """Return the line of a place, or of the nearest table or key around it that has one."""
+        while place and place not in self.lines:
+            place = place[:-1]
+        return self.lines.get(place, 1)
+
+    def at(self, place: Place) -> str:
+        """Return file, line and place in words, such as ``FILE: line 9: [[statement]] v4, key "claim"``."""
+        return f"{self.name}: line {self.line(place)}: {one_line(_in_words(place, self.data))}"
+
+
+def _lines(text: str) -> dict[Place, int]:
+    """Return the line of each table header and key; the TOML reader gives them for syntax errors only."""
+    lines: dict[Place, int] = {}
+    counts: Counter[Place] = Counter()
+    here: Place = ()
+    quote = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not quote:
+            if header := _TABLE.match(line):
+                here = _table(header[2], header[1] == "[[", counts)
+                lines[here] = number
+                if header[1] == "[[":
+                    lines.setdefault(here[:-1], number)
+            elif key := _KEY.match(line):
+                lines.setdefault((*here, key[1]), number)
+        for mark in _MULTILINE.findall(line):
+            quote = mark if not quote else "" if mark == quote else quote
+    return lines
+
+
+def _table(dotted: str, in_list: bool, counts: Counter[Place]) -> Place:
+    *outer, last = (name.strip(" \t\"'") for name in dotted.split("."))
+    here: Place = ()
+    for name in outer:
+        here = (*here, name)
+        if counts[here]:
+            here = (*here, counts[here] - 1)
+    here = (*here, last)
+    if in_list:
+        counts[here] += 1
+        here = (*here, counts[here] - 1)
+    return here
+
+
+def _in_words(place: Place, data: dict[str, Any]) -> str:
+    """Return the place in words, such as ``[[statement]] v4, [[statement.part]] 2, key "claim"``."""
+    words: list[str] = []
+    names: list[str] = []
+    inside: Any = data
+    for step in place:
+        if isinstance(step, int):
+            inside = inside[step]
+            name = inside.get("id") if isinstance(inside, dict) else None
+            words[-1] = f"[[{'.'.join(names)}]] {name if isinstance(name, str) else step + 1}"
+        else:
+            inside = inside.get(step) if isinstance(inside, dict) else None
+            names.append(step)
+            words.append(f'key "{step}"')
+    return " ".join(", ".join(words).split())
 
 
 class SourceBook(Record):
@@ -141,3 +312,103 @@ def _syntax(name: str, text: str, message: str) -> str:
     line = int(place[1]) if place else text.rstrip().count("\n") + 1
     what = " ".join(message[: place.start()].split()) if place else message
     return f"{name}: line {line}: is not TOML ({what}); correct the line"
+
+
+# An exponent and an index are a part of their formula.
+_NUMBER = re.compile(r"(?<![A-Za-z_0-9.^])(?<![\^_]\{)\d+(?:\.\d+)?")
+_ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_BIND = "correct it, compute it, or list it under given"
+
+
+def numbers_without(text: str, others: Iterable[str]) -> list[str]:
+    """Return the numbers of a text that none of the others has; 0 and 1 are limits, and bound by none."""
+    known = {"0", "1", *(found for other in others for found in _ANY_NUMBER.findall(other))}
+    return [found for found in dict.fromkeys(_NUMBER.findall(text)) if found not in known]
+
+
+def contradictions(
+    documents: Sequence[Source], statements: Sequence[StatementEntry]
+) -> Iterator[tuple[Place, str]]:
+    """Yield what is wrong between keys, which the types of the single keys cannot show."""
+    sources = [source.id for source in documents]
+    yield from _repeats("source", sources)
+    yield from _repeats("statement", [entry.id for entry in statements])
+    for i, entry in enumerate(statements):
+        if entry.source not in sources:
+            yield ("statement", i, "source"), f"is none of the sources {', '.join(sources)}; name one of them"
+        for key, remedy in _statement_contradictions(entry):
+            yield ("statement", i, key), remedy
+        for j, part in enumerate(entry.parts):
+            if part.compute is not None and numbers_without(part.printed or "", (entry.text, part.text)):
+                remedy = "stands nowhere in the text; correct one of them"
+                yield ("statement", i, "part", j, "printed"), remedy
+            for key, remedy in _part_contradictions(part):
+                yield ("statement", i, "part", j, key), remedy
+
+
+def _repeats(table: str, ids: list[str]) -> Iterator[tuple[Place, str]]:
+    for i, name in enumerate(ids):
+        if name in ids[:i]:
+            yield (table, i, "id"), f"is the id of an earlier {table}, too; give each its own"
+
+
+def _statement_contradictions(entry: StatementEntry) -> Iterator[tuple[str, str]]:
+    if entry.claim is not None and entry.claim not in {part.claim for part in entry.parts}:
+        yield "claim", "decides none of the parts; name the claim of one of them"
+    if entry.claim is None and any(part.compute is None for part in entry.parts):
+        yield "claim", "is missing; add it, for not all of its parts are computed"
+    if (entry.note is None) != (entry.noted is None):
+        key = "note" if entry.note is None else "noted"
+        yield key, "is missing beside the other; note and noted go together: add it"
+    for number in _unbound(entry):
+        yield "text", f"has the number {number}, which no part of it has; {_BIND}"
+
+
+def _unbound(entry: StatementEntry) -> list[str]:
+    """Return the numbers of a statement's text that none of its parts has."""
+    parts = [part for one in entry.parts for part in (one.text, *one.given, *_figures(one))]
+    return numbers_without(entry.text, (*parts, *entry.given))
+
+
+def _figures(part: PartEntry) -> tuple[str, ...]:
+    """Return all in which a part's numbers may stand besides its text: what decides it."""
+    return (part.printed or "", part.evidence_id, str(part.compute or ""))
+
+
+def _part_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
+    yield from _evidence_contradictions(part)
+    for number in numbers_without(part.text, (*part.given, *_figures(part))):
+        yield "text", f"has the number {number}, which neither its figure nor its evidence has; {_BIND}"
+    if part.compute is None:
+        yield from _figure_contradictions(part)
+
+
+def _evidence_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong about that which decides a part: a claim's evidence, or a computation."""
+    if part.compute is None:
+        for key in ("claim", "evidence"):
+            if getattr(part, key) is None:
+                yield key, "is missing; add it, or what to compute"
+        return
+    for key in ("claim", "evidence"):
+        if getattr(part, key) is not None:
+            yield key, "has no place beside compute; remove one of them"
+    if part.kind == "says" or part.printed is None:
+        yield "kind", 'must be "prints", with the figure as printed, for what is computed; correct it'
+    try:
+        computations.inputs_of(part.compute)
+    except ValueError as error:
+        yield "compute", str(error)
+
+
+def _figure_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
+    by = part.evidence_kind
+    if part.kind == "says" and by == "fact":
+        yield "evidence", 'is a figure, which decides only kind "prints"; name a verdict, check or control'
+    if part.kind == "prints" and by == "verdict":
+        yield "evidence", 'has no figure for kind "prints"; name a fact, check or control'
+    has_figure = part.kind == "prints" and by in {"fact", "check"}
+    if has_figure and part.printed is None:
+        yield "printed", 'is missing for kind "prints"; add the figure as printed'
+    if not has_figure and part.printed is not None:
+        yield "printed", 'needs kind "prints" and a fact or check to compare with; remove it or name those'

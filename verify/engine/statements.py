@@ -7,17 +7,16 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from verify.engine import computations
-from verify.engine.computed import INCOMPATIBLE
-from verify.engine.entries import is_figure
+from verify.engine.computations import INCOMPATIBLE
+from verify.engine.sources import is_figure
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
 from verify.text.numbers import as_decimal, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verify.engine.computed import Sample
-    from verify.engine.entries import PartEntry, StatementEntry
-    from verify.engine.sources import SourceBook, Wanted
+    from verify.engine.computations import Sample
+    from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
     from verify.evidence import ClaimRecord, Record
 
 
@@ -167,7 +166,7 @@ def _found(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> _Finding:
 
 def _held_against_computed(printed: str, what: str, inputs: Record) -> _Finding:
     """Hold a printed figure against what is computed: to its digits, or as one sample of those expected."""
-    computed = computations.computation(what).compute(inputs)
+    computed = computations.COMPUTATIONS[what].compute(inputs)
     shown = as_printed(computed.value, printed)
     if computed.sample is not None:
         return _held_against_sample(printed, shown, computed.words, computed.sample)

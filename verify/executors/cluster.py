@@ -7,20 +7,20 @@ import contextlib
 import logging
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
 import warnings
 from concurrent.futures import Executor, Future
 from functools import partial
-from multiprocessing import process, resource_tracker
+from multiprocessing import process
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from verify.errors import SettingsError, VerifyError, WorkerError, described
-from verify.executors.memory import KEPT, LARGE
-from verify.executors.processes import sigint_blocked
-from verify.executors.workers import MOST, Task
+from verify.errors import SettingsError, WorkerError, described
+from verify.executors.machine import KEPT, LARGE, MOST
+from verify.executors.workers import portable, signals_blocked, start_tracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ _CONFIGURATION = {
 }
 """What Dask does otherwise for ``local:N``: as it is by itself, drawing took twice the processor time."""
 
-_PRELOADED = ["distributed", "verify.engine.crews"]
+_PRELOADED = ["distributed", "verify.engine.backends"]
 """What all processes of ``local:N`` need; where they are copies of one, it is imported once."""
 
 _LOCAL = "local:"
@@ -60,8 +60,6 @@ _HOST = re.compile(r"[^\s/]{1,253}")
 
 _LONG = 64
 """A folder's name of more characters leaves too few for a socket's in it."""
-
-_QUIETLY = "ignore:resource_tracker:UserWarning"
 
 
 class Cluster(Executor):
@@ -85,7 +83,6 @@ class Cluster(Executor):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         _refuse_misspelt(address)
         self._address, self._well = address, time.monotonic()
-        self._homes: dict[str, str] = {}
         with contextlib.ExitStack() as stack, warnings.catch_warnings():
             # Dask prints a table of its packages' versions; those that matter are compared with each task.
             warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
@@ -135,29 +132,18 @@ class Cluster(Executor):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return what will hold the result of ``function``, or a WorkerError if the cluster fails."""
-        return self.hand_out(Task(partial(function, **named) if named else function, arguments))
-
-    def hand_out(self, task: Task) -> Future[Any]:
-        """Return what will hold the result of a task.
-
-        One ``near`` others goes to the worker that did the first of them, unless that one is gone.
-        """
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
-        home = self._homes.get(task.near)
-        where = {"workers": [home], "allow_other_workers": True} if home else {}
-        inner = self._executor.submit(_done_at, task.function, task.arguments, **where)
 
         def pass_on(done: Future[Any]) -> None:
-            if (error := _failure(done)) is not None:
-                future.set_exception(error)
-                return
-            address, result = done.result()
-            if task.near:
-                self._homes[task.near] = address
-            future.set_result(result)
+            if done.cancelled():
+                future.set_exception(WorkerError("its task was lost with the cluster's scheduler"))
+            elif (error := done.exception()) is not None:
+                future.set_exception(portable(error))
+            else:
+                future.set_result(done.result())
 
-        inner.add_done_callback(pass_on)
+        self._executor.submit(partial(function, **named), *arguments).add_done_callback(pass_on)
         return future
 
     def refuse_if_gone(self) -> None:
@@ -206,23 +192,18 @@ def _local(address: str) -> Any:
     from distributed import LocalCluster  # noqa: PLC0415
     from distributed.utils import get_mp_context  # noqa: PLC0415
 
-    # Python's own helper of these processes cleans up after an interruption, and need not say so.
-    sys.warnoptions.append(_QUIETLY)
-    try:
-        # Starting it later would let Ctrl-C reach the processes again.
-        resource_tracker.ensure_running()
-        _keep_sockets()
-        with dask.config.set({**_CONFIGURATION, **_method()}), sigint_blocked():
-            # After Dask, which sets what it has itself imported there.
-            get_mp_context().set_forkserver_preload(_PRELOADED)
-            return LocalCluster(
-                n_workers=int(address.removeprefix(_LOCAL)),
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            )
-    finally:
-        sys.warnoptions.remove(_QUIETLY)
+    # Starting it later would let Ctrl-C reach the processes again.
+    start_tracker()
+    _keep_sockets()
+    with dask.config.set({**_CONFIGURATION, **_method()}), signals_blocked({signal.SIGINT}):
+        # After Dask, which sets what it has itself imported there.
+        get_mp_context().set_forkserver_preload(_PRELOADED)
+        return LocalCluster(
+            n_workers=int(address.removeprefix(_LOCAL)),
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        )
 
 
 def _keep_sockets() -> None:
@@ -241,20 +222,3 @@ def _keep_sockets() -> None:
 def _method() -> dict[str, str]:
     """Return how Dask starts processes: on Linux as copies of one that has imported what they need."""
     return {"distributed.worker.multiprocessing-method": "forkserver"} if sys.platform == "linux" else {}
-
-
-def _done_at(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[str, Any]:
-    """Return the address of the worker that this runs on, with the result of ``function``."""
-    from distributed import get_worker  # noqa: PLC0415 - an extra
-
-    return get_worker().address, function(*arguments)
-
-
-def _failure(done: Future[Any]) -> VerifyError | None:
-    """Return why there is no result; None where there is one."""
-    if done.cancelled():
-        return WorkerError("its task was lost with the cluster's scheduler")
-    error = done.exception()
-    if error is None or isinstance(error, VerifyError):
-        return error
-    return WorkerError(described(error))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pydyf
 
+from verify.executors.machine import processors
 from verify.executors.threads import thread_map
-from verify.executors.workers import processors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

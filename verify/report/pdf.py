@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from verify.errors import RenderError
+from verify.evidence import RunRecord
 from verify.evidence.provenance import creation, names
-from verify.executors.memory import no_garbage_collection
+from verify.executors.machine import no_garbage_collection
 from verify.files import shipped
 from verify.files.names import EDITIONS
 from verify.files.writing import temporary_folder

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import verify
-from verify.engine.claim_files import load
+from verify.engine.catalogue import load
 from verify.errors import VerifyError
 from verify.evidence import FalseClaims, FalseKind, Proof, Verdict
 from verify.version import __version__

@@ -1,1 +1,1 @@
-"""Experiments on somebody's attention function, each of which could come out otherwise."""
+"""Experiments on an attention function, each of which could come out otherwise."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,7 +115,7 @@ def square_mask(callee: Callee, sizes: Sizes) -> Mask:
 
 
 def with_long_window(callee: Callee, sizes: Sizes, mask: Mask) -> Mask:
-    """Return the mask with a window that 520 tokens show; the same where so many are not taken.
+    """Return the mask with a window that 520 tokens show; the same where that many are not taken.
 
     Positions must change no score.
     """
@@ -145,7 +145,7 @@ def _reach(callee: Callee, sizes: Sizes, row: int) -> int:
 
 
 def rectangle(callee: Callee, sizes: Sizes, queries: int, keys: int) -> Mask | None:
-    """Return the mask for so many queries and keys; None where the function takes no such shapes."""
+    """Return the mask for these numbers of queries and keys; None where the function takes no such shapes."""
     try:
         return mask_of(weights(callee, sizes.queries(queries, 0.1), sizes.keys(keys, 0.1)))
     except RefusedError:
@@ -403,7 +403,7 @@ class Precision:
 
 def precision_of(callee: Callee, sizes: Sizes, model: Model, scale: float, dtype: str) -> Precision | None:
     """Return the precision with arrays of ``dtype``; None where the function does not take them."""
-    half = callee.in_dtype(dtype)
+    half = replace(callee, dtype=dtype)
     try:
         half(sizes.queries(4), sizes.keys(4), sizes.values(4))
     except RefusedError:

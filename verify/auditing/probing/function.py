@@ -7,7 +7,7 @@ import functools
 import importlib
 import importlib.util
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,10 +97,6 @@ class Callee:
             except (Exception, SystemExit) as error:
                 raise RefusedError(f"raised {what_is_wrong(error)}") from error
         return self._taken(returned, shape)
-
-    def in_dtype(self, dtype: str) -> Callee:
-        """Return the same function, to be given arrays of this dtype."""
-        return replace(self, dtype=dtype)
 
     def _given(self, array: Floats) -> Any:
         places = [_AXES.index(axis) for axis in self.layout]

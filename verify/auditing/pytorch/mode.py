@@ -96,7 +96,7 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
 
     @contextmanager
     def within_interface(self) -> Iterator[list[Given]]:
-        """Record nothing inside, where somebody else does; yield what PyTorch's attention was given there."""
+        """Record nothing inside, where the caller does; yield what PyTorch's attention was given there."""
         before, self._inner = self._inner, []
         try:
             yield self._inner

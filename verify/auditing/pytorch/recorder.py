@@ -122,7 +122,7 @@ class _Seen:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def said(self) -> tuple[str, ...]:
-        """Return what there is to say of the layer."""
+        """Return the notes on the layer."""
         learning = (_LEARNING,) if self.is_learning and self.passes > 1 else ()
         return (*self.notes, *learning, *_counted(self.skipped))
 

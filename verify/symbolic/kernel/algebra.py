@@ -35,7 +35,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from verify.symbolic.kernel.core import kept
+from verify.symbolic.kernel.core import parts_of
 from verify.symbolic.kernel.quotients import is_zero_quotient
 
 if TYPE_CHECKING:
@@ -66,12 +66,6 @@ def replaced(expression: Any, kind: Any, make: Callable[..., Any]) -> Any:
     """
     found = parts_of(expression, kind)
     return expression.xreplace({one: make(*one.args) for one in found}) if found else expression
-
-
-@kept  # SymPy looks through the whole expression each time
-def parts_of(expression: Any, kind: Any) -> frozenset[Any]:
-    """Return the parts of a ``kind`` in an expression."""
-    return frozenset(expression.atoms(kind))
 
 
 def vanishes_in_exponentials(expression: Any) -> bool:

@@ -57,12 +57,12 @@ from sympy.core.function import AppliedUndef
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.matrices.expressions import MatrixSymbol
-from sympy.sets.sets import Set
+from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.words import RELATION, E, Ordered, Var, is_word, largest, p, s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 class Refused(Exception):  # noqa: N818  # a rule refuses
@@ -76,6 +76,58 @@ class Reach(IntEnum):
     REVIEWED = 1
     THESE_VALUES = 2
     ALL_VALUES = 3
+
+
+_NAMES = (Symbol, Indexed, IndexedBase, MatrixSymbol)
+_proving = ContextVar("_proving", default=False)
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+def kept(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """Return a function that keeps what it found, while a theorem is made apart from all other times.
+
+    Only what a theorem is made of is admitted; another object may claim to equal everything.
+    """
+
+    @cache
+    def found(_while_proving: bool, *given: _Given.args, **named: _Given.kwargs) -> _Found:
+        return function(*given, **named)
+
+    @wraps(function)
+    def asked(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        return found(_proving.get(), *given, **named)  # type: ignore[arg-type]  # all can be hashed
+
+    return asked
+
+
+@kept  # SymPy walks through equal parts again, and through the whole for each question
+def _all_parts(expression: Any) -> frozenset[Any]:
+    found: set[Any] = set()
+    waiting = [expression]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting.extend(one.args)
+    return frozenset(found)
+
+
+def parts_of(expression: Any, *kinds: Any) -> set[Any]:
+    """Return the parts of these kinds in an expression, itself among them."""
+    return {one for one in _all_parts(expression) if isinstance(one, kinds)}
+
+
+@kept
+def free_symbols(expression: Any) -> frozenset[Any]:
+    """Return the symbols in an expression that are not bound there."""
+    return frozenset(expression.free_symbols)
+
+
+def has_any(expression: Any, names: Iterable[Any]) -> bool:
+    """Return whether one of some names occurs in an expression, bound or free."""
+    inside = _all_parts(expression)
+    return any(one in inside if isinstance(one, _NAMES) else expression.has(one) for one in names)
 
 
 @dataclass(frozen=True, init=False)
@@ -221,7 +273,8 @@ class Hypotheses:
 
     def domain(self, symbol: Any) -> Set:
         """Return the values that a symbol may have."""
-        return Intersection(assumed(symbol), dict(self.domains).get(symbol, S.UniversalSet))
+        domains = [to for one, to in self.domains if one == symbol]
+        return _in_both(assumed(symbol), *domains) if domains else assumed(symbol)
 
     @property
     def ranges(self) -> dict[Any, Any]:
@@ -231,7 +284,7 @@ class Hypotheses:
     def about(self, *sides: Any) -> Hypotheses:
         """Return these without the ranges of indices that are free nowhere; there is a first of each."""
         stated = (*sides, *self.conditions, *(meaning for _, meaning in self.definitions))
-        free = set().union(*(one.free_symbols for one in stated))
+        free = set().union(*map(free_symbols, stated))
         idle = {one for one, size in self.ranges.items() if one not in free and size.is_positive}
         kept = (one for one in self.entries if one[0] != "runs" or one[1] not in idle)
         return replace(self, entries=frozenset(kept))
@@ -243,7 +296,7 @@ class Hypotheses:
             Refused: no value is left.
         """
         now = self.domain(symbol)
-        new = Intersection(now, to)
+        new = _in_both(now, to)
         if new is S.EmptySet:
             raise Refused(f"no value of {symbol} is left")
         if new == now:
@@ -269,9 +322,7 @@ class Hypotheses:
             and condition.lhs.is_polynomial()
             and condition.rhs.is_Rational
         ):
-            stand_in = Dummy(real=True)
-            there = condition.xreplace({free[0]: stand_in}).as_set()
-            return self.restricted(free[0], Intersection(S.Reals, there))  # some complex number may not do
+            return self.restricted(free[0], _where(condition, free[0]))
         return replace(self, conditions=self.conditions | {condition})
 
     def defining(self, *definitions: tuple[Any, Any]) -> Hypotheses:
@@ -300,8 +351,8 @@ class Hypotheses:
             law=law,
             entries=self.entries | other.entries,
         ).defining(*other.definitions)
-        for symbol, domain in other.domains:
-            found = found.restricted(symbol, domain)
+        for one in other.domains:
+            found = found if one in self.domains else found.restricted(*one)
         if len(found.ranges) != sum(one[0] == "runs" for one in found.entries):
             raise Refused("an index runs over two ranges")
         return found
@@ -309,6 +360,24 @@ class Hypotheses:
 
 NOTHING = Hypotheses()
 """No hypotheses but the symbols' own domains."""
+
+
+@kept
+def _in_both(one: Set, other: Set) -> Set:
+    return Intersection(one, other)
+
+
+@kept
+def _where(condition: Any, symbol: Any) -> Set:
+    """Return the real numbers for which a relation in one symbol holds; some complex number may not do."""
+    shift = condition.lhs - symbol
+    if (
+        shift.is_number and shift.is_real and isinstance(condition, Ge | Gt | Ne)
+    ):  # SymPy takes long to find it
+        end = condition.rhs - shift
+        above = Interval(end, oo, left_open=not isinstance(condition, Ge))
+        return Union(Interval.open(-oo, end), above) if isinstance(condition, Ne) else above
+    return Intersection(S.Reals, condition.xreplace({symbol: Dummy(real=True)}).as_set())
 
 
 def _plainer(condition: Any) -> Any:
@@ -445,28 +514,6 @@ def is_theorem(one: Any) -> bool:
     return all(getattr(one, name, None) is kept for name, kept in zip(_FIELDS, _made[one], strict=True))
 
 
-_proving = ContextVar("_proving", default=False)
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
-
-
-def kept(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
-    """Return a function that keeps what it found, while a theorem is made apart from all other times.
-
-    Only what a theorem is made of is admitted; another object may claim to equal everything.
-    """
-
-    @cache
-    def found(_while_proving: bool, *given: _Given.args, **named: _Given.kwargs) -> _Found:
-        return function(*given, **named)
-
-    @wraps(function)
-    def asked(*given: _Given.args, **named: _Given.kwargs) -> _Found:
-        return found(_proving.get(), *given, **named)  # type: ignore[arg-type]  # all can be hashed
-
-    return asked
-
-
 def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> Theorem:
     """Return the theorem that a rule makes of two sides under hypotheses.
 
@@ -508,7 +555,7 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
     _refuse_complex(found.relation, hypotheses, lhs, rhs)
     _refuse_unless_large(found.order, hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
-    free = lhs.free_symbols | rhs.free_symbols
+    free = free_symbols(lhs) | free_symbols(rhs)
     if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
         reach = min(reach, Reach.THESE_VALUES)
     theorem: Theorem = object.__new__(Theorem)
@@ -529,7 +576,7 @@ def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
         return
     hidden = random_names(replace(under, law=law)) - law.moments.keys()
     for one in hidden | ({p, largest} if s in law.moments else set()):
-        if any(side.has(one) for side in sides):
+        if any(has_any(side, [one]) for side in sides):
             raise Refused(f"{one} is made of what is random, and no constant")
 
 
@@ -539,10 +586,11 @@ def _refuse_complex(relation: str, hypotheses: Hypotheses, *sides: Any) -> None:
     Raises:
         Refused: it is one.
     """
-    if any(one.has(S.ImaginaryUnit) for side in sides for one in side.atoms(Var)):
+    if any(one.has(S.ImaginaryUnit) for side in sides for one in parts_of(side, Var)):
         raise Refused("a variance is of what is real")
-    numbers = set().union(*(side.free_symbols for side in sides)) - labels_in(*sides)
-    for one in numbers if relation in "≤<≥>" else ():
+    if relation not in "≤<≥>":
+        return
+    for one in set().union(*map(free_symbols, sides)) - labels_in(*sides):
         if type(one) in _SYMBOLS and hypotheses.domain(one) == S.Complexes:
             raise Refused(f"{one} may be any complex number, and these have no order")
 
@@ -575,7 +623,7 @@ def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[An
         Refused: it is.
     """
     theirs = (premise.lhs, premise.rhs)
-    if not any(side.has(E, Var) for side in theirs):
+    if not any(parts_of(side, E, Var) for side in theirs):
         return
     now = random_names(theorem, *sides, *theirs)
     if premise.hypotheses.law is None:
@@ -583,7 +631,7 @@ def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[An
     else:
         held, there = now - random_names(premise.hypotheses, *theirs), list(theirs)
     for one in held:
-        if any(side.has(one) for side in there):
+        if any(has_any(side, [one]) for side in there):
             raise Refused(f"{one} is random in one part, and a constant in another")
 
 
@@ -598,7 +646,7 @@ def _refuse_turned_dependent(premise: Theorem, found: Hypotheses) -> None:
     taken = dict(premise.hypotheses.definitions)
     for bound in bound_in(premise.lhs) | bound_in(premise.rhs):
         for one in depending_on(bound, found) - depending_on(bound, premise.hypotheses):
-            if one not in taken and (premise.lhs.has(one) or premise.rhs.has(one)):
+            if one not in taken and any(has_any(side, [one]) for side in (premise.lhs, premise.rhs)):
                 raise Refused(f"{one} depends on {bound} in one part, and is a constant in another")
 
 
@@ -606,7 +654,7 @@ def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
     """Return what is defined by a symbol, and the symbol itself."""
     holding = {symbol}
     for _ in found.definitions:
-        holding |= {_of_all(name) for name, meaning in found.definitions if meaning.has(*holding)}
+        holding |= {_of_all(name) for name, meaning in found.definitions if has_any(meaning, holding)}
     return holding
 
 
@@ -625,21 +673,22 @@ def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
     found = set(first)
     for _ in hypotheses.definitions:
         pairs = ((_of_all(name), outside_means(meaning)) for name, meaning in hypotheses.definitions)
-        found |= {name for name, meaning in pairs if found and meaning.has(*found)}
+        found |= {name for name, meaning in pairs if has_any(meaning, found)}
     return found if law else found - first
 
 
 def averaged(*sides: Any) -> set[Any]:
     """Return the families that stand inside a mean; scores, probabilities and the largest go together."""
-    means = [one for side in sides for one in side.atoms(E, Var)]
-    found = {base for one in means for base in one.atoms(IndexedBase)}
+    means = [one for side in sides for one in parts_of(side, E, Var)]
+    found = {base for one in means for base in parts_of(one, IndexedBase)}
     rows = {p, s, largest}
-    return found | rows if any(one.has(*rows) for one in means) else found
+    return found | rows if any(has_any(one, rows) for one in means) else found
 
 
 def outside_means(side: Any) -> Any:
     """Return an expression with 1 for every mean in it."""
-    return side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One))
+    means = parts_of(side, E, Var)
+    return side.xreplace(dict.fromkeys(means, S.One)) if means else side
 
 
 def premises_of(rule: Rule) -> Iterator[Theorem]:
@@ -698,10 +747,15 @@ def admit(one: Any) -> None:
 
 def _admit_expression(one: Basic) -> None:
     """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
-    for node in preorder_traversal(one):
-        of_sets = isinstance(node, Set) and _is_of(type(node), "sympy.sets.")
-        if not (is_word(node) or of_sets or type(node) in _BESIDE):
-            raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+    waiting, seen = [one], {id(one)}  # by identity: a part may claim to equal another
+    while waiting:
+        node = waiting.pop()
+        if not (is_word(node) or type(node) in _BESIDE):
+            if not (isinstance(node, Set) and _is_of(type(node), "sympy.sets.")):
+                raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+        new = [part for part in node.args if id(part) not in seen]
+        waiting += new
+        seen.update(map(id, new))
 
 
 def _is_of(kind: type, package: str) -> bool:
@@ -728,14 +782,14 @@ _BINDERS = (Sum, Integral, Limit)
 def bound_in(expression: Any) -> set[Any]:
     """Return the names that sums, integrals and limits of an expression bind."""
     found: set[Any] = set()
-    for one in expression.atoms(*_BINDERS):
+    for one in parts_of(expression, *_BINDERS):
         found.update(one.args[1:2] if isinstance(one, Limit) else one.variables)
     return found
 
 
 def labels_in(*expressions: Any) -> set[Any]:
     """Return the symbols that name families of entries in expressions."""
-    return {family.label for one in expressions for family in one.atoms(IndexedBase)}
+    return {family.label for one in expressions for family in parts_of(one, IndexedBase)}
 
 
 def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
@@ -747,19 +801,27 @@ def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) ->
     stated = (*sides, *hypotheses.conditions)
     numbers = {one for one, _ in (*hypotheses.domains, *hypotheses.definitions)}
     for one in stated:
-        walk = preorder_traversal(one)
-        for node in walk:
-            if isinstance(node, Indexed):
-                walk.skip()
-            elif isinstance(node, Symbol):
-                numbers.add(node)
+        numbers |= _numbers_in(one)
     if both := labels_in(*stated) & numbers:
         raise Refused(f"names a family and a number: {', '.join(sorted(map(str, both)))}")
 
 
+@kept
+def _numbers_in(expression: Any) -> frozenset[Any]:
+    """Return the symbols of an expression, but for those in its entries."""
+    found: set[Any] = set()
+    walk = preorder_traversal(expression)
+    for node in walk:
+        if isinstance(node, Indexed):
+            walk.skip()
+        elif isinstance(node, Symbol):
+            found.add(node)
+    return frozenset(found)
+
+
 def changed_in(expression: Any) -> set[Any]:
     """Return the names that an expression binds, and those by which it differentiates."""
-    by = {one for each in expression.atoms(Derivative) for one in each.variables}
+    by = {one for each in parts_of(expression, Derivative) for one in each.variables}
     return bound_in(expression) | by
 
 
@@ -774,7 +836,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     names: dict[str, Any] = {}
     for side in sides:
         _refuse_names(side)
-        for one in side.atoms(Symbol, MatrixSymbol):
+        for one in parts_of(side, Symbol, MatrixSymbol):
             if names.setdefault(one.name, one) != one:
                 raise Refused(f"two symbols print as {one}")
     _refuse_definitions(hypotheses, *sides)
@@ -784,16 +846,16 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         _refuse_ranges_outside(side)
     _refuse_bound_and_free(hypotheses, sides)
     _refuse_labels_as_numbers(hypotheses, sides)
-    if any(side.has(E, Var) for side in sides):
+    if any(parts_of(side, E, Var) for side in sides):
         _refuse_random_outside(hypotheses, sides)
 
 
 def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
     bound = {one for side in sides for one in bound_in(side)}
-    stated = set().union(*(one.free_symbols for one in (*sides, *hypotheses.conditions)))
+    stated = set().union(*map(free_symbols, (*sides, *hypotheses.conditions)))
     free = {one for one in stated if not isinstance(one, Idx)} | {one for one, _ in hypotheses.domains}
     for one in hypotheses.conditions:
-        free |= one.xreplace(dict.fromkeys(one.atoms(Indexed), S.One)).free_symbols
+        free |= free_symbols(one.xreplace(dict.fromkeys(parts_of(one, Indexed), S.One)))
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
 
@@ -812,7 +874,7 @@ def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
     given = (one for one in hypotheses.conditions if isinstance(one, Eq)) if hypotheses.law else ()
     outside = [outside_means(one) for one in (*sides, *given)]
     for one in random:
-        if any(part.has(one) for part in outside):
+        if any(has_any(part, [one]) for part in outside):
             raise Refused(f"{one} is random, and stands outside every mean")
 
 
@@ -822,9 +884,9 @@ def _refuse_names(side: Any) -> None:
     Raises:
         Refused: there is one.
     """
-    directions = {one.args[3] for one in side.atoms(Limit)}
-    named = [one.name for one in side.atoms(Symbol) - directions if not isinstance(one, Dummy)]
-    named += [type(one).__name__ for one in side.atoms(Function)]
+    directions = {one.args[3] for one in parts_of(side, Limit)}
+    named = [one.name for one in parts_of(side, Symbol) - directions if not isinstance(one, Dummy)]
+    named += [type(one).__name__ for one in parts_of(side, Function)]
     for name in named:
         # A relation between brackets, as of a probability, says nothing about the whole.
         outside = re.sub(r"\(.*\)|\{.*\}", "", name)
@@ -840,15 +902,15 @@ def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
     Raises:
         Refused: one does.
     """
-    binders = {one for side in sides for one in side.atoms(*_BINDERS, Derivative)}
+    binders = {one for side in sides for one in parts_of(side, *_BINDERS, Derivative)}
     for name, meaning in hypotheses.definitions:
         if name == largest or (name == p and not _is_softmax(*meaning.args)):
             raise Refused(f"{name} has a meaning of its own, and is not {meaning}")
-        if meaning.has(*depending_on(name, hypotheses)):
+        if has_any(meaning, depending_on(name, hypotheses)):
             raise Refused(f"{name} is defined by itself")
         if isinstance(name, IndexedBase):
             continue
-        changed = {one for each in binders if each.has(_of_all(name)) for one in changed_in(each)}
+        changed = {one for each in binders if has_any(each, [_of_all(name)]) for one in changed_in(each)}
         if any(rests_on(meaning, one) for one in changed):
             raise Refused(f"{name} stands for {meaning}, which is no constant here")
 
@@ -856,8 +918,8 @@ def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
 def rests_on(meaning: Any, by: Any) -> bool:
     """Return whether a symbol is free in a meaning, or an entry may be one of its family's there."""
     if not isinstance(by, Indexed):
-        return by in meaning.free_symbols
-    return bool(meaning.has(by.base) or (by.base == s and meaning.has(p, largest)))
+        return by in free_symbols(meaning)
+    return has_any(meaning, [by.base, *([p, largest] if by.base == s else [])])
 
 
 def _is_softmax(indices: Any, weight: Any) -> bool:
@@ -888,9 +950,10 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
     for group in law.alike:
         if len({law.moments.get(one) for one in group}) > 1:
             raise Refused(f"different laws of what is alike: {', '.join(map(str, group))}")
-    _refuse_impossible_moments(hypotheses, law)
+    _refuse_impossible_moments(Hypotheses(hypotheses.domains), law)
 
 
+@kept
 def _refuse_impossible_moments(hypotheses: Hypotheses, law: Population) -> None:
     for one, moments in law.laws:
         if moments is None:
@@ -930,7 +993,7 @@ def _refuse_ranges_outside(side: Any) -> None:
     Raises:
         Refused: there is one.
     """
-    for one in side.atoms(Sum, Integral):
+    for one in parts_of(side, Sum, Integral):
         for variable, *ends in one.limits:
             if isinstance(variable, Idx) or len(ends) != 2:
                 continue

@@ -66,7 +66,7 @@ from verify.symbolic.kernel.signs import (
 from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, p, s
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _ORDERED = {"≤", "≥", "<", ">"}
 
@@ -120,7 +120,8 @@ def _same_products(one: Any, other: Any) -> bool:
     """
     if other == 0:
         return False
-    ratio = gammasimp((one / other).rewrite(gamma))
+    ratio = (one / other).rewrite(gamma)
+    ratio = gammasimp(ratio) if ratio.has(gamma) else ratio
     exponents: dict[Any, Any] = {}
     for factor in Mul.make_args(powsimp(ratio.replace(lambda e: isinstance(e, Pow), _together))):
         if not _collect(factor, S.One, exponents):
@@ -267,8 +268,14 @@ class Replaced(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of both sides."""
+        holes = _holes_for(self.theorem, under)
+        try:
+            return self._filled(next(holes), before, after, under)
+        except Refused:
+            return self._filled(next(holes), before, after, under)
+
+    def _filled(self, hole: Any, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         given = self.theorem
-        hole = _hole_for(given, under.merged(given.hypotheses))
         opened = before.xreplace({given.lhs: hole})
         if opened == before:
             raise Refused(f"{given.lhs} does not stand in it")
@@ -292,12 +299,17 @@ def _is_under_one(hole: Any, whole: Any) -> bool:
     return any(one.has(hole) for one in whole.atoms(*OPAQUE))
 
 
-def _hole_for(known: Theorem, under: Hypotheses) -> Any:
-    """Return a symbol for what both sides of a theorem are, and all between: positive only if both are."""
-    sides = known.lhs, known.rhs
+def _holes_for(known: Theorem, under: Hypotheses) -> Iterator[Any]:
+    """Yield symbols for what both sides of a theorem are, and all between: positive only if both are.
+
+    The first, of which nothing is known, mostly does.
+    """
+    yield Dummy()
+    sides, under = (known.lhs, known.rhs), under.merged(known.hypotheses)
     if all(lies_in(side, Interval.open(0, oo), under) for side in sides):
-        return Dummy(positive=True)
-    return Dummy(real=all(side.is_real for side in sides) or None)
+        yield Dummy(positive=True)
+    else:
+        yield Dummy(real=all(side.is_real for side in sides) or None)
 
 
 def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:

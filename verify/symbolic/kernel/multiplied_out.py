@@ -22,9 +22,8 @@ from sympy import (
     log,
 )
 
-from verify.symbolic.kernel.algebra import parts_of
-from verify.symbolic.kernel.core import Refused
-from verify.symbolic.kernel.terms import Term, Terms, free_symbols
+from verify.symbolic.kernel.core import Refused, free_symbols, parts_of
+from verify.symbolic.kernel.terms import Term, Terms
 from verify.symbolic.kernel.words import E
 
 if TYPE_CHECKING:

@@ -55,6 +55,8 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    assumed,
+    free_symbols,
     kept,
     prove,
     rule,
@@ -125,9 +127,18 @@ def signed(
     return given
 
 
-@kept  # asked again of the same parts, by every rule
 def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> bool:
     """Return whether a sign is surely known, by squares and signs of symbols in a few of its forms."""
+    return _is_known(expression, Hypotheses(_domains_in(expression, under)), strict)
+
+
+def _domains_in(expression: Any, under: Hypotheses) -> tuple[tuple[Any, Set], ...]:
+    """Return the domains of an expression's symbols, so that what is kept serves other hypotheses as well."""
+    return tuple(one for one in under.domains if one[0] in free_symbols(expression))
+
+
+@kept  # asked again of the same parts, by every rule
+def _is_known(expression: Any, under: Hypotheses, strict: bool) -> bool:
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
@@ -152,7 +163,7 @@ def _forms(expression: Any, under: Hypotheses, strict: bool) -> Iterator[Any]:
     if opened != expression:
         forms.append(parametrised(opened, under, strict=strict))
         yield forms[-1]
-    for form in forms:
+    for form in dict.fromkeys(forms):
         yield factor(together(form))
         if form.has(cosh, sinh, tanh):
             yield factor(together(form.rewrite([cosh, sinh, tanh], exp)))
@@ -226,6 +237,8 @@ def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) ->
             put[one] = next(iter(domain))
         elif isinstance(domain, Interval) and domain.start.is_finite:
             if strict and domain.end != oo and not domain.right_open:
+                continue
+            if domain == assumed(one):
                 continue
             rest = Dummy(positive=True) if domain.left_open else Dummy(nonnegative=True)
             width = domain.end - domain.start
@@ -348,10 +361,11 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
             for each in _at_ends(inside, expression):
                 if not _is_positive(each, under):
                     under = under.having(each > 0)
-        elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
-            if is_zero(inside):
-                raise Refused(f"divided by what is 0: {inside}")
-            under = under.having(Ne(inside, 0))
+        elif not (one.exp.is_nonnegative or (rest := Ne(inside, 0, evaluate=False)) in under.conditions):
+            if not _differs_from_zero(inside, under):
+                if is_zero(inside):
+                    raise Refused(f"divided by what is 0: {inside}")
+                under = under.having(Ne(inside, 0))
     return under
 
 
@@ -389,7 +403,7 @@ def _is_positive(expression: Any, under: Hypotheses) -> bool:
         return there and _is_positive(expression.function, under)
     if isinstance(expression, exp):
         return is_real(expression.args[0])
-    if Gt(expression, 0) in under.conditions:
+    if Gt(expression, 0, evaluate=False) in under.conditions:
         return True
     entries = {one: _of_entry(one, under) for one in expression.atoms(Indexed)}
     return is_known(expression.xreplace(entries), under, strict=True)
@@ -404,10 +418,16 @@ def _of_entry(entry: Any, under: Hypotheses) -> Any:
 
 
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
+    domains = _domains_in(expression, under)
+    return _is_never_zero(expression, Hypotheses(domains, under.conditions, None, under.definitions))
+
+
+@kept
+def _is_never_zero(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Mul):
         return all(_differs_from_zero(one, under) for one in expression.args)
     if isinstance(expression, gamma | factorial):
         return True
-    if expression.is_nonzero or _is_positive(expression, under) or _is_positive(-expression, under):
+    if expression.is_nonzero or parametrised(expression, under).is_nonzero:
         return True
-    return bool(parametrised(expression, under).is_nonzero)
+    return _is_positive(expression, under) or _is_positive(-expression, under)

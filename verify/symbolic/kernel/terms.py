@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Dummy, Indexed, KroneckerDelta, S, Sum, Symbol, Tuple, exp
 
-from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in, kept
+from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in, free_symbols
 from verify.symbolic.kernel.words import n, p, s
 
 if TYPE_CHECKING:
@@ -167,12 +167,6 @@ class Term:
 
 Terms = tuple[Term, ...]
 """A sum of them."""
-
-
-@kept  # SymPy looks through the whole expression each time
-def free_symbols(expression: Any) -> frozenset[Any]:
-    """Return the symbols in an expression that are not bound there."""
-    return frozenset(expression.free_symbols)
 
 
 def key(term: Term) -> Any:

@@ -1,19 +1,24 @@
-"""Memory that is freed is at hand for the next array, and not taken from the system again."""
+"""The machine: what goes on record of it, and memory that is freed is at hand for the next array."""
 
 from __future__ import annotations
 
 import gc
+import platform
 import subprocess
 import sys
+from typing import Any
 
+import numpy as np
 import pytest
 
-from verify.executors.memory import made_for_good, peak_memory
+from verify.errors import SettingsError
+from verify.executors.machine import environment, made_for_good, peak_memory, processors
 
 PROGRAM = """
 import resource, sys
 import numpy as np
-from verify.executors.memory import keep_freed
+from verify.errors import SettingsError
+from verify.executors.machine import keep_freed
 if sys.argv[1] == "kept":
     keep_freed()
 def faults():
@@ -65,3 +70,21 @@ def test_what_is_made_for_good_is_no_garbage() -> None:
         assert gc.get_freeze_count() >= before + 1000
     finally:
         gc.unfreeze()
+
+
+def test_versions_and_machine_are_on_record() -> None:
+    """Python, system, processors, workers, linear algebra and the packages asked for, all as texts."""
+    found = environment(3, ("numpy",))
+    assert list(found) == ["python", "system", "processors", "workers", "linear algebra", "numpy"]
+    assert (found["python"], found["workers"]) == (platform.python_version(), "3")
+    assert found["numpy"] == np.__version__
+    assert all(isinstance(value, str) for value in found.values())
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1025, True, 1.5, "2"])
+def test_a_number_of_processors_is_possible(workers: Any) -> None:
+    """Within what a machine may have; None means all."""
+    assert 1 <= processors(None) <= 1024
+    assert processors(1024) == 1024
+    with pytest.raises(SettingsError, match=r"workers"):
+        processors(workers)

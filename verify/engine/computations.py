@@ -1,0 +1,324 @@
+"""What a statement's part may have computed, without code, named as ``what`` in the file.
+
+A computation has ``Inputs``, the record of what the file gives it, the id of the claim whose derivation it
+evaluates, and a function from the inputs to the number that they make, with words and, where it is what a
+sample scatters around, the sample's law.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    ValidationError,
+    model_validator,
+)
+from sympy import Add, Integer, N, Rational, S, log, sqrt
+
+from verify.engine.sample_laws import mean_law, variance_law
+from verify.errors import unknown
+from verify.evidence import Record
+from verify.spec import STANDARD, Population, d, k, kurtosis_route, q, score, variance_route
+from verify.symbolic import softmax
+from verify.symbolic.kernel.words import p
+from verify.symbolic.scores import NORMAL_MOMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pydantic_core import ErrorDetails
+
+_DIGITS = 30
+INCOMPATIBLE = 0.001
+"""Below this probability of what is as extreme, one sample contradicts what is derived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one sample's statistic is expected to be: its standard deviation, for words, and its law.
+
+    ``below`` gives the probability that the statistic is at most so large.
+    """
+
+    deviation: float
+    below: Callable[[float], float]
+
+    def probability(self, low: float, high: float) -> float:
+        """Return twice the smaller of the probabilities of at most ``high`` and of at least ``low``.
+
+        A printed figure stands for all numbers from ``low`` to ``high`` that round to it.
+        """
+        return min(1.0, 2 * self.below(high), 2 * (1 - self.below(low)))
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A number, in words; where it is what a ``sample`` scatters around, with the sample's law."""
+
+    value: float
+    words: str
+    sample: Sample | None = None
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("must be finite; correct it")
+    return value
+
+
+Number = Annotated[StrictInt | StrictFloat, AfterValidator(_finite)]
+Dimension = Annotated[StrictInt, Field(ge=1, le=10**9)]
+Vector = Annotated[tuple[Number, ...], Field(min_length=1, max_length=64)]
+
+
+def exact(number: float) -> Any:
+    """Return a number of the file as the decimal that stands there."""
+    return Rational(str(number))
+
+
+def value_of(expression: Any) -> float:
+    """Return an exact expression as the nearest float."""
+    return float(N(expression, _DIGITS))
+
+
+def listed(numbers: Iterable[float]) -> str:
+    """Return numbers in a row."""
+    return ", ".join(f"{number:g}" for number in numbers)
+
+
+_SCALES = {"none": Integer(1), "1/sqrt(d_k)": 1 / sqrt(d), "1/d_k": 1 / d}
+
+
+class Variance(Record):
+    """The dimension ``d_k``, the ``scale``, the components' variances, and which of the two is meant."""
+
+    d_k: Dimension
+    scale: Literal["none", "1/sqrt(d_k)", "1/d_k"] = "none"
+    query_variance: Annotated[Number, Field(gt=0)] = 1
+    key_variance: Annotated[Number, Field(gt=0)] = 1
+    root: StrictBool = False
+
+
+def variance(inputs: Variance) -> Computed:
+    """Return the derived variance of q·k, or its root, for independent centred components."""
+    found = (
+        derived_variance()
+        * exact(inputs.query_variance)
+        * exact(inputs.key_variance)
+        * _SCALES[inputs.scale] ** 2
+    )
+    at = found.subs(d, inputs.d_k)
+    name = "standard deviation" if inputs.root else "variance"
+    scaled = "" if inputs.scale == "none" else f" times {inputs.scale}"
+    return Computed(
+        value_of(sqrt(at) if inputs.root else at), f"{name.capitalize()} of q·k{scaled} at d_k = {inputs.d_k}"
+    )
+
+
+def derived_variance() -> Any:
+    """Return the variance of q·k as it is derived, in the symbol d."""
+    return variance_route(score, STANDARD).steps[-1].expression
+
+
+class Scale(Record):
+    """The dimension ``d_k``, and whether the ``factor`` is meant or the ``divisor``."""
+
+    d_k: Dimension
+    form: Literal["factor", "divisor"] = "divisor"
+
+
+def scale(inputs: Scale) -> Computed:
+    """Return the root of the derived variance, or 1 over it."""
+    root = sqrt(derived_variance().subs(d, inputs.d_k))
+    value = root if inputs.form == "divisor" else 1 / root
+    verb = "is divided by" if inputs.form == "divisor" else "is multiplied with"
+    return Computed(value_of(value), f"What q·k {verb} at d_k = {inputs.d_k}, for variance 1")
+
+
+class DotProduct(Record):
+    """The components ``q`` and ``k``, and whether the product is divided by the root of their number."""
+
+    q: Vector
+    k: Vector
+    scaled: StrictBool = False
+
+    @model_validator(mode="after")
+    def _have_one_length(self) -> Self:
+        if len(self.q) != len(self.k):
+            raise ValueError(f"q and k have {len(self.q)} and {len(self.k)} components; give as many")
+        return self
+
+
+def dot_product(inputs: DotProduct) -> Computed:
+    """Return Σ q_i k_i, divided by √d where it is to be scaled."""
+    product = Add(*(exact(one) * exact(other) for one, other in zip(inputs.q, inputs.k, strict=True)))
+    scale = sqrt(len(inputs.q)) if inputs.scaled else 1
+    name = "Scaled dot product" if inputs.scaled else "Dot product"
+    return Computed(value_of(product / scale), f"{name} of ({listed(inputs.q)}) and ({listed(inputs.k)})")
+
+
+class Softmax(Record):
+    """The scores, the ``key`` whose weight is meant, from 1, and ``d_k`` where they are yet to be scaled."""
+
+    scores: Vector
+    key: StrictInt = Field(ge=1)
+    d_k: Dimension | None = None
+
+    @model_validator(mode="after")
+    def _has_the_key(self) -> Self:
+        if self.key > len(self.scores):
+            raise ValueError(f"key {self.key}: there are {len(self.scores)} scores; correct it")
+        return self
+
+
+def softmax_weight(inputs: Softmax) -> Computed:
+    """Return exp(s_key)/Σexp(s_j), of the scores divided by √d_k where that is given."""
+    keys = len(inputs.scores)
+    scale = sqrt(inputs.d_k) if inputs.d_k else 1
+    given = dict(zip(softmax.scores(keys), (exact(one) / scale for one in inputs.scores), strict=True))
+    weight = softmax.written_out(p[inputs.key], keys).xreplace(given)
+    scaled = f" divided by √{inputs.d_k}" if inputs.d_k else ""
+    return Computed(
+        value_of(weight), f"Weight {inputs.key} of the softmax of {listed(inputs.scores)}{scaled}"
+    )
+
+
+class Entropy(Record):
+    """The scores, ``d_k`` where they are still to be scaled, and the ``unit``."""
+
+    scores: Vector
+    d_k: Dimension | None = None
+    unit: Literal["nats", "bits"] = "nats"
+
+
+def entropy(inputs: Entropy) -> Computed:
+    """Return -Σ p log p of the softmax of the scores."""
+    keys = len(inputs.scores)
+    scale = sqrt(inputs.d_k) if inputs.d_k else 1
+    given = dict(zip(softmax.scores(keys), (exact(one) / scale for one in inputs.scores), strict=True))
+    nats = softmax.written_out(softmax.ENTROPY, keys).xreplace(given)
+    found = nats / log(2) if inputs.unit == "bits" else nats
+    scaled = f" divided by √{inputs.d_k}" if inputs.d_k else ""
+    words = f"Entropy, in {inputs.unit}, of the softmax of {listed(inputs.scores)}{scaled}"
+    return Computed(value_of(found), words)
+
+
+class SampleOf(Record):
+    """The ``statistic``, the dimension ``d_k``, and how many independent ``scores`` the sample has.
+
+    With fewer than 30 of them the law is not evaluated. ``scaled`` scores are divided by √d_k.
+    """
+
+    statistic: Literal["mean", "variance", "standard-deviation"]
+    d_k: Dimension
+    scores: Annotated[StrictInt, Field(ge=30, le=10**12)]
+    scaled: StrictBool = False
+
+
+def sample_statistic(inputs: SampleOf) -> Computed:
+    """Return what the statistic is expected to be, and its law, for normal components.
+
+    With n scores of variance σ² and kurtosis κ, the sample mean has variance σ²/n, and the sample variance
+    has σ⁴(κ - (n - 3)/(n - 1))/n. The root of a sample variance has about half its relative spread.
+    """
+    n = inputs.scores
+    variance = S.One if inputs.scaled else derived_variance().subs(d, inputs.d_k)
+    normal = tuple(map(S, NORMAL_MOMENTS[:5]))
+    kurtosis = kurtosis_route(Population({q: normal, k: normal}, d)).steps[-1].expression.subs(d, inputs.d_k)
+    spread = value_of(sqrt((kurtosis - Rational(n - 3, n - 1)) / n))
+    value = {"mean": S.Zero, "variance": variance, "standard-deviation": sqrt(variance)}[inputs.statistic]
+    name = inputs.statistic.replace("-", " ")
+    kind = "scaled scores" if inputs.scaled else "scores"
+    words = f"{name.capitalize()} of {n} {kind} at d_k = {inputs.d_k}"
+    if inputs.statistic == "mean":
+        sample = _of_mean(inputs, value_of(sqrt(variance / n)))
+    else:
+        sample = _of_variance(inputs, value_of(variance), spread)
+    return Computed(value_of(value), words, sample)
+
+
+def _of_mean(inputs: SampleOf, deviation: float) -> Sample:
+    law = mean_law(inputs.scores, inputs.d_k)
+    return Sample(deviation, lambda at: law.below(at / deviation))
+
+
+def _of_variance(inputs: SampleOf, variance: float, spread: float) -> Sample:
+    """Return the law of a sample variance of this relative spread, or of its root."""
+    law = variance_law(inputs.scores, inputs.d_k, spread)
+    if inputs.statistic == "variance":
+        return Sample(variance * spread, lambda at: law.below((at / variance - 1) / spread))
+    return Sample(
+        math.sqrt(variance) * spread / 2, lambda at: law.below((max(at, 0) ** 2 / variance - 1) / spread)
+    )
+
+
+class Computation(NamedTuple):
+    """A computation: its claim's id, the record of its inputs, and what it computes of them."""
+
+    claim: str
+    inputs: type[Record]
+    compute: Callable[[Any], Computed]
+
+
+COMPUTATIONS = {
+    "dot-product": Computation("worked-dot-products", DotProduct, dot_product),
+    "entropy": Computation("attention-entropy", Entropy, entropy),
+    "sample": Computation("score-variance", SampleOf, sample_statistic),
+    "scale": Computation("sqrt-scaling", Scale, scale),
+    "softmax": Computation("softmax-saturation", Softmax, softmax_weight),
+    "variance": Computation("score-variance", Variance, variance),
+}
+"""All computations by their names; an author adds a line."""
+
+
+def inputs_of(table: dict[str, Any]) -> tuple[str, Record]:
+    """Return the name of the computation that a table asks for, and its inputs.
+
+    Raises:
+        ValueError: there is none of that name, or its inputs are not so; the text says what to correct.
+    """
+    given = dict(table)
+    what = given.pop("what", None)
+    if not isinstance(what, str) or what not in COMPUTATIONS:
+        known = ", ".join(COMPUTATIONS)
+        raise ValueError(unknown("computation", str(what), COMPUTATIONS, f"they are {known}"))
+    try:
+        return what, COMPUTATIONS[what].inputs.model_validate(given)
+    except ValidationError as error:
+        # A misspelt input is both unknown and missing: what stands there says more.
+        # What may be a whole number or another is best called a number.
+        first = min(error.errors(), key=lambda one: (one["type"] == "missing", one["loc"][-1:] == ("int",)))
+        place = str(first["loc"][0]) if first["loc"] else ""
+        raise ValueError(" ".join(filter(None, (what, place, _said(first))))) from error
+
+
+_SAID = {
+    "extra_forbidden": "is no input of it; remove it or correct its spelling",
+    "missing": "is missing; add it",
+    "greater_than_equal": "is {input}; give at least {ge}",
+    "greater_than": "is {input}; give more than {gt}",
+    "less_than_equal": "is {input}; give at most {le}",
+    "literal_error": "is {input}; give {expected}",
+    "int_type": "is {input}; give a whole number",
+    "float_type": "is {input}; give a number",
+    "bool_type": "is {input}; give true or false",
+    "tuple_type": "is {input}; give numbers in square brackets",
+    "too_short": "is empty; give at least {min_length} number",
+    "too_long": "has {actual_length} numbers; give at most {max_length}",
+}
+
+
+def _said(mistake: ErrorDetails) -> str:
+    """Return what is wrong with an input, and what to give instead."""
+    kind, context = mistake["type"], mistake.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    return _SAID.get(kind, "is {input}; correct it").format(input=reprlib.repr(mistake["input"]), **context)

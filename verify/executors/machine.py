@@ -1,0 +1,122 @@
+"""The machine: processors, versions for a record, and how a process that draws uses memory."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib.metadata
+import os
+import platform
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from threadpoolctl import threadpool_info
+
+from verify.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+"""Parameters of ``mallopt``, as in glibc's malloc.h."""
+
+LARGE = 1 << 25
+"""Bytes of an array that is still taken from memory at hand: the most that glibc allows."""
+
+KEPT = 1 << 27
+"""Bytes that are kept at most."""
+
+_PR_SET_PDEATHSIG = 1
+
+MOST = 1024
+"""Processes of one machine: more than any has processors for."""
+
+
+def processors(workers: int | None, most: int = MOST) -> int:
+    """Return how many processors to use, at most ``most``; None means all.
+
+    Raises:
+        SettingsError: it is no number, less than one, or more than ``most``.
+    """
+    if workers is None:
+        return min(most, os.cpu_count() or 1)
+    if isinstance(workers, bool) or not isinstance(workers, int):
+        raise SettingsError(f"workers {workers!r}: give a whole number")
+    if workers < 1:
+        raise SettingsError(f"--workers {workers}: at least one is needed")
+    if workers > most:
+        raise SettingsError(f"--workers {workers}: give at most {most}")
+    return workers
+
+
+def environment(workers: int, packages: Sequence[str]) -> dict[str, str]:
+    """Return the system, the versions of Python and of ``packages``, and the linear algebra, for a record."""
+    versions = {name: importlib.metadata.version(name) for name in packages}
+    libraries = {
+        f"{one['internal_api']} {one['version']} {one.get('architecture', '')}".strip()
+        for one in threadpool_info()
+        if one["user_api"] == "blas"
+    }
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processors": str(os.cpu_count()),
+        "workers": str(workers),
+        # Which instructions sum decides how the last digits of an estimate are rounded.
+        "linear algebra": ", ".join(sorted(libraries)),
+        **versions,
+    }
+
+
+def keep_freed() -> None:
+    """Keep memory that is freed for the next array, where the C library is glibc; elsewhere do nothing.
+
+    Otherwise each array of a batch is taken from the system again and given back, which empties every page
+    of it: that takes longer than to fill it with random numbers.
+    """
+    if sys.platform != "linux":
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(_MMAP_THRESHOLD, LARGE)
+        library.mallopt(_TRIM_THRESHOLD, KEPT)
+
+
+def end_with_parent_thread() -> None:
+    """On Linux, have the system end this process with the thread that started it; elsewhere do nothing."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+
+
+@contextlib.contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Collect no garbage inside the ``with`` block."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+@contextlib.contextmanager
+def made_for_good() -> Iterator[None]:
+    """Collect no garbage inside the block, nor later among what it makes, such as imported modules."""
+    with no_garbage_collection():
+        try:
+            yield
+        finally:
+            gc.freeze()
+
+
+def peak_memory() -> int:
+    """Return the most bytes that this process has taken so far; 0 where the system does not say."""
+    with contextlib.suppress(ImportError):
+        import resource  # noqa: PLC0415 - not on Windows
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else 1024 * most
+    return 0
