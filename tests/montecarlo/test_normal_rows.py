@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.samplers import NormalRows
+from verify.montecarlo.rows import NormalRows
 
 
 def test_normal_rows_have_their_deviation() -> None:

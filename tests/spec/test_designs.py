@@ -12,14 +12,14 @@ from scipy import stats
 from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
+from verify.claims.gradients.shared.samplers import LayerStack
+from verify.claims.modern.shared.variants import BiasedRows
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance, Tolerance
-from verify.montecarlo.gradients import LayerStack
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
-from verify.montecarlo.variants import BiasedRows
 from verify.spec.designs import (
     ScoreCell,
     cell_of,

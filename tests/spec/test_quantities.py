@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from sympy import S, Symbol, sqrt
 
+from verify.claims.modern.shared.variants import BiasedRows
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Tolerance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments
-from verify.montecarlo.variants import BiasedRows
 from verify.spec.designs import EVEN, cell_of, integrated, prediction, score_cell
 from verify.spec.quantities import cells_of, in_turn, means, over_cells, variances
 from verify.symbolic.scores import d

@@ -225,8 +225,7 @@ from verify.montecarlo.experiment import (
 )
 from verify.montecarlo.inputs import Input, Linked, Shape, Simulated
 from verify.montecarlo.reference_loops import in_single_precision, largest_difference
-from verify.montecarlo.rows import SoftmaxRows
-from verify.montecarlo.samplers import NormalRows
+from verify.montecarlo.rows import NormalRows, SoftmaxRows
 from verify.montecarlo.sources import Source
 from verify.montecarlo.statistics import PairMoments, PairShares, ScoreMoments, ScorePowers, Statistic
 from verify.spec import fitting, rules

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from verify.montecarlo.estimands import Smooth, difference
-from verify.montecarlo.samplers import RecoveredScales, fitted_scale, response
-from verify.montecarlo.variants import (
+from verify.claims.modern.shared.recovery import RecoveredScales, fitted_scale, response
+from verify.claims.modern.shared.variants import (
     change_of_weights,
     distance_from_half,
     distance_of_orders,
@@ -14,7 +14,7 @@ from verify.montecarlo.variants import (
     spacing_above,
 )
 from verify.montecarlo.statistics import ScoreProducts
-from verify.montecarlo.variants import (
+from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
     CappedScores,

@@ -13,9 +13,7 @@ import pytest
 from scipy import special
 
 from tests.montecarlo.samples import generator
-from verify.montecarlo.attention import softmax
-from verify.montecarlo.inputs import Shape
-from verify.montecarlo.variants import (
+from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
     CappedScores,
@@ -33,6 +31,8 @@ from verify.montecarlo.variants import (
     soft_capped,
     with_linear_bias,
 )
+from verify.montecarlo.attention import softmax
+from verify.montecarlo.inputs import Shape
 
 RNG = generator()
 QUERIES, KEYS = RNG.normal(size=(2, 3, 4)), RNG.normal(size=(2, 5, 4))

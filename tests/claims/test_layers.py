@@ -10,8 +10,8 @@ import pytest
 
 from tests.montecarlo.samples import SINGLE
 from tests.montecarlo.spy import Spy
-from verify.montecarlo import gradients
-from verify.montecarlo.gradients import LayerStack, Normalisation
+from verify.claims.gradients.shared import samplers
+from verify.claims.gradients.shared.samplers import LayerStack, Normalisation
 from verify.montecarlo.inputs import bartlett_components
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def back(
 def test_statistics_by_differences(monkeypatch: pytest.MonkeyPatch, where: Normalisation, d: int) -> None:
     """Growth after each layer, and the mean squares at both ends, are those of the numerical gradient."""
     spy: Any = Spy()
-    monkeypatch.setattr(gradients, "NORMAL", spy)
-    monkeypatch.setattr(gradients, "bartlett_vectors", spy.vectors)
+    monkeypatch.setattr(samplers, "NORMAL", spy)
+    monkeypatch.setattr(samplers, "bartlett_vectors", spy.vectors)
     width, depth, scales, size = 3, 3, (1.0, 0.5), 1.3
     sampler = LayerStack(4, width, d, depth, scales, where, weight_size=size)
     found = sampler.sample(np.random.default_rng(7), 2)

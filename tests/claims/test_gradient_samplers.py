@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.montecarlo.spy import Spy
-from verify.montecarlo import gradients
+from verify.claims.gradients.shared import samplers
+from verify.claims.gradients.shared.samplers import RowGradients
 from verify.montecarlo.blocks import numbered
-from verify.montecarlo.gradients import RowGradients
 from verify.montecarlo.inputs import bartlett_components
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def test_statistics_by_differences(
 ) -> None:
     """Every statistic is that of the numerically differentiated gradients, row by row and key by key."""
     spy: Any = Spy()
-    monkeypatch.setattr(gradients, "NORMAL", spy)
-    monkeypatch.setattr(gradients, "bartlett_vectors", spy.vectors)
+    monkeypatch.setattr(samplers, "NORMAL", spy)
+    monkeypatch.setattr(samplers, "bartlett_vectors", spy.vectors)
     value_d = 2
     sampler = RowGradients(keys, d, rows, value_d, GRID, SCALED_GRID, query_size=size)
     found = sampler.sample(np.random.default_rng(d), 3)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.montecarlo.samples import SINGLE
+from verify.claims.gradients.shared.samplers import SingleQueries, sums_within
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
-from verify.montecarlo.gradients import SingleQueries, sums_within
 
 SAMPLER = SingleQueries(5, 4, 3, 2, scale=0.7, edges=(0.0, 0.1, 0.5, 1.0), values=LAPLACE)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from verify.montecarlo.training import LAST, WINDOW, Lookup, TrainingRuns, losses, steps_to
+from verify.claims.gradients.shared.training import LAST, WINDOW, Lookup, TrainingRuns, losses, steps_to
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from verify.claims.pipeline.shared.beside_values import ScoresBesideValues
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
-from verify.montecarlo.samplers import ScoresBesideValues
 
 
 def test_values_are_drawn_and_kept_apart() -> None:

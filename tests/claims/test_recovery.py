@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from verify.montecarlo.samplers import RecoveredScales, fitted_scale, response
+from verify.claims.modern.shared.recovery import RecoveredScales, fitted_scale, response
 
 
 def _row(seed: int) -> tuple[np.ndarray, np.ndarray]:

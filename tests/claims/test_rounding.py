@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.montecarlo.samples import generator
-from verify.montecarlo.variants import (
+from verify.claims.modern.shared.variants import (
     change_of_weights,
     distance_from_half,
     distance_of_orders,
