@@ -121,7 +121,7 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def is_read_only(path: Path) -> bool:
-    """Return whether a file may not be written by anyone; the superuser could, but whoever made it so meant it."""
+    """Return whether the mode lets no one write a file; the superuser could, but is not meant to."""
     return not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
 
 
