@@ -366,7 +366,8 @@ def _values(
                 _of_component(component in law.normal, moments, given[component][0].law, values)
     matrices = tuple((one, values[one]) for one in values if isinstance(one, MatrixSymbol))
     end = _put_in(
-        said.written.end, tuple((one, _exact(true.astype(float).tobytes(), len(true))) for one, true in matrices)
+        said.written.end,
+        tuple((one, _exact(true.astype(float).tobytes(), len(true))) for one, true in matrices),
     )
     if isinstance(law, Population) and end.has(E, Var):
         drawn = {one: _moments(source.law) for one, (source, _) in given.items()}

@@ -371,7 +371,9 @@ def _in_both(one: Set, other: Set) -> Set:
 def _where(condition: Any, symbol: Any) -> Set:
     """Return the real numbers for which a relation in one symbol holds; some complex number may not do."""
     shift = condition.lhs - symbol
-    if shift.is_number and shift.is_real and isinstance(condition, Ge | Gt | Ne):  # SymPy takes long to find it
+    if (
+        shift.is_number and shift.is_real and isinstance(condition, Ge | Gt | Ne)
+    ):  # SymPy takes long to find it
         end = condition.rhs - shift
         above = Interval(end, oo, left_open=not isinstance(condition, Ge))
         return Union(Interval.open(-oo, end), above) if isinstance(condition, Ne) else above
