@@ -364,11 +364,8 @@ def _values(
         for component, moments in law.laws:
             if component in given:
                 _of_component(component in law.normal, moments, given[component][0].law, values)
-    matrices = tuple((one, values[one]) for one in values if isinstance(one, MatrixSymbol))
-    end = _put_in(
-        said.written.end,
-        tuple((one, _exact(true.astype(float).tobytes(), len(true))) for one, true in matrices),
-    )
+    matrices = [(one, values[one].astype(float)) for one in values if isinstance(one, MatrixSymbol)]
+    end = _put_in(said.written.end, tuple((one, _exact(true.tobytes(), len(true))) for one, true in matrices))
     if isinstance(law, Population) and end.has(E, Var):
         drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
         end = evaluate(end, Population(drawn, law.dimension))
