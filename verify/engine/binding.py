@@ -41,12 +41,13 @@ from sympy import (
 from verify.engine.on_draws import Draws, OtherLawError, UnknownError, numbers
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Outputs
+from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.estimands import Bounded, Smooth
+from verify.montecarlo.estimands import Smooth
 from verify.montecarlo.experiment import Fit, Quantity
 from verify.montecarlo.inputs import Input
+from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.sources import KEYS, Traced
-from verify.montecarlo.statistics import Reduced
 from verify.symbolic.kernel.core import FLIPPED, Population, Refused, Vectors
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var, n
@@ -363,11 +364,8 @@ def _values(
         for component, moments in law.laws:
             if component in given:
                 _of_component(component in law.normal, moments, given[component][0].law, values)
-    matrices = tuple((one, values[one]) for one in values if isinstance(one, MatrixSymbol))
-    end = _put_in(
-        said.written.end,
-        tuple((one, _exact(true.astype(float).tobytes(), len(true))) for one, true in matrices),
-    )
+    matrices = [(one, values[one].astype(float)) for one in values if isinstance(one, MatrixSymbol)]
+    end = _put_in(said.written.end, tuple((one, _exact(true.tobytes(), len(true))) for one, true in matrices))
     if isinstance(law, Population) and end.has(E, Var):
         drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
         end = evaluate(end, Population(drawn, law.dimension))
