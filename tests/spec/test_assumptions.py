@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from verify.spec.assumptions import CENTRED, INDEPENDENT, assume
+from verify.spec.claim import CENTRED, INDEPENDENT, assume
 
 
 def test_a_claim_names_its_own_after_those_it_shares() -> None:

@@ -6,7 +6,7 @@ from sympy import Rational, S
 
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.inputs import Simulated
-from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components, normal
+from verify.spec.cells import UNIFORM_COMPONENTS, Components, for_components, normal
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.scores import GENERAL, d, score

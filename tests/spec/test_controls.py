@@ -14,16 +14,19 @@ from verify.errors import ClaimError
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Exact, Fit, Quantity, Tolerance, route_of
-from verify.spec.controls import biased, sharper, wrong, wrong_fits
-from verify.spec.designs import (
+from verify.spec.cells import score_cell
+from verify.spec.checks import (
+    biased,
     integrated,
     prediction,
-    score_cell,
+    sharper,
     threshold,
+    variances,
+    wrong,
+    wrong_fits,
 )
 from verify.spec.fitting import Coefficient, fits, linear_fits, misfit
-from verify.spec.quantities import variances
-from verify.spec.slots import unmarked
+from verify.spec.notation import unmarked
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:

@@ -20,15 +20,8 @@ from verify.montecarlo.experiment import Allowance, Tolerance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
-from verify.spec.designs import (
-    ScoreCell,
-    cell_of,
-    computed,
-    fact,
-    mean_of_rows,
-    prediction,
-    score_cell,
-)
+from verify.spec.cells import ScoreCell, cell_of, score_cell
+from verify.spec.checks import computed, fact, mean_of_rows, prediction
 from verify.symbolic.row_integrals import mean_beside_sink, mean_lost, mean_squares, over_lengths
 from verify.symbolic.scores import d, sigma_q
 

@@ -8,9 +8,9 @@ from sympy import S
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Fit
-from verify.spec.designs import score_cell
+from verify.spec.cells import score_cell
+from verify.spec.checks import variances
 from verify.spec.fitting import fits, in_dimension, linear_fits, no_slope, slope_of
-from verify.spec.quantities import variances
 from verify.symbolic.scores import d
 
 CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]

@@ -14,8 +14,8 @@ from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Tolerance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments
-from verify.spec.designs import EVEN, cell_of, integrated, prediction, score_cell
-from verify.spec.quantities import cells_of, in_turn, means, over_cells, variances
+from verify.spec.cells import cell_of, cells_of, score_cell
+from verify.spec.checks import EVEN, in_turn, integrated, means, over_cells, prediction, variances
 from verify.symbolic.scores import d
 
 r = Symbol("r")

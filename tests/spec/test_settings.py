@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verify.errors import ClaimError
-from verify.spec.settings import named_by, place_of, setting_of
+from verify.spec.cells import named_by, place_of, setting_of
 
 SETTINGS: dict[str, float | str] = {"d_k": 64, "T": 0.5, "law": "normal", "share": "1/3"}
 

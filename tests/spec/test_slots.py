@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.errors import ClaimError
-from verify.spec.slots import printed, refuse_typed, unmarked
+from verify.spec.notation import printed, refuse_typed, unmarked
 
 SIGNS = "=<>≤≥≈~∼≠≡≪⇒→∝$\\^{}+0123456789²½Ⅳ٣"
 WORDS = st.text(string.ascii_letters + " ,.;:·ᵀ'“”-%()/äö")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sympy import Symbol, sympify
 
 from verify.errors import ClaimError, unknown
-from verify.spec.notation import SYMBOLS, Notation, expression_of, in_line
-from verify.spec.slots import PIECE, refuse_typed
+from verify.spec.notation import PIECE, SYMBOLS, Notation, expression_of, in_line, refuse_typed
 from verify.symbolic.hypotheses import assumptions_of
 from verify.text.numbers import estimate, exact
 
