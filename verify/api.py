@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verify import defaults
 from verify.engine import runner
 from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up
 from verify.engine.plan import Planned, plan_with
@@ -44,11 +45,11 @@ def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim
 def run(
     claims: Sequence[ClaimSpecifier] = (),
     *,
-    seed: int = 20170612,
-    profile: str = "standard",
+    seed: int = defaults.SEED,
+    profile: str = defaults.PROFILE,
     tolerance: float | None = None,
-    false_alarm: float = 1e-3,
-    power: float = 0.95,
+    false_alarm: float = defaults.FALSE_ALARM,
+    power: float = defaults.POWER,
     device: str | None = None,
     workers: Workers | int | None = None,
     executor: Executor | None = None,
@@ -120,11 +121,11 @@ def _opened(store: Store | Path | None) -> AbstractContextManager[Store | None]:
 def plan(
     claims: Sequence[ClaimSpecifier] = (),
     *,
-    seed: int = 20170612,
-    profile: str = "standard",
+    seed: int = defaults.SEED,
+    profile: str = defaults.PROFILE,
     tolerance: float | None = None,
-    false_alarm: float = 1e-3,
-    power: float = 0.95,
+    false_alarm: float = defaults.FALSE_ALARM,
+    power: float = defaults.POWER,
     workers: Workers | int | None = None,
 ) -> tuple[Planned, ...]:
     """Return what verifying the named claims would take, a row a claim with its cells; see ``run``.

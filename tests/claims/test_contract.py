@@ -30,7 +30,7 @@ from verify.montecarlo.experiment import (
     every_comparison,
     route_of,
 )
-from verify.report.math import Formulas
+from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF
 from verify.spec import loops

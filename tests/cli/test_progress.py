@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.tool import begin
+from verify.cli.console import log, phases_line, rendering
 from verify.cli.progress import (
     closing_lines,
     counts_line,
     following,
-    log,
-    phases_line,
     progress_line,
-    rendering,
     stored_line,
     surprise_line,
     verdict_line,

@@ -5,22 +5,30 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
+from click.testing import CliRunner
 
+from verify.cli.verifying import edition_option, joined, plan_options, run_options
+from verify.defaults import PROFILES
 from verify.errors import RenderError
+from verify.executors import cluster
+from verify.files.names import EDITIONS
 from verify.report import pdf, write
 from verify.report.write import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from typing import Self
 
     from tests.tool import Ended
     from verify.evidence import RunRecord
 
     Tool = Callable[..., Ended]
+
 
 SOURCES = [
     pytest.param(None, r"cannot be read \(No such file or directory\)", id="missing"),
@@ -345,3 +353,102 @@ def test_a_step_that_cannot_be_rendered_has_its_own_status(
     assert ended.status == 4
     assert ended.complaint == "no ink; buy some"
     assert ended.out == f"{results}\n"
+
+
+Options = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def made(options: Options, found: dict[str, Any]) -> click.Command:
+    """Return a command with these options, which keeps what it is called with."""
+
+    def command(**given: Any) -> None:
+        found.update(given)
+
+    return click.command()(options(command))
+
+
+def given(options: Options, *arguments: str) -> dict[str, Any]:
+    """Return what a command with these options is called with."""
+    found: dict[str, Any] = {}
+    ended = CliRunner().invoke(made(options, found), arguments)
+    assert ended.exit_code == 0, ended.output
+    return found
+
+
+def test_the_help_names_the_profiles_with_their_tolerances() -> None:
+    """In the order of their tolerances."""
+    text = " ".join(CliRunner().invoke(made(plan_options, {}), ["--help"]).output.split())
+    assert "|".join(PROFILES) in text
+    first, second, third = (f"{100 * one:g}%" for one in PROFILES.values())
+    assert f"{first}, {second} or {third}" in text
+
+
+def test_claims_come_as_they_are_given() -> None:
+    """Several ids and several files, as paths, in their order."""
+    found = given(plan_options, "b", "a", "--claims", "x.py", "--claims", "y.py", "--seed", "-3")
+    assert found["claims"] == ("b", "a")
+    assert found["claim_files"] == (Path("x.py"), Path("y.py"))
+    assert found["seed"] == -3
+
+
+def test_a_run_has_all_that_a_plan_has() -> None:
+    """And where it goes, by how many, for which statements."""
+    plan, run = given(plan_options), given(run_options)
+    assert plan.items() <= run.items()
+    own = {"workers": None, "sources": None, "out": Path("reports")}
+    assert own.items() <= run.items()
+    assert not own.keys() & plan.keys()
+    assert given(run_options, "--sources", "-", "--out", "here")["sources"] == Path("-")
+
+
+def test_an_edition_is_one_of_those_that_there_are() -> None:
+    """The first where nobody says."""
+    assert given(edition_option) == {"edition": EDITIONS[0]}
+    for edition in EDITIONS:
+        assert given(edition_option, "--edition", edition) == {"edition": edition}
+    with pytest.raises(AssertionError, match="Invalid value for '--edition'"):
+        given(edition_option, "--edition", "other")
+
+
+class Few:
+    """Stands for a cluster of three workers."""
+
+    workers = 3
+    left = 0
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Few.left += 1
+
+    def refuse_if_gone(self) -> None:
+        """Say nothing."""
+
+
+def test_without_an_address_nobody_works_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no cluster is looked for."""
+
+    def never(_: str) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(cluster, "Cluster", never)
+    with joined(None) as crew:
+        assert crew is None
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_cluster_is_left_however_the_work_ends(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+    """In an exception too."""
+    monkeypatch.setattr(cluster, "Cluster", Few)
+    before = Few.left
+    try:
+        with joined("local:3") as crew:
+            assert crew is not None
+            assert 1 // (not fails)
+    except ZeroDivisionError:
+        assert fails
+    assert Few.left == before + 1

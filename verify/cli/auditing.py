@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli.console import PATH, end, say
-from verify.cli.rendering import rendered, say_outdated
+from verify.cli.console import PATH, end, rendered, say, say_outdated
 from verify.errors import OutputError
 
 NAMES = ("audit.json", "audit.html", "audit.pdf")

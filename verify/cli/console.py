@@ -1,19 +1,34 @@
-"""What the command line's commands share: how they print results, complain, and end."""
+"""What commands share: how they print results, write pages, complain, and end."""
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from verify.errors import OutputError
+from verify.files.names import EDITIONS
 from verify.text.escapes import for_terminal, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
+    from verify.executors.workers import Workers
 
 PATH = click.Path(path_type=Path)
 
 _UNSAID = "verify.unsaid"
 """Where a command's context keeps why standard output could not be written."""
+
+_CREATED = ("%Y-%m-%dT%H:%M:%S", "D:%Y%m%d%H%M%S")
+"""How a page, and a PDF, say when the findings were made that they show."""
 
 
 def say(text: object) -> None:
@@ -21,8 +36,6 @@ def say(text: object) -> None:
     try:
         click.echo(for_terminal(str(text)))
     except OSError as error:
-        from verify.cli.progress import silence
-
         silence(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             click.get_current_context().meta[_UNSAID] = error.strerror
@@ -41,6 +54,89 @@ def complain(text: str) -> None:
     try:
         click.echo(f"sdpa-verify: {one_line(' '.join(text.split()))}", err=True)
     except OSError:
-        from verify.cli.progress import silence
-
         silence(sys.stderr)
+
+
+def log(text: str) -> None:
+    """Print a line on standard error; progress that nobody can receive is no reason to stop."""
+    try:
+        print(for_terminal(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Send whatever is still written to ``stream`` to nowhere; its reader is gone or its disk full."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+@contextmanager
+def rendering() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows which part of the report is being made."""
+    if not sys.stderr.isatty():
+        yield lambda phase: log(f"rendering: {phase}")
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("rendering") as status:
+        yield lambda phase: status.update(f"rendering: {phase}")
+
+
+def phases_line(phases: Mapping[str, float]) -> str:
+    """Return the time of each phase and their sum, in seconds."""
+    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
+    return f"{sum(phases.values()):.1f} s ({parts})"
+
+
+def rendered(
+    record: RunRecord | AuditRecord,
+    out: Path,
+    workers: Workers | int | None = None,
+    phases_s: Mapping[str, float] | None = None,
+    edition: str = EDITIONS[0],
+    earlier: RunRecord | None = None,
+) -> None:
+    """Write the report, compared with an ``earlier`` run, and log the times after those of phases before it.
+
+    If a rendering step could not be done, say so and end with its exit status.
+    """
+    from verify.evidence.provenance import names
+    from verify.files.writing import temporary_files_together
+    from verify.report.write import write_report
+
+    with temporary_files_together(), rendering() as announce:
+        written = write_report(record, out, announce, workers, edition, earlier)
+    for path in written.paths:
+        say(path)
+    called = names(record)
+    say_outdated(record, out, (called.page, called.sheet_of(edition)))
+    log(phases_line({**(phases_s or {}), **written.phases_s}))
+    if written.problem is not None:
+        raise written.problem
+
+
+def say_outdated(record: RunRecord | AuditRecord, out: Path, besides: Iterable[str] = ()) -> None:
+    """Say which pages in a folder are not of the record whose evidence lies there, ``besides`` some."""
+    from verify.evidence.provenance import names
+
+    pages = [
+        name for name in names(record).pages if name not in besides and _is_of_another(out / name, record)
+    ]
+    if pages:
+        are, them = ("is", "it") if len(pages) == 1 else ("are", "them")
+        log(f"{', '.join(pages)} in {out} {are} from an earlier run; remove {them}, or render {them} again")
+
+
+def _is_of_another(page: Path, record: RunRecord | AuditRecord) -> bool:
+    """Return whether a page was made of another record: each says when the findings were made."""
+    from verify import evidence
+
+    text = record.run.created if isinstance(record, evidence.RunRecord) else record.created
+    created = datetime.fromisoformat(text)
+    try:
+        content = page.read_bytes()
+    except OSError:
+        return False
+    return not any(f"{created:{form}}".encode() in content for form in _CREATED)

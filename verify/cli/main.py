@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verify.cli import auditing, citing, probing, recording, storing, verifying
-from verify.cli.console import PATH, complain, end, say
+from verify.cli.console import PATH, complain, end, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.verifying import processes
 from verify.errors import VerifyError, described
@@ -94,8 +94,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(status_after())
     except OSError as error:
         # Not foreseen where it happened: help that cannot be printed, a full folder for temporary files.
-        from verify.cli.progress import silence
-
         silence(sys.stdout)
         complain(f"{error.filename or 'output'}: {error.strerror or error}; free space or allow access")
         sys.exit(VerifyError.exit_status)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from verify.cli.console import log
 from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
 from verify.text import numbers
-from verify.text.escapes import for_terminal
 from verify.text.latex import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from verify.engine.runner import Callbacks
     from verify.engine.schedule import Progress as Progressed
@@ -101,31 +100,6 @@ def closing_lines(record: RunRecord) -> Iterator[str]:
         yield stored_line(stored)
 
 
-@contextmanager
-def rendering() -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows which part of the report is being made."""
-    if not sys.stderr.isatty():
-        yield lambda phase: log(f"rendering: {phase}")
-        return
-    with Console(stderr=True).status("rendering") as status:
-        yield lambda phase: status.update(f"rendering: {phase}")
-
-
-def log(text: str) -> None:
-    """Print a line on standard error; progress that nobody can receive is no reason to stop."""
-    try:
-        print(for_terminal(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
-    except OSError:
-        silence(sys.stderr)
-
-
-def silence(stream: TextIO) -> None:
-    """Send whatever is still written to ``stream`` to nowhere; its reader is gone or its disk full."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
-
-
 def verdict_line(record: ClaimRecord) -> str:
     """Return one line on a claim: mark, id, verdict and reason, and how close its tightest bound is."""
     failed = record.derivation.status is Proof.FAILED
@@ -161,9 +135,3 @@ def surprise_line(statement: Statement) -> str:
     """Return one line on a statement whose outcome is not the known one: both, and the parts' reasons."""
     reasons = " ".join(part.reason for part in statement.parts if not part.holds)
     return f"! statement {statement.id}: {statement.outcome}, known as {statement.noted}. {reasons}".rstrip()
-
-
-def phases_line(phases: Mapping[str, float]) -> str:
-    """Return the time of each phase and their sum, in seconds."""
-    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
-    return f"{sum(phases.values()):.1f} s ({parts})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 import click
@@ -10,32 +9,10 @@ import click
 from verify.cli.console import PATH, end, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from verify.engine.store import Contents, Store
-
-
-@contextlib.contextmanager
-def opened(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
-    """Yield the store of a run, None where none is wanted or, which is said, it cannot be used."""
-    from verify.cli.progress import log
-    from verify.engine.store import Store, default_path
-    from verify.errors import StoreError
-
-    if fresh and path is not None:
-        raise click.UsageError("--fresh uses no store; leave out --store")
-    store = None
-    if not fresh:
-        try:
-            store = Store(path or default_path(), log)
-        except StoreError as error:
-            log(f"{error}; going on without")
-    try:
-        yield store
-    finally:
-        if store is not None:
-            store.close()
 
 
 def _store(path: Path | None) -> Store:

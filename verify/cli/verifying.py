@@ -5,22 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.cli.console import PATH, end, say
-from verify.cli.options import compare_option, edition_option, plan_options, run_options
-from verify.cli.rendering import rendered, say_outdated
+from verify import defaults
+from verify.cli.console import PATH, end, log, rendered, say, say_outdated
 from verify.errors import OutputError, unforeseen
+from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from verify.engine.catalogue import ClaimSpecifier
     from verify.engine.plan import Planned
+    from verify.engine.store import Store
     from verify.evidence import RunRecord
+    from verify.executors.cluster import Cluster
     from verify.executors.workers import Workers
 
 _NEEDED = "verify.engine.evaluate"
@@ -28,6 +30,117 @@ _NEEDED = "verify.engine.evaluate"
 
 _MOST_PLANNED = 1_000_000
 """Workers that a plan can be made for: no cluster has as many."""
+
+
+def plan_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command what says which claims to verify, and how well."""
+    options = (
+        click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
+        click.option(
+            "--seed", type=int, default=defaults.SEED, show_default=True, help="Root seed of all draws."
+        ),
+        click.option(
+            "--profile",
+            default=defaults.PROFILE,
+            show_default=True,
+            metavar="|".join(defaults.PROFILES),
+            help="Tolerance 5%, 1% or 0.2%.",
+        ),
+        click.option("--tolerance", type=float, help="Relative tolerance, in place of the profile's."),
+        click.option(
+            "--false-alarm",
+            type=float,
+            default=defaults.FALSE_ALARM,
+            show_default=True,
+            help="False-alarm rate of the whole run.",
+        ),
+        click.option(
+            "--power",
+            type=float,
+            default=defaults.POWER,
+            show_default=True,
+            help="Chance that a check decides at its planned sample.",
+        ),
+        click.option(
+            "--claims",
+            "claim_files",
+            type=PATH,
+            multiple=True,
+            metavar="FILE",
+            help="The claim in this file of your own, of at most 1 MB; may be given several times.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def edition_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the choice of an edition of the PDF."""
+    return click.option(
+        "--edition",
+        type=click.Choice(EDITIONS),
+        default=EDITIONS[0],
+        show_default=True,
+        help="The PDF: at most 12 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
+    )(command)
+
+
+def compare_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an earlier run that the page is to compare this one with."""
+    return click.option(
+        "--compare",
+        type=PATH,
+        metavar="OLD",
+        help="An earlier results.json; the page then says what changed since.",
+    )(command)
+
+
+def run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that, and what says by how many processors, for which statements and where to."""
+    options = (
+        plan_options,
+        click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS|local:N",
+            help="Workers of a Dask cluster: its scheduler's address, or N processes for this run alone.",
+        ),
+        click.option(
+            "--device",
+            metavar="cuda|cuda:N|cpu",
+            help="Draw blocks of scores and softmax rows by PyTorch there, in single precision; other random "
+            "numbers, so other digits. Tried with cpu only, never on a card.",
+        ),
+        click.option(
+            "--store",
+            type=PATH,
+            metavar="FILE",
+            help="Where finished work is kept for later runs, on a disk of this machine.  "
+            "[default: in the user's cache folder]",
+        ),
+        click.option("--fresh", is_flag=True, help="Use no store: derive and draw everything now."),
+        click.option(
+            "--sources",
+            type=PATH,
+            metavar="FILE",
+            help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
+        ),
+        click.option(
+            "--strict-sources", is_flag=True, help="End with 1 if a statement is misprinted or wrong."
+        ),
+        click.option(
+            "--out",
+            type=PATH,
+            default=Path("reports"),
+            show_default=True,
+            metavar="DIR",
+            help="Folder to write to.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -160,16 +273,13 @@ def _verified(
     # Looking for garbage among what is imported took a thirtieth of a short run.
     with made_for_good():
         from verify import api
-        from verify.cli.elsewhere import joined
         from verify.cli.progress import (
             closing_lines,
             following,
-            log,
             outcome_line,
             surprise_line,
             verdict_line,
         )
-        from verify.cli.storing import opened
         from verify.engine.catalogue import catalogue
         from verify.files.writing import check_writable
 
@@ -184,7 +294,7 @@ def _verified(
     _prepare_copies(workers, claims)
     imports = time.perf_counter() - begun
     with (
-        opened(options.pop("store"), fresh=options.pop("fresh")) as store,
+        opened_store(options.pop("store"), fresh=options.pop("fresh")) as store,
         joined(cluster) as executor,
         # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
         following(try_folder) as callbacks,
@@ -202,6 +312,43 @@ def _verified(
         log(line)
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+@contextlib.contextmanager
+def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
+    """Yield the store of a run, None where none is wanted or, which is said, it cannot be used."""
+    from verify.engine.store import Store, default_path
+    from verify.errors import StoreError
+
+    if fresh and path is not None:
+        raise click.UsageError("--fresh uses no store; leave out --store")
+    store = None
+    if not fresh:
+        try:
+            store = Store(path or default_path(), log)
+        except StoreError as error:
+            log(f"{error}; going on without")
+    try:
+        yield store
+    finally:
+        if store is not None:
+            store.close()
+
+
+@contextlib.contextmanager
+def joined(address: str | None) -> Iterator[Cluster | None]:
+    """Yield a Dask cluster, None where no address is given.
+
+    Raises:
+        SettingsError: there is no cluster at that address, or Dask is not installed.
+    """
+    if address is None:
+        yield None
+        return
+    from verify.executors.cluster import Cluster
+
+    with Cluster(address) as cluster:
+        yield cluster
 
 
 def _prepare_copies(workers: Workers, claims: Sequence[ClaimSpecifier]) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from verify import defaults
 from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend, ProcessBackend
 from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
 from verify.engine.evaluate import Work, device_errors, received
@@ -68,11 +69,11 @@ class Callbacks:
 
 def settings(
     *,
-    seed: int = 20170612,
-    profile: str = "standard",
+    seed: int = defaults.SEED,
+    profile: str = defaults.PROFILE,
     tolerance: float | None = None,
-    false_alarm: float = 1e-3,
-    power: float = 0.95,
+    false_alarm: float = defaults.FALSE_ALARM,
+    power: float = defaults.POWER,
     device: str | None = None,
 ) -> Settings:
     """Return the run's settings after checking them; ``tolerance`` None means the profile's.

@@ -1,5 +1,6 @@
 """The records of a run and their JSON form, ``results.json``; other people's programs read it."""
 
+from verify.defaults import PROFILES
 from verify.evidence.campaigns import Calibration, Counted, FalseClaims, FalseKind, Falsified
 from verify.evidence.claims import (
     RESERVED,
@@ -26,7 +27,6 @@ from verify.evidence.claims import (
 )
 from verify.evidence.records import Record
 from verify.evidence.runs import (
-    PROFILES,
     Budget,
     Device,
     Outcome,

@@ -6,7 +6,8 @@ import hashlib
 import shlex
 from typing import TYPE_CHECKING
 
-from verify.evidence.runs import PROFILES, RunRecord
+from verify.defaults import PROFILES
+from verify.evidence.runs import RunRecord
 from verify.evidence.texts import in_utc
 from verify.files.names import AUDIT, RUN
 from verify.text import numbers

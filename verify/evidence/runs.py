@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from verify import defaults
 from verify.evidence.campaigns import Calibration, FalseClaims, Falsified
 from verify.evidence.claims import ClaimRecord, Proof, Verdict
 from verify.evidence.records import Record, Sealed, Shown, by_id, shown, table
@@ -103,10 +104,6 @@ class Tool(Record):
     version: Version
 
 
-PROFILES = {"quick": 0.05, "standard": 0.01, "deep": 0.002}
-"""The relative tolerance that each profile stands for."""
-
-
 class Device(Record):
     """What has drawn blocks beside the processor: PyTorch's ``name`` of it, and what it is.
 
@@ -129,11 +126,11 @@ class Settings(Record):
     ``device`` is None where the processor has drawn all blocks.
     """
 
-    seed: Seed = 20170612
-    profile: Literal["quick", "standard", "deep"] = "standard"
-    tolerance: Rate = 0.01
-    false_alarm: Rate = 1e-3
-    power: Rate = 0.95
+    seed: Seed = defaults.SEED
+    profile: Literal["quick", "standard", "deep"] = defaults.PROFILE
+    tolerance: Rate = defaults.PROFILES[defaults.PROFILE]
+    false_alarm: Rate = defaults.FALSE_ALARM
+    power: Rate = defaults.POWER
     device: Device | None = None
 
     @model_serializer(mode="wrap")
