@@ -343,7 +343,7 @@ def test_rounding_to_bfloat16_is_that_of_bit_patterns() -> None:
 
 @given(st.floats(-1e6, 1e6), st.integers(2, 24))
 def test_rounding_keeps_to_half_a_spacing(value: float, bits: int) -> None:
-    """No number of so many bits is closer, and rounding again changes nothing."""
+    """No number of as many bits is closer, and rounding again changes nothing."""
     found = rounded(np.array(value), bits)
     assert rounded(found, bits) == found
     if abs(value) > 1e-9:

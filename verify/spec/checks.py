@@ -147,7 +147,7 @@ def mean_of_rows(
 
 
 def integrated(value: float, digits: int = 6) -> Prediction:
-    """Return a number that was integrated numerically as a prediction, shown to so many ``digits``."""
+    """Return a number that was integrated numerically as a prediction, shown to ``digits`` digits."""
     return Prediction(value, f"{value:.{digits}g}")
 
 
