@@ -22,7 +22,8 @@ from verify.montecarlo.experiment import Quantity
 from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
 from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
 from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments
-from verify.spec.designs import cell_of, prediction
+from verify.spec.cells import cell_of
+from verify.spec.checks import prediction
 from verify.symbolic.kernel.core import Hypotheses
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 

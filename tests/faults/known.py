@@ -195,12 +195,12 @@ ERRORS = {
         "self.function(Outputs(zip(mean, moved.T, strict=True))), mean.vector\n        ) / 100",
     ),
     "block-variance-over-ten": Known(
-        "verify/spec/designs.py",
+        "verify/spec/cells.py",
         "block_variance=_relative_variance(d, side, moments)",
         "block_variance=0.1 * _relative_variance(d, side, moments)",
     ),
     "mean-variance-over-a-hundred": Known(
-        "verify/spec/designs.py",
+        "verify/spec/cells.py",
         "mean_variance(d, side, *moments)),",
         "0.01 * mean_variance(d, side, *moments)),",
     ),

@@ -220,8 +220,12 @@ def tests_of(path: str) -> list[str]:
     """Return the tests that are asked: those that mirror the file, and those of the claims through it."""
     parts = Path(path).relative_to("verify").parts
     mirrored = Path("tests", *parts[:-1], f"test_{parts[-1]}")
-    if parts[0] == "claims":
-        mirrored = Path("tests/claims", f"test_{parts[-1]}")
+    of_chapter = f"test_{parts[1][:5]}*.py"
+    chapter = (
+        sorted(str(one.relative_to(ROOT)) for one in (ROOT / "tests/claims").glob(of_chapter))
+        if parts[0] == "claims"
+        else []
+    )
     by_claim = [
         "tests/faults/test_against_the_reference.py",
         "tests/faults/test_settings.py",
@@ -230,7 +234,7 @@ def tests_of(path: str) -> list[str]:
         "tests/claims/test_contract.py",
     ]
     loops = ["tests/montecarlo/test_reference_loops.py"] if parts[0] == "montecarlo" else []
-    return [one for one in (str(mirrored), *loops, *by_claim) if (ROOT / one).exists()]
+    return [one for one in (str(mirrored), *chapter, *loops, *by_claim) if (ROOT / one).exists()]
 
 
 def _try(mutant: Mutant, reference: str, answer: Any) -> None:

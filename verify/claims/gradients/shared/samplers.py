@@ -325,7 +325,7 @@ class LayerStack:
 
     @staticmethod
     def log_growth(scale: int, layers: int) -> str:
-        """Return the name of the logarithmic growth over so many layers."""
+        """Return the name of the logarithmic growth over a number of layers."""
         return f"log-growth-{scale}-{layers}"
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
 
 LAST = 20
-"""A run has succeeded if its mean loss over so many last steps is below the goal."""
+"""A run has succeeded if its mean loss over this number of last steps is below the goal."""
 
 WINDOW = 5
-"""The goal is reached at the end of the first so many steps with a mean loss below it."""
+"""The goal is reached at the end of the first window of steps with a mean loss below it."""
 
 _MEASURES = 3
 """What scales are compared by: successes, mean steps, steps at the best rate."""

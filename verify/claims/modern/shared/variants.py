@@ -40,7 +40,7 @@ def largest_cosine(scale: float) -> float:
 
 
 def rotation_angles(pairs: int) -> Array:
-    """Return by which angle each of so many pairs is turned from one position to the next: 10000^(-i/pairs).
+    """Return by which angle each of the pairs is turned from one position to the next: 10000^(-i/pairs).
 
     Source: J. Su et al., RoFormer, 2021, section 3.2.2.
     """
@@ -91,7 +91,7 @@ class Cosines(Statistic):
 
 @dataclass(frozen=True)
 class RotatedScores(Statistic):
-    """Mean and mean square of the scores of turned queries and keys, so many positions apart."""
+    """Mean and mean square of the scores of turned queries and keys, a number of positions apart."""
 
     distance: int
     names = ("mean", "square")
@@ -233,7 +233,7 @@ def _lost_of_two(weights: Array, masks: NDArray[np.bool_]) -> tuple[Array, Array
 
 @dataclass(frozen=True)
 class RoundedScores(Statistic):
-    """The mean squared error of scores that are rounded to so many significant bits."""
+    """The mean squared error of scores that are rounded to a number of significant bits."""
 
     bits: int
     scale: float = 1.0
@@ -247,26 +247,26 @@ class RoundedScores(Statistic):
 
 
 def rounded(values: Array, bits: int) -> Array:
-    """Return the nearest numbers of so many significant bits, ties to even; no exponent is out of range."""
+    """Return the nearest numbers of ``bits`` significant bits, ties to even; no exponent is out of range."""
     fraction, exponent = np.frexp(values)
     nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
     return nearest
 
 
 def spacing_above(at: float, bits: int) -> float:
-    """Return the distance of a number of so many bits from the next, the least step that rounding keeps."""
+    """Return the distance of a number of ``bits`` bits from the next, the least step that rounding keeps."""
     steps = 2.0 ** -np.arange(-8, 24)
     return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
 
 
 def largest_move(bits: int) -> float:
-    """Return how far rounding to so many bits moves a number from 1 to 2 at most, over the number."""
+    """Return how far rounding to ``bits`` bits moves a number from 1 to 2 at most, over the number."""
     numbers = np.linspace(1, 2, 4097)
     return float(np.max(np.abs(rounded(numbers, bits) / numbers - 1)))
 
 
 def change_of_weights(scores: Sequence[float], bits: int) -> float:
-    """Return how much a weight changes at most when the scores of its row are rounded to so many bits."""
+    """Return how much a weight changes at most when the scores of its row are rounded to ``bits`` bits."""
     row = np.array(scores)
     return largest_difference(softmax(rounded(row, bits)), softmax(row))
 
