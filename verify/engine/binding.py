@@ -41,13 +41,12 @@ from sympy import (
 from verify.engine.on_draws import Draws, OtherLawError, UnknownError, numbers
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Outputs
-from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.estimands import Smooth
+from verify.montecarlo.estimands import Bounded, Smooth
 from verify.montecarlo.experiment import Fit, Quantity
 from verify.montecarlo.inputs import Input
-from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.sources import KEYS, Traced
+from verify.montecarlo.statistics import Reduced
 from verify.symbolic.kernel.core import FLIPPED, Population, Refused, Vectors
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var, n
