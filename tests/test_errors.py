@@ -7,6 +7,7 @@ import pytest
 from verify import errors
 from verify.errors import (
     ClaimError,
+    FormulaError,
     OutputError,
     RenderError,
     VerifyError,
@@ -25,7 +26,8 @@ def test_every_error_is_of_one_family() -> None:
     kinds = [one for one in raised if issubclass(one, VerifyError)]
     assert raised == kinds
     assert len(kinds) > 5
-    assert {one.__name__: one.exit_status for one in kinds if one.exit_status != 2} == {"RenderError": 4}
+    assert {one for one in kinds if one.exit_status != 2} == {FormulaError, RenderError}
+    assert FormulaError.exit_status == RenderError.exit_status == 4
 
 
 def test_an_error_without_a_text_is_its_name() -> None:

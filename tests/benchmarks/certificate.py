@@ -17,7 +17,7 @@ from verify.montecarlo.blocks import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import MIN_BLOCKS
 from verify.montecarlo.intervals import normal_quantile
-from verify.spec.designs import score_cell
+from verify.spec.cells import score_cell
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 WIDTH = 0.005

@@ -21,7 +21,7 @@ from verify.montecarlo.blocks import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
 from verify.report.figures import draw as draw_figure
-from verify.spec.designs import score_cell
+from verify.spec.cells import score_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

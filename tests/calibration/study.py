@@ -38,7 +38,8 @@ from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
 from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
-from verify.spec.designs import prediction, score_cell
+from verify.spec.cells import score_cell
+from verify.spec.checks import prediction
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.version import __version__
 

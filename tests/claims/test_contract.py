@@ -30,10 +30,10 @@ from verify.montecarlo.experiment import (
     every_comparison,
     route_of,
 )
-from verify.report.math import Formulas
+from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF
-from verify.spec import designs
+from verify.spec import loops
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
@@ -517,7 +517,7 @@ def test_an_exact_value_comes_from_the_code_that_it_names(name: str, monkeypatch
     """Where a check or control names a function, replacing that function changes what is compared."""
     claim = CATALOGUE[name]
     own = sys.modules[claim.derive.__module__]
-    modules = (own, designs, *(one for one in vars(own).values() if isinstance(one, ModuleType)))
+    modules = (own, loops, *(one for one in vars(own).values() if isinstance(one, ModuleType)))
     by_code: dict[Callable[..., object], list[Exact]] = {}
     for one in _exact(experiment(name)):
         if one.code is not None:

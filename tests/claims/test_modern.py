@@ -1,24 +1,56 @@
-"""What today's models do to scores, against the same values worked out here by other means."""
+"""Modern variants of attention: statistics, rounding and recovered scales by loops and by hand."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
+import statistics
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize
-from sympy import Rational
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, special
+from sympy import Integral, Rational, S, oo
 
 from tests.catalogue import derivation, experiment
-from verify.claims.modern import (
-    dropped_weights,
-    linear_bias,
-    rotary_positions,
-    soft_cap,
+from tests.montecarlo.samples import generator
+from tests.symbolic.kernel.proving import proved, refused
+from verify.claims.modern import dropped_weights, linear_bias, rotary_positions, soft_cap
+from verify.claims.modern.shared.cosine import ACROSS, ALONG, MEANING, along_the_key, z
+from verify.claims.modern.shared.cosine import n as power
+from verify.claims.modern.shared.recovery import RecoveredScales, fitted_scale, response
+from verify.claims.modern.shared.variants import (
+    BesideSink,
+    BiasedRows,
+    CappedScores,
+    Cosines,
+    DroppedWeights,
+    GroupedScores,
+    RotatedScores,
+    RoundedScores,
+    beside_sink,
+    change_of_weights,
+    cosine_scores,
+    distance_from_half,
+    distance_of_orders,
+    largest_cosine,
+    largest_move,
+    rotated,
+    rotation_angles,
+    rounded,
+    soft_capped,
+    spacing_above,
+    with_linear_bias,
 )
+from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Exact, Quantity
-from verify.symbolic.kernel.words import n, sigma
+from verify.montecarlo.inputs import Shape
+from verify.symbolic.kernel.words import E, n, sigma
+from verify.symbolic.law import w
 from verify.symbolic.scores import d
 
 RNG = np.random.default_rng(18)
@@ -125,3 +157,275 @@ def test_half_of_the_weight_is_lost_at_the_logarithm_of_the_keys(keys: int) -> N
     assert float(at_half) == pytest.approx(0.5, abs=1e-6)
     found = [one for one in experiment("attention-sink").checks if one.id.startswith(f"kept-n{keys}")]
     assert all(isinstance(one, Quantity) for one in found)
+
+
+def test_one_component_is_along_the_key() -> None:
+    """The right densities pass; others, another range or twice as much do not."""
+    start, part = E(MEANING ** (2 * power)), z ** (2 * power) / (z**2 + w) ** power
+    whole = (z, 0, oo), (w, 0, oo)
+    proved(along_the_key, start, Integral(part * ALONG * ACROSS, *whole))
+    refused(along_the_key, start, Integral(part * ALONG * ACROSS.subs(d, d + 1), *whole))
+    refused(along_the_key, start, Integral(part * ALONG * ACROSS, (z, 0, oo), (w, 1, oo)))
+    refused(along_the_key, start, Integral(2 * part * ALONG * ACROSS, *whole))
+    refused(along_the_key, E(MEANING**power), Integral(part * ALONG * ACROSS, *whole))
+    assert Integral(ALONG, (z, 0, oo)).doit() == S.One
+
+
+DRAWS = generator()
+QUERIES, KEYS = DRAWS.normal(size=(2, 3, 4)), DRAWS.normal(size=(2, 5, 4))
+PAIRS = tuple(itertools.product(range(3), range(5)))
+
+
+def dot(one: Any, other: Any) -> float:
+    """Return the sum of products."""
+    return float(sum(map(operator.mul, one, other)))
+
+
+def dots(block: int) -> list[float]:
+    """Return all scores of a block, one after the other."""
+    return [dot(QUERIES[block, one], KEYS[block, other]) for one, other in PAIRS]
+
+
+def test_cosines_are_scores_over_both_lengths() -> None:
+    """Times the scale, squared and to the fourth; a vector's length does not matter."""
+    found = Cosines(2.0).reduce(QUERIES, KEYS)
+    for block in range(2):
+        cosines = [
+            2 * score / math.hypot(*QUERIES[block, one]) / math.hypot(*KEYS[block, other])
+            for score, (one, other) in zip(dots(block), PAIRS, strict=True)
+        ]
+        expected = [statistics.fmean(cosine**power for cosine in cosines) for power in (2, 4)]
+        assert found[block] == pytest.approx(expected)
+    assert cosine_scores(7 * QUERIES, KEYS / 3) == pytest.approx(cosine_scores(QUERIES, KEYS))
+
+
+def test_rotation_is_by_plain_matrices() -> None:
+    """Each pair is turned by its angle times the position; the mean and mean square of such scores."""
+    assert rotation_angles(2).tolist() == [1.0, 0.01]
+    turned = rotated(KEYS, 5)
+    for pair, angle in enumerate((5.0, 0.05)):
+        matrix = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+        assert turned[..., pair::2] == pytest.approx(
+            KEYS[..., 2 * pair : 2 * pair + 2] @ np.transpose(matrix)
+        )
+    scores = rotated(QUERIES, 8) @ turned.swapaxes(1, 2)
+    found = RotatedScores(3).reduce(QUERIES, KEYS)
+    assert found[:, 0] == pytest.approx(scores.mean(axis=(1, 2)))
+    assert found[:, 1] == pytest.approx((scores**2).mean(axis=(1, 2)))
+
+
+def test_only_the_distance_of_two_positions_counts() -> None:
+    """Queries at 8 with keys at 5 have the scores of 103 with 100, and not those of 9 with 5."""
+    here, far, other = (
+        rotated(QUERIES, one) @ rotated(KEYS, two).swapaxes(1, 2) for one, two in ((8, 5), (103, 100), (9, 5))
+    )
+    assert here == pytest.approx(far)
+    assert here != pytest.approx(other, rel=1e-3)
+
+
+def test_a_linear_bias_by_hand() -> None:
+    """The first key is at no distance; the variance is that over the keys themselves, not an estimate."""
+    assert with_linear_bias(np.zeros(3), 0.5).tolist() == [0.0, -0.5, -1.0]
+    found = BiasedRows(0.25, 0.5).reduce(QUERIES, KEYS)
+    for block in range(2):
+        rows = np.reshape(dots(block), (3, 5)) / 2 - 0.25 * np.arange(5)
+        assert found[block, 0] == pytest.approx(statistics.fmean(map(statistics.pvariance, rows.tolist())))
+
+
+def test_a_cap_and_its_slope_by_differences() -> None:
+    """Squares of scores and of capped ones; the slope is that of a small step."""
+    found = CappedScores(2.0, 0.5).reduce(QUERIES, KEYS)
+    for block in range(2):
+        scores = [score / 2 for score in dots(block)]
+        capped = [2 * math.tanh(score / 2) for score in scores]
+        slopes = [
+            (2 * math.tanh((score + 1e-6) / 2) - one) / 1e-6
+            for score, one in zip(scores, capped, strict=True)
+        ]
+        expected = [
+            statistics.fmean(one * one for one in scores),
+            statistics.fmean(one * one for one in capped),
+        ]
+        assert found[block, :2] == pytest.approx(expected)
+        assert found[block, 2] == pytest.approx(statistics.fmean(slopes), rel=1e-5)
+    assert np.abs(soft_capped(np.array([-1e9, 1e9]), 5.0)).tolist() == [5.0, 5.0]
+
+
+def test_a_sink_is_one_key_more_without_a_value() -> None:
+    """Weights are exponentials over the sum of all and the sink's; alone it leaves nothing or all."""
+    found = BesideSink(1.0, 0.5).reduce(QUERIES, KEYS)
+    for block in range(2):
+        totals = [sum(map(math.exp, row)) for row in np.reshape(dots(block), (3, 5)) / 2]
+        assert found[block, 0] == pytest.approx(statistics.fmean(one / (one + math.e) for one in totals))
+    scores = QUERIES[0]
+    assert beside_sink(scores, -np.inf) == pytest.approx(softmax(scores))
+    assert beside_sink(scores, 800.0) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_grouped_heads_by_loops(shared: bool) -> None:
+    """Three heads meet the same six keys, or each two of its own; a cell records how many heads."""
+    assert ("heads", 3) in GroupedScores(shared).settings(Shape(3, 6, 4))
+    keys = DRAWS.normal(size=(2, 6, 4))
+    found = GroupedScores(shared).reduce(QUERIES, keys)
+    for block in range(2):
+        many = 6 if shared else 2
+        of_heads = [
+            [dot(QUERIES[block, head], keys[block, key if shared else 2 * head + key]) for key in range(many)]
+            for head in range(3)
+        ]
+        flat = list(itertools.chain(*of_heads))
+        pairs = [
+            (of_heads[one][key], of_heads[two][key])
+            for one, two in itertools.permutations(range(3), 2)
+            for key in range(many)
+        ]
+        expected = [
+            *(statistics.fmean(score**power for score in flat) for power in (1, 2)),
+            statistics.fmean(one * two for one, two in pairs),
+            statistics.fmean(one**2 * two**2 for one, two in pairs),
+            statistics.fmean(score**4 for score in flat),
+        ]
+        assert found[block] == pytest.approx(expected)
+
+
+def test_dropped_weights_by_loops() -> None:
+    """One row a block: masks, outputs of two components, and pairs of keys, some with both dropped."""
+    width, many, rate = 2, 5, 0.4
+    queries, keys = DRAWS.normal(size=(40, 1, width + many)), DRAWS.normal(size=(40, many, width + 2))
+    found = DroppedWeights(rate, width, 0.7).reduce(queries, keys)
+    empty = 0
+    for block in range(40):
+        query, own = queries[block, 0], keys[block]
+        weights = softmax(0.7 * own[:, :width] @ query[:width])
+        kept = [special.ndtr(number) < 1 - rate for number in query[width:]]
+        of_outputs = []
+        for values in own[:, width:].T:
+            output = dot(weights, values)
+            pairs = zip(weights, values, kept, strict=True)
+            noise = sum(p * v / (1 - rate) for p, v, stays in pairs if stays) - output
+            of_outputs.append((noise * output, noise**2, output**2))
+        of_pairs = []
+        for one in (0, 2):
+            smaller, larger = sorted(softmax(0.7 * own[one : one + 2, :width] @ query[:width]).tolist())
+            # The masks are those of the larger and of the smaller weight, in this order.
+            if kept[one] or kept[one + 1]:
+                left = larger * kept[one] / (larger * kept[one] + smaller * kept[one + 1])
+                of_pairs.append((larger - left, 2 * larger - 1))
+            else:
+                empty += 1
+                of_pairs.append((0.0, 0.0))
+        assert found[block] == pytest.approx([*np.mean(of_outputs, axis=0), *np.mean(of_pairs, axis=0)])
+    assert empty > 0
+
+
+def test_errors_of_rounded_scores() -> None:
+    """The mean squared distance from the scores themselves."""
+    found = RoundedScores(4, 0.5).reduce(QUERIES, KEYS)
+    for block in range(2):
+        scores = np.array(dots(block)) / 2
+        assert found[block, 0] == pytest.approx(statistics.fmean((rounded(scores, 4) - scores) ** 2))
+
+
+def test_a_cosine_is_at_most_one_and_reaches_it() -> None:
+    """By the query itself among the keys; the scale multiplies it."""
+    assert largest_cosine(1.0) == pytest.approx(1.0, abs=1e-12)
+    assert largest_cosine(8.0) == pytest.approx(8.0, abs=1e-12)
+
+
+def test_rounding_to_bfloat16_is_that_of_bit_patterns() -> None:
+    """Nearest and ties to even, by adding to the bits of single precision; ties among them."""
+    values = np.concatenate([generator().normal(size=1000) * 100, np.arange(64, 66, 0.25)]).astype(np.float32)
+    bits = values.view(np.uint32)
+    nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
+    assert np.array_equal(rounded(values.astype(np.float64), 8), nearest.view(np.float32))
+
+
+@given(st.floats(-1e6, 1e6), st.integers(2, 24))
+def test_rounding_keeps_to_half_a_spacing(value: float, bits: int) -> None:
+    """No number of as many bits is closer, and rounding again changes nothing."""
+    found = rounded(np.array(value), bits)
+    assert rounded(found, bits) == found
+    if abs(value) > 1e-9:
+        spacing = 2.0 ** (math.floor(math.log2(abs(value))) + 1 - bits)
+        assert abs(found - value) <= spacing / 2
+        assert found % spacing == 0
+
+
+@pytest.mark.parametrize(
+    ("at", "bits", "spacing"), [(64, 8, 0.5), (64, 4, 8.0), (1, 11, 2**-10), (1.5, 4, 0.125)]
+)
+def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -> None:
+    """Half precision counts in 1024ths from 1 on."""
+    assert spacing_above(at, bits) == spacing
+
+
+def test_the_largest_move_is_half_a_spacing_of_a_power_of_two() -> None:
+    """A number just above 1 + 1/16 falls to 1 or rises by as much: nearly 2^-4 of it with four bits."""
+    assert largest_move(4) == pytest.approx(1 / 17)
+    assert largest_move(8) == pytest.approx(1 / 257)
+
+
+def test_weights_of_rounded_scores_by_hand() -> None:
+    """Two scores half apart of which four bits leave 1 and 1.5 as they are, and one bit 1 and 2."""
+    assert change_of_weights((1.0, 1.5), 4) == 0
+    logistic = (1 / (1 + math.exp(-gap)) for gap in (1.0, 0.5))
+    assert change_of_weights((1.0, 1.5), 1) == pytest.approx(next(logistic) - next(logistic))
+
+
+def test_half_precision_has_eleven_bits() -> None:
+    """With one more or one less it is not NumPy's."""
+    assert distance_from_half(11) == 0
+    assert min(distance_from_half(10), distance_from_half(12)) > 1e-4
+
+
+def test_a_power_of_two_may_come_first() -> None:
+    """Its product with a number has the same significand; that with another factor has not."""
+    assert distance_of_orders(2.0**-3, 8) == 0
+    assert distance_of_orders(0.1, 8) > 1e-4
+
+
+def _row(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return 3 * rng.normal(size=6), rng.normal(size=(6, 4))
+
+
+def test_the_response_is_softmax_and_its_slope() -> None:
+    """The output is SciPy's softmax times the values, and the slope that of small differences."""
+    scores, values = _row(1)
+    output, slope = response(scores, values, 0.3)
+    np.testing.assert_allclose(output, special.softmax(0.3 * scores) @ values, rtol=1e-13)
+    high, low = (response(scores, values, 0.3 + step)[0] for step in (1e-5, -1e-5))
+    np.testing.assert_allclose(slope, (high - low) / 2e-5, rtol=1e-7)
+
+
+@pytest.mark.parametrize("start", [0.2, 0.3, 0.4])
+def test_the_fit_is_the_least_squares_one(start: float) -> None:
+    """From near starts, with errors, the fitted scale is where SciPy finds the least sum of squares."""
+    scores, values = _row(2)
+    output = response(scores, values, 0.3)[0] + 0.01 * np.random.default_rng(5).normal(size=4)
+    found = float(fitted_scale(scores, values, output, start))
+    best = optimize.minimize_scalar(
+        lambda c: float(np.sum((response(scores, values, c)[0] - output) ** 2)), (0.2, 0.4), tol=1e-12
+    )
+    assert found == pytest.approx(float(best.x), abs=1e-6)
+
+
+def test_deviations_are_in_standard_errors() -> None:
+    """Over many rows the deviation has mean 0 and mean square 1, within five of their own errors."""
+    blocks = 20_000
+    drawn = RecoveredScales(16, 8, 4, 0.25, 1e-5).sample(np.random.default_rng(7), blocks)
+    assert abs(drawn[:, 0].mean()) < 5 / math.sqrt(blocks)
+    assert abs(drawn[:, 1].mean() - 1) < 5 * math.sqrt(2 / blocks)
+
+
+def test_settings_say_what_is_drawn() -> None:
+    """The settings name the sizes, the scale and the errors that the sampler has."""
+    assert dict(RecoveredScales(16, 8, 4, 0.25, 1e-5, times=3).settings) == {
+        "n": 8,
+        "d_k": 16,
+        "d_v": 4,
+        "scale": 0.25,
+        "error of an entry": 1e-5,
+        "block": "one row, 3 times errors",
+    }

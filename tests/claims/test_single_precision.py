@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tests.catalogue import EACH, experiment
-from verify.montecarlo import gradients, inputs
+from verify.claims.gradients.shared import samplers
+from verify.claims.gradients.shared.training import TrainingRuns
+from verify.montecarlo import inputs
 from verify.montecarlo.distributions import Distribution, stream
 from verify.montecarlo.experiment import cells_of, every_comparison
-from verify.montecarlo.training import TrainingRuns
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Cell
@@ -59,4 +60,4 @@ def _in_double(monkeypatch: pytest.MonkeyPatch) -> None:
         return axes(*arguments).astype(np.float64)
 
     monkeypatch.setattr(Distribution, "draw", drawn)
-    monkeypatch.setattr(gradients, "bartlett_vectors", vectors)
+    monkeypatch.setattr(samplers, "bartlett_vectors", vectors)

@@ -16,7 +16,8 @@ from verify.montecarlo.estimands import component, kurtosis, variance
 from verify.montecarlo.experiment import Exact, Quantity
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments, ScorePowers
-from verify.spec.designs import cell_of, prediction
+from verify.spec.cells import cell_of
+from verify.spec.checks import prediction
 from verify.symbolic.kernel.core import Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.words import Var

@@ -11,6 +11,8 @@ import pytest
 from sympy import Float, Symbol, log, sqrt
 
 from verify.claims.modern.shared import entropy_lost
+from verify.claims.modern.shared.variants import RotatedScores
+from verify.claims.pipeline.shared.beside_values import ScoresBesideValues
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
@@ -18,11 +20,10 @@ from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM
 from verify.montecarlo.estimands import Bounded, complement, component, covariance, variance
 from verify.montecarlo.experiment import Quantity
 from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
-from verify.montecarlo.rows import CausalRows, RowVariance
-from verify.montecarlo.samplers import NormalRows, ScoresBesideValues
+from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
 from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments
-from verify.montecarlo.variants import RotatedScores
-from verify.spec.designs import cell_of, prediction
+from verify.spec.cells import cell_of
+from verify.spec.checks import prediction
 from verify.symbolic.kernel.core import Hypotheses
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 

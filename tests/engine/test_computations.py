@@ -25,9 +25,10 @@ from verify.engine.computations import (
     Vector,
     exact,
     listed,
+    mean_law,
     value_of,
+    variance_law,
 )
-from verify.engine.sample_laws import mean_law, variance_law
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError

@@ -34,10 +34,10 @@ from verify.evidence import Proof, Verdict
 from verify.montecarlo.blocks import Drawn
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Experiment, Tolerance
+from verify.spec.cells import score_cell
+from verify.spec.checks import variances
 from verify.spec.claim import Findings
-from verify.spec.designs import score_cell
 from verify.spec.fitting import Coefficient, fits, linear_fits
-from verify.spec.quantities import variances
 from verify.spec.words import Words
 from verify.symbolic.derivation import relation_of
 from verify.symbolic.printing import latex, plain

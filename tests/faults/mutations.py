@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from types import CodeType
 
 ROOT = Path(__file__).parents[2]
-SPEC = ("verify.spec", "verify.spec.rules")
 PATHS = (
     "verify/claims",
     "verify/montecarlo",
@@ -156,12 +155,12 @@ def _by_kind(path: Path) -> dict[str, list[Mutant]]:
 
 def claims_through(path: str) -> list[str]:
     """Return the claims whose results go through a file: its own, or quick ones that import it."""
-    if path.startswith("verify/claims/"):
+    if path.startswith("verify/claims/") and "/shared/" not in path:
         return [Path(path).stem.replace("_", "-")]
     importing = {
         one.stem.replace("_", "-"): closure
         for one in files(["verify/claims"])
-        if path in (closure := _imports(str(one.relative_to(ROOT))))
+        if one.parent.name != "shared" and path in (closure := _imports(str(one.relative_to(ROOT))))
     }
     # Everything goes through the judge, whichever claim it is.
     through = sorted(importing or dict.fromkeys(CHEAP), key=lambda name: (_rank(name), name))
@@ -186,26 +185,27 @@ def _imports(path: str) -> set[str]:
 
 @cache
 def _imported(path: str) -> frozenset[str]:
-    """Return the files that one imports itself; names of the authors' namespace where they come from."""
+    """Return the files that one imports itself; names of a namespace where they come from."""
     found: set[str] = set()
     for node in ast.walk(ast.parse((ROOT / path).read_bytes())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("verify"):
-            names = [alias.name for alias in node.names]
-            if node.module in SPEC:
-                parts = [_origin()[name] for name in names if name in _origin()]
-            else:
-                parts = [node.module or "", *(f"{node.module}.{name}" for name in names)]
+            module, names = node.module or "", [alias.name for alias in node.names]
+            origin = _origin(module)
+            parts = [*([] if origin else [module]), *(origin.get(one, f"{module}.{one}") for one in names)]
             found |= {name for part in parts if (ROOT / (name := f"{part.replace('.', '/')}.py")).exists()}
     return frozenset(found)
 
 
 @cache
-def _origin() -> dict[str, str]:
-    """Return the module that each name of the authors' namespace comes from."""
+def _origin(module: str) -> dict[str, str]:
+    """Return the module that each name comes from that a namespace, a package or the rules, imports."""
+    place = ROOT / module.replace(".", "/")
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    if path.name not in {"__init__.py", "rules.py"}:
+        return {}
     return {
         alias.asname or alias.name: _module_of(node.module or "", alias.name)
-        for path in ("verify/spec/__init__.py", "verify/spec/rules.py")
-        for node in ast.parse((ROOT / path).read_bytes()).body
+        for node in ast.parse(path.read_bytes()).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -220,8 +220,12 @@ def tests_of(path: str) -> list[str]:
     """Return the tests that are asked: those that mirror the file, and those of the claims through it."""
     parts = Path(path).relative_to("verify").parts
     mirrored = Path("tests", *parts[:-1], f"test_{parts[-1]}")
-    if parts[0] == "claims":
-        mirrored = Path("tests/claims", f"test_{parts[-1]}")
+    of_chapter = f"test_{parts[1][:5]}*.py"
+    chapter = (
+        sorted(str(one.relative_to(ROOT)) for one in (ROOT / "tests/claims").glob(of_chapter))
+        if parts[0] == "claims"
+        else []
+    )
     by_claim = [
         "tests/faults/test_against_the_reference.py",
         "tests/faults/test_settings.py",
@@ -230,7 +234,7 @@ def tests_of(path: str) -> list[str]:
         "tests/claims/test_contract.py",
     ]
     loops = ["tests/montecarlo/test_reference_loops.py"] if parts[0] == "montecarlo" else []
-    return [one for one in (str(mirrored), *loops, *by_claim) if (ROOT / one).exists()]
+    return [one for one in (str(mirrored), *chapter, *loops, *by_claim) if (ROOT / one).exists()]
 
 
 def _try(mutant: Mutant, reference: str, answer: Any) -> None:

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 
 from tests.catalogue import CATALOGUE, derivation
+from verify.claims.gradients.shared import samplers
 from verify.engine.measure import _decide
 from verify.engine.runner import settings
 from verify.engine.samples import Samples, drawn_by
 from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
-from verify.montecarlo import attention, gradients, reference_loops, rows
+from verify.montecarlo import attention, reference_loops, rows
 from verify.montecarlo.blocks import Drawing, Request
 from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.experiment import Exact, cells_of
@@ -212,7 +213,7 @@ def _without_inner_product(patch: pytest.MonkeyPatch) -> None:
 
 
 def _through_normalisation_unchanged(patch: pytest.MonkeyPatch) -> None:
-    everywhere(patch, gradients._through_normalisation, lambda upstream, *_: upstream)
+    everywhere(patch, samplers._through_normalisation, lambda upstream, *_: upstream)
 
 
 def _samplers() -> list[type]:

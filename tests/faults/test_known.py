@@ -120,5 +120,5 @@ def test_a_sample_is_the_same_for_the_same_seed() -> None:
 def test_claims_through_a_module_are_those_that_import_it() -> None:
     """A claim's own file concerns itself; the judge concerns all, of which a few are asked."""
     assert mutations.claims_through("verify/claims/limits/causal_rows.py") == ["causal-rows"]
-    assert mutations.claims_through("verify/montecarlo/training.py") == ["training-stability"]
+    assert mutations.claims_through("verify/claims/gradients/shared/training.py") == ["training-stability"]
     assert len(mutations.claims_through("verify/engine/verdict.py")) == mutations.CLAIMS_EACH

@@ -20,7 +20,7 @@ from tests.catalogue import EACH, experiment
 from tests.faults.planted import changed
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo import training
+from verify.claims.gradients.shared import training
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL, UNIFORM, Distribution, stream
 from verify.montecarlo.experiment import cells_of, every_comparison

@@ -14,7 +14,15 @@ from verify.montecarlo.attention import softmax
 from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
 from verify.montecarlo.estimands import complex_step
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.rows import BothScales, CausalRows, OfRow, RowVariance, SoftmaxRows, of_rows
+from verify.montecarlo.rows import (
+    BothScales,
+    CausalRows,
+    NormalRows,
+    OfRow,
+    RowVariance,
+    SoftmaxRows,
+    of_rows,
+)
 from verify.montecarlo.statistics import Reduced
 
 ALL: tuple[OfRow, ...] = ("largest", "squares", "entropy", "sharp", "jacobian", "product")
@@ -121,3 +129,11 @@ class TestRowVariance:
         )[:, 0]
         assert mean_is(values, 6 / 36)
         assert not mean_is(values, 6 * 7 / 144)
+
+
+def test_normal_rows_have_their_deviation() -> None:
+    """Of tiny deviation, a row is nearly even; of a huge one, nearly all on one key."""
+    even = NormalRows(8, 4, 1e-6, NORMAL, ("squares",)).sample(np.random.default_rng(3), 10)
+    frozen = NormalRows(8, 4, 1e6, NORMAL, ("squares",)).sample(np.random.default_rng(3), 10)
+    assert even == pytest.approx(1 / 8)
+    assert frozen == pytest.approx(1)

@@ -9,7 +9,7 @@ from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
 from verify.evidence.words import Badge
 from verify.report.audit import audit_report
-from verify.report.math import Formula, Formulas
+from verify.report.formulas import Formula, Formulas
 from verify.report.run import report_of
 from verify.report.typeset import render
 from verify.text.latex import spoken

@@ -15,7 +15,7 @@ from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Check, Control, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.words import badge
 from verify.report.cards import Card, card
-from verify.report.math import Formulas
+from verify.report.formulas import Formulas
 from verify.report.run import report_of
 from verify.report.tables import CheckTable, ControlTable, aligned, check_table, control_table
 from verify.report.typeset import render
@@ -63,7 +63,7 @@ def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
 
 
 def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> None:
-    """What nobody may overlook stands on the card, in words of its own."""
+    """What must not be overlooked stands on the card, in words of its own."""
     alarms = {card.claim.id: card.alarms for card in report_of(record()).concerns}
     assert alarms["double-sum"] == ("The derivation failed.",)
     assert alarms["over-scaling"] == (
@@ -156,8 +156,8 @@ def test_what_goes_beyond_the_derivation_is_said() -> None:
     beyond = derivation.model_copy(update={"beyond": "the rest is known"})
     assert of(derivation=beyond).beyond == "Beyond the derivation: the rest is known."
     assert of(derivation=derivation).beyond == ""
-    none = beyond.model_copy(update={"status": Proof.NOT_CLAIMED, "reason": "nobody knows"})
-    assert of(derivation=none).beyond == "nobody knows."
+    none = beyond.model_copy(update={"status": Proof.NOT_CLAIMED, "reason": "it is not known"})
+    assert of(derivation=none).beyond == "it is not known."
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_letters_become_words() -> None:
     assert done.count("<tspan") == 3
 
 
-def test_points_that_nobody_misses_go() -> None:
+def test_points_that_change_nothing_go() -> None:
     """Of a polyline: what lies on the line between others; a side along an axis needs one number."""
     done = tidied('<path d="M 0 0.01 L 1.26 0.02 L 9 0.01 L 9 5.04 L 4 9" style="stroke: red"/>')
     assert 'd="M0 0H9V5L4 9"' in done

@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 
 from verify.errors import RenderError
 from verify.report import mathfont
-from verify.report.math import Formula, Formulas, glyph_definitions, typeset
+from verify.report.formulas import Formula, Formulas, glyph_definitions, typeset
 from verify.report.mathfont import BAR, Typeface, in_face, signs
 from verify.report.outlines import outlined, stroked
 from verify.report.typeset import MARKS

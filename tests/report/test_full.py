@@ -12,8 +12,8 @@ from tests.report.golden import Spelled
 from tests.report.records import record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import ClaimRecord, Route, RunRecord, Verdict
+from verify.report.formulas import Formulas
 from verify.report.full import Argument, FullEdition, full_edition, rules_of, shared_arguments
-from verify.report.math import Formulas
 from verify.report.run import report_of
 from verify.report.typeset import render
 

@@ -24,8 +24,8 @@ from verify.evidence.audits import Judgement
 from verify.evidence.provenance import digest
 from verify.evidence.words import badge
 from verify.report import html, typeset
+from verify.report.formulas import Formulas
 from verify.report.html import HtmlMedium, compact, linked_data, render_html
-from verify.report.math import Formulas
 from verify.report.pdf import PdfMedium
 from verify.report.run import report_of
 from verify.report.typeset import MARKS, render, step_formula

@@ -26,7 +26,7 @@ from verify.executors.workers import Task, Workers
 from verify.files.names import AUDIT, EDITIONS, RUN
 from verify.files.shipped import folder
 from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_print, rules_for_screen
-from verify.report.math import _mathjax
+from verify.report.formulas import _mathjax
 from verify.report.parts import Parts
 from verify.report.pdf import get_ready, render_pdf
 

@@ -32,7 +32,7 @@ from verify.evidence import (
 )
 from verify.evidence.load import shipped, stored_table
 from verify.report.changes import changes
-from verify.report.math import Formulas
+from verify.report.formulas import Formulas
 from verify.report.run import FRONT, HALF, Report, chapter_figure, drawn_small, report_of
 from verify.report.typeset import render
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import OutputError, RenderError
 from verify.evidence import RunRecord, load
 from verify.report import cache as cache_module
-from verify.report import html, pdf
+from verify.report import formulas, html, pdf
 from verify.report import parts as parts_module
 from verify.report.audit import Audit
 from verify.report.cache import DrawingCache, usable_caches, user_cache
@@ -102,7 +103,7 @@ def test_side_by_side_or_one_after_the_other_the_bytes_are_the_same(tmp_path: Pa
 
 
 def test_an_older_report_stays_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An older PDF is not thrown away, but nobody may take it for this run's."""
+    """An older PDF is not thrown away, but is not to be taken for this run's."""
     monkeypatch.setattr(pdf, "render_pdf", no_pango)
     (tmp_path / "report.pdf").write_bytes(b"old")
     written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
@@ -137,7 +138,7 @@ class Panic(BaseException):
 def test_whatever_is_raised_in_rendering_the_results_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, raised: type[BaseException]
 ) -> None:
-    """What nobody foresaw, even an exit, is reported in one line, after the results were written."""
+    """What was not foreseen, even an exit, is reported in one line, after the results were written."""
 
     def give_up(*_: object) -> None:
         assert load.load(tmp_path / "results.json") == made
@@ -276,7 +277,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch:
     assert DrawingCache().get("x") is None
 
 
-def test_what_nobody_asks_for_is_removed(cache: Path) -> None:
+def test_what_is_not_asked_for_is_removed(cache: Path) -> None:
     """Asking keeps a drawing for two more months."""
     for name in ("asked", "forgotten"):
         DrawingCache().put(name, name)
@@ -352,3 +353,26 @@ def test_without_any_place_each_library_does_what_it_can(monkeypatch: pytest.Mon
     before = dict(os.environ)
     with usable_caches():
         assert dict(os.environ) == before
+
+
+def test_without_a_javascript_engine_formulas_are_plain_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Page and print are written all the same, and the problem is one line."""
+    made = record(PAIRWISE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
+    known = write_report(made, tmp_path, lambda _phase: None, 1)
+    # What stands in for the engine's program ends at once, as V8 does where address space is limited.
+    monkeypatch.setattr("sys.executable", shutil.which("false"))
+    formulas._mathjax.cache_clear()
+    # Formulas that are kept from before need no engine.
+    assert write_report(made, tmp_path, lambda _phase: None, 1).problem is known.problem is None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    written = write_report(made, tmp_path, lambda _phase: None, 1)
+    assert written.problem is not None
+    assert written.problem.exit_status == 4
+    assert str(written.problem).startswith("formulas are plain text, as the process that sets them ended")
+    assert [path.name for path in written.paths] == ["results.json", "report.html", "report.pdf"]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "falls short of <i>(7 d)/144</i> by" in page
+    assert "data-f=" not in page.partition("<script>")[0]

@@ -1,4 +1,4 @@
-"""What a claim is: data and functions that take what they name; anything else is refused in one line."""
+"""Claims: what they are made of, and what a wrong one is told."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import inspect
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.montecarlo.samples import generator, sample_of
 from tests.report.builders import check
 from verify.errors import ClaimError
 from verify.montecarlo.estimands import component
-from verify.spec.claim import USER, Claim, Findings, several
+from verify.spec.claim import CENTRED, INDEPENDENT, USER, Claim, Findings, assume, several
 from verify.spec.figures import figure, scatter
 
 CHECKS = {
@@ -202,3 +203,19 @@ def test_a_derive_that_returns_no_derivation_is_the_claim_s_mistake(returned: An
     """Named as such, not as what is then missing of it."""
     with pytest.raises(ClaimError, match=rf"its derive returns {what}; end it with return Derivation\.of"):
         claim(derive=lambda: returned).derived()
+
+
+def test_a_claim_names_its_own_after_those_it_shares() -> None:
+    """In their order; an id has hyphens where its keyword has underscores."""
+    first, second, own, last = assume(
+        INDEPENDENT, CENTRED, one_head="There is one head.", signs="All are ±1."
+    )
+    assert (first, second) == (INDEPENDENT, CENTRED)
+    assert (own.id, own.text) == ("one-head", "There is one head.")
+    assert last.id == "signs"
+
+
+def test_an_id_is_a_slug() -> None:
+    """As everywhere else."""
+    with pytest.raises(ValidationError, match="id"):
+        assume(Signs="All are ±1.")

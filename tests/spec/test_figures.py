@@ -12,7 +12,7 @@ from tests.report.builders import check
 from verify.errors import ClaimError
 from verify.spec.claim import Findings
 from verify.spec.figures import beside, expected, figure, line, measured, scatter
-from verify.spec.slots import unmarked
+from verify.spec.notation import unmarked
 from verify.symbolic.kernel.words import n
 from verify.symbolic.scores import d
 

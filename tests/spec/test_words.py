@@ -13,11 +13,10 @@ from verify.errors import ClaimError
 from verify.evidence import Assumption
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Experiment
+from verify.spec.cells import score_cell
+from verify.spec.checks import biased, fact, variances, wrong
 from verify.spec.claim import Claim
-from verify.spec.controls import biased, wrong
-from verify.spec.designs import fact, score_cell
 from verify.spec.figures import figure, line, scatter
-from verify.spec.quantities import variances
 from verify.spec.words import Words, titled
 from verify.symbolic.checks import by
 from verify.symbolic.derivation import Derivation

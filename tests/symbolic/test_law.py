@@ -9,7 +9,7 @@ import pytest
 from sympy import Symbol
 
 from tests.symbolic.kernel.proving import refused
-from verify.montecarlo.variants import rounded
+from verify.claims.modern.shared.variants import rounded
 from verify.symbolic import law
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.words import n

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WORTH_A_PROCESS = 10**9
 """Random components that take longer to draw than a process takes to start."""
 
-_IN_HAND = 3
+IN_HAND = 3
 """Tasks sent to each worker of an executor at a time, so that none waits for the next one to arrive."""
 
 _TASK_S = 1.0
@@ -198,7 +198,7 @@ class ExecutorBackend:
             return isinstance(self._local, InProcessBackend) or self._local.has_room(
                 work, in_hand, is_evaluated=True
             )
-        return in_hand < _IN_HAND * self.workers
+        return in_hand < IN_HAND * self.workers
 
     def evaluate(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
         """Begin or resume on this machine."""

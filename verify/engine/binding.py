@@ -12,7 +12,7 @@ says of them what it says. So every such choice is tried, and the draws tell whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -70,6 +70,9 @@ _GRID = np.concatenate([-_REACH[::-1], [0.0], _REACH])
 _MANY = {"m", "n", "side", "rows"}
 """What samplers and inputs call how many vectors of a kind a block has."""
 
+_UNTOLD = (UnknownError, Refused, ArithmeticError, LookupError, TypeError, ValueError)
+"""What is raised where a theorem cannot be evaluated on draws."""
+
 Given = dict[Any, tuple["Source", int]]
 
 
@@ -94,14 +97,15 @@ def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[st
     Raises:
         ClaimError: a prediction is called derived, and theorems say it of something else only.
     """
-    known = tuple(theorems)
+    known = tuple(map(_Written, theorems))
     found: dict[str, Told] = {}
+    drawn: dict[Any, _Drawn] = {}
 
     def is_bound(check: Quantity) -> bool:
         if check.id not in found:
             # What has no number on the draws is a NaN, which nothing is near.
             with np.errstate(all="ignore"):
-                found[check.id] = _greatest(_told(one, check) for one in known)
+                found[check.id] = _greatest(_told(one, check, drawn) for one in known)
         if found[check.id] is Told.OF_OTHER and check.prediction.origin == "derived":
             raise ClaimError(
                 f"check {check.id!r}: its prediction is derived, but of something else: on the same draws "
@@ -128,29 +132,81 @@ def _greatest(each: Iterable[Told]) -> Told:
     return most
 
 
-def _told(theorem: Theorem, check: Quantity) -> Told:
-    """Return what a theorem tells of a check."""
-    relation = {"<": "≤", ">": "≥"}.get(theorem.relation, theorem.relation)
+@dataclass(frozen=True, eq=False)
+class _Written:
+    """A theorem with what its names stand for in their places, and what of it is asked for every check."""
+
+    theorem: Theorem
+
+    @cached_property
+    def start(self) -> Any:
+        """The left side."""
+        return _written_out(self.theorem.lhs, self.theorem)
+
+    @cached_property
+    def end(self) -> Any:
+        """The right side."""
+        return _written_out(self.theorem.rhs, self.theorem)
+
+    @cached_property
+    def symbols(self) -> set[Any]:
+        """What stands for a number or a matrix."""
+        free = self.start.free_symbols | self.end.free_symbols
+        return {one for one in free if isinstance(one, Symbol | MatrixSymbol)}
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether it cannot be evaluated on draws."""
+        of_families = {kind for kind, *_ in self.theorem.hypotheses.entries}
+        hopeless = self.end.has(Integral, Limit) or bool(of_families - {"runs", "constant"})
+        return hopeless or not self.start.has(E, Var)
+
+    @cached_property
+    def counts(self) -> str:
+        """What samplers call the vectors whose number it counts, if it does."""
+        counted = any(len(one.indices) > 1 for one in self.start.atoms(Indexed))
+        return "n" if self.start.has(n) or self.end.has(n) else "m" if counted else ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """A few blocks of a sampler."""
+
+    sampler: Any
+
+    @cached_property
+    def output(self) -> Outputs:
+        """The mean of what the statistic makes of them."""
+        mean = self.sampler.sample(np.random.default_rng(_SEED), _BLOCKS).mean(axis=0)
+        return Outputs(zip(self.sampler.names, mean, strict=True))
+
+    @cached_property
+    def readings(self) -> tuple[tuple[Source, ...], ...]:
+        """What they are made of."""
+        found: tuple[tuple[Source, ...], ...] = self.sampler.readings(np.random.default_rng(_SEED), _BLOCKS)
+        return found
+
+
+def _told(written: _Written, check: Quantity, drawn: dict[Any, _Drawn]) -> Told:
+    """Return what a theorem tells of a check, by the blocks ``drawn`` for others of its sampler."""
+    relation = {"<": "≤", ">": "≥"}.get(written.theorem.relation, written.theorem.relation)
     sign = 1 if relation in {check.relation, "="} else -1 if FLIPPED.get(relation) == check.relation else 0
     if not sign:
         return Told.NOTHING
-    if not _is_traced(check.cell.sampler) or not isinstance(check.estimand, Smooth | Bounded):
+    sampler: Any = check.cell.sampler
+    if not (_is_traced(sampler) and isinstance(check.estimand, Smooth | Bounded)) or written.is_open:
         return Told.OPEN
-    start, end = (_written_out(side, theorem) for side in (theorem.lhs, theorem.rhs))
-    of_families = {kind for kind, *_ in theorem.hypotheses.entries}
-    if not start.has(E, Var) or end.has(Integral, Limit) or of_families - {"runs", "constant"}:
-        return Told.OPEN
-    counted = any(len(one.indices) > 1 for one in start.atoms(Indexed))
-    few = _with_few(check.cell.sampler, "n" if start.has(n) or end.has(n) else "m" if counted else "")
+    key = id(sampler), written.counts
+    if key not in drawn:
+        drawn[key] = _Drawn(_with_few(sampler, written.counts))
     try:
-        output = few.sample(np.random.default_rng(_SEED), _BLOCKS).mean(axis=0)
-        measured = check.estimand.value(Outputs(zip(few.names, output, strict=True)))
+        measured = check.estimand.value(drawn[key].output)
     except (ArithmeticError, LookupError, ValueError):
         return Told.OPEN
-    said = _Said(theorem, start, end, sign, relation == check.relation, check.prediction.value, measured)
+    said = _Said(written, sign, relation == check.relation, check.prediction.value, measured)
     return _greatest(
         _compared(said, given, _settings(check, reading), len(reading))
-        for reading in few.readings(np.random.default_rng(_SEED), _BLOCKS)
+        for reading in drawn[key].readings
         for given in _choices(said, reading)
     )
 
@@ -162,24 +218,18 @@ def _is_traced(sampler: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Said:
-    """A theorem with its definitions written out, and what a check predicts and measures.
+    """A theorem, and what a check predicts and measures.
 
-    With a ``sign`` of -1 the check's are a constant less what the theorem says, as of a complement.
+    With a ``sign`` of -1 the check's are a constant less what the theorem says, as of a complement. ``known``
+    are the values at which it says the prediction, by the laws of what its names stand for.
     """
 
-    theorem: Theorem
-    start: Any
-    end: Any
+    written: _Written
     sign: int
     is_same_relation: bool
     predicted: float
     measured: float
-
-    @cached_property
-    def symbols(self) -> set[Any]:
-        """What stands for a number or a matrix."""
-        free = self.start.free_symbols | self.end.free_symbols
-        return {one for one in free if isinstance(one, Symbol | MatrixSymbol)}
+    known: dict[Any, tuple[list[tuple[dict[Any, Any], float, bool]], Told]] = field(default_factory=dict)
 
 
 def _compared(said: _Said, given: Given, settings: Mapping[str, Any], sources: int) -> Told:
@@ -188,25 +238,53 @@ def _compared(said: _Said, given: Given, settings: Mapping[str, Any], sources: i
     That the start is something else is told only of a theorem that has the check's relation, is about all
     that is drawn, and has no symbol whose value was chosen after the prediction.
     """
+    each = [id(source) for source, _ in given.values()]
+    laws = (
+        (name, one.law, *map(_raw, (one.factor, one.mean)), one.place, one.vectors.shape[2], other)
+        for name, (one, other) in given.items()
+    )
+    key = settings.get(n.name), *laws, *map(each.index, each)
+    if key not in said.known:
+        said.known[key] = _saying(said, given, settings)
+    found, rest = said.known[key]
     told = Told.NOTHING
     try:
-        for values, end, is_chosen in _values(said, given, settings):
-            ends = said.sign * float(end.subs(numbers(values)))
-            if (said.sign == 1 and not _near(ends, said.predicted)) or not _speaks_of(said.theorem, values):
-                continue
+        for values, ends, is_chosen in found:
             constant = said.predicted - ends if said.sign == -1 else 0.0
             draws, told = Draws(given, values), Told.OPEN
             for unbiased in (False, True):
-                if _near(constant + said.sign * draws.value(said.start, unbiased=unbiased), said.measured):
+                start = draws.value(said.written.start, unbiased=unbiased)
+                if _near(constant + said.sign * start, said.measured):
                     return Told.BOUND
-            whole = len({id(source) for source, _ in given.values()}) == sources
+            whole = len(set(each)) == sources
             if said.is_same_relation and said.sign == 1 and whole and not is_chosen:
                 told = Told.OF_OTHER
     except OtherLawError:
         return told
-    except (UnknownError, Refused, ArithmeticError, LookupError, TypeError, ValueError):
+    except _UNTOLD:
         return max(told, Told.OPEN)
-    return told
+    return max(told, rest)
+
+
+def _raw(array: Array | None) -> tuple[Any, ...] | None:
+    return None if array is None else (array.shape, array.tobytes())
+
+
+def _saying(
+    said: _Said, given: Given, settings: Mapping[str, Any]
+) -> tuple[list[tuple[dict[Any, Any], float, bool]], Told]:
+    """Return the values at which a theorem says what is predicted, and what is told if it is of no other."""
+    found = []
+    try:
+        for values, end, is_chosen in _values(said, given, settings):
+            ends = said.sign * float(end.subs(numbers(values)))
+            if (said.sign == -1 or _near(ends, said.predicted)) and _speaks_of(said.written.theorem, values):
+                found.append((values, ends, is_chosen))
+    except OtherLawError:
+        return found, Told.NOTHING
+    except _UNTOLD:
+        return found, Told.OPEN
+    return found, Told.NOTHING
 
 
 def _near(one: Any, other: Any) -> bool:
@@ -252,9 +330,9 @@ def _settings(check: Quantity, reading: tuple[Source, ...]) -> dict[str, Any]:
 
 def _choices(said: _Said, reading: tuple[Source, ...]) -> Iterator[Given]:
     """Yield what the random names of a theorem may stand for: sources, and others of them if few."""
-    law = said.theorem.hypotheses.law
-    known = law.moments if law else sorted(said.start.atoms(IndexedBase), key=str)
-    names = [one for one in known if said.start.has(one)]
+    law, start = said.written.theorem.hypotheses.law, said.written.start
+    known = law.moments if law else sorted(start.atoms(IndexedBase), key=str)
+    names = [one for one in known if start.has(one)]
     for whole in (False, True) if isinstance(law, Vectors) else (False,):
         pool = [one for one in reading if (one.factor is not None) == whole]
         places = [(place, 0) for place in range(len(pool))]
@@ -277,18 +355,16 @@ def _values(
         OtherLawError: what is drawn does not have the law of the hypotheses.
         UnknownError: a moment of what is drawn is not known.
     """
-    values = {one: settings[one.name] for one in said.symbols - given.keys() if one.name in settings}
-    law = said.theorem.hypotheses.law
+    values = {one: settings[one.name] for one in said.written.symbols - given.keys() if one.name in settings}
+    law = said.written.theorem.hypotheses.law
     if isinstance(law, Vectors):
         _of_vectors(law, given, values)
     elif law:
         for component, moments in law.laws:
             if component in given:
                 _of_component(component in law.normal, moments, given[component][0].law, values)
-    matrices = tuple((one, values[one]) for one in values if isinstance(one, MatrixSymbol))
-    end = _put_in(
-        said.end, tuple((one, _exact(true.astype(float).tobytes(), len(true))) for one, true in matrices)
-    )
+    matrices = [(one, values[one].astype(float)) for one in values if isinstance(one, MatrixSymbol)]
+    end = _put_in(said.written.end, tuple((one, _exact(true.tobytes(), len(true))) for one, true in matrices))
     if isinstance(law, Population) and end.has(E, Var):
         drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
         end = evaluate(end, Population(drawn, law.dimension))
@@ -331,7 +407,7 @@ def _completed(said: _Said, end: Any, values: dict[Any, Any]) -> Iterator[tuple[
         yield values, False
         return
     (one,) = left
-    domain = said.theorem.hypotheses.domain(one)
+    domain = said.written.theorem.hypotheses.domain(one)
     for root in _solutions(end.subs(numbers(values)) - said.predicted, one):
         if _may_be(domain, root):
             yield values | {one: root}, True

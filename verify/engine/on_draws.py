@@ -176,9 +176,12 @@ class Draws:
                 raise UnknownError(f"{index} is bound twice")
             bound = (*bound, (index, low, high - low + 1))
         many = len(part.limits)
-        found = self._each(part.function, bound)
-        shape = (*found.shape[:-many], *(size for _, _, size in bound[-many:]))
-        return np.broadcast_to(found, shape).sum(axis=tuple(range(-many, 0)))
+        found = [self._each(one, bound) for one in Mul.make_args(part.function)]
+        found[0] = np.broadcast_to(
+            found[0], (*found[0].shape[:-many], *(size for _, _, size in bound[-many:]))
+        )
+        axes = list(range(found[0].ndim))
+        return np.einsum(*(given for one in found for given in (one, axes)), axes[:-many])
 
     def _combined(self, part: Any, bound: Bound) -> Any:
         operation = {Add: np.add, Mul: np.multiply, Max: np.maximum}[part.func]

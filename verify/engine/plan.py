@@ -91,7 +91,7 @@ class Planned(Record):
         return sum(cell.seconds for cell in self.cells)
 
     def wall_s(self, workers: int) -> float:
-        """Return the seconds within which so many workers like those of this machine draw everything.
+        """Return the seconds within which ``workers`` like those of this machine draw everything.
 
         Whoever is free takes the next chunk, so all are at work until the last ones are begun (Graham 1966).
         """
@@ -130,7 +130,7 @@ def plan(claim: Claim, settings: Settings) -> Planned:
 
     Raises:
         SettingsError: the plan is out of reach; the message says which cell and what to change.
-        ClaimError: the claim's words type a formula, or name what there is not.
+        ClaimError: the claim's words type a formula, or name something unknown.
     """
     derivation = claim.derived()
     experiment = claim.measured_by(derivation, settings.tolerance)

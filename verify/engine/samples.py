@@ -47,7 +47,7 @@ _FIRST_PILOT = 2 * MIN_BLOCKS
 """Blocks of the smallest pilot sample, doubled while planning by it asks for more blocks than it has."""
 
 _FORETOLD = 4
-"""A sample so many times as large is foretold by a pilot, which itself grows so many times for it."""
+"""How many times a pilot's size it can predict, and how many times a pilot grows for a larger sample."""
 
 _SAME = 1e-12
 """So near, relative to itself, a value is the same but for rounding."""

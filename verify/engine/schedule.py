@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verify.engine.backends import IN_HAND
 from verify.engine.catalogue import ClaimFile, broken
 from verify.engine.evaluate import ChunkSums, NeedsDraws, Settled, broken_evidence
 from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
@@ -36,9 +37,6 @@ _AT_ONCE = 64
 
 _NEXT, _IN_TURN = -2, -1
 """Weights before those of all draws: of a claim whose draws are there, and of one that is to begin."""
-
-_IN_HAND = 3
-"""Tasks in hand for each worker of an executor, by which chunks are put together."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ class PendingCell:
         """
         left = (self.asked.batches - chunk.first) / self.asked.chunk_batches
         fitting = (
-            min(backend.task_s / self.chunk_s, left / (_IN_HAND * backend.workers)) if self.chunk_s else 1.0
+            min(backend.task_s / self.chunk_s, left / (IN_HAND * backend.workers)) if self.chunk_s else 1.0
         )
         return max(backend.chunks_at_once, fitting)
 

@@ -3,7 +3,7 @@
 One file of SQLite in its write-ahead mode, so that several runs may share it. Every row has a checksum of its
 own, which is verified when it is read. A store saves time and decides nothing: where it cannot be read or
 written a run goes on without it, and says so in one line. So it does where this tool's code is edited
-meanwhile: nobody knows then which code has computed what.
+meanwhile: it is not known then which code has computed what.
 """
 
 from __future__ import annotations
@@ -287,10 +287,10 @@ class Opened(NamedTuple):
 
 
 def default_path() -> Path:
-    """Return where the store is when nobody says: what the environment says, else the user's cache folder.
+    """Return the store's default path: from the environment, else in the user's cache folder.
 
     Raises:
-        StoreError: nobody has a home here.
+        StoreError: there is no home folder.
     """
     if named := os.environ.get(VARIABLE):
         return Path(named)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.blocks import Cell
 
 _WIDE = 2 * (1 + 1e-9)
-"""A band of so many times the run's tolerance takes a reason; twice but for rounding does not."""
+"""The multiple of the run's tolerance beyond which a band takes a reason: twice, but for rounding."""
 
 _SAME_CODE = {
     "quantity": "the same kinds of input, statistic and estimand, and the same relation",

@@ -32,7 +32,7 @@ _ASK_S = 5
 """Seconds for workers to say that they have this tool; one that is busy then may be asked nothing."""
 
 _GONE_S = 10.0
-"""Seconds without a scheduler or any worker after which nobody is waited for."""
+"""Seconds without a scheduler or any worker after which a run ends."""
 
 _SILENT_S = 30
 """Seconds that a scheduler may take to answer: as many as Dask gives a connection."""
@@ -41,7 +41,7 @@ _CONFIGURATION = {
     # With Dask's 64 KiB memory goes back to the system after each array, and every batch pays for it again.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": KEPT,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": LARGE,
-    # Nobody looks at profiles and loads, taken up to 100 times a second by each process.
+    # Profiles and loads are not used here, and taken up to 100 times a second by each process.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def thread_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Yield a function like ``map`` that uses so many threads; NumPy lets go of the interpreter in them.
+    """Yield a function like ``map`` that uses ``workers`` threads; NumPy lets go of the interpreter in them.
 
     Each thread gets one task, every ``workers``-th item, instead of one task an item: Ctrl-C in the midst
     of handing out tasks can leave the executor's lock held, and there is next to no such moment here.

@@ -92,7 +92,7 @@ def open_regular(path: Path) -> Iterator[io.FileIO]:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    # A pipe that nobody writes to would be waited for; on some systems there is no such flag, nor such pipes.
+    # A pipe without a writer would be waited for; on some systems there is no such flag, nor such pipes.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

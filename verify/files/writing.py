@@ -121,7 +121,7 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def is_read_only(path: Path) -> bool:
-    """Return whether nobody may write a file; the superuser could, but whoever made it so meant it."""
+    """Return whether the mode lets no one write a file; the superuser could, but is not meant to."""
     return not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
 
 
@@ -191,7 +191,7 @@ def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(make: Callable[[], str]) -> Iterator[Path]:
-    """Yield the path of what ``make`` makes, open and locked, so that nobody takes it for left over."""
+    """Yield the path of what ``make`` makes, open and locked, so that it is not taken for left over."""
     if os.name != "posix":
         yield Path(make())
         return
@@ -200,7 +200,7 @@ def _locked(make: Callable[[], str]) -> Iterator[Path]:
         handle = os.open(path, os.O_RDONLY)
         try:
             with contextlib.suppress(OSError):
-                # Where nobody can lock, nobody removes what is left over.
+                # Where files cannot be locked, none is removed as left over.
                 fcntl.flock(handle, fcntl.LOCK_EX)
             if _is_still(path, handle):
                 yield path

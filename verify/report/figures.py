@@ -163,7 +163,7 @@ def _whiskers(layer: Layer) -> tuple[list[float], list[float]]:
 
 def _dress(axes: Axes, figure: Figure, name: str) -> None:
     axes.set_xlabel(readable(figure.x.label), labelpad=4)
-    # Upright above its axis: nobody turns the head to read it.
+    # Upright above its axis: so it reads without turning the head.
     axes.annotate(
         name,
         (0, 1),

@@ -357,7 +357,7 @@ def _left(grid: Grid) -> float:
 
 
 def _svg(grid: Grid, frame: _Frame, lines: int, body: Sequence[str]) -> str:
-    """Return the drawing with its axes, high enough for so many lines of the legend."""
+    """Return the drawing with its axes, high enough for the lines of the legend."""
     names = [_shortened(name) for name in grid.row_names]
     high = _TOP + max(len(names) * frame.high, lines * _SWATCH[1]) + _BOTTOM
     wide = _HALF if is_narrow(grid) else _WIDTH
@@ -392,7 +392,7 @@ def _axes(names: Sequence[str], heads: int, frame: _Frame) -> Iterator[str]:
 
 
 def _sparse(count: int, room: float) -> range:
-    """Return which of so many labels are written, at round distances, so that they do not touch."""
+    """Return which of ``count`` labels are written, at round distances, so that they do not touch."""
     stride = next(one for one in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 2**20) if one * room >= _BETWEEN)
     return range(0, count, stride)
 

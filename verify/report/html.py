@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
     from verify.evidence.words import Badge
-    from verify.report.math import Formula
+    from verify.report.formulas import Formula
 
 _TITLE = "Scaled dot-product attention: what is true, and how we know"
 _STYLES = {RUN: ("common.css", "page.css", "rows.css"), AUDIT: ("common.css", "page.css")}

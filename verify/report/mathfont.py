@@ -22,12 +22,12 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.svgLib.path import parse_path
 
 from verify.report.cache import DrawingCache
-from verify.report.math import MATHJAX
+from verify.report.formulas import MATHJAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from verify.report.math import Formula
+    from verify.report.formulas import Formula
 
 BAR = "bar"
 _LONGEST = 16_000  # thousandths of an em; a face's numbers end at twice that

@@ -22,7 +22,7 @@ from verify.report.typeset import SCALE, STROKE_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verify.report.math import Formula
+    from verify.report.formulas import Formula
 
 _TEXT_SIZE = 1000 / SCALE  # of the text around a formula, in thousandths of its em
 _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
@@ -52,7 +52,7 @@ end
 end"""
 
 
-class Drawing:
+class PdfDrawing:
     """What WeasyPrint takes from its cache as an image; it is drawn in the text's colour."""
 
     def __init__(self, view_box: str, operators: str) -> None:
@@ -73,7 +73,7 @@ class Drawing:
         stream.stream.append(self._operators)
 
 
-def outlined(formula: Formula, text: str) -> Drawing | None:
+def outlined(formula: Formula, text: str) -> PdfDrawing | None:
     """Return the formula ready to be drawn, or None where it is more than filled outlines.
 
     Who copies it gets the ``text``.
@@ -84,16 +84,16 @@ def outlined(formula: Formula, text: str) -> Drawing | None:
     except _NotAnOutlineError:
         return None
     width = float(formula.view_box.split()[2])
-    return Drawing(formula.view_box, unseen(text, width, _TEXT_SIZE) + drawn)
+    return PdfDrawing(formula.view_box, unseen(text, width, _TEXT_SIZE) + drawn)
 
 
-def stroked(mark: str) -> Drawing:
+def stroked(mark: str) -> PdfDrawing:
     """Return a mark's paths ready to be drawn."""
     drawn = [f"{STROKE_WIDTH} w 1 J 1 j"]
     for path in ET.fromstring(f"<g>{mark}</g>"):  # noqa: S314 - our own
         paint = "B" if "fill" in path.attrib else "S"
         drawn.append(f"[{path.get('stroke-dasharray', '')}] 0 d {_path(path.attrib['d'])} {paint}")
-    return Drawing("0 0 16 16", "\n".join(drawn))
+    return PdfDrawing("0 0 16 16", "\n".join(drawn))
 
 
 class _NotAnOutlineError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -10,11 +11,12 @@ from verify.evidence import Check, Control, Fact, Figure, Record, RunRecord, Ste
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import shipped
 from verify.executors.workers import Task, Workers, using
+from verify.files import shipped as shipped_files
 from verify.files.names import EDITIONS
 from verify.report.audit import Audit, audit_report
 from verify.report.cache import DrawingCache
+from verify.report.formulas import MATHJAX, Formulas, typeset
 from verify.report.heatmaps import draw_map, draw_overview, grids, overview
-from verify.report.math import MATHJAX, Formulas, typeset
 from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
 from verify.report.typeset import RELATIONS, step_formula
 from verify.text.escapes import pieces
@@ -23,6 +25,7 @@ from verify.text.latex import Prose, Tex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+_SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")
 _WORTH_A_PROCESS = 10
 """This many drawings take longer than to start a process for them."""
 _IN_OTHER_PARTS = (RunRecord, AuditRecord, Check, Control, Figure)
@@ -84,7 +87,7 @@ def draw_formulas(report: Report | Audit, workers: Workers | int | None = None) 
         RenderError: some LaTeX cannot be typeset.
     """
     requests = []
-    for text in _formulas_of(report):
+    for text in (*_formulas_of(report), *_in_templates()):
         if isinstance(text, Tex):
             requests.append(f"step\n{text}")
         else:
@@ -108,6 +111,13 @@ def _formulas_of(part: object) -> Iterator[Prose | Tex]:
         yield from _formulas_of(tuple(_as_set(name, value) for name, value in part))
         if isinstance(part, Step):
             yield Prose(RELATIONS[part.relation])
+
+
+def _in_templates() -> Iterator[Prose]:
+    """Yield the texts of the templates themselves that may hold LaTeX."""
+    for path in sorted(shipped_files.folder("templates").glob("*.j2")):
+        for text in _SET_AS_PROSE.findall(path.read_text(encoding="utf-8")):
+            yield Prose(text.replace(r"\\", "\\"))
 
 
 def _as_set(field: str, value: object) -> object:

@@ -105,7 +105,7 @@ def _together(svg: str) -> str:
 
 
 def _straightened(piece: str, digits: int) -> str:
-    """Return a polyline without the points that nobody could see missing."""
+    """Return a polyline without the points that are not seen missing."""
     points = [complex(*map(float, point.split())) for point in re.split("[ML]", piece.strip())[1:]]
     kept = [0, *_needed(points, 0, len(points) - 1), len(points) - 1] if len(points) > 1 else [0]
     corners = [complex(round(points[at].real, digits), round(points[at].imag, digits)) for at in kept]

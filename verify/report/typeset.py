@@ -12,7 +12,7 @@ from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
 from verify.evidence.words import Badge, badge, closed, tokens_of
 from verify.files import shipped
-from verify.report.math import glyph_definitions
+from verify.report.formulas import glyph_definitions
 from verify.text import numbers
 from verify.text.escapes import pieces
 from verify.text.latex import Prose, plain, spoken, with_apostrophes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from verify.report.audit import Audit
-    from verify.report.math import Formula, Formulas
+    from verify.report.formulas import Formula, Formulas
     from verify.report.run import Report
 
 SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
@@ -189,11 +189,15 @@ class _Setter:
         return self._displayed(self._formulas.display(latex, _NUMBERED_WIDTH), latex)
 
     def _displayed(self, drawn: Formula, latex: str) -> Markup:
+        if drawn.is_text:
+            return Markup("<i>{}</i>").format(spoken(latex))
         width = drawn.width * SCALE
         return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", latex)
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
+        if drawn.is_text:
+            return Markup("<i>{}</i>").format(spoken(latex))
         sizes = (drawn.width * SCALE, drawn.height * SCALE, -drawn.depth * SCALE)
         style = "width:{:.3f}em;height:{:.3f}em;vertical-align:{:.3f}em".format(*sizes)
         return self._medium.formula(drawn, style, latex)

@@ -7,7 +7,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.errors import OutputError, RenderError, ResultsError, SettingsError, VerifyError, unforeseen
+from verify.errors import (
+    FormulaError,
+    OutputError,
+    RenderError,
+    ResultsError,
+    SettingsError,
+    VerifyError,
+    unforeseen,
+)
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.provenance import names
@@ -73,7 +81,7 @@ def write_report(
     results = out / called.evidence
     write_whole(results, record.to_json().encode())
     pages: dict[Path, bytes] = {}
-    problem = None
+    problem: RenderError | None = None
     try:
         with unforeseen(), usable_caches(), using(workers) as some:
             apart = prepare_for_pdf(some)
@@ -82,10 +90,15 @@ def write_report(
 
                 figures = draw_figures(record, some, edition)
             with phase("formulas"):
+                from verify.report.formulas import Formulas  # noqa: PLC0415
                 from verify.report.parts import Parts, draw_formulas, report_on  # noqa: PLC0415
 
                 report = report_on(record, earlier)
-                parts = Parts(report, draw_formulas(report, some), figures)
+                try:
+                    formulas = draw_formulas(report, some)
+                except FormulaError as error:
+                    problem, formulas = error, Formulas(as_text=True)
+                parts = Parts(report, formulas, figures)
             with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415
                 from verify.report.pdf import render_pdf  # noqa: PLC0415

@@ -225,38 +225,57 @@ from verify.montecarlo.experiment import (
 )
 from verify.montecarlo.inputs import Input, Linked, Shape, Simulated
 from verify.montecarlo.reference_loops import in_single_precision, largest_difference
-from verify.montecarlo.rows import SoftmaxRows
-from verify.montecarlo.samplers import NormalRows
+from verify.montecarlo.rows import NormalRows, SoftmaxRows
 from verify.montecarlo.sources import Source
 from verify.montecarlo.statistics import PairMoments, PairShares, ScoreMoments, ScorePowers, Statistic
 from verify.spec import fitting, rules
-from verify.spec.assumptions import HOEFFDING, INDEPENDENT, STANDARD_COMPONENTS, STEIN, VASWANI, assume, cite
-from verify.spec.claim import Claim, Findings
-from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components, normal
-from verify.spec.controls import biased, sharper, wrong, wrong_fits
-from verify.spec.designs import (
+from verify.spec.cells import (
+    UNIFORM_COMPONENTS,
+    Components,
+    cell_of,
+    cells_of,
+    for_components,
+    normal,
+    scaled,
+    score_cell,
+    variance_of_scores,
+)
+from verify.spec.checks import (
     EVEN,
     ROUNDING,
+    biased,
     capped,
-    cell_of,
     computed,
     fact,
+    in_turn,
     integrated,
     mean_of_rows,
+    means,
     no_distance,
     of_deviation,
     of_probability,
+    over_cells,
     prediction,
-    scaled,
-    score_cell,
+    sharper,
     threshold,
-    variance_of_scores,
+    variances,
+    wrong,
+    wrong_fits,
+)
+from verify.spec.claim import (
+    HOEFFDING,
+    INDEPENDENT,
+    STANDARD_COMPONENTS,
+    STEIN,
+    VASWANI,
+    Claim,
+    Findings,
+    assume,
+    cite,
 )
 from verify.spec.figures import beside, estimates, expected, figure, line, measured, scatter
 from verify.spec.fitting import fits, linear_fits
-from verify.spec.notation import Notation
-from verify.spec.quantities import cells_of, in_turn, means, over_cells, variances
-from verify.spec.slots import printed
+from verify.spec.notation import Notation, printed
 from verify.symbolic import attention as matrices
 from verify.symbolic import characteristic, effective_keys, gauss, row_integrals, row_means
 from verify.symbolic import law as score_law

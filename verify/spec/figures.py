@@ -10,8 +10,8 @@ from sympy import Basic
 
 from verify.errors import ClaimError
 from verify.evidence import Axis, Check, Figure, Layer
-from verify.spec.settings import place_of
-from verify.spec.slots import printed
+from verify.spec.cells import place_of
+from verify.spec.notation import printed
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sympy import S, diff, log, simplify
 
 from verify.montecarlo.experiment import Fit, Quantity, Tolerance, WeightedFit
-from verify.spec.designs import EVEN, prediction
-from verify.spec.settings import place_of
+from verify.spec.cells import place_of
+from verify.spec.checks import EVEN, prediction
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:

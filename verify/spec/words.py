@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sympy import Symbol, sympify
 
 from verify.errors import ClaimError, unknown
-from verify.spec.notation import SYMBOLS, Notation, expression_of, in_line
-from verify.spec.slots import PIECE, refuse_typed
+from verify.spec.notation import PIECE, SYMBOLS, Notation, expression_of, in_line, refuse_typed
 from verify.symbolic.hypotheses import assumptions_of
 from verify.text.numbers import estimate, exact
 
@@ -63,7 +62,7 @@ class Words:
         """Return title, statement and meaning, filled.
 
         Raises:
-            ClaimError: one types a formula, or names what there is not.
+            ClaimError: one types a formula, or names something unknown.
         """
         texts = {one: self.fill(one, getattr(self.claim, one)) for one in ("statement", "meaning")}
         # What a title names has to be known before a run.
@@ -234,7 +233,7 @@ def _own_setting(settings: Mapping[str, Any], name: str, form: str) -> str:
 
 
 def _fact(fact: Fact, form: str) -> str:
-    """Return a fact exactly, or as a decimal with so many digits."""
+    """Return a fact exactly, or as a decimal with a number of digits."""
     what, digits, per_cent = _parts(form)
     if what:
         raise ClaimError(f"a fact has no form {what!r}; give a number of digits, such as :3, or nothing")

@@ -91,9 +91,7 @@ class Scene:
         """Return this with more values, and other settings changed."""
         found = object.__new__(Scene)
         found.__dict__.update(self.__dict__)
-        found.values = {**self.values, **values}
-        for name, new in changed.items():
-            setattr(found, name, new)
+        found.__dict__.update(changed, values={**self.values, **values})
         return found
 
     def moved(self, values: Mapping[Any, Any]) -> Scene:
@@ -278,9 +276,15 @@ LONGEST = 3000
 """So many terms a sum may have here."""
 
 
-def _total(expression: Any, at: Scene) -> Any:
+@cache
+def _outermost(expression: Any) -> tuple[Any, Any, Any, Any]:
+    """Return what a sum's last index runs over, the index and its ends."""
     *inner, (index, low, high) = expression.limits
-    function = Sum(expression.function, *inner) if inner else expression.function
+    return Sum(expression.function, *inner) if inner else expression.function, index, low, high
+
+
+def _total(expression: Any, at: Scene) -> Any:
+    function, index, low, high = _outermost(expression)
     first, last = whole(low, at), whole(high, at)
     if isinstance(first, np.ndarray) or isinstance(last, np.ndarray):
         raise Unknown("a sum whose ends vary")

@@ -74,7 +74,7 @@ class Stack:
         return replace(cell, batch_coordinates=max(cell.batch_coordinates, least))
 
     def log_growth(self, scale: str, depth: int | None = None) -> str:
-        """Return the name of the logarithmic growth over all or so many layers at the scale of that name."""
+        """Return the name of the logarithmic growth over all or some layers at the scale of that name."""
         return self.sampler.log_growth(self.scales.index(scale), depth or self.layers)
 
 

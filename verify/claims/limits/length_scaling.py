@@ -15,7 +15,7 @@ from verify.spec import (
 from verify.spec.rules import ByParts, Hypotheses, LargestScore, PutIn, Replaced, Surplus, largest
 
 KEYS, TIMES = (4, 64, 1024), 2
-"""Numbers of keys; the growing spread is so many times √(2 ln n)."""
+"""Numbers of keys; the growing spread, as a multiple of √(2 ln n)."""
 GROWING = TIMES * sqrt(2 * log(n))
 
 LABEL = r"$\mathbb{E}\sum p_j^2$"

@@ -16,7 +16,7 @@ from verify.spec.rules import (
 
 DIMENSIONS = (1, 2, 4, 16, 64)
 GRID = 256
-"""The distribution functions are compared at so many points, of equal probability apart."""
+"""The distribution functions are compared at this number of points, of equal probability apart."""
 
 LABEL = "largest gap between measured and exact distribution function"
 f = Ordered("f(x)", "f")

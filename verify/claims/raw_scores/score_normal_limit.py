@@ -79,7 +79,7 @@ def derive() -> Derivation:
 
 @cache
 def _gap(dimension: int, place: float = float(WORST)) -> float:
-    """Return how far the exact law is from the normal one, so many standard deviations below 0."""
+    """Return how far the exact law is from the normal one, a number of standard deviations below 0."""
     return abs(score_law.below(dimension, -place * dimension**0.5) - float(special.ndtr(-place)))
 
 

@@ -43,7 +43,7 @@ def derive() -> Derivation:
 
 
 def _drawn(keys: int) -> tuple[Array, Array]:
-    """Return 64 queries and so many keys, always the same ones."""
+    """Return 64 queries and a number of keys, always the same ones."""
     rng = stream(0, "scaling-keeps-shape-and-order", f"keys-{keys}", 0)
     return NORMAL.draw(rng, (64, D)), NORMAL.draw(rng, (keys, D))
 

@@ -15,7 +15,7 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 
 
 def _over(keys: int) -> Route:
-    """Return E of the mean squared score of one query with so many keys."""
+    """Return E of the mean squared score of one query with a number of keys."""
     bases = [IndexedBase("k" + "'" * j) for j in range(keys)]
     squares = Add(*(Sum(q[index] * base[index], (index, 1, d)) ** 2 for base in bases))
     population = Population(dict.fromkeys((q, *bases), (S.One, S.Zero, S.One)), d)

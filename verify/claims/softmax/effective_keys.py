@@ -24,7 +24,7 @@ def derive() -> Derivation:
 
 
 def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
-    """Return the comparison of the integral for so many keys with the limit for ever more."""
+    """Return the comparison of the integral for a number of keys with the limit for ever more."""
     label, limit = f"{LABEL}, from the exact integral", derivation.result.subs(sigma, 1)
     near = Allowance(1e-4, "the distance from the limit of infinitely many keys")
     return computed(name, label, {"n": keys, "sigma": 1}, limit, times_squares, keys, allowance=near)

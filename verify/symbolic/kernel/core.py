@@ -370,10 +370,8 @@ def _in_both(one: Set, other: Set) -> Set:
 @kept
 def _where(condition: Any, symbol: Any) -> Set:
     """Return the real numbers for which a relation in one symbol holds; some complex number may not do."""
-    shift = condition.lhs - symbol
-    if (
-        shift.is_number and shift.is_real and isinstance(condition, Ge | Gt | Ne)
-    ):  # SymPy takes long to find it
+    shift = condition.lhs - symbol  # by hand, for SymPy takes long
+    if shift.is_number and shift.is_real and isinstance(condition, Ge | Gt | Ne):
         end = condition.rhs - shift
         above = Interval(end, oo, left_open=not isinstance(condition, Ge))
         return Union(Interval.open(-oo, end), above) if isinstance(condition, Ne) else above
@@ -747,15 +745,15 @@ def admit(one: Any) -> None:
 
 def _admit_expression(one: Basic) -> None:
     """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
-    waiting, seen = [one], {id(one)}  # by identity: a part may claim to equal another
+    waiting, seen = [one], {id(one): one}  # by identity: a part may claim to equal another
     while waiting:
         node = waiting.pop()
-        if not (is_word(node) or type(node) in _BESIDE):
-            if not (isinstance(node, Set) and _is_of(type(node), "sympy.sets.")):
-                raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
-        new = [part for part in node.args if id(part) not in seen]
-        waiting += new
-        seen.update(map(id, new))
+        of_sets = isinstance(node, Set) and _is_of(type(node), "sympy.sets.")
+        if not (is_word(node) or of_sets or type(node) in _BESIDE):
+            raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+        new = {id(part): part for part in node.args if id(part) not in seen}
+        waiting += new.values()
+        seen |= new
 
 
 def _is_of(kind: type, package: str) -> bool:

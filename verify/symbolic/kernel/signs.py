@@ -227,25 +227,26 @@ def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) ->
     A closed upper end is reached by continuity, which keeps no strict inequality.
     """
     put = {}
-    for one in sorted(expression.free_symbols, key=default_sort_key):
-        if isinstance(one, Idx | IndexedBase):
-            continue
-        domain = under.domain(one)
-        if isinstance(domain, Range) and domain.start.is_finite:
-            put[one] = domain.start + Dummy(integer=True, nonnegative=True)
-        elif isinstance(domain, FiniteSet) and len(domain) == 1:
-            put[one] = next(iter(domain))
-        elif isinstance(domain, Interval) and domain.start.is_finite:
-            if strict and domain.end != oo and not domain.right_open:
-                continue
-            if domain == assumed(one):
-                continue
-            rest = Dummy(positive=True) if domain.left_open else Dummy(nonnegative=True)
-            width = domain.end - domain.start
-            put[one] = domain.start + (rest if domain.end == oo else width * rest / (1 + rest))
-        elif isinstance(domain, Interval) and domain.end.is_finite:
-            put[one] = domain.end - Dummy(nonnegative=True)
+    for one in sorted(free_symbols(expression), key=default_sort_key):
+        if not isinstance(one, Idx | IndexedBase):
+            put[one] = _by_signs(one, under.domain(one), strict=strict)
     return expression.xreplace(put)
+
+
+def _by_signs(symbol: Any, domain: Set, *, strict: bool) -> Any:
+    if isinstance(domain, Range) and domain.start.is_finite:
+        return domain.start + Dummy(integer=True, nonnegative=True)
+    if isinstance(domain, FiniteSet) and len(domain) == 1:
+        return next(iter(domain))
+    if not isinstance(domain, Interval) or domain == assumed(symbol):
+        return symbol
+    if domain.start.is_finite:
+        if strict and domain.end != oo and not domain.right_open:
+            return symbol
+        rest = Dummy(positive=True) if domain.left_open else Dummy(nonnegative=True)
+        width = domain.end - domain.start
+        return domain.start + (rest if domain.end == oo else width * rest / (1 + rest))
+    return domain.end - Dummy(nonnegative=True) if domain.end.is_finite else symbol
 
 
 def _by_sturm(expression: Any, under: Hypotheses, *, strict: bool) -> bool:
@@ -361,11 +362,14 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
             for each in _at_ends(inside, expression):
                 if not _is_positive(each, under):
                     under = under.having(each > 0)
-        elif not (one.exp.is_nonnegative or (rest := Ne(inside, 0, evaluate=False)) in under.conditions):
-            if not _differs_from_zero(inside, under):
-                if is_zero(inside):
-                    raise Refused(f"divided by what is 0: {inside}")
-                under = under.having(Ne(inside, 0))
+        elif not (
+            one.exp.is_nonnegative
+            or Ne(inside, 0, evaluate=False) in under.conditions
+            or _differs_from_zero(inside, under)
+        ):
+            if is_zero(inside):
+                raise Refused(f"divided by what is 0: {inside}")
+            under = under.having(Ne(inside, 0))
     return under
 
 
@@ -418,7 +422,8 @@ def _of_entry(entry: Any, under: Hypotheses) -> Any:
 
 
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
-    domains = _domains_in(expression, under)
+    entries = under.definitions and expression.has(Indexed)  # what they stand for has symbols of its own
+    domains = under.domains if entries else _domains_in(expression, under)
     return _is_never_zero(expression, Hypotheses(domains, under.conditions, None, under.definitions))
 
 

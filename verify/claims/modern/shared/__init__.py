@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from verify.montecarlo.estimands import Smooth, difference
-from verify.montecarlo.samplers import RecoveredScales, fitted_scale, response
+from verify.claims.modern.shared.recovery import RecoveredScales, fitted_scale, response
 from verify.montecarlo.statistics import ScoreProducts
-from verify.montecarlo.variants import (
+from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
     CappedScores,

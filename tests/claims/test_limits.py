@@ -1,16 +1,47 @@
-"""The tail of a score in even dimensions: the sum against integrals, and its steps against slips."""
+"""The limits of the law: heavy tails, and tails in even dimensions."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import integrate, stats
 from sympy import Rational, Sum, binomial, factorial
 
+from tests.strategies import FALSE_ALARM
 from tests.symbolic.kernel.proving import proved, refused
+from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper, x
 from verify.claims.limits.shared.even_dimensions import b, j, k, m, tail, value
 from verify.symbolic.law import below
+from verify.symbolic.predict import function
+
+
+@pytest.mark.parametrize("t", [0.1, 0.5, 1.0, 3.0])
+def test_the_transform_is_that_of_the_density(t: float) -> None:
+    """Twice the cosine transform of the derived density, by weighted quadrature to infinity."""
+    density = function((x,), DENSITY)
+    low, _ = integrate.quad(lambda at: density(at) * math.cos(t * at), 0, 0.5, points=[1e-6, 1e-3])
+    high, _ = integrate.quad(lambda at: density(at + 1e-12), 0.5, np.inf, weight="cos", wvar=t)
+    assert _transform(t) == pytest.approx(2 * (low + high), abs=1e-6)
+
+
+@pytest.mark.parametrize("point", [0.3, 1.0, 3.0, 10.0])
+def test_one_product_has_the_derived_law(point: float) -> None:
+    """Inverting the transform of a single product gives what integrating its density gives."""
+    assert _below(1, point) == pytest.approx(1 - _upper(point), abs=2e-5)
+
+
+def test_the_sum_is_that_of_64_products() -> None:
+    """The shares of drawn sums below two points, by NumPy's Cauchy numbers, within their errors at 1e-6."""
+    rng = np.random.default_rng(20170612)
+    sums = (rng.standard_cauchy((20_000, 64)) * rng.standard_cauchy((20_000, 64))).sum(axis=1)
+    for point in (10.0, 80.0):
+        share = float(np.mean(sums <= -point))
+        error = math.sqrt(share * (1 - share) / len(sums))
+        assert abs(share - _below(64, point)) <= stats.norm.isf(FALSE_ALARM / 4) * error
+
 
 ROUTE = tail()
 

@@ -1,4 +1,4 @@
-"""Shared designs: cells shaped from derived variances, and predictions taken from derived expressions."""
+"""Cells: their settings, their blocks shaped from derived variances, and what is drawn in them."""
 
 from __future__ import annotations
 
@@ -12,25 +12,112 @@ from scipy import stats
 from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
+from verify.claims.gradients.shared.samplers import LayerStack
+from verify.claims.modern.shared.variants import BiasedRows
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance, Tolerance
-from verify.montecarlo.gradients import LayerStack
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
-from verify.montecarlo.variants import BiasedRows
-from verify.spec.designs import (
+from verify.spec.cells import (
+    UNIFORM_COMPONENTS,
+    Components,
     ScoreCell,
     cell_of,
-    computed,
-    fact,
-    mean_of_rows,
-    prediction,
+    for_components,
+    named_by,
+    normal,
+    place_of,
     score_cell,
+    setting_of,
 )
+from verify.spec.checks import computed, fact, mean_of_rows, prediction
+from verify.symbolic.kernel.moments import evaluate
+from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.row_integrals import mean_beside_sink, mean_lost, mean_squares, over_lengths
-from verify.symbolic.scores import d, sigma_q
+from verify.symbolic.scores import GENERAL, d, score, sigma_q
+
+SETTINGS: dict[str, float | str] = {"d_k": 64, "T": 0.5, "law": "normal", "share": "1/3"}
+
+
+def test_a_setting_is_what_the_cell_says() -> None:
+    """A number or a word, as it is; as a place a number is a float."""
+    for name, value in SETTINGS.items():
+        assert setting_of("c", SETTINGS, name) is value
+    assert [place_of("c", SETTINGS, name) for name in ("d_k", "T")] == [64.0, 0.5]
+    assert isinstance(place_of("c", SETTINGS, "d_k"), float)
+
+
+@pytest.mark.parametrize("read", [setting_of, place_of])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("dk", "check c has no setting 'dk'; did you mean 'd_k'?"),
+        ("heads", "check c has no setting 'heads'; its settings are d_k, T, law, share"),
+    ],
+)
+def test_a_setting_that_is_not_there_is_refused_with_those_that_are(
+    read: object, name: str, message: str
+) -> None:
+    """Or with the nearest of them."""
+    assert callable(read)
+    with pytest.raises(ClaimError) as caught:
+        read("c", SETTINGS, name)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", ["law", "share"])
+def test_a_word_is_no_place(name: str) -> None:
+    """Nothing is drawn against it."""
+    with pytest.raises(ClaimError) as caught:
+        place_of("c", SETTINGS, name)
+    assert str(caught.value) == (
+        f"check c: its setting {name!r} is {SETTINGS[name]!r}; take one that is a number"
+    )
+
+
+def test_an_id_has_settings_in_the_place_of_their_names() -> None:
+    """In the format that the braces ask for; {cell} is the cell's own id."""
+    assert named_by("bound-{cell}-d{d_k}-t{T:g}", "raw", SETTINGS) == "bound-raw-d64-t0.5"
+    assert named_by("plain", "raw", SETTINGS) == "plain"
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("x-{dk}", "id 'x-{dk}': cell raw has no setting 'dk'; did you mean 'd_k'?"),
+        ("x-{heads}", "id 'x-{heads}': cell raw has no setting 'heads'; its settings are d_k, T, law, share"),
+        ("x-{", "id 'x-{': write settings of the cell as {name}"),
+        ("x-{}", "id 'x-{}': write settings of the cell as {name}"),
+        ("x-{law:d}", "id 'x-{law:d}': write settings of the cell as {name}"),
+    ],
+)
+def test_an_id_that_names_no_setting_is_refused(template: str, message: str) -> None:
+    """In one line."""
+    with pytest.raises(ClaimError) as caught:
+        named_by(template, "raw", SETTINGS)
+    assert str(caught.value) == message
+
+
+def test_what_is_written_out_is_what_is_drawn() -> None:
+    """The distribution's own exact moments are the second source."""
+    distribution, mean, variance = UNIFORM_COMPONENTS
+    assert (Rational(distribution.mean), Rational(distribution.variance)) == (mean, variance)
+
+
+def test_normal_queries_and_keys() -> None:
+    """The usual input in short."""
+    assert normal(2, 3, 4) == Simulated(NORMAL, NORMAL, 2, 3, 4)
+
+
+def test_query_and_key_are_not_mixed_up() -> None:
+    """Each side has its own mean and variance."""
+    query, key = Components(NORMAL.moved(2, 3), S(2), S(9)), Components(NORMAL.moved(0, 5), S(0), S(25))
+    assert for_components(evaluate(E(score), GENERAL), query, key) == 0
+    assert for_components(evaluate(Var(score), GENERAL), query, key) == d * (9 + 4) * 25
+    assert for_components(evaluate(Var(score), GENERAL), key, query) == d * 25 * (9 + 4)
+    assert for_components(evaluate(E(score), GENERAL), query, query) == 4 * d
 
 
 def parts(one: ScoreCell) -> tuple[Simulated, ScoreMoments]:

@@ -1,10 +1,12 @@
-"""LaTeX to SVG through MathJax in V8; the only module that knows either."""
+"""Formulas from LaTeX as SVG and MathML, which MathJax makes in a process of its own; or as plain text."""
 
 from __future__ import annotations
 
 import atexit
 import json
 import re
+import subprocess
+import sys
 from dataclasses import astuple, dataclass
 from functools import cache
 from importlib.metadata import distribution
@@ -13,55 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
-from verify.errors import RenderError
-from verify.text.latex import in_lines
+from verify.errors import FormulaError, RenderError
+from verify.text.latex import in_lines, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from py_mini_racer import MiniRacer
+MATHJAX = "django-static-mathjax"
+"""The package that carries MathJax; nothing of Django is used."""
 
-MATHJAX = "sphinx-mathjax-offline"
-"""The package that carries MathJax; nothing of Sphinx is used."""
-
-_COMPONENTS = (
-    "startup",
-    "core",
-    "adaptors/liteDOM",
-    "input/tex-full",
-    "output/svg",
-    "output/svg/fonts/tex",
-)
-_PACKAGES = ("base", "ams", "newcommand", "boldsymbol", "braket", "cancel", "html", "mathtools", "unicode")
-_BEFORE = f"""
-var MathJax = {{
-  startup: {{adaptor: 'liteAdaptor', typeset: false}},
-  loader: {{load: []}},
-  tex: {{packages: {json.dumps(_PACKAGES)}}},
-  svg: {{fontCache: 'local'}},
-}};
-"""
-_AFTER = """
-MathJax.config.startup.adaptor = 'liteAdaptor';
-MathJax.startup.getComponents();
-MathJax.startup.makeMethods();
-function typeset(latex, display) {
-  const {document: page, adaptor, toMML} = MathJax.startup;
-  const item = new page.options.MathItem(latex, page.inputJax[0], display);
-  item.start.node = adaptor.body;
-  item.setMetrics(16, 8, 80 * 16, 1e7, 1);
-  item.convert(page, MathJax._.core.MathItem.STATE.CONVERT);
-  const spelled = toMML(item.root);
-  item.typeset(page);
-  return [adaptor.innerHTML(item.typesetRoot), spelled];
-}
-function typesetAll(formulas) {
-  return formulas.map(([latex, display]) => {
-    try { return typeset(latex, display); } catch { return null; }
-  });
-}
-"""
 _UNITS = 1000.0  # MathJax draws in thousandths of an em
+_LETTER, _LINE = 0.5, 1.2  # em of a letter and a line of plain text, about
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _SHAPES = frozenset(["svg", "g", "use", "path", "rect", "line", "polyline", "polygon", "ellipse"])
 _PLACES = frozenset(["x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx", "cy", "rx", "ry", "points"])
@@ -83,19 +47,31 @@ class Formula:
     height: float
     depth: float
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it was not drawn, and is set as plain text."""
+        return not self.view_box
+
 
 class Made(NamedTuple):
-    """What MathJax makes of a formula, both from reading it once: SVG and MathML."""
+    """What MathJax makes of a formula, both from reading it once: SVG and MathML.
 
-    drawn: str
+    Where it gives up there is no SVG, and in place of MathML its reason.
+    """
+
+    drawn: str | None
     spelled: str
 
 
 class Formulas:
-    """Draws each formula once; of those in ``made``, MathJax's part is done already."""
+    """Draws each formula once; of those in ``made``, MathJax's part is done already.
 
-    def __init__(self, made: Mapping[tuple[str, bool], Made] | None = None) -> None:
+    If ``as_text``, nothing is drawn, and formulas only have the sizes that their plain text has, about.
+    """
+
+    def __init__(self, made: Mapping[tuple[str, bool], Made] | None = None, *, as_text: bool = False) -> None:
         self._made = made or {}
+        self._as_text = as_text
         self._drawn: dict[tuple[str, bool], Formula] = {}
         self._spelled: dict[str, str] = {}
 
@@ -143,9 +119,13 @@ class Formulas:
             self._drawn.setdefault((latex, display), Formula(latex, body, pairs, *box))
 
     def _draw(self, latex: str, *, display: bool) -> Formula:
+        if self._as_text:
+            return Formula(latex, "", (), "", _LETTER * len(spoken(latex)), _LINE, _LINE / 5)
         key = (latex, display)
         if key not in self._drawn:
-            drawn, spelled = self._made.get(key) or _typeset(latex, display=display)
+            drawn, spelled = self._made.get(key) or typeset([key])[key]
+            if drawn is None:
+                raise _refusal(latex, spelled)
             self._drawn[key] = _compact(latex, drawn)
             # How it is displayed says nothing about what it means.
             self._spelled.setdefault(latex, _brief(spelled))
@@ -153,37 +133,45 @@ class Formulas:
 
 
 @cache
-def _mathjax() -> MiniRacer:
-    from py_mini_racer import MiniRacer  # noqa: PLC0415 - V8 takes 25 MB
-
-    engine = MiniRacer()
-    # Without this the end of the process waits for what MathJax has left in V8's queue.
-    atexit.register(engine.close)
-    folder = distribution(MATHJAX).locate_file(f"{MATHJAX}/static/mathjax")
-    engine.eval(_BEFORE)
-    for name in _COMPONENTS:
-        engine.eval((Path(str(folder)) / f"{name}.js").read_text(encoding="utf-8"))
-    engine.eval(_AFTER)
-    return engine
+def _mathjax() -> subprocess.Popen[str]:
+    """Return the process of MathJax, which ends with this one, as its input does."""
+    folder = distribution(MATHJAX).locate_file("mathjax/static/mathjax/es5")
+    program = [sys.executable, "-P", str(Path(__file__).with_name("v8.py")), str(folder)]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        program, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, encoding="utf-8", start_new_session=True
+    )
+    atexit.register(process.communicate)
+    return process
 
 
 def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Made]:
     """Return what MathJax makes of formulas, each with whether it is displayed: one call for all is faster.
 
-    Those at which it gives up are left out; where it cannot read one, its drawing says so.
+    Where it cannot read one, its drawing says so.
+
+    Raises:
+        FormulaError: MathJax's process has ended.
     """
-    made = _mathjax().call("typesetAll", formulas)
-    return {one: Made(*answer) for one, answer in zip(formulas, made, strict=True) if answer}
-
-
-def _typeset(latex: str, *, display: bool) -> Made:
-    """Return what MathJax makes of a formula."""
-    from py_mini_racer import JSEvalException  # noqa: PLC0415
-
+    process = _mathjax()
+    assert process.stdin is not None  # noqa: S101 - they are pipes
+    assert process.stdout is not None  # noqa: S101
+    answer = ""
     try:
-        return Made(*_mathjax().call("typeset", latex, display))
-    except JSEvalException as error:
-        raise _refusal(latex, str(error).partition("\n")[0]) from error
+        process.stdin.write(json.dumps(formulas) + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+    except BrokenPipeError:
+        pass
+    if not answer:
+        _mathjax.cache_clear()
+        atexit.unregister(process.communicate)
+        process.communicate()
+        raise FormulaError(
+            f"formulas are plain text, as the process that sets them ended with status {process.returncode}; "
+            "its JavaScript engine takes gigabytes of address space: raise `ulimit -v`, then render again"
+        )
+    return {one: Made(*made) for one, made in zip(formulas, json.loads(answer), strict=True)}
 
 
 def _brief(mathml: str) -> str:

@@ -1,0 +1,492 @@
+"""Samplers of the chapter on gradients: each equals a loss differentiated numerically, or plain loops."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.montecarlo.samples import SINGLE, Spy
+from verify.claims.gradients.shared import samplers
+from verify.claims.gradients.shared.samplers import (
+    LayerStack,
+    Normalisation,
+    RowGradients,
+    SingleQueries,
+    sums_within,
+)
+from verify.claims.gradients.shared.training import LAST, WINDOW, Lookup, TrainingRuns, losses, steps_to
+from verify.montecarlo.blocks import numbered
+from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
+from verify.montecarlo.inputs import bartlett_components
+
+if TYPE_CHECKING:
+    from verify.montecarlo.distributions import Array
+
+GRID, SCALED_GRID = (0.2, 0.9, 2.5), (0.4, 1.1)
+
+
+def row_loss(queries: Array, keys: Array, values: Array, upstream: Array, scale: float) -> float:
+    """Return Σ G∘O of attention written out in loops, whose gradient at the output is G."""
+    total = 0.0
+    for query, g in zip(queries, upstream, strict=True):
+        weights = [math.exp(scale * float(query @ key)) for key in keys]
+        for weight, value in zip(weights, values, strict=True):
+            total += weight / math.fsum(weights) * float(value @ g)
+    return total
+
+
+def numeric(of: int, arrays: list[Array], scale: float) -> Array:
+    """Return the gradient of the loss with respect to one of its arrays by central differences."""
+    found = np.zeros_like(arrays[of])
+    for place in np.ndindex(found.shape):
+        ends = []
+        for step in (1e-5, -1e-5):
+            moved = [one.copy() for one in arrays]
+            moved[of][place] += step
+            queries, keys, values, upstream = moved
+            ends.append(row_loss(queries, keys, values, upstream, scale))
+        found[place] = (ends[0] - ends[1]) / 2e-5
+    return found
+
+
+@pytest.mark.parametrize(
+    ("keys", "d", "rows", "size"), [(3, 4, 2, 1.0), (2, 1, 3, 1.0), (4, 9, 2, 0.3), (3, 12, 3, 0.5)]
+)
+def test_statistics_by_differences(
+    monkeypatch: pytest.MonkeyPatch, keys: int, d: int, rows: int, size: float
+) -> None:
+    """Every statistic is that of the numerically differentiated gradients, row by row and key by key."""
+    spy: Any = Spy()
+    monkeypatch.setattr(samplers, "NORMAL", spy)
+    monkeypatch.setattr(samplers, "bartlett_vectors", spy.vectors)
+    value_d = 2
+    sampler = RowGradients(keys, d, rows, value_d, GRID, SCALED_GRID, query_size=size)
+    found = sampler.sample(np.random.default_rng(d), 3)
+    assert found.shape == (3, 6 + len(GRID) + len(SCALED_GRID))
+    vectors = keys + rows
+    assert sampler.coordinates == bartlett_components(vectors, d) + vectors * value_d
+    for block in range(3):
+        both, *others = (one[block] for one in spy.drawn)
+        arrays = [both[keys:], both[:keys], *others]
+        arrays[0] = size * arrays[0]
+        norms = []
+        for scale in (1.0, 1 / math.sqrt(d)):
+            of_queries, of_keys, of_values = (
+                (numeric(which, arrays, scale) ** 2).sum(axis=1) for which in range(3)
+            )
+            unit = keys**2 / (rows * value_d)
+            norms.append((of_queries * keys / value_d, of_keys * unit, of_values * unit))
+        expected = [float(np.mean(one[which])) for which in range(3) for one in norms]
+        for grid, (squares, *_) in zip((GRID, SCALED_GRID), norms, strict=True):
+            expected += [sum(math.sqrt(one) <= point for one in squares) / rows for point in grid]
+        assert np.allclose(found[block], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_at_one_dimension_both_scales_are_the_same() -> None:
+    """With d = 1 the scale is 1: every statistic of the scaled side equals the unscaled one."""
+    sampler = RowGradients(5, 1, 4, 3, GRID, GRID)
+    found = sampler.sample(np.random.default_rng(3), 6)
+    at = dict(zip(sampler.names, found.T, strict=True))
+    for path in sampler.PATHS:
+        raw, scaled = (at[sampler.mean_square(path, scaled=one)] for one in (False, True))
+        assert np.array_equal(raw, scaled)
+    raws, shares = (numbered(sampler.share(scaled=one), len(GRID)) for one in (False, True))
+    assert all(np.array_equal(at[raw], at[scaled]) for raw, scaled in zip(raws, shares, strict=True))
+
+
+def test_every_statistic_has_a_name_of_its_own() -> None:
+    """Mean squares come first, path by path; then the shares of both grids."""
+    sampler = RowGradients(5, 2, 4, 3, GRID, SCALED_GRID)
+    squares = [sampler.mean_square(path, scaled=one) for path in sampler.PATHS for one in (False, True)]
+    raw, scaled = sampler.share(scaled=False), sampler.share(scaled=True)
+    assert sampler.names == (*squares, *numbered(raw, len(GRID)), *numbered(scaled, len(SCALED_GRID)))
+    assert len(set(sampler.names)) == len(sampler.names)
+
+
+def test_settings_say_how_large_queries_are() -> None:
+    """Of another size, by the deviation that unscaled scores then have."""
+    usual = dict(RowGradients(5, 4, 3, 2).settings)
+    assert usual["query, key, value, upstream"] == "normal"
+    assert (usual["keys"], usual["d_k"], usual["value dimensions"]) == (5, 4, 2)
+    assert usual["block"] == "3 queries, 5 keys"
+    assert "drawn in" not in usual
+    assert "8 axes" in str(dict(RowGradients(5, 9, 3, 2).settings)["drawn in"])
+    small = dict(RowGradients(5, 4, 3, 2, query_size=0.25).settings)
+    assert str(small["query"]).endswith("raw scores have deviation 0.5")
+    assert small["key, value, upstream"] == "normal"
+
+
+def attended(tokens: Array, query: Array, key: Array, value: Array, scale: float) -> Array:
+    """Return one head's output, token by token."""
+    out = np.zeros_like(tokens)
+    for place, token in enumerate(tokens):
+        weights = [math.exp(scale * float((token @ query) @ (other @ key))) for other in tokens]
+        for weight, other in zip(weights, tokens, strict=True):
+            out[place] += weight / math.fsum(weights) * (other @ value)
+    return out
+
+
+def normalised(tokens: Array) -> Array:
+    """Return every token over its root mean square."""
+    return np.stack([token / math.sqrt(float(token @ token) / len(token)) for token in tokens])
+
+
+def stack(tokens: Array, weights: list[tuple[Array, ...]], scale: float, where: Normalisation) -> Array:
+    """Return the stack's output."""
+    for query, key, value in weights:
+        seen = normalised(tokens) if where == "before" else tokens
+        tokens = tokens + attended(seen, query, key, value, scale)
+        if where == "after":
+            tokens = normalised(tokens)
+    return tokens
+
+
+def back(
+    tokens: Array, weights: list[tuple[Array, ...]], upstream: Array, scale: float, where: Normalisation
+) -> Array:
+    """Return the gradient of Σ G∘output with respect to the tokens, by central differences."""
+    found = np.zeros_like(tokens)
+    for place in np.ndindex(tokens.shape):
+        ends = []
+        for step in (1e-5, -1e-5):
+            moved = tokens.copy()
+            moved[place] += step
+            ends.append(float(np.sum(upstream * stack(moved, weights, scale, where))))
+        found[place] = (ends[0] - ends[1]) / 2e-5
+    return found
+
+
+@pytest.mark.parametrize(("where", "d"), [("after", 2), ("before", 2), ("none", 2), ("after", 5)])
+def test_layers_by_differences(monkeypatch: pytest.MonkeyPatch, where: Normalisation, d: int) -> None:
+    """Growth after each layer, and the mean squares at both ends, are those of the numerical gradient."""
+    spy: Any = Spy()
+    monkeypatch.setattr(samplers, "NORMAL", spy)
+    monkeypatch.setattr(samplers, "bartlett_vectors", spy.vectors)
+    width, depth, scales, size = 3, 3, (1.0, 0.5), 1.3
+    sampler = LayerStack(4, width, d, depth, scales, where, weight_size=size)
+    found = sampler.sample(np.random.default_rng(7), 2)
+    assert found.shape == (2, len(set(sampler.names))) == (2, 1 + 2 * (1 + depth))
+    of_layer = bartlett_components(2 * width, d, width) + width**2
+    assert sampler.coordinates == depth * of_layer + 2 * 4 * width
+    sizes = (size, size, 1.0)
+    for block in range(2):
+        *drawn, tokens, upstream = (one[block] for one in spy.drawn)
+        weights = [
+            tuple(
+                s * w / math.sqrt(width)
+                for s, w in zip(sizes, (both[width:], both[:width], values), strict=True)
+            )
+            for both, values in zip(drawn[::2], drawn[1::2], strict=True)
+        ]
+        assert math.isclose(found[block, 0], float(np.mean(upstream**2)), rel_tol=SINGLE)
+        for number, scale in enumerate(scales):
+            for passed in range(1, depth + 1):
+                before = stack(tokens, weights[: depth - passed], scale, where)
+                gradient = back(before, weights[depth - passed :], upstream, scale, where)
+                log = math.log(np.linalg.norm(gradient) / np.linalg.norm(upstream))
+                assert math.isclose(
+                    found[block, sampler.names.index(sampler.log_growth(number, passed))], log, abs_tol=SINGLE
+                )
+            square = float(np.mean(gradient**2))
+            assert math.isclose(
+                found[block, sampler.names.index(sampler.input_square(number))], square, rel_tol=1e-5
+            )
+
+
+def test_the_root_scale_undoes_as_much_of_the_weights() -> None:
+    """Queries and keys times d^¼ at the scale 1/√d give the unscaled stack, draw by draw."""
+    d = 16
+    plain = LayerStack(3, 4, d, 2, (1.0,)).sample(np.random.default_rng(1), 5)
+    large = LayerStack(3, 4, d, 2, (d**-0.5,), weight_size=d**0.25).sample(np.random.default_rng(1), 5)
+    assert np.allclose(plain, large, rtol=SINGLE)
+
+
+def test_normalising_before_loses_the_size_of_the_tokens() -> None:
+    """The three places of normalisation are different stacks."""
+    where: tuple[Normalisation, ...] = ("after", "before", "none")
+    found = [LayerStack(3, 4, 2, 2, (1.0,), one).sample(np.random.default_rng(2), 4) for one in where]
+    assert not np.allclose(found[0], found[1])
+    assert not np.allclose(found[1], found[2])
+
+
+def test_settings_of_layers_are_what_is_drawn() -> None:
+    """Layers, tokens, where they are normalised, the size of the weights and the scales."""
+    assert dict(LayerStack(3, 4, 2, 5, (1.0, 0.5), "before", 1.5).settings) == {
+        "d_k": 2,
+        "layers": 5,
+        "tokens": "3 of 4 dimensions",
+        "normalisation": "before each layer",
+        "weights": "normal, of queries and keys 1.5 times as large",
+        "scale": "1, 0.5",
+    }
+    plain = dict(LayerStack(3, 4, 2, 5, (1.0,), "none").settings)
+    assert (plain["normalisation"], plain["weights"]) == ("none", "normal")
+    assert "drawn in" not in plain
+    assert "4 axes" in str(dict(LayerStack(3, 4, 5, 5, (1.0,)).settings)["drawn in"])
+
+
+SAMPLER = SingleQueries(5, 4, 3, 2, scale=0.7, edges=(0.0, 0.1, 0.5, 1.0), values=LAPLACE)
+
+
+def test_statistics_key_by_key() -> None:
+    """The same draws, softmax and its gradient in loops, one query at a time."""
+    found = SAMPLER.sample(np.random.default_rng(1), 6)
+    rng = np.random.default_rng(1)
+    query, upstream = (NORMAL.draw(rng, (6, 2, 1, width)) for width in (5, 3))
+    keys, values = NORMAL.draw(rng, (6, 1, 4, 5)), LAPLACE.draw(rng, (6, 1, 4, 3))
+    for block in range(6):
+        rows = [
+            _one(query[block, row, 0], keys[block, 0], values[block, 0], upstream[block, row, 0])
+            for row in range(2)
+        ]
+        # A gradient whose terms cancel is off by a rounding of theirs.
+        np.testing.assert_allclose(found[block], np.mean(rows, axis=0), rtol=SINGLE, atol=1e-7)
+
+
+def _one(query: Array, keys: Array, values: Array, upstream: Array) -> Array:
+    weights = np.exp(0.7 * keys @ query)
+    weights /= weights.sum()
+    sent = values @ upstream
+    spread, sums = np.zeros(3), np.zeros(3)
+    for key in range(4):
+        of_score = sum(weights[other] * ((key == other) - weights[key]) * sent[other] for other in range(4))
+        place = 0 if weights[key] <= 0.1 else 1 if weights[key] <= 0.5 else 2
+        spread[place] += weights[key] * (1 - weights[key])
+        sums[place] += abs(of_score) / np.abs(sent).max()
+    length = np.sum(upstream**2)
+    return np.array([np.sum(weights**2) * length, length, *np.stack([spread, sums], axis=1).ravel()])
+
+
+def test_it_says_what_it_draws() -> None:
+    """Five components each of two queries and four keys, three of each value and of each gradient."""
+    assert SAMPLER.coordinates == 6 * 5 + 6 * 3
+    assert SAMPLER.scores == 8
+    assert SAMPLER.held > SAMPLER.coordinates
+
+
+def test_without_edges_there_are_two_statistics() -> None:
+    """The means of the squared norms; no query sends more to the values than it got."""
+    found = SingleQueries(5, 4, 3, 1).sample(np.random.default_rng(1), 100)
+    assert found.shape == (100, 2)
+    assert np.all(found[:, 0] < found[:, 1])
+    assert found[:, 1].mean() == pytest.approx(3, rel=0.3)
+
+
+def test_sums_within_classes() -> None:
+    """What lies on an edge belongs to the class below it; what lies beyond all edges, to none."""
+    values = np.array([[0.1, 0.2, 0.3, 0.9], [0.2, 0.25, 0.0, 0.1]])
+    weights = np.array([[1.0, 2.0, 4.0, 8.0], [1.0, 2.0, 4.0, 8.0]])
+    found = sums_within(values, (weights, -weights), (0.1, 0.2, 0.5))
+    assert found.tolist() == [[2, -2, 4, -4], [1, -1, 2, -2]]
+
+
+def test_nothing_breaks_where_a_row_is_saturated() -> None:
+    """Large scores: probabilities that underflow to 0 fall into no class, and all stays finite."""
+    sampler = SingleQueries(256, 8, 4, 3, scale=20.0, edges=(0.0, 0.5, 1.0))
+    found = sampler.sample(np.random.default_rng(1), 50)
+    assert np.all(np.isfinite(found))
+    assert np.all(found[:, 0] <= found[:, 1] * (1 + 1e-12))
+    assert np.all(found[:, 2:] >= 0)
+
+
+def test_classes_are_named_by_their_edges() -> None:
+    """Two names for each class, in the order of the edges; between no two successive ones there is none."""
+    classes = ((0.0, 0.1), (0.1, 0.5), (0.5, 1.0))
+    of_classes = [name for ends in classes for name in (SAMPLER.spread(*ends), SAMPLER.length(*ends))]
+    assert SAMPLER.names == ("to-values", "from-above", *of_classes)
+    assert SAMPLER.length(0.0, 0.5) not in SAMPLER.names
+
+
+def test_settings_are_what_is_drawn() -> None:
+    """Dimensions, sizes, scale, and the distribution of the values."""
+    assert dict(SAMPLER.settings) == {
+        "d_k": 5,
+        "d_v": 3,
+        "keys": 4,
+        "queries": 2,
+        "query, key": "normal",
+        "values": "Laplace",
+        "scale": 0.7,
+    }
+
+
+TASK = Lookup(keys=3, copies=2, width=2, noise=0.5)
+
+
+def loss(of_query: Array, of_key: Array, tokens: Array, queries: Array, scale: float) -> float:
+    """Return the loss of one step, query by query; queries come in the order of the tokens they copy."""
+    total = 0.0
+    for place, query in enumerate(queries):
+        weights = [math.exp(scale * float((query @ of_query) @ (token @ of_key))) for token in tokens]
+        for key, weight in enumerate(weights):
+            wanted = float(key == place // TASK.copies)
+            total += (weight / math.fsum(weights) - wanted) ** 2
+    return total / (2 * len(queries))
+
+
+def slope(which: int, weights: list[Array], tokens: Array, queries: Array, scale: float) -> Array:
+    """Return the loss's gradient with respect to one of the weights, by central differences."""
+    found = np.zeros_like(weights[which])
+    for place in np.ndindex(found.shape):
+        ends = []
+        for step in (1e-6, -1e-6):
+            moved = [one.copy() for one in weights]
+            moved[which][place] += step
+            ends.append(loss(moved[0], moved[1], tokens, queries, scale))
+        found[place] = (ends[0] - ends[1]) / 2e-6
+    return found
+
+
+def test_descent_by_differences() -> None:
+    """Losses of several runs over several steps equal those of descent along the numerical gradient."""
+    rng = np.random.default_rng(1)
+    seeds, d, steps = 2, 3, 4
+    scales, rates = np.array([1.0, 0.5, 0.5]), np.array([0.5, 0.5, 2.0])
+    start = [rng.standard_normal((seeds, 1, TASK.width, d)) for _ in range(2)]
+    tokens, queries = TASK.draw(rng, (seeds, steps))
+    first, second = (np.repeat(one, 3, axis=1) for one in start)
+    found = losses(TASK, (first, second), tokens, queries, scales, rates)
+    assert found.shape == (seeds, 3, steps)
+    assert np.array_equal(first, np.repeat(start[0], 3, axis=1)), "the initial weights are not changed"
+    for seed in range(seeds):
+        for run in range(3):
+            weights = [one[seed, 0] for one in start]
+            for step in range(steps):
+                seen = tokens[seed, step], queries[seed, step]
+                expected = loss(weights[0], weights[1], *seen, scales[run])
+                assert math.isclose(found[seed, run, step], expected, rel_tol=1e-6)
+                slopes = [slope(which, weights, *seen, scales[run]) for which in (0, 1)]
+                weights = [w - rates[run] * one for w, one in zip(weights, slopes, strict=True)]
+
+
+def test_training_in_own_axes_is_the_same() -> None:
+    """Weights of 50 dimensions, written in the axes of what they span, lose as much at every step."""
+    rng = np.random.default_rng(3)
+    full = rng.standard_normal((2, 2 * TASK.width, 50))
+    tokens, queries = TASK.draw(rng, (2, 6))
+    own: Array = np.linalg.cholesky(full @ full.swapaxes(1, 2)).astype(np.float64)
+    assert own.shape == (2, 2 * TASK.width, 2 * TASK.width)
+    found = [
+        losses(
+            TASK, (one[:, None, : TASK.width], one[:, None, TASK.width :]), tokens, queries, *np.ones((2, 1))
+        )
+        for one in (full, own)
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
+def test_queries_are_noisy_copies() -> None:
+    """Queries without noise are the tokens; noise is normal about them, of the stated size."""
+    tokens, queries = Lookup(3, 2, 2, noise=0.0).draw(np.random.default_rng(2), (4,))
+    assert np.array_equal(queries, np.repeat(tokens, 2, axis=1))
+    tokens, queries = TASK.draw(np.random.default_rng(2), (3000,))
+    noise = queries - np.repeat(tokens, 2, axis=1)
+    assert abs(noise.std() - TASK.noise) < 0.01
+    assert abs(np.mean(noise * np.repeat(tokens, 2, axis=1))) < 0.01
+
+
+def test_steps_to_the_goal() -> None:
+    """The first step whose last few losses have a mean below the goal, or all steps where none has."""
+    rng = np.random.default_rng(3)
+    found = rng.random((4, 3, 40)) * np.linspace(1.2, 0.2, 40)
+    found[0, 0] = 1.0
+    taken = steps_to(found, 0.3)
+    for seed in range(4):
+        for run in range(3):
+            ends = [end for end in range(WINDOW, 41) if np.mean(found[seed, run, end - WINDOW : end]) < 0.3]
+            assert taken[seed, run] == (ends[0] if ends else 40)
+    assert taken[0, 0] == 40
+
+
+@pytest.fixture(scope="module")
+def runs() -> TrainingRuns:
+    """Return a small sampler."""
+    return TrainingRuns(3, (1.0, 0.5, 0.1), (0.5, 4.0), 30, 0.3, (0, 12, 29), TASK)
+
+
+def _value_of(names: tuple[str, ...], values: Array, seed: int, name: str) -> float:
+    return float(values[seed, names.index(name)])
+
+
+def test_statistics_by_loops(runs: TrainingRuns) -> None:
+    """Every statistic, under the name its method gives, from losses made up at random."""
+    rng = np.random.default_rng(4)
+    found = rng.random((5, 6, 30)) * np.linspace(1.0, 0.4, 30)
+    found[2] = found[2, 0]  # a seed in which all runs are equal
+    values = runs.statistics(found)
+    assert values.min() >= 0
+    assert values.max() <= 1
+    taken = steps_to(found, 0.3) / 30
+    value_of = partial(_value_of, runs.names, values)
+    for seed in range(5):
+        measures: list[tuple[float, float, float]] = []
+        for scale in range(3):
+            own = [2 * scale, 2 * scale + 1]
+            good = [float(np.mean(found[seed, run, -LAST:]) < 0.3) for run in own]
+            assert value_of(seed, runs.any_success(scale)) == max(good)
+            measures.append((sum(good) / 2, -taken[seed, own].mean(), -taken[seed, own].min()))
+            for rate, run in enumerate(own):
+                assert value_of(seed, runs.success(scale, rate)) == good[rate]
+                assert value_of(seed, runs.steps_taken(scale, rate)) == taken[seed, run]
+                for mark, step in enumerate(runs.marks):
+                    value = found[seed, run, step]
+                    assert value_of(seed, runs.loss(scale, rate, mark)) == value
+                    assert value_of(seed, runs.squared_loss(scale, rate, mark)) == value**2
+        for one in range(3):
+            for other in range(3):
+                for measure in range(3):
+                    gap = measures[one][measure] - measures[other][measure]
+                    better = 0.5 if abs(gap) < 1e-9 else float(gap > 0)
+                    assert value_of(seed, runs.better(one, other, measure)) == better
+                    half = value_of(seed, runs.difference(one, other, measure))
+                    assert math.isclose(half, (1 + gap) / 2)
+    assert values.shape == (5, len(set(runs.names)))
+
+
+def test_scales_and_rates_are_paired(runs: TrainingRuns) -> None:
+    """All runs of a seed see the same start and data: equal scales and rates give equal runs."""
+    twice = TrainingRuns(3, (0.5, 0.5), (1.0, 1.0), 20, 0.3, (0, 19), TASK)
+    values = twice.sample(np.random.default_rng(5), 6)
+    for measure in range(3):
+        assert np.all(values[:, twice.names.index(twice.better(0, 1, measure))] == 0.5)
+    for mark in range(2):
+        columns = [
+            values[:, twice.names.index(twice.loss(scale, rate, mark))] for scale in (0, 1) for rate in (0, 1)
+        ]
+        assert all(np.array_equal(columns[0], one) for one in columns[1:])
+    assert runs.sample(np.random.default_rng(5), 2).shape == (2, len(runs.names))
+
+
+def test_a_scale_is_a_choice_of_weights_and_rate() -> None:
+    """Training at scale c is unscaled training from weights times √c at the rate c·η; at η it is not."""
+    rng = np.random.default_rng(6)
+    start = [rng.standard_normal((3, 1, TASK.width, 5)) for _ in range(2)]
+    tokens, queries = TASK.draw(rng, (3, 25))
+    scale, rate = 0.3, np.array([2.0])
+
+    def run(factor: float, scale: float, rate: Array) -> Array:
+        weights = factor * start[0], factor * start[1]
+        return losses(TASK, weights, tokens, queries, np.array([scale]), rate)
+
+    scaled = run(1.0, scale, rate)
+    assert np.allclose(scaled, run(math.sqrt(scale), 1.0, scale * rate), rtol=1e-9)
+    assert not np.allclose(scaled, run(math.sqrt(scale), 1.0, rate), rtol=1e-2)
+    assert not np.allclose(scaled, run(scale, 1.0, scale * rate), rtol=1e-2)
+
+
+def test_settings_are_what_is_trained(runs: TrainingRuns) -> None:
+    """The task, the rates and their ratio, the steps, and when a run has succeeded."""
+    assert "4 axes" in str(dict(replace(runs, d=5).settings)["drawn in"])
+    assert dict(runs.settings) == {
+        "d_k": 3,
+        "task": "find the copied one of 3 tokens of 2 dimensions, noise 0.5",
+        "rates": "0.5 to 4, each 8 times the last",
+        "steps": 30,
+        "success": f"mean loss of the last {LAST} steps below 0.3",
+        "block": "one seed at all scales and rates",
+    }

@@ -1,0 +1,31 @@
+"""The comparison of the array code's gradients with those of plain loops, and its negative control."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.spec import Control, Exact, loops, no_distance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.spec import Array
+
+SCALE = 0.25
+"""The scale at which array code is compared with loops."""
+
+
+def against_loops(name: str = "array-code", softmax: Callable[[Array], Array] | None = None) -> Exact:
+    """Return the comparison of the array code's gradients with those of plain loops.
+
+    With ``softmax`` the array code gets that one's weights, in place of its own.
+    """
+    label = "largest distance of an entry of the array code's gradients from those of plain loops"
+    found = loops.distance_from_loops(SCALE, softmax)
+    return no_distance(name, label, (("scale", SCALE),), found, loops.distance_from_loops)
+
+
+def softmax_over_queries() -> Control:
+    """Return what the comparison of the array code with plain loops must refute."""
+    what = "the softmax may run over the queries instead of the keys"
+    return Control(what, against_loops("over-queries", loops.over_queries))

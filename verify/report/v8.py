@@ -1,0 +1,68 @@
+"""MathJax in V8, as a program: it answers each line of formulas on its input with a line of what it made.
+
+V8 ends its whole process where memory is short, so it has one of its own; nothing of this package is loaded
+there. A line of input is a JSON list of LaTeX and whether it is displayed; a line of output has for each of
+them SVG and MathML, or null and why there are none.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from py_mini_racer import MiniRacer
+
+_COMPONENTS = (
+    "startup",
+    "core",
+    "adaptors/liteDOM",
+    "input/tex-full",
+    "output/svg",
+    "output/svg/fonts/tex",
+)
+_PACKAGES = ("base", "ams", "newcommand", "boldsymbol", "braket", "cancel", "html", "mathtools", "unicode")
+_BEFORE = f"""
+var MathJax = {{
+  startup: {{adaptor: 'liteAdaptor', typeset: false}},
+  loader: {{load: []}},
+  tex: {{packages: {json.dumps(_PACKAGES)}}},
+  svg: {{fontCache: 'local'}},
+}};
+"""
+_AFTER = """
+MathJax.config.startup.adaptor = 'liteAdaptor';
+MathJax.startup.getComponents();
+MathJax.startup.makeMethods();
+function typeset(latex, display) {
+  const {document: page, adaptor, toMML} = MathJax.startup;
+  const item = new page.options.MathItem(latex, page.inputJax[0], display);
+  item.start.node = adaptor.body;
+  item.setMetrics(16, 8, 80 * 16, 1e7, 1);
+  item.convert(page, MathJax._.core.MathItem.STATE.CONVERT);
+  const spelled = toMML(item.root);
+  item.typeset(page);
+  return [adaptor.innerHTML(item.typesetRoot), spelled];
+}
+function typesetAll(formulas) {
+  return formulas.map(([latex, display]) => {
+    try { return typeset(latex, display); } catch (error) { return [null, String(error)]; }
+  });
+}
+"""
+
+
+def main(folder: Path) -> None:
+    """Answer lines until there are no more; ``folder`` holds the components of MathJax."""
+    engine = MiniRacer()
+    engine.eval(_BEFORE)
+    for name in _COMPONENTS:
+        engine.eval((folder / f"{name}.js").read_text(encoding="utf-8"))
+    engine.eval(_AFTER)
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(engine.call("typesetAll", json.loads(line))) + "\n")
+        sys.stdout.flush()
+    # Without this the end of the process waits for what MathJax has left in V8's queue.
+    engine.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
