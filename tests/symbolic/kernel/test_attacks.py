@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import copy
 import pickle
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ from sympy import (
 from sympy.matrices.expressions import MatrixSymbol
 
 import verify
-from verify.symbolic.kernel import RULES
+from verify.symbolic.kernel import RULES, multiplied_out
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, Compared, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
     NOTHING,
@@ -184,6 +185,42 @@ class Anything(Rule):
         return Conclusion()
 
 
+class EqualsRule(type):
+    """A class that claims to be a rule of the kernel's."""
+
+    def __hash__(cls) -> int:
+        return hash(Same)
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class FakeRule(Rule, metaclass=EqualsRule):
+    """Whatever is asked."""
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:  # noqa: ARG002
+        """Return the equation."""
+        return Conclusion()
+
+
+class EqualsWord(type(cos)):  # type: ignore[misc]
+    """A class that claims to be a function the kernel knows."""
+
+    def __hash__(cls) -> int:
+        return hash(cos)
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+
+class LyingWord(Function, metaclass=EqualsWord):  # type: ignore[misc]
+    """Positive, it says."""
+
+    def _eval_is_positive(self) -> bool:
+        return True
+
+
 class LooserIdentity(Identity):
     """A kernel's rule, made looser."""
 
@@ -206,6 +243,15 @@ def _transform() -> Theorem:
     whole_line = Integral(exp(at * h) * normal_density(h, a), (h, -oo, oo))
     known = prove(GaussIntegrals(h), whole_line, exp(-(r**2) * a / 2))
     return prove(NormalGiven(law, y, y, known, a), E(exp(at * y)), exp(-(r**2) / 2))
+
+
+def _under_names_of_readers() -> Theorem | None:
+    """Return a sum of products as a product, by one of the names that bound indices are given."""
+    prove(SumIdentity(), 2 * Sum(x[i], (i, 1, n)), Sum(2 * x[i], (i, 1, n)))
+    for name in tuple(multiplied_out._NAMES):
+        with suppress(Refused):
+            return prove(SumIdentity(), Sum(x[i], (i, 1, n)) * s[name], Sum(x[i] * s[i], (i, 1, n)))
+    raise Refused("under no name")
 
 
 def _square() -> Theorem:
@@ -526,6 +572,14 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         Same(), Integral(complex_, (complex_, 0, 1)), Integral(complex_, (complex_, 0, 1))),
     "a negative third moment of a positive number": lambda: prove(
         Evaluation(Population({c: (1, 1, 2, -5)}), assumed=True), E(c**3), S(-5)),
+    # names and classes of the kernel's own
+    "a class that equals a rule": lambda: prove(FakeRule(), r, r + 1),
+    "a class that equals a function": lambda: prove(Sign(strict=True), S.Zero, LyingWord(r)),
+    "the name of a bound index in a normal form": lambda: prove(
+        SumIdentity(Families(sizes={x: (n, n)})), Sum(x[i, Symbol("_0", integer=True)], (i, 1, n)), Sum(x[i, i], (i, 1, n))),
+    "the name of the index of a total": lambda: prove(
+        SumIdentity(), Sum(exp(x[i] * s[Symbol("_", integer=True)]), (i, 1, n)), Sum(exp(x[i] * s[i]), (i, 1, n))),
+    "the name that a reader gives an index": _under_names_of_readers,
     "a negative variance with a name": lambda: prove(
         Evaluation(Population({r: (1, 0, -a)}), assumed=True), E(r**2), -a),
 }  # fmt: skip

@@ -20,6 +20,7 @@ from sympy import (
     Symbol,
     exp,
     log,
+    sympify,
 )
 
 from verify.symbolic.kernel.core import Refused, free_symbols, parts_of
@@ -61,16 +62,20 @@ class Reader:
         self._squares = squares or {}
         self._sizes = _sizes_of_indices(families, expression)
         self._below: dict[Any, Terms] = {}
-        self._taken = 0
+        self._taken, self._own = 0, list[Any]()
+        self._there = _dummies(families, expression, *self._squares.values())
         self.ranges: dict[Any, Any] = {}
         """Up to where free indices must run, for a sum that runs as far picks the term of one."""
 
     def _name(self) -> Any:
-        """Return a name for a bound index that no other has in this reader."""
-        self._taken += 1
-        if self._taken > len(_NAMES):
-            _NAMES.append(Dummy(f"i{self._taken}", integer=True))
-        return _NAMES[self._taken - 1]
+        """Return a name for a bound index that no other has in this reader, nor anything in what it reads."""
+        while True:
+            if self._taken == len(_NAMES):
+                _NAMES.append(Dummy(f"i{self._taken + 1}", integer=True))
+            self._taken += 1
+            if _NAMES[self._taken - 1] not in self._there:
+                self._own.append(_NAMES[self._taken - 1])
+                return self._own[-1]
 
     def terms(self, expression: Any) -> Terms:
         """Return the terms of an expression, reduced."""
@@ -248,7 +253,7 @@ class Reader:
                 raise Refused(f"{delta}: there is no such entry")
         elif self._sizes.get(other) != size:
             raise Refused(f"{delta}: its indices do not run over the same values")
-        elif other not in _NAMES[: self._taken]:
+        elif other not in self._own:
             self.ranges[other] = size
 
     def _refuse_other_sizes(self, term: Term) -> None:
@@ -313,6 +318,14 @@ def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
             delta = KroneckerDelta(*pair)
             found = found.times(Term() if delta == 1 else Term(powers={delta: 1}))
         yield found
+
+
+def _dummies(families: Families, *expressions: Any) -> set[Any]:
+    """Return the dummies in expressions, and in what is said of families."""
+    meanings = (meaning for _, meaning in families.made_of.values())
+    sizes = chain(chain.from_iterable(families.sizes.values()), families.indices.values())
+    said = chain(expressions, meanings, sizes, families.variances.values())
+    return set().union(*(parts_of(sympify(one), Dummy) for one in said))
 
 
 def _sizes_of_indices(families: Families, expression: Any) -> dict[Any, Any]:

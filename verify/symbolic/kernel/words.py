@@ -221,6 +221,9 @@ WORDS = frozenset([
 ])  # fmt: skip
 """The exact types of nodes. An author's own function, which might say of itself what it likes, is none."""
 
+_BY_IDENTITY = frozenset(map(id, WORDS))
+"""What tells classes apart: one may claim to equal another."""
+
 _OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
 """All that the class of such a function holds."""
 
@@ -231,10 +234,13 @@ _CALLED = ("name", "rank", "dummy_index")
 def is_word(node: Any) -> bool:
     """Return whether a node is of the vocabulary by its exact type, or a function known by name alone.
 
-    What it is called by is plain text, which does not equal another text, and a plain number.
+    What it is called by is plain text, which does not equal another text, and a plain number. Symbols whose
+    names begin with an underscore are the kernel's own: normal forms take them for bound indices.
     """
     kind = type(node)
     if type(kind) is UndefinedFunction:
         return type(kind.__name__) is str and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
     called = (getattr(node, part, "") for part in _CALLED) if isinstance(node, Symbol | Str) else ()
-    return kind in WORDS and all(type(one) in {str, int} for one in called)
+    if id(kind) not in _BY_IDENTITY or not all(type(one) is str or type(one) is int for one in called):
+        return False
+    return not (kind is Symbol or kind is Ordered) or not node.name.startswith("_")
