@@ -6,7 +6,7 @@ What tensors were made of is followed through the memory that views of them shar
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from verify.auditing.pytorch.calls import Masks
-    from verify.auditing.pytorch.recorder import Modules, Recorder
+    from verify.auditing.pytorch.modules import Modules
 
     Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -59,13 +59,26 @@ _PRODUCTS = frozenset(
 _MOST = 4096
 
 
+class CallSink(Protocol):
+    """What calls go to: a recorder."""
+
+    def keep(self, name: str, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
+        """Keep the call that ``make`` returns, in the layer of this name."""
+
+    def note_written_out(self, name: str) -> None:
+        """Note that the module of this name has a softmax or scores of its own."""
+
+    def leave_out(self, what: str) -> None:
+        """Note in words what is not recorded."""
+
+
 class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
     """While it is entered, every attention call of this thread goes to the recorder.
 
     It calls what the program calls, with the same arguments, so that all results are the same bits.
     """
 
-    def __init__(self, recorder: Recorder, modules: Modules, masks: Masks) -> None:
+    def __init__(self, recorder: CallSink, modules: Modules, masks: Masks) -> None:
         super().__init__()
         self._recorder, self._modules, self._masks = recorder, modules, masks
         self._inner: list[Given] | None = None

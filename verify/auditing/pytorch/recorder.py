@@ -9,14 +9,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakSet
 
 import torch
-from torch.nn.modules import module as hooks
 
 from verify.auditing.files import FolderWriter, load
 from verify.auditing.pytorch.calls import Masks, replaced
 from verify.auditing.pytorch.mode import AttentionMode, has_own_function
+from verify.auditing.pytorch.modules import Modules
 from verify.auditing.pytorch.transformers import Interface
 from verify.auditing.recording import ARRAYS, Layer, Recording, check_call
 from verify.errors import RecordingError, what_is_wrong
@@ -37,9 +36,6 @@ _NOT_SEEN = (
 )
 _NOT_KEPT = "record: no attention call could be kept"
 _recording = threading.Lock()
-
-_TORCH = str(Path(torch.__file__).parent)
-_OURS = str(Path(__file__).parent)
 
 
 @contextmanager
@@ -280,106 +276,3 @@ def _first(call: Call, sequences: int) -> Call:
 def _copied(call: Call) -> Call:
     """Return a call whose arrays nothing else changes."""
     return replace(call, **{name: one.detach().clone().contiguous() for name, one in _arrays(call).items()})
-
-
-@dataclass
-class Modules:
-    """Follows which modules run in this thread, by hooks that change nothing.
-
-    ``leave_out`` takes what cannot be followed, in words; ``before_each_pass`` is called as a model begins.
-    Modules are held weakly: a program may make new ones in every step.
-    """
-
-    leave_out: Callable[[str], None]
-    before_each_pass: Callable[[], None] = lambda: None
-    _stack: list[Any] = field(default_factory=list)
-    _names: WeakKeyDictionary[Any, str] = field(default_factory=WeakKeyDictionary)
-    _taken: set[str] = field(default_factory=set)
-    _roots: Counter[str] = field(default_factory=Counter)
-    _begun: WeakSet[Any] = field(default_factory=WeakSet)
-    _passes: Counter[str] = field(default_factory=Counter)
-    _thread: int = field(default_factory=threading.get_ident)
-
-    @contextmanager
-    def following(self) -> Iterator[None]:
-        """Follow the modules that run inside."""
-        before = hooks.register_module_forward_pre_hook(self._enter)
-        after = hooks.register_module_forward_hook(self._leave, always_call=True)
-        try:
-            yield
-        finally:
-            before.remove()
-            after.remove()
-
-    def add_root(self, module: Any) -> None:
-        """Name a model and all its modules; the second model with a name puts its class before it."""
-        kind = type(module).__name__
-        self._roots[kind] += 1
-        title = kind if self._roots[kind] == 1 else f"{kind} ({self._roots[kind]})"
-        for path, one in module.named_modules():
-            if one not in self._names:
-                name = path or title
-                self._names[one] = name if name not in self._taken else f"{title}.{name}"
-        self._taken.update(self._names.values())
-
-    def layer(self, inner: str = "") -> str:
-        """Return a name for the layer of a call; ``inner`` is the part of the running module that makes it.
-
-        A module that runs several times within one pass of the model is a layer each time.
-        """
-        if not self._stack:
-            return _caller()
-        name = self.running() + inner
-        self._passes[name] += 1
-        number = self._passes[name]
-        return name if number == 1 else f"{name} ({number})"
-
-    def running(self) -> str:
-        """Return the name of the module that is running, or of the line of the program outside any."""
-        return self._name(len(self._stack) - 1) if self._stack else _caller()
-
-    def _name(self, depth: int) -> str:
-        module = self._stack[depth]
-        if self._stack[0] not in self._names:
-            self.add_root(self._stack[0])
-        if module in self._names:
-            return self._names[module]
-        # It was not part of the model when the model was first seen.
-        return f"{self._name(depth - 1)}.{type(module).__name__}"
-
-    def _enter(self, module: Any, _args: Any) -> None:
-        if torch.compiler.is_compiling():
-            return
-        if threading.get_ident() != self._thread:
-            self.leave_out("modules ran in other threads, where attention calls are not seen")
-            return
-        if not self._stack:
-            self._passes.clear()
-            self.before_each_pass()
-            self._note_compiled(module)
-        self._stack.append(module)
-
-    def _leave(self, module: Any, _args: Any, _output: Any) -> None:
-        if torch.compiler.is_compiling() or threading.get_ident() != self._thread:
-            return
-        if self._stack and self._stack[-1] is module:
-            self._stack.pop()
-
-    def _note_compiled(self, root: Any) -> None:
-        if root in self._begun:
-            return
-        self._begun.add(root)
-        for path, one in root.named_modules():
-            compiled = getattr(one, "_compiled_call_impl", None) is not None
-            if compiled or hasattr(one, "_orig_mod") or isinstance(one, torch.jit.ScriptModule):
-                name = path or type(one).__name__
-                self.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
-
-
-def _caller() -> str:
-    """Return the function and line of the program that makes a call outside any module."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((_TORCH, _OURS)):
-        frame = frame.f_back
-    code = frame.f_code
-    return f"{code.co_name} in {Path(code.co_filename).name}, line {frame.f_lineno}"

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from verify.auditing.pytorch.calls import Masks
-    from verify.auditing.pytorch.mode import AttentionMode
-    from verify.auditing.pytorch.recorder import Recorder
+    from verify.auditing.pytorch.mode import AttentionMode, CallSink
 
 _MARK = "_records_attention"
 _MASKED_ELSEWHERE = ("flash", "flex", "paged")
@@ -64,7 +63,7 @@ class Interface:
     ``stack`` undoes this.
     """
 
-    def __init__(self, mode: AttentionMode, masks: Masks, recorder: Recorder, stack: ExitStack) -> None:
+    def __init__(self, mode: AttentionMode, masks: Masks, recorder: CallSink, stack: ExitStack) -> None:
         self._mode, self._masks, self._recorder, self._stack = mode, masks, recorder, stack
         self._is_attached = False
 
