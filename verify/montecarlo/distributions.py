@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-from verify.montecarlo import intervals
+from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -331,4 +330,4 @@ def moments_contradiction(distribution: Distribution) -> str | None:
 def _allowed(terms: np.typing.NDArray[np.float64]) -> float:
     error = float(terms.std()) / math.sqrt(terms.size)
     largest = float(np.abs(terms).max()) / terms.size
-    return intervals.normal_quantile(FALSE_ALARM) * error + _UNSEEN * largest
+    return float(-special.ndtri(FALSE_ALARM / 2)) * error + _UNSEEN * largest
