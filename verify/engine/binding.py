@@ -474,7 +474,8 @@ def _read_off(assumed: Any, true: float, values: dict[Any, Any]) -> None:
     Raises:
         OtherLawError: they differ.
     """
-    left = assumed if assumed.is_Number else assumed.subs(numbers(values))
+    plain = assumed.is_Number or (assumed.is_Symbol and assumed not in values)
+    left = assumed if plain else assumed.subs(numbers(values))
     if left.is_Symbol:
         values[left] = true
     elif len(left.free_symbols) == 1:
