@@ -86,8 +86,8 @@ def blocks(language: str, name: str = "README.md") -> list[str]:
 
 
 def examples() -> dict[str, str]:
-    """Return the files that CONTRIBUTING.md shows, by the names in their first lines."""
-    texts = blocks("python", "CONTRIBUTING.md")
+    """Return the files that docs/extending.md shows, by the names in their first lines."""
+    texts = blocks("python", "docs/extending.md")
     return {text.partition("\n")[0].removeprefix("# "): text for text in texts}
 
 

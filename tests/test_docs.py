@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md keeps its word: every example works as it stands, and what it names is there."""
+"""CONTRIBUTING.md and docs/ keep their word: examples work as they stand, and what is named is there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tests.tool import Ended
     from verify.evidence import RunRecord
 
-PAGE = page("CONTRIBUTING.md")
+PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
 DISTRIBUTION, FORMAT, FINDING, LANGUAGE = "triangular.py", "org.py", "concentration.py", "textile.py"
 
