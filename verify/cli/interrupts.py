@@ -26,7 +26,7 @@ _DEFAULTS: dict[int, Any] = {
     signal.SIGINT: signal.default_int_handler,
     **{getattr(signal, name): signal.SIG_DFL for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)},
 }
-"""The signals that end a command, unless whoever started it has set them to something else."""
+"""The signals that end a command, unless the parent process has set them to something else."""
 
 
 class _Interrupt:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _ENDLESS = 1e12
-"""So many blocks are never drawn."""
+"""The number of blocks that is never reached."""
 
 
 @dataclass(frozen=True)

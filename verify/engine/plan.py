@@ -93,7 +93,7 @@ class Planned(Record):
     def wall_s(self, workers: int) -> float:
         """Return the seconds within which ``workers`` like those of this machine draw everything.
 
-        Whoever is free takes the next chunk, so all are at work until the last ones are begun (Graham 1966).
+        A free worker takes the next chunk, so all are at work until the last ones are begun (Graham 1966).
         """
         longest = max((cell.chunk_s for cell in self.cells), default=0.0)
         return self.seconds if workers == 1 else self.seconds / workers + longest

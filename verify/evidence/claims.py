@@ -250,7 +250,7 @@ class Proof(StrEnum):
 
     Proved: the kernel's rules make a theorem of every chain, for all values of its hypotheses; of nothing
     else is it said without more that it is derived. Reviewed: some step stands on a rule of its author's,
-    which somebody has read. At examples: some step holds at given values or numerically only. In part: the
+    which a reader has checked. At examples: some step holds at given values or numerically only. In part: the
     statement says more than was derived, and the record says what. Failed: some step does not hold; then
     nothing was drawn, and the record has no checks.
     """

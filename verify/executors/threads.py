@@ -48,7 +48,7 @@ def thread_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
 
 
 class Threads(Executor):
-    """So many threads of this process as an executor; none keeps the process from ending.
+    """A number of threads of this process as an executor; none keeps the process from ending.
 
     Tasks go through a queue whose lock no interruption can leave held.
     """
@@ -67,7 +67,7 @@ class Threads(Executor):
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(function(*arguments, **named))
-                except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+                except BaseException as error:  # noqa: BLE001 - the caller of result() gets it
                     future.set_exception(error)
 
         self._tasks.put(work)

@@ -23,7 +23,7 @@ _FULL = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 _FILE, _FOLDER = (".sdpa-verify-", ".tmp"), ("sdpa-verify-", ".dir")
 """How the names of our temporary files and folders begin and end.
 
-Whoever makes one keeps it open and locked; the system lifts the lock when that process ends, however it ends.
+The process that makes one keeps it open and locked; the system lifts the lock when that process ends, however it ends.
 So what is not locked is left over, whichever machine or container wrote it. (Without locks, as on Windows,
 nothing is taken for left over.)
 """
@@ -89,7 +89,7 @@ def temporary_files_together() -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
-            # Without any place for them, whoever needs one says so.
+            # Without any place for them, the code that needs one says so.
             folder = str(stack.enter_context(temporary_folder()))
             stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
             stack.enter_context(environment(TMPDIR=folder))

@@ -57,7 +57,7 @@ class Gradients:
 
 
 _FEW = 16
-"""So many keys are faster compared one after another, each for all rows at once, than row by row."""
+"""Up to this many keys are faster compared one after another, each for all rows at once, than row by row."""
 
 
 def largest(rows: Array) -> Array:

@@ -6,7 +6,7 @@ the sums over all blocks stand those over a fixed number of groups, whose scatte
 from the same blocks cannot.
 
 Sums are added inside a chunk, in the order of its batches, then in the order of the chunks. So they are the
-same to the last bit whoever draws which chunk, when, and however often a sample is enlarged.
+same to the last bit whichever worker draws which chunk, when, and however often a sample is enlarged.
 """
 
 from __future__ import annotations

@@ -292,7 +292,7 @@ FALSE_ALARM = 1e-9
 
 _DRAWS = 1 << 19
 _UNSEEN = math.log(1 / FALSE_ALARM)
-"""So many more of the largest terms may have been missed: with 20 expected, none comes at this rate."""
+"""How many more of the largest terms may have been missed: with 20 expected, none comes at this rate."""
 
 _NAMES = ("", "mean", "variance", "third central moment", "fourth central moment")
 

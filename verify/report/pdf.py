@@ -188,7 +188,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _weasyprint() -> Any:
-    # Their remarks are for developers; warnings of WeasyPrint still reach whoever listens to its logger.
+    # Their remarks are for developers; warnings of WeasyPrint still reach listeners of its logger.
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     logger = logging.getLogger("weasyprint")
     try:

@@ -273,7 +273,7 @@ def _table_entry(base: Any, indices: tuple[Any, ...], at: Scene) -> Any:
 
 
 LONGEST = 3000
-"""So many terms a sum may have here."""
+"""The most terms that a sum may have here."""
 
 
 @cache

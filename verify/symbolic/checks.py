@@ -1,4 +1,4 @@
-"""An author's own rule: a test that somebody has read, and nobody's kernel."""
+"""An author's own rule: a test that a reader has checked, outside the kernel."""
 
 from __future__ import annotations
 

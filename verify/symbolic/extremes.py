@@ -51,7 +51,7 @@ def largest() -> Route:
 
 
 def number(expression: Any, keys: int, deviation: float = 1.0) -> float:
-    """Return what an expression of ``LARGEST`` or ``TIES`` is for so many keys and this σ."""
+    """Return what an expression of ``LARGEST`` or ``TIES`` is for a number of keys and a σ."""
 
     def value(integrand: Any, _: Any) -> Any:
         return Float(integrals(function((z,), integrand, "scipy"), (-12.0, 12.0), 1e-14)[0])

@@ -37,7 +37,7 @@ class Counterexample(Exception):  # noqa: N818  # what it is
 
 
 class Statement(Protocol):
-    """What can be tried: a theorem, or what nobody has proved."""
+    """What can be tried: a theorem, or a statement without a proof."""
 
     @property
     def lhs(self) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from verify.symbolic.kernel.core import Vectors
 
 _MOST = 3000
-"""So many outcomes are added up."""
+"""The most outcomes that are added up."""
 
 LIKE_NORMAL = 5
 """Up to this order the moments of three points are those of a normal law."""

@@ -147,7 +147,7 @@ def below(dimension: float, point: float) -> float:
 
 @cache
 def rounding_error(dimension: int, bits: int) -> float:
-    """Return the mean squared error of q·k rounded to so many significant bits.
+    """Return the mean squared error of q·k rounded to a number of significant bits.
 
     A twelfth of the squared spacing of those numbers, 2^(e + 1 - bits) from 2^e on, averaged over the powers
     of two from 1/16 of the standard deviation up to 16 of them. Scores are taken as even between neighbours:

@@ -249,7 +249,7 @@ def _over(inside: Any, live: list[Any], at: Scene) -> Any:
 
 
 MOST = 3000
-"""So many outcomes are enumerated."""
+"""The most outcomes that are enumerated."""
 
 
 def _enumerated(inside: Any, live: list[Any], at: Scene) -> Any:

@@ -254,7 +254,7 @@ class _Rule:
         return self._phi[weight, score]
 
     def others(self, keys: int) -> Array:
-        """Return the power of ψ of so many keys at the points u."""
+        """Return the power of ψ for that many keys at the points u."""
         if keys not in self._others:
             self._others[keys] = np.exp(keys * self.log_psi)
         return self._others[keys]

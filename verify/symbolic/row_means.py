@@ -42,7 +42,7 @@ _ROUNDING = 2.0**-50
 def row_mean(
     expression: Any, keys: int, deviation: float, given: Mapping[Any, float] = MappingProxyType({})
 ) -> Approximation:
-    """Return the number that ``expression``, linear in expectations, is for so many keys and this σ.
+    """Return the number that ``expression``, linear in expectations, is for a number of keys and a σ.
 
     Other symbols in it have ``given`` values.
 

@@ -62,7 +62,7 @@ def is_zero(expression: Any) -> bool:
 def replaced(expression: Any, kind: Any, make: Callable[..., Any]) -> Any:
     """Return ``expression`` with what ``make`` makes of its arguments for each of a ``kind``, the outermost.
 
-    Much faster than SymPy's ``replace``, which makes every part of an expression anew.
+    Much faster than SymPy's ``replace``, which rebuilds every part of an expression.
     """
     found = parts_of(expression, kind)
     return expression.xreplace({one: make(*one.args) for one in found}) if found else expression
@@ -170,7 +170,7 @@ def _generators(parts: Iterable[Any]) -> dict[Any, Any]:
 
 @cache
 def _ring(count: int) -> tuple[Any, ...]:
-    """Return so many generators of a ring of polynomials over the rationals."""
+    """Return a number of generators of a ring of polynomials over the rationals."""
     return tuple(xring([f"x{place}" for place in range(count)], QQ)[1])
 
 

@@ -1060,7 +1060,7 @@ class Same(Rule):
 @rule
 @dataclass(frozen=True)
 class Reviewed(Rule):
-    """What an author's own rule says, read by somebody: below proved, and printed as such."""
+    """What an author's own rule says, checked by a reader: below proved, and printed as such."""
 
     words: str
     relation: str = "="

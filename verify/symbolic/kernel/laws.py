@@ -66,7 +66,7 @@ def normal_density(y: Any, variance: Any) -> Any:
 
 
 def chi_square_density(w: Any, degrees: Any) -> Any:
-    """Return the density of the sum of so many squares of standard normal numbers."""
+    """Return the density of the sum of a number of squares of standard normal numbers."""
     return w ** (degrees / 2 - 1) * exp(-w / 2) / (2 ** (degrees / 2) * gamma(degrees / 2))
 
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from verify.symbolic.kernel.terms import Term
 
 _PAIR = 2
-"""Of so many entries a covariance tells the mean product, whatever their law."""
+"""The number of entries of which a covariance tells the mean product, whatever their law."""
 
 
 def shape_of(matrix: Any) -> tuple[Any, Any]:

@@ -103,7 +103,7 @@ class WhichCoincide(Rule):
         return inside
 
     def _named(self, term: Any, blocks: dict[Any, int]) -> Any:
-        """Return a product for indices that name so many different vectors, numbered from 1 on."""
+        """Return a product for indices that name that many different vectors, numbered from 1 on."""
         numbers = {index: Integer(block) for index, block in blocks.items()}
         return term.xreplace(numbers)
 
@@ -113,7 +113,7 @@ class WhichCoincide(Rule):
 
 
 def _partitions(count: int) -> Iterator[tuple[int, ...]]:
-    """Yield for every way to part so many things in groups the number of the group that each is in."""
+    """Yield for every way to part a number of things into groups the number of the group that each is in."""
     if count == 0:
         yield ()
         return

@@ -37,7 +37,7 @@ class FewKeys(Rule):
         return f"written out for {self.keys} keys"
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation, with what a probability is for so many keys."""
+        """Return the equation, with what a probability is for that many keys."""
         if not 1 < self.keys <= _MOST:
             raise Refused(f"from 2 up to {_MOST} keys are written out")
         scores = {s[key]: Dummy(f"s_{key}", real=True) for key in range(1, self.keys + 1)}
