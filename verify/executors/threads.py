@@ -95,8 +95,8 @@ _limits: Any = None
 def one_blas_thread() -> Iterator[None]:
     """Let linear algebra use one thread each while anyone in this process wants it to.
 
-    More threads add in another order. In some libraries their number belongs to the process: whoever comes
-    last puts back what the first one found. In others each thread of Python has its own.
+    More threads add in another order. In some libraries their number belongs to the process: the last
+    one puts back what the first one found. In others each thread of Python has its own.
     """
     global _users, _limits  # noqa: PLW0603 - they belong to the process, too
     with _blas:

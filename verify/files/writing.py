@@ -23,7 +23,7 @@ _FULL = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 _FILE, _FOLDER = (".sdpa-verify-", ".tmp"), ("sdpa-verify-", ".dir")
 """How the names of our temporary files and folders begin and end.
 
-The process that makes one keeps it open and locked; the system lifts the lock when that process ends, however it ends.
+The process that makes one keeps it open and locked; the system lifts the lock when it ends, in any way.
 So what is not locked is left over, whichever machine or container wrote it. (Without locks, as on Windows,
 nothing is taken for left over.)
 """

@@ -1,7 +1,7 @@
 """What is surely known of a function on a range of one variable: that it is continuous, limits, convergence.
 
-An integral is a number here: the limit of the integrals over what lies inside its ends. So a rule that turns one
-into another has to know that it converges, or 1 = 2 would follow from ∞ = 2·∞.
+An integral is a number here: the limit of the integrals over what lies inside its ends. So a rule that turns
+one into another has to know that it converges, or 1 = 2 would follow from ∞ = 2·∞.
 """
 
 from __future__ import annotations
