@@ -52,7 +52,7 @@ def _check(
     value = more.get("value", theorem.rhs.subs(d, 8))
     predicted = replace(prediction(value), origin=more.get("origin", "derived"))
     check = Quantity("variance-d8", "a variance", cell, estimand or variance(), predicted)
-    return bound([theorem], [check])
+    return bound("a-claim", [theorem], [check])
 
 
 def test_what_is_derived_is_what_is_measured() -> None:
@@ -81,7 +81,7 @@ def test_what_no_theorem_says_is_not_bound(theorem: Theorem, given: dict[str, An
 )
 def test_what_is_derived_of_something_else_is_refused(given: dict[str, Any]) -> None:
     """The value is the theorem's; what is measured is at another scale, or the mean square."""
-    with pytest.raises(ClaimError, match="'variance-d8': its prediction is derived, but of something else"):
+    with pytest.raises(ClaimError, match="claim a-claim, check variance-d8: .* something else"):
         _check(SCALED, **given)
     assert _check(SCALED, origin="set", **given) == ()
 
@@ -92,7 +92,7 @@ def test_a_law_is_held_against_what_is_drawn() -> None:
     for law, expected in ((NORMAL, ("kurtosis",)), (LAPLACE, ())):
         cell = cell_of("d8", Simulated(law, law, 16, 16, 8), ScorePowers((2, 4)))
         check = Quantity("kurtosis", "a kurtosis", cell, kurtosis(), prediction(normal.rhs.subs(d, 8)))
-        assert bound([normal], [check]) == expected
+        assert bound("a-claim", [normal], [check]) == expected
 
 
 def test_symbols_of_moments_are_read_off_the_drawn_law() -> None:
@@ -101,7 +101,7 @@ def test_symbols_of_moments_are_read_off_the_drawn_law() -> None:
     cell = cell_of("d8", Simulated(UNIT_INTERVAL, UNIT_INTERVAL, 16, 16, 8), ScoreMoments())
     right = Quantity("right", "a variance", cell, variance(), prediction(Float(8 * 7 / 144)))
     wrong = replace(right, id="wrong", prediction=prediction(Float(8 * 7.1 / 144)))
-    assert bound([theorem], [right, wrong]) == ("right",)
+    assert bound("a-claim", [theorem], [right, wrong]) == ("right",)
 
 
 @pytest.mark.parametrize(("name", "least"), [("score-variance", 14), ("soft-cap", 4), ("score-magnitude", 5)])
@@ -111,8 +111,8 @@ def test_claims_are_bound(name: str, least: int) -> None:
     derivation = claim.derived()
     theorems = [one.theorem for one in derivation.examine().routes if one.theorem]
     checks = claim.measured_by(derivation, 0.02).checks
-    assert len(bound(theorems, checks)) >= least
-    assert not any(isinstance(one, Exact) and one.id in bound(theorems, checks) for one in checks)
+    assert len(bound("a-claim", theorems, checks)) >= least
+    assert not any(isinstance(one, Exact) and one.id in bound("a-claim", theorems, checks) for one in checks)
 
 
 def test_a_theorem_speaks_of_its_domain_alone() -> None:

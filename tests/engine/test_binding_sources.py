@@ -49,7 +49,7 @@ def _is_bound(
     cell = cell_of("drawn", drawn, *([statistic] if statistic else []), scale=scale)
     check = Quantity("check", "a mean", cell, estimand, prediction(value), relation=relation)
     try:
-        return bound(_theorems(claim), [check]) == ("check",)
+        return bound("a-claim", _theorems(claim), [check]) == ("check",)
     except ClaimError:
         return None
 
@@ -110,7 +110,7 @@ def test_a_setting_stays_in_its_domain() -> None:
         above = replace(route, under=Hypotheses().having(condition)).proved()
         cell = cell_of("d8", Simulated(NORMAL, NORMAL, 16, 16, 8), ScoreMoments(), scale=1 / sqrt(d))
         check = Quantity("check", "a variance", cell, variance(), prediction(1))
-        assert bound([above], [check]) == expected
+        assert bound("a-claim", [above], [check]) == expected
 
 
 def _mixed(**changes: Any) -> Linked:
@@ -148,14 +148,16 @@ def test_vectors_have_the_covariances_of_a_theorem() -> None:
     def is_bound(**changes: Any) -> bool:
         drawn = Reduced(replace(linked, **changes), PairMoments())
         changed = replace(check, cell=replace(check.cell, sampler=drawn))
-        return bool(bound(_theorems("dependent-query-key"), [changed]))
+        return bool(bound("a-claim", _theorems("dependent-query-key"), [changed]))
 
     more = (np.asarray(linked.mixing) * 1.01).tolist()
     assert is_bound()
     assert not is_bound(distribution=LAPLACE)
     assert not is_bound(means=(0.0,) * 4)
     assert not is_bound(mixing=tuple(map(tuple, more)))
-    assert not bound(_theorems("dependent-query-key"), [replace(check, estimand=component("square"))])
+    assert not bound(
+        "a-claim", _theorems("dependent-query-key"), [replace(check, estimand=component("square"))]
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,22 +213,24 @@ def test_vectors_that_are_both() -> None:
     """The number of vectors is read off the prediction, and is that of what is drawn."""
     name = "pairwise-estimator"
     check = next(one for one in _checks(name) if one.id == "expected-d2")
-    assert bound(_theorems(name), [check])
+    assert bound("a-claim", _theorems(name), [check])
     sampler: Any = check.cell.sampler
     for changed in ({"m": 99}, {"distribution": NORMAL}):
         drawn = Reduced(replace(sampler.input, **changed), sampler.statistic)
         assert isinstance(drawn.input, SharedVectors)
-        assert not bound(_theorems(name), [replace(check, cell=replace(check.cell, sampler=drawn))])
+        assert not bound(
+            "a-claim", _theorems(name), [replace(check, cell=replace(check.cell, sampler=drawn))]
+        )
 
 
 def test_turned_vectors_and_values() -> None:
     """Angles are the statistic's, and values are sources of their own."""
     name = "rotary-positions"
     check = next(one for one in _checks(name) if one.id == "mean-at10")
-    assert bound(_theorems(name), [check])
+    assert bound("a-claim", _theorems(name), [check])
     sampler: Any = check.cell.sampler
     nearer = replace(check.cell, sampler=Reduced(sampler.input, RotatedScores(9)))
-    assert not bound(_theorems(name), [replace(check, cell=nearer)])
+    assert not bound("a-claim", _theorems(name), [replace(check, cell=nearer)])
     values = ScoresBesideValues(8, 4, 16, NORMAL, NORMAL)
     nothing = covariance("product", "square", "value-square")
     for drawn, expected in ((values, True), (replace(values, values=None), False)):
@@ -255,14 +259,14 @@ def test_sources_are_what_is_drawn() -> None:
 )
 def test_nothing_is_bound_that_is_one_per_cent_off(name: str) -> None:
     """What a claim predicts, or what it measures, is bound as it is and not by a little more."""
-    checks = [one for one in _checks(name) if bound(_theorems(name), [one])]
+    checks = [one for one in _checks(name) if bound("a-claim", _theorems(name), [one])]
     assert checks
     for check in checks:
         value = 1.01 * check.prediction.value + 1e-3 * (check.prediction.value == 0)
         other = replace(check, prediction=replace(check.prediction, value=value))
         estimand: Any = check.estimand
         more = replace(estimand, function=lambda mean, known=estimand.function: 1.01 * known(mean))
-        assert bound(_theorems(name), [other, replace(check, estimand=more)]) == ()
+        assert bound("a-claim", _theorems(name), [other, replace(check, estimand=more)]) == ()
 
 
 def _checks(name: str) -> list[Quantity]:

@@ -89,8 +89,8 @@ class Told(IntEnum):
     """One says it, and of what is measured."""
 
 
-def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[str, ...]:
-    """Return the ids of the checks whose predictions a theorem says of just what they measure.
+def bound(claim: str, theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[str, ...]:
+    """Return the ids of a claim's checks whose predictions a theorem says of just what they measure.
 
     A fit is bound where all the quantities that it goes through are.
 
@@ -108,9 +108,9 @@ def bound(theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[st
                 found[check.id] = _greatest(_told(one, check, drawn) for one in known)
         if found[check.id] is Told.OF_OTHER and check.prediction.origin == "derived":
             raise ClaimError(
-                f"check {check.id!r}: its prediction is derived, but of something else: on the same draws "
-                "the start of the derivation is not what the check measures; measure what is derived, derive "
-                "what is measured, or call the prediction a threshold"
+                f"claim {claim}, check {check.id}: its prediction is derived, but of something else: "
+                "on the same draws the start of the derivation is not what the check measures; measure "
+                "what is derived, derive what is measured, or call the prediction a threshold"
             )
         return found[check.id] is Told.BOUND
 

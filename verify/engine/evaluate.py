@@ -207,7 +207,8 @@ class Evaluation:
             whole = isinstance(self.work.claim, ClaimFile)
             examined = tried(examined, FULL if whole else GLANCE, whole=whole)
         if planned and examined.status != "failed":
-            checks = bound((one.theorem for one in examined.routes if one.theorem), planned[0].checks)
+            theorems = (one.theorem for one in examined.routes if one.theorem)
+            checks = bound(claim.id, theorems, planned[0].checks)
         self.proof = derivation_record(derivation, examined, checks).model_dump_json(by_alias=True)
         return planned
 
