@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from verify.evidence import Check, Control, Fact, Figure, Record, RunRecord, Step
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import shipped
+from verify.evidence.texts import Code, Line
 from verify.executors.workers import Task, Workers, using
 from verify.files import shipped as shipped_files
 from verify.files.names import EDITIONS
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")
 _WORTH_A_PROCESS = 10
 """This many drawings take longer than to start a process for them."""
+_PLAIN = get_args(Code)[1:] + get_args(Line)[1:]
+"""What validates texts in which a dollar sign is a dollar sign."""
 _IN_OTHER_PARTS = (RunRecord, AuditRecord, Check, Control, Figure)
 """Records of which the report prints its own parts, such as tables and captions."""
 
@@ -108,7 +112,9 @@ def _formulas_of(part: object) -> Iterator[Prose | Tex]:
     elif isinstance(part, Fact):
         yield from (Prose(part.what), Prose(f"${part.latex}$"))
     elif isinstance(part, Record) and not isinstance(part, _IN_OTHER_PARTS):
-        yield from _formulas_of(tuple(_as_set(name, value) for name, value in part))
+        yield from _formulas_of(
+            tuple(_as_set(name, value) for name, value in part if name in _set_with_formulas(type(part)))
+        )
         if isinstance(part, Step):
             yield Prose(RELATIONS[part.relation])
 
@@ -118,6 +124,13 @@ def _in_templates() -> Iterator[Prose]:
     for path in sorted(shipped_files.folder("templates").glob("*.j2")):
         for text in _SET_AS_PROSE.findall(path.read_text(encoding="utf-8")):
             yield Prose(text.replace(r"\\", "\\"))
+
+
+@lru_cache
+def _set_with_formulas(model: type[Record]) -> frozenset[str]:
+    """Return the names of a record's fields whose formulas are set; code and keys are printed as they are."""
+    fields = model.model_fields.items()
+    return frozenset(name for name, field in fields if not any(one in _PLAIN for one in field.metadata))
 
 
 def _as_set(field: str, value: object) -> object:
