@@ -9,6 +9,26 @@ const page = (() => {
     return element;
   };
 
+  /* A formula as plain text, such as √d_k: so it is copied and found. Programs that know MathML get that. */
+  const plain = (formula) => formula.getAttribute("alttext") || formula.ariaLabel || "";
+  document.addEventListener("copy", (event) => {
+    const selection = getSelection();
+    const formulas = selection.isCollapsed ? [] : all("math").filter((one) => selection.containsNode(one, true));
+    if (!formulas.length) return;
+    const range = selection.getRangeAt(0);
+    if (formulas[0].contains(range.startContainer)) range.setStartBefore(formulas[0]);
+    const rich = make("div");
+    rich.append(range.cloneContents());
+    const texts = formulas.map((one) => make("span", {}, plain(one)));
+    formulas.forEach((one, place) => one.before(texts[place]));
+    document.body.classList.add("copying");
+    event.clipboardData.setData("text/plain", selection.toString());
+    document.body.classList.remove("copying");
+    for (const one of texts) one.remove();
+    event.clipboardData.setData("text/html", rich.innerHTML);
+    event.preventDefault();
+  });
+
   /* Copying: a link or a citation, announced to screen readers as well. */
   const status = make("p", { class: "sr", role: "status" });
   document.body.append(status);
@@ -82,5 +102,5 @@ const page = (() => {
     });
   }
 
-  return { all, make, copy, status, reach };
+  return { all, make, plain, copy, status, reach };
 })();
