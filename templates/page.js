@@ -12,20 +12,20 @@ const page = (() => {
   /* A formula as plain text, such as √d_k: so it is copied and found. Programs that know MathML get that. */
   const plain = (formula) => formula.getAttribute("alttext") || formula.ariaLabel || "";
   document.addEventListener("copy", (event) => {
-    const selection = getSelection();
-    const formulas = selection.isCollapsed ? [] : all("math").filter((one) => selection.containsNode(one, true));
+    if (getSelection().isCollapsed) return;
+    const range = getSelection().getRangeAt(0).cloneRange();
+    const around = range.commonAncestorContainer;
+    const whole = (around.closest ? around : around.parentElement).closest("math");
+    if (whole) range.selectNode(whole);
+    const copied = make("div", { class: "sr" });
+    copied.append(range.cloneContents());
+    const formulas = all("math", copied);
     if (!formulas.length) return;
-    const range = selection.getRangeAt(0);
-    if (formulas[0].contains(range.startContainer)) range.setStartBefore(formulas[0]);
-    const rich = make("div");
-    rich.append(range.cloneContents());
-    const texts = formulas.map((one) => make("span", {}, plain(one)));
-    formulas.forEach((one, place) => one.before(texts[place]));
-    document.body.classList.add("copying");
-    event.clipboardData.setData("text/plain", selection.toString());
-    document.body.classList.remove("copying");
-    for (const one of texts) one.remove();
-    event.clipboardData.setData("text/html", rich.innerHTML);
+    event.clipboardData.setData("text/html", copied.innerHTML);
+    for (const one of formulas) one.replaceWith(plain(one));
+    document.body.append(copied);
+    event.clipboardData.setData("text/plain", copied.innerText);
+    copied.remove();
     event.preventDefault();
   });
 

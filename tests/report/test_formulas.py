@@ -12,7 +12,7 @@ from fontTools.ttLib import TTFont
 
 from verify.errors import RenderError
 from verify.report.fonts import rules_for_screen
-from verify.report.formulas import Formula, Formulas, glyph_definitions, typeset
+from verify.report.formulas import Formulas, glyph_definitions, typeset
 from verify.report.mathml import characters_in
 from verify.report.outlines import outlined, stroked
 from verify.report.typeset import MARKS
@@ -92,7 +92,7 @@ def test_many_at_once_are_what_each_is_by_itself() -> None:
     ("latex", "wanted"),
     [
         ("d_k", "<msub><mi>d</mi><mi>k</mi></msub>"),
-        # Alphabets are Unicode's, with its gaps; a browser sets single letters in italics but where they say no.
+        # Alphabets are Unicode's, with its gaps; a browser sets a letter in italics unless it says no.
         (r"\mathbb{E}\mathbb{R}\mathbf{x}", "<mi>𝔼</mi><mi>ℝ</mi><mi>𝐱</mi>"),
         (r"\mathrm{d}\Gamma", '<mi mathvariant="normal">d</mi><mi mathvariant="normal">Γ</mi>'),
         (r"\mathcal{L}\mathfrak{C}\boldsymbol{h}", "<mi>ℒ</mi><mi>ℭ</mi><mi>𝒉</mi>"),
@@ -106,11 +106,13 @@ def test_many_at_once_are_what_each_is_by_itself() -> None:
         ("a=-x", '<mi>a</mi><mo>=</mo><mo form="prefix">−</mo><mi>x</mi>'),
         ("(a)-x", '<mo stretchy="false">(</mo><mi>a</mi><mo stretchy="false">)</mo><mo>−</mo><mi>x</mi>'),
         ("a/b", '<mi>a</mi><mo lspace="0" rspace="0">/</mo><mi>b</mi>'),
-        ("e^{a-b}", '<msup><mi>e</mi><mrow><mi>a</mi><mo lspace="0" rspace="0">−</mo><mi>b</mi></mrow></msup>'),
-        (r"\lvert x\rvert", '<mo stretchy="false" form="prefix">|</mo><mi>x</mi>'
-                             '<mo stretchy="false" form="postfix">|</mo>'),
-        (r"2\ln x", '<mn>2</mn><mspace width="0.167em"/><mi>ln</mi>'
-                    '<mo lspace="0" rspace="0.167em">\N{FUNCTION APPLICATION}</mo><mi>x</mi>'),
+        ("2^{a-}", '<msup><mn>2</mn><mrow><mi>a</mi><mo lspace="0" rspace="0">−</mo></mrow></msup>'),
+        (r"\lvert x", '<mo stretchy="false" form="prefix">|</mo><mi>x</mi>'),
+        (r"x\rvert", '<mi>x</mi><mo stretchy="false" form="postfix">|</mo>'),
+        (r"2\ln", '<mn>2</mn><mspace width="0.167em"/><mi>ln</mi>'),
+        (r"\ln x", '<mi>ln</mi><mo lspace="0" rspace="0.167em">\N{FUNCTION APPLICATION}</mo><mi>x</mi>'),
+        (r"\ln(", '<mi>ln</mi><mo>\N{FUNCTION APPLICATION}</mo><mo stretchy="false">(</mo>'),
+        (r"\mathinner{}x", "<mrow/><mi>x</mi>"),
         (r"\hat{c}", '<mover accent="true"><mi>c</mi><mo stretchy="false">ˆ</mo></mover>'),
         ("a<b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
     ],
@@ -145,7 +147,9 @@ def test_mathml_takes_nothing_of_a_page(formulas: Formulas, latex: str) -> None:
 
 def test_the_face_has_what_is_drawn() -> None:
     """Letters as browsers set them, and the sign of a root, which no text holds; nothing else of a page."""
-    page = '<p>Z<math alttext="Q"><msqrt><mi>d</mi></msqrt><mo>&lt;</mo><mi>ln</mi><mi>\u03c3</mi></math>Y</p>'
+    page = (
+        '<p>Z<math alttext="Q"><msqrt><mi>d</mi></msqrt><mo>&lt;</mo><mi>ln</mi><mi>\u03c3</mi></math>Y</p>'
+    )
     assert set(characters_in(page)) == set("√d𝑑<lnσ𝜎")
     rules = rules_for_screen("a", characters_in(page))
     files = re.findall(r"family:'(STIX Two Math|Low Root)'.*?base64,([^']*)'", rules)

@@ -60,6 +60,7 @@ FACES = (
     Face(MONO, 400, "normal", _MONO_FILE, _MONO_FILE),
 )
 
+
 def _math(family: str) -> Face:
     """Return the face for formulas: no package has it by itself, ziamath brings one as free."""
     file = Path(str(distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")))
@@ -77,7 +78,9 @@ def rules_for_print() -> str:
 
 
 def rules_for_screen(characters: str, mathematical: str) -> str:
-    """Return ``@font-face`` rules that carry the faces with them, cut down to characters of text and formulas.
+    """Return ``@font-face`` rules that carry the faces with them, cut down to these characters.
+
+    The ``mathematical`` ones are those of formulas.
 
     They are kept: to cut faces takes a third of a page's time.
     """

@@ -43,7 +43,7 @@ _WIDE = 10.0
 _BROADEST = 1.06
 """What an em of a formula as MathJax draws it is in MathML, at most (over the catalogue; usually 0.9)."""
 _NAMED = re.compile(r"<(h[1-5]|a|button|caption|figcaption|label|summary|th)\b[^<>]*>.*?</\1>", re.DOTALL)
-"""What has its name from what it contains; in names, browsers read a label of MathML, and nothing else of it."""
+"""What has its name from what it contains; of MathML, browsers take only a label into a name."""
 _TAG = re.compile(r"<[a-z][^<>]*>")
 _QUOTED = re.compile(r"""="([^\s"'=<>`]*[^\s"'=<>`/])"(?=[ >]|(/>))""")
 _IMPLIED = re.compile(
@@ -103,7 +103,9 @@ class HtmlMedium:
         attributes = f' style="--w:{width:.1f}"' if width > _WIDE else ""
         if not formula.mathml:
             svg = re.sub(r'( id="|href="#)', rf"\g<1>D{next(self._places)}-", standalone(formula))
-            return trusted(svg.replace("<svg ", f'<svg class="f" role="img" aria-label="{words}"{attributes} ', 1))
+            return trusted(
+                svg.replace("<svg ", f'<svg class="f" role="img" aria-label="{words}"{attributes} ', 1)
+            )
         attributes += ' displaystyle="true"' if formula.is_displayed else ""
         return trusted(formula.mathml.replace("<math", f'<math alttext="{words}"{attributes}', 1))
 

@@ -25,14 +25,13 @@ _ROWS = _GROUPS | {"math", "msqrt", "mtd", "mpadded", "mphantom"}
 _SCRIPTS = frozenset(["msub", "msup", "msubsup"])
 _LIMITS = frozenset(["munder", "mover", "munderover"])
 _TALL = frozenset(["mfrac", "mroot", "munderover", "munder", "mtable"])
-_ELEMENTS = (
-    _TOKENS | _ROWS | _SCRIPTS | _LIMITS | {"mfrac", "mroot", "mtable", "mtr"}
-)
+_ELEMENTS = _TOKENS | _ROWS | _SCRIPTS | _LIMITS | {"mfrac", "mroot", "mtable", "mtr"}
+_NAMESPACE = ' xmlns="http://www.w3.org/1998/Math/MathML"'
 _LINES = frozenset(["columnlines", "rowlines", "frame"])
 _ATTRIBUTES = frozenset([
     "displaystyle", "scriptlevel", "stretchy", "symmetric", "largeop", "movablelimits", "minsize", "maxsize",
-    "lspace", "rspace", "form", "width", "height", "depth", "voffset", "linethickness", "accent", "accentunder",
-    "columnalign", "columnspacing", "rowspacing",
+    "lspace", "rspace", "form", "width", "height", "depth", "voffset", "linethickness", "accent",
+    "accentunder", "columnalign", "columnspacing", "rowspacing",
 ])  # fmt: skip
 _SIGNS = frozenset("+\N{MINUS SIGN}±∓")
 _APPLIED = "\N{FUNCTION APPLICATION}"
@@ -47,12 +46,12 @@ _STYLE = re.compile(r"(?:MATHEMATICAL )?(.*?) ?(?:CAPITAL|SMALL|DIGIT|NABLA|PART
 
 
 def drawn_by_browsers(spelled: str) -> str:
-    """Return MathJax's MathML on one line, without a display style; empty where browsers do not draw it all."""
+    """Return MathJax's MathML on one line, without a display style; empty if browsers leave out part."""
     try:
-        root = _settled(ET.fromstring(spelled.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")))  # noqa: S314 - MathJax's output
-    except _NotDrawnError:
+        root = ET.fromstring(spelled.replace(_NAMESPACE, ""))  # noqa: S314 - MathJax's output
+        return ET.tostring(_settled(root), encoding="unicode").replace(" />", "/>")
+    except (_NotDrawnError, ET.ParseError):
         return ""
-    return ET.tostring(root, encoding="unicode").replace(" />", "/>")
 
 
 def characters_in(page: str) -> str:
@@ -86,17 +85,28 @@ def _settled(node: ET.Element, *, is_script: bool = False) -> ET.Element:
     if node.tag in _TOKENS:
         made.text = (node.text or "").strip()
         _set_letters(made, node.get("mathvariant", ""))
-    if node.tag == "mo":
-        _set_operator(made, "ORD" if is_script and made.text in _JOINING else role)
-    elif node.tag == "msqrt" and not any(map(_is_higher_than_a_letter, children)):
-        made.set("class", LOW)
-    elif node.tag == "mover" and children[1].text in _ACCENTS and "accent" not in children[1].attrib:
-        made.set("accent", "true")
-        children[1].text = _ACCENTS[children[1].text or ""]
-    elif role == "INNER" and not any(map(_is_tall, children)):
-        for bracket in (children[0], children[-1]):
-            bracket.set("stretchy", "false")
+        if node.tag == "mo":
+            _set_operator(made, "ORD" if is_script and made.text in _JOINING else role)
+    else:
+        _set_heights(made, role)
     return made
+
+
+def _set_heights(node: ET.Element, role: str) -> None:
+    """Say what need not grow, for which browsers would leave room, and what is an accent."""
+    if node.tag == "msqrt" and not any(map(_is_higher_than_a_letter, node)):
+        node.set("class", LOW)
+    elif (
+        node.tag == "mover"
+        and "accent" not in node[1].attrib
+        and (accent := _ACCENTS.get(node[1].text or ""))
+    ):
+        node.set("accent", "true")
+        node[1].text = accent
+    elif role == "INNER" and not any(map(_is_tall, node)):
+        for bracket in (*node[:1], *node[-1:]):
+            if bracket.tag == "mo":
+                bracket.set("stretchy", "false")
 
 
 def _set_letters(token: ET.Element, variant: str) -> None:
