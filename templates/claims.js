@@ -1,7 +1,7 @@
 /* Finding claims: links that open what they lead to, search, filters, and all of it in the address. */
 (() => {
   "use strict";
-  const { all } = page;
+  const { all, plain } = page;
   const bar = document.getElementById("filters");
   const cards = all("article.card");
   const words = new Map();
@@ -10,7 +10,9 @@
 
   /* What a claim can be found by: all that it says. */
   const said = (card) => {
-    if (!words.has(card)) words.set(card, `${card.id} ${card.textContent}`.toLowerCase());
+    if (!words.has(card)) {
+      words.set(card, [card.id, card.textContent, ...all("math", card).map(plain)].join(" ").toLowerCase());
+    }
     return words.get(card);
   };
 
@@ -102,7 +104,7 @@
 /* Taking a claim or a check along: its value, its key, its citation with version, seed, profile and digest. */
 (() => {
   "use strict";
-  const { all, make, copy } = page;
+  const { all, make, plain, copy } = page;
   const address = (anchor) => `${location.href.split(/[?#]/)[0]}#${anchor}`;
   const cited = (card) => card.querySelector(".citation").textContent;
 
@@ -114,7 +116,8 @@
   /* A text as it is read: formulas as plain text, no hidden parts. */
   const read = (cell) => {
     const copied = cell.cloneNode(true);
-    for (const one of all(".take, math", copied)) one.remove();
+    for (const one of all(".take", copied)) one.remove();
+    for (const one of all("math", copied)) one.replaceWith(plain(one));
     return copied.textContent.replace(/\s+/g, " ").trim();
   };
 

@@ -58,8 +58,10 @@
 
   function redraw() {
     const d = 2 ** form.elements.dimension.value, n = 2 ** form.elements.keys.value;
-    form.querySelector("output[for=dimension]").textContent = d;
-    form.querySelector("output[for=keys]").textContent = n;
+    for (const [name, value] of [["dimension", d], ["keys", n]]) {
+      form.querySelector(`output[for=${name}]`).textContent = value;
+      form.elements[name].setAttribute("aria-valuetext", value);
+    }
     const found = {};
     for (const svg of all("svg[data-measured]", explorer)) {
       found[`${svg.dataset.measured} ${svg.dataset.side}`] = dots(svg, d);

@@ -9,6 +9,26 @@ const page = (() => {
     return element;
   };
 
+  /* A formula as plain text, such as √d_k: so it is copied and found. Programs that know MathML get that. */
+  const plain = (formula) => formula.getAttribute("alttext") || formula.ariaLabel || "";
+  document.addEventListener("copy", (event) => {
+    if (getSelection().isCollapsed) return;
+    const range = getSelection().getRangeAt(0).cloneRange();
+    const around = range.commonAncestorContainer;
+    const whole = (around.closest ? around : around.parentElement).closest("math");
+    if (whole) range.selectNode(whole);
+    const copied = make("div", { class: "sr" });
+    copied.append(range.cloneContents());
+    const formulas = all("math", copied);
+    if (!formulas.length) return;
+    event.clipboardData.setData("text/html", copied.innerHTML);
+    for (const one of formulas) one.replaceWith(plain(one));
+    document.body.append(copied);
+    event.clipboardData.setData("text/plain", copied.innerText);
+    copied.remove();
+    event.preventDefault();
+  });
+
   /* Copying: a link or a citation, announced to screen readers as well. */
   const status = make("p", { class: "sr", role: "status" });
   document.body.append(status);
@@ -82,5 +102,5 @@ const page = (() => {
     });
   }
 
-  return { all, make, copy, status, reach };
+  return { all, make, plain, copy, status, reach };
 })();

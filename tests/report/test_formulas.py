@@ -1,26 +1,21 @@
-"""Formulas are drawn once, to size, and wrong LaTeX never gets through; as a face and in a PDF."""
+"""Formulas are drawn once, to size, and wrong LaTeX never gets through; as MathML and in a PDF."""
 
 from __future__ import annotations
 
 import base64
 import re
 from io import BytesIO
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
-from fontTools.pens.boundsPen import BoundsPen
 from fontTools.ttLib import TTFont
 
 from verify.errors import RenderError
-from verify.report import mathfont
-from verify.report.formulas import Formula, Formulas, glyph_definitions, typeset
-from verify.report.mathfont import BAR, Typeface, in_face, signs
+from verify.report.fonts import rules_for_screen
+from verify.report.formulas import Formulas, glyph_definitions, typeset
+from verify.report.mathml import characters_in
 from verify.report.outlines import outlined, stroked
 from verify.report.typeset import MARKS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -89,79 +84,81 @@ def test_many_at_once_are_what_each_is_by_itself() -> None:
     ahead, alone = Formulas(made), Formulas()
     assert ahead.inline("d_k") == alone.inline("d_k")
     assert ahead.display(r"\frac{1}{d}") == alone.display(r"\frac{1}{d}") != alone.inline(r"\frac{1}{d}")
-    assert ahead.mathml("d_k") == alone.mathml("d_k")
     with pytest.raises(RenderError, match="Missing close brace"):
         ahead.display(r"\frac{a")
 
 
-def test_mathml_says_the_same_of_a_formula_wherever_it_stands() -> None:
+@pytest.mark.parametrize(
+    ("latex", "wanted"),
+    [
+        ("d_k", "<msub><mi>d</mi><mi>k</mi></msub>"),
+        # Alphabets are Unicode's, with its gaps; a browser sets a letter in italics unless it says no.
+        (r"\mathbb{E}\mathbb{R}\mathbf{x}", "<mi>𝔼</mi><mi>ℝ</mi><mi>𝐱</mi>"),
+        (r"\mathrm{d}\Gamma", '<mi mathvariant="normal">d</mi><mi mathvariant="normal">Γ</mi>'),
+        (r"\mathcal{L}\mathfrak{C}\boldsymbol{h}", "<mi>ℒ</mi><mi>ℭ</mi><mi>𝒉</mi>"),
+        # Brackets around what is low need not grow; a face of its own has the root for that.
+        (r"\left(x\right)", '<mrow><mo stretchy="false">(</mo><mi>x</mi><mo stretchy="false">)</mo></mrow>'),
+        (r"\left(\frac{a}{b}\right)", "<mrow><mo>(</mo><mfrac><mi>a</mi><mi>b</mi></mfrac><mo>)</mo></mrow>"),
+        (r"\sqrt{d_k}", '<msqrt class="low"><msub><mi>d</mi><mi>k</mi></msub></msqrt>'),
+        (r"\sqrt{d^2}", "<msqrt><msup><mi>d</mi><mn>2</mn></msup></msqrt>"),
+        # A sign, unlike an operation, stands close to what it belongs to.
+        ("-x", '<mo form="prefix">−</mo><mi>x</mi>'),
+        ("a=-x", '<mi>a</mi><mo>=</mo><mo form="prefix">−</mo><mi>x</mi>'),
+        ("(a)-x", '<mo stretchy="false">(</mo><mi>a</mi><mo stretchy="false">)</mo><mo>−</mo><mi>x</mi>'),
+        ("a/b", '<mi>a</mi><mo lspace="0" rspace="0">/</mo><mi>b</mi>'),
+        ("2^{a-}", '<msup><mn>2</mn><mrow><mi>a</mi><mo lspace="0" rspace="0">−</mo></mrow></msup>'),
+        (r"\lvert x", '<mo stretchy="false" form="prefix">|</mo><mi>x</mi>'),
+        (r"x\rvert", '<mi>x</mi><mo stretchy="false" form="postfix">|</mo>'),
+        (r"2\ln", '<mn>2</mn><mspace width="0.167em"/><mi>ln</mi>'),
+        (r"\ln x", '<mi>ln</mi><mo lspace="0" rspace="0.167em">\N{FUNCTION APPLICATION}</mo><mi>x</mi>'),
+        (r"\ln(", '<mi>ln</mi><mo>\N{FUNCTION APPLICATION}</mo><mo stretchy="false">(</mo>'),
+        (r"\mathinner{}x", "<mrow/><mi>x</mi>"),
+        (r"\hat{c}", '<mover accent="true"><mi>c</mi><mo stretchy="false">ˆ</mo></mover>'),
+        ("a<b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
+    ],
+)  # fmt: skip
+def test_mathml_is_what_browsers_draw(formulas: Formulas, latex: str, wanted: str) -> None:
+    """Spaces, alphabets and heights that only MathJax would know of are in MathML Core's terms."""
+    assert formulas.inline(latex).mathml == f"<math>{wanted}</math>"
+
+
+def test_mathml_says_the_same_of_a_formula_wherever_it_stands(formulas: Formulas) -> None:
     """In a line or on one of its own, it means the same."""
     latex = r"\sum_{i=1}^{d} q_i k_i"
-    displayed, inline = Formulas(), Formulas()
-    displayed.display(latex)
-    assert displayed.mathml(latex) == inline.mathml(latex)
-    assert "display" not in inline.mathml(latex)
+    assert formulas.display(latex).mathml == formulas.inline(latex).mathml
 
 
-LATEX = (
-    r"d", r"\frac{q\cdot k}{\sqrt{d_k}}", r"\sum_{i=1}^{d_k} q_i k_i", r"\left(\frac{a}{b}\right)^2_j",
-    r"\left[\begin{matrix}a\\b\\c\\d\\e\end{matrix}\right]",
-)  # fmt: skip
+@pytest.mark.parametrize(
+    "latex", [r"\cancel{x}", r"\boxed{x}", r"\begin{array}{c|c} a & b \end{array}", r"\bbox[red]{x}"]
+)
+def test_what_browsers_leave_out_has_no_mathml(formulas: Formulas, latex: str) -> None:
+    """A strike or a line that is not drawn would change what a formula says."""
+    try:
+        assert formulas.inline(latex).mathml == ""
+    except RenderError as error:
+        assert latex in str(error)  # noqa: PT017 - one that is not drawn at all
 
 
-@pytest.fixture(scope="module")
-def drawn() -> list[Formula]:
-    """Return some drawn formulas."""
-    formulas = Formulas()
-    return [formulas.display(latex) for latex in LATEX]
+@pytest.mark.parametrize("latex", [r"\class{a}{x}", r"\style{color:red}{x}", r"\cssId{top}{x}"])
+def test_mathml_takes_nothing_of_a_page(formulas: Formulas, latex: str) -> None:
+    """No class, style or id of a claim's own can meet those of the page."""
+    assert formulas.inline(latex).mathml == "<math><mi>x</mi></math>"
 
 
-@pytest.fixture(scope="module")
-def face(drawn: list[Formula]) -> Typeface:
-    """Return the face of them all."""
-    return Typeface(drawn)
-
-
-def test_a_string_draws_its_formula(drawn: list[Formula], face: Typeface) -> None:
-    """Set one after the other, its characters put every glyph and bar where it belongs, and end with it."""
-    font = TTFont(BytesIO(face.woff2()))
-    names, glyphs = font.getBestCmap(), font.getGlyphSet()
-    for formula in drawn:
-        outlines = dict(formula.glyphs)
-        wanted = [(sign, outlines.get(sign.shape.name)) for sign in signs(formula)]
-        at, found = 0, []
-        for character in face.text(formula):
-            pen = BoundsPen(glyphs)
-            glyphs[names[ord(character)]].draw(pen)
-            if pen.bounds:
-                found.append((at, pen.bounds))
-            at += glyphs[names[ord(character)]].width
-        assert at == pytest.approx(1000 * formula.width, abs=10)
-        assert len(found) == len(wanted)
-        for (place, bounds), (sign, _) in zip(found, wanted, strict=True):
-            assert place == pytest.approx(sign.x, abs=6)
-            if sign.shape.name == BAR:
-                assert bounds == (0, sign.shape.low, sign.shape.across, sign.shape.high)
-            if sign.shape.low is not None:
-                assert sign.shape.low <= bounds[1] < bounds[3] <= sign.shape.high
-
-
-def test_the_face_is_the_same_every_time(drawn: list[Formula], face: Typeface) -> None:
-    """Byte for byte: no date, no order that depends on the day."""
-    assert Typeface(drawn).woff2() == face.woff2()
-    assert [Typeface(drawn).text(one) for one in drawn] == [face.text(one) for one in drawn]
-
-
-def test_strings_and_face_are_kept(
-    drawn: list[Formula], face: Typeface, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A second page with the same formulas makes none of it again; what no face can have has no string."""
-    formulas = [*drawn, Formulas().inline(r"\cancel{x}")]
-    first = in_face(formulas)
-    assert first == ([*map(face.text, drawn), ""], base64.b64encode(face.woff2()).decode())
-    assert list(cache.rglob("drawings/*/*"))
-    monkeypatch.setattr(mathfont, "Typeface", None)
-    assert in_face(formulas) == first
+def test_the_face_has_what_is_drawn() -> None:
+    """Letters as browsers set them, and the sign of a root, which no text holds; nothing else of a page."""
+    page = (
+        '<p>Z<math alttext="Q"><msqrt><mi>d</mi></msqrt><mo>&lt;</mo><mi>ln</mi><mi>\u03c3</mi></math>Y</p>'
+    )
+    assert set(characters_in(page)) == set("√d𝑑<lnσ𝜎")
+    rules = rules_for_screen("a", characters_in(page))
+    files = re.findall(r"family:'(STIX Two Math|Low Root)'.*?base64,([^']*)'", rules)
+    grown = {}
+    for family, file in files:
+        font = TTFont(BytesIO(base64.b64decode(file)))
+        assert ord("√") in font.getBestCmap()
+        grown[family] = font["MATH"].table.MathVariants is not None
+    assert grown == {"STIX Two Math": True, "Low Root": False}
 
 
 class Stream:

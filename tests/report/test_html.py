@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import re
 from html import unescape
@@ -29,6 +27,7 @@ from verify.report.html import HtmlMedium, compact, linked_data, render_html
 from verify.report.pdf import PdfMedium
 from verify.report.run import report_of
 from verify.report.typeset import MARKS, render, step_formula
+from verify.text.latex import spoken
 
 VOID = {"meta", "col", "link", "br", "wbr", "img", "input", "hr"}
 
@@ -88,7 +87,7 @@ def test_stands_alone(page: str, read: Reader) -> None:
     assert read.loads == ["data:,"]
     assert "default-src 'none'" in page
     assert page.count("<script>") == 1
-    assert page.count("<script") == 3
+    assert page.count("<script") == 2
     assert page.count('<script type="application/ld+json">') == 1
     assert "@import" not in page
     assert {address[:2] for address in re.findall(r"url\('?([^)']{0,5})", page)} <= {"da", "#D"}
@@ -126,28 +125,17 @@ def test_is_small_and_the_same_every_time(page: str, run: RunRecord) -> None:
     assert len(first) < len(page) < 400_000
 
 
-def test_formulas_are_text_in_a_face_of_their_own(page: str) -> None:
-    """Each has its string, which draws it, and its plain text; the same formula has the same string."""
-    places = re.findall(r'<i data-f="([^"]*)"[^>]*><b>([^<]*)</b></i>', page)
-    assert len(places) == page.count("<i data-f=") > 100
-    strings = {text: string for string, text in places if text == "d_k"}
-    assert all(string for string, _ in places)
-    assert {string for string, text in places if text == "d_k"} == set(strings.values())
-    assert "font-family:Formulas" in page
-
-
-def test_every_formula_has_its_mathml(page: str) -> None:
-    """A line for each, in the order in which they first stand in the page."""
-    places = re.findall(r'<i data-f="([^"]*)"[^>]*><b>([^<]*)</b></i>', page)
-    packed = re.search(r'<script type="text/plain" id="mathml">([^<]*)</script>', page)
-    assert packed
-    lines = gzip.decompress(base64.b64decode(packed[1])).decode().split("\n")
-    spelled = dict(zip(dict.fromkeys(places), lines, strict=True))
-    assert {line for (_, text), line in spelled.items() if text == "d_k"} == {
-        "<math><msub><mi>d</mi><mi>k</mi></msub></math>"
-    }
-    for line in lines:
-        assert ET.fromstring(line).tag == "math"  # noqa: S314 - our own
+def test_formulas_are_mathml_with_their_words(page: str) -> None:
+    """Each has a plain text, which is copied; in what has its name from its content, that is its label."""
+    formulas = re.findall(r"<math\b.*?</math>", page)
+    assert len(formulas) > 100
+    for formula in formulas:
+        root = ET.fromstring(formula)  # noqa: S314 - our own
+        assert ("alttext" in root.attrib) != ("aria-label" in root.attrib)
+    assert '<math alttext="d_k"><msub><mi>d</mi><mi>k</mi></msub></math>' in page
+    for heading in re.findall(r"<(?:h[1-5]|a|th|figcaption)\b.*?</(?:h[1-5]|a|th|figcaption)>", page):
+        assert "alttext" not in heading
+    assert "font-family:'STIX Two Math'" in page
 
 
 def test_verdicts_are_words_and_shapes(page: str) -> None:
@@ -170,7 +158,7 @@ def test_a_failing_step_is_marked(page: str) -> None:
 
 def test_steps_are_tied_to_the_one_before(page: str) -> None:
     """Each step but the start says whether it equals the one before or follows from it."""
-    relations = re.findall(r"<div class=\"?relation\"?>(?:<i [^>]*><b>([^<]*))?", page)
+    relations = re.findall(r'<div class="relation">(?:<math alttext="([^"]*))?', page)
     assert set(relations) == {"", "=", "⇒", "≤"}
     assert relations.count("⇒") == 1
 
@@ -184,7 +172,7 @@ def test_alarms_cannot_be_overlooked(page: str) -> None:
 
 def test_input_cannot_inject_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Markup in a user's claim is text, wherever it stands; in a formula it is refused or text, too."""
-    monkeypatch.setattr(html, "rules_for_screen", lambda _characters: "")
+    monkeypatch.setattr(html, "rules_for_screen", lambda *_characters: "")
     monkeypatch.setattr(html, "compact", str)
     evil = '<script>alert("1")</script>'
     reference = Reference(key="evil", text=evil, url=None).model_copy(update={"url": "javascript:alert(1)"})
@@ -201,7 +189,7 @@ def test_input_cannot_inject_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     layer = figure.layers[0].model_copy(update={"label": evil})
     figure = figure.model_copy(update={"layers": (layer, *figure.layers[1:])})
     page = render_html(record(claim.model_copy(update={"series": (figure,)})))
-    assert page.count("<script") == 3
+    assert page.count("<script") == 2
     assert "javascript:" not in page
     assert "&lt;script&gt;" in page
     Reader(page)
@@ -248,31 +236,31 @@ FIGURE = (
 @pytest.fixture
 def medium() -> HtmlMedium:
     """Return a page with one figure to show."""
-    return HtmlMedium({"c.f": FIGURE}, lambda latex: f"MathML of {latex}")
+    return HtmlMedium({"c.f": FIGURE})
 
 
-def test_formulas_are_drawn_in_the_order_of_the_page(medium: HtmlMedium) -> None:
-    """However they were made: each has its string and its plain text, and a line of MathML once."""
+def test_a_formula_says_how_it_is_set(medium: HtmlMedium) -> None:
+    """Its words, whether it is displayed, and how wide it is where a phone may be too narrow."""
     formulas = Formulas()
-    latex = ("d", "n<1", "d")
-    places = [medium.formula(formulas.inline(one), "", one) for one in latex]
-    drawn = medium.draw(f"<p>{places[1]} {places[0]} {places[2]}</p>")
-    found = re.findall(r'<i data-f="([^"]+)"><b>([^<]*)</b></i>', drawn.page)
-    assert [text for _, text in found] == ["n&lt;1", "d", "d"]
-    assert found[1] == found[2]
-    assert found[0][0] != found[1][0]
-    assert gzip.decompress(base64.b64decode(drawn.mathml)).decode() == "MathML of n<1\nMathML of d"
-    assert "font-family:Formulas;src:url('data:font/woff2" in drawn.rules
+    short, long = "n<1", " + ".join(["x"] * 20)
+    assert (
+        medium.formula(formulas.inline(short), "", short)
+        == '<math alttext="n&lt;1"><mi>n</mi><mo>&lt;</mo><mn>1</mn></math>'
+    )
+    wide = str(medium.formula(formulas.display(long), "", long))
+    assert re.match(r'<math alttext="x \+ [^"]*" style="--w:\d+\.\d" displaystyle="true"><mi>x</mi>', wide)
 
 
-def test_strokes_are_drawn_as_they_are(medium: HtmlMedium) -> None:
-    """What no face can have stands as a drawing, hidden from who is read the plain text."""
-    formula = Formulas().inline(r"\cancel{x}")
-    drawn = medium.draw(medium.formula(formula, "", r"\cancel{x}")).page
-    assert drawn.startswith('<i data-f=""><b>')
-    picture = ET.fromstring(drawn[drawn.index("<svg") : drawn.index("</svg>") + 6])  # noqa: S314 - our own
-    assert picture.get("aria-hidden") == "true"
-    assert picture.find(".//{*}line") is not None
+def test_strikes_are_drawn_as_they_are(medium: HtmlMedium) -> None:
+    """What browsers leave out of MathML stands as a drawing, with its words and ids of its own."""
+    latex = r"\cancel{x}"
+    formula = Formulas().inline(latex)
+    twice = [str(medium.formula(formula, "", latex)) for _ in range(2)]
+    for drawn in twice:
+        picture = ET.fromstring(drawn)  # noqa: S314 - our own
+        assert (picture.get("role"), picture.get("aria-label")) == ("img", spoken(latex))
+        assert picture.find(".//{*}line") is not None
+    assert not set(re.findall(r' id="([^"]+)"', twice[0])) & set(re.findall(r' id="([^"]+)"', twice[1]))
 
 
 def test_a_figure_may_stand_twice(medium: HtmlMedium) -> None:

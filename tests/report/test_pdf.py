@@ -337,7 +337,7 @@ def rules(text: str) -> list[tuple[str, str, str, str, str]]:
 @pytest.fixture(scope="module")
 def screen() -> list[tuple[str, str, str, str, str]]:
     """Return the rules for the screen with a few characters."""
-    return rules(rules_for_screen(CHARACTERS))
+    return rules(rules_for_screen(CHARACTERS, ""))
 
 
 def test_print_has_the_installed_files() -> None:

@@ -46,7 +46,7 @@ def no_pango(_record: RunRecord, _parts: object, _edition: str) -> bytes:
 @pytest.fixture(autouse=True)
 def _no_faces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the slow cutting of faces out."""
-    monkeypatch.setattr(html, "rules_for_screen", lambda _characters: "")
+    monkeypatch.setattr(html, "rules_for_screen", lambda *_characters: "")
 
 
 def test_writes_three_files_and_measures_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
 from verify.errors import FormulaError, RenderError
+from verify.report.mathml import drawn_by_browsers
 from verify.text.latex import in_lines, spoken
 
 if TYPE_CHECKING:
@@ -30,16 +31,20 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 _SHAPES = frozenset(["svg", "g", "use", "path", "rect", "line", "polyline", "polygon", "ellipse"])
 _PLACES = frozenset(["x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx", "cy", "rx", "ry", "points"])
 _STROKES = frozenset(["stroke-width", "stroke-dasharray", "stroke-linecap", "fill"])
-_LONE = re.compile(r"<mrow>(<(m[ion])(?: [^<>]*)?>[^<>]*</\2>)</mrow>")
 _LONE_GLYPH = re.compile('<use href="[^"]*"/>')
 _ATTRIBUTES = _PLACES | _STROKES | {"transform", "d", "viewBox", "preserveAspectRatio"}
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A drawn formula: lengths in em of its own font; ``body`` refers to ``glyphs`` by their ids."""
+    """A drawn formula: lengths in em of its own font; ``body`` refers to ``glyphs`` by their ids.
+
+    Its ``mathml`` is empty where browsers do not draw all of it.
+    """
 
     latex: str
+    is_displayed: bool
+    mathml: str
     body: str
     glyphs: tuple[tuple[str, str], ...]
     view_box: str
@@ -73,7 +78,6 @@ class Formulas:
         self._made = made or {}
         self._as_text = as_text
         self._drawn: dict[tuple[str, bool], Formula] = {}
-        self._spelled: dict[str, str] = {}
 
     def inline(self, latex: str) -> Formula:
         """Return a formula for running text.
@@ -95,40 +99,26 @@ class Formulas:
         lines = in_lines(latex, lambda part: self._draw(part, display=True).width, limit)
         return self._draw(lines, display=True)
 
-    def mathml(self, latex: str) -> str:
-        """Return a formula as MathML on one line, for assistive technology and other programs.
-
-        Raises:
-            RenderError: the LaTeX is wrong.
-        """
-        if latex not in self._spelled:
-            self.inline(latex)
-        return self._spelled[latex]
-
     def dump(self) -> str:
-        """Return all that was drawn and spelled so far as JSON, for ``load``."""
-        drawn = [[display, *astuple(one)] for (_, display), one in self._drawn.items()]
-        return json.dumps([drawn, self._spelled])
+        """Return all that was drawn so far as JSON, for ``load``."""
+        return json.dumps([astuple(one) for one in self._drawn.values()])
 
     def load(self, drawings: str) -> None:
-        """Take over what another drawer has drawn and spelled."""
-        drawn, spelled = json.loads(drawings)
-        self._spelled |= spelled
-        for display, latex, body, glyphs, *box in drawn:
+        """Take over what another drawer has drawn."""
+        for latex, is_displayed, mathml, body, glyphs, *box in json.loads(drawings):
             pairs = tuple((name, outline) for name, outline in glyphs)
-            self._drawn.setdefault((latex, display), Formula(latex, body, pairs, *box))
+            formula = Formula(latex, is_displayed, mathml, body, pairs, *box)
+            self._drawn.setdefault((latex, is_displayed), formula)
 
     def _draw(self, latex: str, *, display: bool) -> Formula:
         if self._as_text:
-            return Formula(latex, "", (), "", _LETTER * len(spoken(latex)), _LINE, _LINE / 5)
+            return Formula(latex, display, "", "", (), "", _LETTER * len(spoken(latex)), _LINE, _LINE / 5)
         key = (latex, display)
         if key not in self._drawn:
             drawn, spelled = self._made.get(key) or typeset([key])[key]
             if drawn is None:
                 raise _refusal(latex, spelled)
-            self._drawn[key] = _compact(latex, drawn)
-            # How it is displayed says nothing about what it means.
-            self._spelled.setdefault(latex, _brief(spelled))
+            self._drawn[key] = _compact(latex, drawn, display=display, mathml=drawn_by_browsers(spelled))
         return self._drawn[key]
 
 
@@ -174,15 +164,6 @@ def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Made
     return {one: Made(*made) for one, made in zip(formulas, json.loads(answer), strict=True)}
 
 
-def _brief(mathml: str) -> str:
-    """Return MathML without what only MathJax reads or a page could mistake for its own, or lone rows."""
-    text = re.sub(r">\s+<", "><", mathml.strip())
-    text = re.sub(
-        r' (?:data-mjx-[\w-]+|xmlns|display|displaystyle|scriptlevel|id|class|style|href)="[^"]*"', "", text
-    )
-    return _LONE.sub(r"\1", text)
-
-
 def glyph_definitions(formulas: Iterable[Formula], prefix: str) -> str:
     """Return the glyphs of several formulas as SVG paths, each once, sorted by id."""
     glyphs = dict(sorted(glyph for formula in formulas for glyph in formula.glyphs))
@@ -193,7 +174,7 @@ def _refusal(latex: str, why: str) -> RenderError:
     return RenderError(f"the LaTeX ${latex}$ cannot be typeset: {' '.join(why.split())}; fix it in the claim")
 
 
-def _compact(latex: str, svg: str) -> Formula:
+def _compact(latex: str, svg: str, *, display: bool, mathml: str) -> Formula:
     root = ET.fromstring(svg)  # noqa: S314 - our own renderer's output
     for node in root.iter():
         if "data-mjx-error" in node.attrib:
@@ -208,6 +189,8 @@ def _compact(latex: str, svg: str) -> Formula:
     body = "".join(_shape(child, latex) for child in root if child.tag != _tag("defs"))
     return Formula(
         latex=latex,
+        is_displayed=display,
+        mathml=mathml,
         body=body,
         glyphs=tuple(sorted(glyphs.items())),
         view_box=box,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import itertools
 import json
-import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -18,14 +15,14 @@ from verify.evidence.provenance import names
 from verify.files import shipped
 from verify.files.names import AUDIT, RUN
 from verify.report.fonts import rules_for_screen
-from verify.report.mathfont import FAMILY, in_face
+from verify.report.mathml import characters_in
 from verify.report.parts import Parts
 from verify.report.run import Report
 from verify.report.typeset import mark_drawings, render, standalone, trusted
 from verify.text.latex import spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
@@ -35,18 +32,18 @@ if TYPE_CHECKING:
 _TITLE = "Scaled dot-product attention: what is true, and how we know"
 _STYLES = {RUN: ("common.css", "page.css", "rows.css"), AUDIT: ("common.css", "page.css")}
 _SCRIPTS = {
-    RUN: ("page.js", "formulas.js", "claims.js", "figures.js", "row.js", "explorer.js"),
-    AUDIT: ("page.js", "formulas.js"),
+    RUN: ("page.js", "claims.js", "figures.js", "row.js", "explorer.js"),
+    AUDIT: ("page.js",),
 }
 _SAFE = " /:=.,-()"
 """What need not be escaped in a data address between single quotes."""
 
-_ABOVE, _BELOW = 8, 3
-"""Tenths of an em that every formula has room for above and below its line."""
-
 _WIDE = 10.0
 """Em from which on a formula may have to be smaller on a narrow screen."""
-_FORMULA = re.compile(r'<i data-f="(\d+)"><b>(.*?)</b>')
+_BROADEST = 1.06
+"""What an em of a formula as MathJax draws it is in MathML, at most (over the catalogue; usually 0.9)."""
+_NAMED = re.compile(r"<(h[1-5]|a|button|caption|figcaption|label|summary|th)\b[^<>]*>.*?</\1>", re.DOTALL)
+"""What has its name from what it contains; of MathML, browsers take only a label into a name."""
 _TAG = re.compile(r"<[a-z][^<>]*>")
 _QUOTED = re.compile(r"""="([^\s"'=<>`]*[^\s"'=<>`/])"(?=[ >]|(/>))""")
 _IMPLIED = re.compile(
@@ -65,7 +62,7 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
     """
     parts = parts or Parts.of(record)
     called = names(record)
-    medium = HtmlMedium(parts.figures, parts.formulas.mathml)
+    medium = HtmlMedium(parts.figures)
     body = render(
         f"{called.page}.j2",
         parts.report,
@@ -74,17 +71,14 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
         evidence=called.evidence,
         linked=trusted(linked_data(parts.report)) if isinstance(parts.report, Report) else "",
     )
+    body = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), body)
     # The faces carry just the characters of this page; those of its markup are among them, at no cost.
-    style = rules_for_screen("".join(sorted(set(body))))
-    drawn = medium.draw(body)
-    body = compact(drawn.page)
-    style += drawn.rules
+    style = rules_for_screen("".join(sorted(set(body))), characters_in(body))
     style += _joined(*_STYLES[called]) + medium.mark_rules()
-    body = body.replace("/* drawn */", medium.figure_rules(), 1)
+    body = compact(body).replace("/* drawn */", medium.figure_rules(), 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
-    before, _, between = before.rpartition("/* mathml */")
-    return before + drawn.mathml + between + _joined(*_SCRIPTS[called]) + after
+    return before + _joined(*_SCRIPTS[called]) + after
 
 
 def _joined(*files: str) -> str:
@@ -92,96 +86,28 @@ def _joined(*files: str) -> str:
     return "".join((folder / name).read_text(encoding="utf-8") for name in files)
 
 
-class Drawn(NamedTuple):
-    """A page whose formulas are drawn, the style rules for them, and the MathML of all, packed.
-
-    That has a line for each formula, in the order in which they first stand in the page.
-    """
-
-    page: str
-    rules: str
-    mathml: str
-
-
 class HtmlMedium:
-    """Pictures in the text's own colour; what they have in common is defined once for the page.
-
-    ``mathml`` gives the MathML of a formula's LaTeX.
-    """
+    """Formulas as MathML, figures and marks in the text's own colour."""
 
     folds = True
 
-    def __init__(self, figures: Mapping[str, str], mathml: Callable[[str], str]) -> None:
+    def __init__(self, figures: Mapping[str, str]) -> None:
         self._figures = figures
-        self._mathml = mathml
-        self._formulas: list[Formula] = []
-        self._numbers: dict[tuple[str, str], int] = {}
-        self._texts: dict[str, Markup] = {}
-        self._latex: dict[tuple[int, str], str] = {}
-        self._heights: set[str] = set()
         self._marks: set[tuple[str, str]] = set()
         self._styles: dict[str, str] = {}
         self._places = itertools.count(1)
 
     def formula(self, formula: Formula, style: str, latex: str) -> Markup:  # noqa: ARG002
-        """Return an element that holds the formula as plain text, until ``draw`` has all of them drawn."""
-        number = self._numbers.setdefault((formula.body, formula.view_box), len(self._formulas))
-        if number == len(self._formulas):
-            self._formulas.append(formula)
-        if latex not in self._texts:
-            self._texts[latex] = escape(spoken(latex))
-        text = self._texts[latex]
-        self._latex.setdefault((number, str(text)), latex)
-        return Markup('<i data-f="{}"><b>{}</b></i>').format(number, text)
-
-    def draw(self, page: str) -> Drawn:
-        """Return a page made with this medium, with its formulas drawn, and what they need beside it."""
-        used = sorted({int(found[1]) for found in _FORMULA.finditer(page)})
-        texts, face = in_face([self._formulas[number] for number in used])
-        strings = {number: str(escape(text)) for number, text in zip(used, texts, strict=True)}
-        spelled: dict[tuple[str, str], str] = {}
-
-        def drawn(found: re.Match[str]) -> str:
-            number, text = int(found[1]), found[2]
-            string, formula = strings[number], self._formulas[number]
-            spelled.setdefault((string, text), self._latex[number, text])
-            outlines = "" if string else self._outlines(formula)
-            return f'<i data-f="{string}"{self._room(formula)}><b>{text}</b>{outlines}'
-
-        page = _FORMULA.sub(drawn, page)
-        lines = "\n".join(self._mathml(latex) for latex in spelled.values())
-        packed = gzip.compress(lines.encode(), 9, mtime=0)
-        return Drawn(page, self._formula_rules(face), base64.b64encode(packed).decode())
-
-    def _room(self, formula: Formula) -> str:
-        """Return attributes of a formula that is higher or wider than most."""
-        sides = (
-            ("a", math.ceil(10 * (formula.height - formula.depth)), _ABOVE),
-            ("b", math.ceil(10 * formula.depth), _BELOW),
-        )
-        names = [f"{side}{tenths}" for side, tenths, usual in sides if tenths > usual]
-        self._heights.update(names)
-        room = f' class="{" ".join(names)}"' if names else ""
-        return room + (f' style="--w:{formula.width:.1f}"' if formula.width > _WIDE else "")
-
-    def _outlines(self, formula: Formula) -> str:
-        """Return the SVG of a formula that no face can have."""
-        svg = re.sub(r'( id="|href="#)', rf"\g<1>D{next(self._places)}-", standalone(formula))
-        return svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
-
-    def _formula_rules(self, face: str) -> str:
-        """Return the style rules of drawn formulas, with their face."""
-        sides = {"a": "top", "b": "bottom"}
-        rules = (
-            f"i.{name}{{padding-{sides[name[0]]}:{int(name[1:]) / 10:g}em}}" for name in sorted(self._heights)
-        )
-        return (
-            f"@font-face{{font-family:{FAMILY};src:url('data:font/woff2;base64,{face}') format('woff2');"
-            f"font-display:block}}\n"
-            f"i[data-f]{{font:1.1em/0 {FAMILY};padding:{_ABOVE / 10}em 0 {_BELOW / 10}em}}\n"
-            + "\n".join(rules)
-            + "\n"
-        )
+        """Return a formula as MathML, or as a drawing where browsers do not draw all of that."""
+        words, width = escape(spoken(latex)), formula.width * _BROADEST
+        attributes = f' style="--w:{width:.1f}"' if width > _WIDE else ""
+        if not formula.mathml:
+            svg = re.sub(r'( id="|href="#)', rf"\g<1>D{next(self._places)}-", standalone(formula))
+            return trusted(
+                svg.replace("<svg ", f'<svg class="f" role="img" aria-label="{words}"{attributes} ', 1)
+            )
+        attributes += ' displaystyle="true"' if formula.is_displayed else ""
+        return trusted(formula.mathml.replace("<math", f'<math alttext="{words}"{attributes}', 1))
 
     def mark(self, badge: Badge) -> Markup:
         """Return an element that the style rules cut out of its colour: its word stands beside it."""
