@@ -314,7 +314,14 @@ def busy() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes under /proc")
 @pytest.mark.parametrize("how", ["spawned", "copies"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        signal.SIGINT,
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGTERM, signal.SIGHUP)),
+    ],
+)
 def test_processes_end_with_their_parent(number: int, how: str) -> None:
     """However it ends, and whatever they are doing, they are gone; what it has printed is there once."""
     parent = subprocess.Popen(

@@ -38,6 +38,12 @@ class TestMeasured:
         with pytest.raises(ClaimError, match=message):
             measured(checks, against=against)
 
+    def test_what_is_drawn_of_a_value_is_drawn_of_its_ends(self) -> None:
+        """Also where that turns the interval around."""
+        drawn = measured(FOUND.matching("variance-d*"), as_drawn=lambda place, value: place - value)
+        assert drawn.y == (-0.5, -0.5)
+        assert all(low < value < high for low, value, high in zip(drawn.lo, drawn.y, drawn.hi, strict=True))
+
 
 class TestFigure:
     """Lines and points on their axes."""
