@@ -24,7 +24,7 @@ from verify.engine.evaluate import (
     received,
 )
 from verify.engine.runner import settings
-from verify.engine.schedule import PendingCell, Progress, Schedule
+from verify.engine.schedule import PendingCell, PendingClaim, Progress, Schedule
 from verify.engine.store import Store
 from verify.errors import ClaimError, WorkerError
 
@@ -265,6 +265,15 @@ def test_sums_fit_a_chunk_by_their_number_of_blocks(cell: CellToDraw, sums: dict
     assert not waiting.fits(first, replace(right, count=right.count + 1))
     assert waiting.end_of(second, right) == 4
     assert waiting.end_of(second, replace(right, count=right.count - 1)) == -1
+
+
+def test_keys_are_for_a_store(cell: CellToDraw) -> None:
+    """Where there is none, none is computed: that takes a run without a store a fiftieth of its time."""
+    for has_store in (True, False):
+        claim = PendingClaim(0, WORK, InProcessBackend(1), has_store)
+        claim.ask(cell)
+        found = claim.settled_key, claim.derivation_key, claim.cells[cell.id].code
+        assert [bool(key) for key in found] == 3 * [has_store]
 
 
 def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw) -> None:

@@ -7,25 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import special
 
-from tests.strategies import examples
-from verify.montecarlo.attention import Gradients, attention, gradients, probabilities, softmax
+from verify.montecarlo.attention import Gradients, attention, gradients, probabilities
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
-
-
-@examples(50)
-@given(st.integers(1, 6), st.integers(1, 24), st.floats(0.01, 300), st.integers(0, 2**32 - 1))
-def test_softmax_is_scipys(rows: int, keys: int, size: float, seed: int) -> None:
-    """Rows of any size of score sum to 1 and agree with SciPy."""
-    drawn = size * np.random.default_rng(seed).normal(size=(rows, keys))
-    found = softmax(drawn)
-    np.testing.assert_allclose(found, special.softmax(drawn, axis=-1), rtol=1e-12)
-    np.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-12)
 
 
 def drawn(seed: int = 1) -> tuple[Array, Array, Array]:
@@ -44,15 +30,6 @@ def test_attention_in_loops() -> None:
             total = sum(weights)
             expected = sum(w / total * values[b, key] for key, w in enumerate(weights))
             np.testing.assert_allclose(output[b, row], expected, rtol=1e-12)
-
-
-def test_masked_keys_get_nothing() -> None:
-    """A key at minus infinity has probability 0; the others share what is left."""
-    queries, keys, _ = drawn()
-    mask = np.where(np.arange(5) < 2, 0.0, -np.inf)
-    weights = probabilities(queries, keys, 1.0, mask)
-    assert not weights[..., 2:].any()
-    np.testing.assert_allclose(weights[..., :2], probabilities(queries, keys[:, :2], 1.0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["queries", "keys", "values"])

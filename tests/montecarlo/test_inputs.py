@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from tests.montecarlo.samples import Spy, generator
-from tests.strategies import FALSE_ALARM
 from verify.montecarlo import inputs
 from verify.montecarlo.distributions import NORMAL, UNIFORM, UNIT_INTERVAL
 from verify.montecarlo.inputs import (
@@ -22,7 +20,6 @@ from verify.montecarlo.inputs import (
     bartlett_components,
     bartlett_setting,
     bartlett_vectors,
-    vectors,
 )
 
 if TYPE_CHECKING:
@@ -52,35 +49,10 @@ def test_coordinates_are_those_drawn(columns: bool, correlation: float) -> None:
     assert sum(x.size for x in query.drawn + key.drawn) == 5 * drawn.coordinates
 
 
-def test_columns_are_rows_in_memory() -> None:
-    """One component of all vectors lies together; the numbers are those of the stream in that order."""
-    across = vectors(generator(2), NORMAL, (5, 4, 3), columns=True)
-    assert across.swapaxes(1, 2).flags.c_contiguous
-    assert np.array_equal(across.swapaxes(1, 2), NORMAL.draw(generator(2), (5, 3, 4)))
-    assert vectors(generator(2), NORMAL, (5, 4, 3), columns=False).flags.c_contiguous
-
-
 def test_shared_vectors_are_queries_and_keys() -> None:
     """Nothing is drawn twice."""
     queries, keys = SharedVectors(NORMAL, 4, 3).draw(generator(3), 5, columns=True)
     assert queries is keys
-
-
-@pytest.mark.parametrize("columns", [False, True])
-@pytest.mark.parametrize("rho", [0.3, 0.8])
-def test_components_are_equicorrelated(rho: float, columns: bool) -> None:  # a parameter
-    """Components of one vector have covariance ρ and variance 1; those of different vectors none.
-
-    Central limit bounds at 1e-6 for all entries together, with the normal distribution's exact errors.
-    """
-    d, count, side = 3, 40_000, 2
-    drawn = Simulated(NORMAL, NORMAL, side, side, d, rho)
-    x = drawn.draw(generator(6), count, columns=columns)[0].reshape(count, side * d)
-    covariance = x.T @ x / count
-    within = rho + (1 - rho) * np.eye(d)
-    expected = np.kron(np.eye(side), within)
-    z = stats.norm.isf(FALSE_ALARM / 2 / covariance.size)
-    assert np.all(np.abs(covariance - expected) <= z * np.sqrt((1 + expected**2) / count))
 
 
 MIXING = ((1.0, 0.0, 2.0), (0.0, -1.0, 0.5), (3.0, 1.0, 0.0), (0.0, 2.0, -1.0))
@@ -141,7 +113,6 @@ class TestSettings:
         }
 
 
-SETS = 40_000
 ERRORS = 5
 """Standard errors that a mean may be off."""
 
@@ -190,26 +161,3 @@ def test_axes_are_those_of_the_first_vectors(
     assert sum(drawn) + 7 * span == 7 * bartlett_components(many, 9, axes), (
         "a length for each axis, and normals"
     )
-
-
-@pytest.mark.parametrize(("many", "d", "axes"), [(3, 4, None), (4, 5, 2), (3, 40, None)])
-def test_inner_products_are_those_of_normal_vectors(many: int, d: int, axes: int | None) -> None:
-    """Their moments to the third order are Wishart's: those of products of d independent components."""
-    found = products(bartlett_vectors(np.random.default_rng(3), SETS, many, d, axes))
-    for one in range(axes or many):
-        assert agrees(found[:, one, one], d)
-        assert agrees(found[:, one, one] ** 2, d**2 + 2 * d)
-        for other in range(one + 1, many):
-            assert agrees(found[:, one, other], 0.0)
-            assert agrees(found[:, one, other] ** 2, d)
-            assert agrees(found[:, one, other] ** 2 * found[:, one, one], d * (d + 2))
-    if axes is None:
-        assert agrees(found[:, 0, 1] * found[:, 1, 2] * found[:, 2, 0], d)
-        determinant = np.linalg.det(found)
-        assert agrees(determinant, math.prod(range(d, d - many, -1)))
-
-
-def test_axes_are_recorded() -> None:
-    """Where vectors are drawn in axes of their own, a cell says in how many."""
-    assert bartlett_setting(5, 4) == (("drawn in", "the 4 axes that the vectors span"),)
-    assert bartlett_setting(5, 4, "the keys") == (("drawn in", "the 4 axes that the keys span"),)
