@@ -7,11 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
 
-from verify.montecarlo.attention import Gradients, attention, gradients, probabilities
+from tests.strategies import examples
+from verify.montecarlo.attention import Gradients, attention, gradients, probabilities, softmax
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
+
+
+@examples(50)
+@given(st.integers(1, 6), st.integers(1, 24), st.floats(0.01, 300), st.integers(0, 2**32 - 1))
+def test_softmax_is_scipys(rows: int, keys: int, size: float, seed: int) -> None:
+    """Rows of any size of score sum to 1 and agree with SciPy."""
+    drawn = size * np.random.default_rng(seed).normal(size=(rows, keys))
+    found = softmax(drawn)
+    np.testing.assert_allclose(found, special.softmax(drawn, axis=-1), rtol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-12)
 
 
 def drawn(seed: int = 1) -> tuple[Array, Array, Array]:

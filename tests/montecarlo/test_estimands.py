@@ -117,6 +117,20 @@ class TestGradients:
 class TestErrors:
     """Standard errors and what is recorded of a measurement."""
 
+    def test_skewness_of_the_linearised_statistic(self) -> None:
+        """Without a derived variance the interval uses the linearised statistic's own skewness."""
+        values = np.random.default_rng(2).exponential(size=(400, 2))
+        sample = sample_of(values)
+        measured = component("square", 2.0).measure(sample, 0.05)
+        gamma = stats.skew(2 * values[:, 1])
+        # SciPy's skewness divides by the uncorrected variance.
+        gamma *= (399 / 400) ** 1.5
+        error = 2 * values[:, 1].std(ddof=1) / 20
+        quantile = stats.t.isf(0.025, 399)
+        expected = intervals.skewness_corrected(measured.value, error, gamma, 400, quantile)
+        assert measured.interval == pytest.approx(expected, rel=1e-9)
+        assert measured.model_error is None
+
     def test_hull_and_model_error(self) -> None:
         """With a derived variance the interval holds both kinds, and the model's error is recorded."""
         estimand, _ = score_variance(4, 4, NORMAL)

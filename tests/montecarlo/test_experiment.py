@@ -125,6 +125,17 @@ class TestErrors:
             fit.coefficient(target, points(X, self.ERRORS), 0.01).error
         )
 
+    def test_the_larger_of_two_errors_makes_the_interval(self) -> None:
+        """The interval rests on the measured or the model's error, whichever is larger, with Student's t."""
+        fit = WeightedFit("line", X, BY_SIZE)
+        small = [measured(x, 0.01 * x, model_error=0.03 * x) for x in X]
+        large = [measured(x, 0.03 * x, model_error=0.01 * x) for x in X]
+        one, two = (fit.coefficient("slope", group, 0.01) for group in (small, large))
+        assert one.interval == pytest.approx(two.interval)
+        quantile = stats.t.isf(0.005, 999)
+        assert two.interval[1] - two.value == pytest.approx(quantile * two.error)
+        assert one.model_error == pytest.approx(two.error)
+
     def test_what_a_fit_rests_on(self) -> None:
         """Blocks and draws add up; points without skewness are reliable together."""
         ones = points(X, self.ERRORS)

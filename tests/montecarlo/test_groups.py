@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.montecarlo.samples import at_least, sample_of
-from verify.montecarlo import groups
+from verify.montecarlo import groups, intervals
 from verify.montecarlo.blocks import GROUPS
 from verify.montecarlo.estimands import OF_GROUPS, component, variance
 from verify.montecarlo.groups import Linearised
@@ -81,6 +81,11 @@ class TestInterval:
         assert held >= 200
         assert at_least(held - out, held, 0.999)
 
+    def test_needs_far_fewer_blocks_than_the_correction(self) -> None:
+        """At the level of a run's check, blocks of skewness 6 are decided with a fiftieth of the blocks."""
+        skewed = linear(np.random.default_rng(3).lognormal(0, 1, 1 << 15))
+        assert groups.blocks_needed(skewed, 6e-7) < intervals.least_blocks(skewed.skewness, 6e-7) / 50
+
     def test_none_without_blocks_enough(self) -> None:
         """Too few blocks for the skewness seen, or for any group at all, give no interval."""
         rng = np.random.default_rng(4)
@@ -136,6 +141,17 @@ class TestInterval:
         found = groups.interval(linear(skewed[:, 0]), 6e-7)
         assert found is not None
         assert of_skewed.interval == pytest.approx([of_skewed.value + end for end in found])
+
+
+class TestUnderrating:
+    """The bound of how often a sampled variance is far too small."""
+
+    def test_inverts_to_the_blocks_needed(self) -> None:
+        """With the blocks said to be needed, the deviation is doubled in vain with half the rate at most."""
+        skewed = linear(np.random.default_rng(10).exponential(size=4096))
+        needed = groups.blocks_needed(skewed, 1e-6)
+        assert groups.underrating(needed, skewed.kurtosis_provided, 0.25) <= 0.5e-6
+        assert groups.underrating(needed - 1, skewed.kurtosis_provided, 0.25) > 0.5e-6
 
 
 class TestContradiction:

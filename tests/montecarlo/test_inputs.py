@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.montecarlo.samples import Spy, generator
+from tests.strategies import FALSE_ALARM
 from verify.montecarlo import inputs
 from verify.montecarlo.distributions import NORMAL, UNIFORM, UNIT_INTERVAL
 from verify.montecarlo.inputs import (
@@ -53,6 +55,23 @@ def test_shared_vectors_are_queries_and_keys() -> None:
     """Nothing is drawn twice."""
     queries, keys = SharedVectors(NORMAL, 4, 3).draw(generator(3), 5, columns=True)
     assert queries is keys
+
+
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("rho", [0.3, 0.8])
+def test_components_are_equicorrelated(rho: float, columns: bool) -> None:  # a parameter
+    """Components of one vector have covariance ρ and variance 1; those of different vectors none.
+
+    Central limit bounds at 1e-6 for all entries together, with the normal distribution's exact errors.
+    """
+    d, count, side = 3, 40_000, 2
+    drawn = Simulated(NORMAL, NORMAL, side, side, d, rho)
+    x = drawn.draw(generator(6), count, columns=columns)[0].reshape(count, side * d)
+    covariance = x.T @ x / count
+    within = rho + (1 - rho) * np.eye(d)
+    expected = np.kron(np.eye(side), within)
+    z = stats.norm.isf(FALSE_ALARM / 2 / covariance.size)
+    assert np.all(np.abs(covariance - expected) <= z * np.sqrt((1 + expected**2) / count))
 
 
 MIXING = ((1.0, 0.0, 2.0), (0.0, -1.0, 0.5), (3.0, 1.0, 0.0), (0.0, 2.0, -1.0))
@@ -161,3 +180,9 @@ def test_axes_are_those_of_the_first_vectors(
     assert sum(drawn) + 7 * span == 7 * bartlett_components(many, 9, axes), (
         "a length for each axis, and normals"
     )
+
+
+def test_axes_are_recorded() -> None:
+    """Where vectors are drawn in axes of their own, a cell says in how many."""
+    assert bartlett_setting(5, 4) == (("drawn in", "the 4 axes that the vectors span"),)
+    assert bartlett_setting(5, 4, "the keys") == (("drawn in", "the 4 axes that the keys span"),)

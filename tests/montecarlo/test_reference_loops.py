@@ -70,6 +70,14 @@ def test_a_wrong_softmax_is_far_from_the_loops() -> None:
     assert 1e-9 < distance_from_loops(0.6, in_single_precision(attention.softmax)) < 1e-5
 
 
+def test_single_precision_keeps_shapes_and_loses_digits() -> None:
+    """Real and complex arrays, and plain numbers, through code of several arguments."""
+    third = in_single_precision(lambda x, y: x / y)
+    assert third(np.ones(2), 3.0).dtype == np.float64
+    assert 0 < largest_difference(third(np.ones(2), 3.0), np.full(2, 1 / 3)) < 1e-7
+    assert third(np.ones(2) * 1j, 3.0).dtype == np.complex128
+
+
 def test_half_the_scores_give_the_roots_of_the_weights_ratios() -> None:
     """Which is not what the softmax gives."""
     weights = of_halves(np.log([1.0, 4.0, 9.0]))

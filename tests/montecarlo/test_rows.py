@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import SINGLE, generator
+from tests.montecarlo.samples import SINGLE, Spy, generator
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
 from verify.montecarlo.estimands import complex_step
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.rows import (
@@ -85,6 +88,24 @@ def test_statistics_are_the_norms_of_the_jacobians() -> None:
 
 class TestRowVariance:
     """The variance of one query's scores over its keys."""
+
+    @pytest.mark.parametrize(("d", "queries", "keys"), [(1, 1, 2), (3, 4, 2), (5, 2, 6)])
+    def test_variance_row_by_row(self, d: int, queries: int, keys: int) -> None:
+        """The statistic is the mean of the rows' sample variances, queries in rows."""
+        query, key = Spy(UNIT_INTERVAL), Spy(NORMAL)
+        drawn = Simulated(query, key, queries, keys, d)  # type: ignore[arg-type]  # a spy draws
+        sampler = Reduced(drawn, RowVariance())
+        found = sampler.sample(generator(4), 3)
+        (x,), (y,) = query.drawn, key.drawn
+        assert found.shape == (3, 1)
+        assert x.size + y.size == 3 * sampler.coordinates
+        assert sampler.scores == queries * keys
+        for block in range(3):
+            rows = [
+                statistics.variance([float(x[block, a] @ y[block, b]) for b in range(keys)])
+                for a in range(queries)
+            ]
+            assert math.isclose(found[block, 0], statistics.fmean(rows), rel_tol=SINGLE)
 
     def test_a_shift_of_all_scores_of_a_query_does_not_count(self) -> None:
         """Another mean of the keys moves whole rows and leaves the statistic alone."""
