@@ -18,6 +18,8 @@ from verify.errors import ClaimError
 from verify.evidence import (
     ClaimRecord,
     Fact,
+    Proof,
+    Verdict,
     digest_of,
 )
 from verify.evidence.claims import Axis, Check, Control, Layer, tightness
@@ -65,6 +67,19 @@ def test_the_digest_changes_if_anything_changes(record: ClaimRecord, data: st.Da
 def _fixed(path: tuple[str | int, ...]) -> bool:
     """Return whether a value is one of a fixed choice, changed in another test."""
     return path[-1] in {"verdict", "status", "method", "relation"}
+
+
+@examples(15)
+@given(CLAIM_RECORDS)
+def test_the_digest_sees_verdicts(record: ClaimRecord) -> None:
+    """Another verdict, or another state of the proof, gives another digest."""
+    others = [record.model_copy(update={"verdict": v}) for v in Verdict if v is not record.verdict]
+    for proof in Proof:
+        if proof is not record.derivation.status:
+            derivation = record.derivation.model_copy(update={"status": proof})
+            others.append(record.model_copy(update={"derivation": derivation}))
+    digests = {digest_of(one) for one in (record, *others)}
+    assert len(digests) == len(others) + 1
 
 
 @examples(15)
@@ -241,6 +256,13 @@ def test_what_cannot_be_drawn_is_refused(kind: str, changes: dict[str, Any], wha
     """Places, values and both ends of intervals are as many; a band is nothing without them."""
     with pytest.raises(ValidationError, match=what):
         layer(kind, **changes)
+
+
+@pytest.mark.parametrize("kind", ["points", "line", "band", "steps"])
+def test_intervals_are_whole_and_nothing_may_be_drawn(kind: str) -> None:
+    """With both ends all kinds are good; so is each of them without a point."""
+    assert layer(kind, lo=(0, 1), hi=(5, 6)).hi == (5.0, 6.0)
+    assert layer(kind, x=(), y=()).lo == ()
 
 
 def test_an_axis_is_linear_or_logarithmic() -> None:
