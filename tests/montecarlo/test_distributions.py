@@ -145,6 +145,14 @@ class TestMoved:
         assert moved.variance == b**2 * distribution.variance
         assert moved.kurtosis == distribution.kurtosis
 
+    @examples(30)
+    @given(distributions(), fractions(), fractions(), st.integers(0, 2**32))
+    def test_draws_move_along(self, distribution: Distribution, a: Fraction, b: Fraction, seed: int) -> None:
+        """From the same stream come the same numbers, moved."""
+        plain: Array = distribution.draw(generator(seed), (20,))
+        moved = distribution.moved(a, b).draw(generator(seed), (20,))
+        assert np.allclose(moved, float(a) + float(b) * plain, rtol=1e-12, atol=1e-9)
+
 
 def triangular(fourth: Fraction = Fraction(12, 5), *, sides: int = 2) -> Distribution:
     """Return a new distribution at each call: the standardised sum of so many uniform numbers."""

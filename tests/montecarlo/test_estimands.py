@@ -420,6 +420,11 @@ class TestQuantile:
             missed += not low <= truth <= high
         assert at_least(4000 - missed, 4000, 1 - 1e-3)
 
+    def test_a_grid_that_does_not_hold_it_is_not_reliable(self) -> None:
+        """A median beyond the grid's end is never judged."""
+        sample = shares_of(100 + np.random.default_rng(14).exponential(size=(200, 4)))
+        assert not Quantile(GRID).measure(sample, 0.05).reliable
+
     def test_planned_size_reaches_the_goal(self) -> None:
         """The interval at the planned size fits around a prediction as often as promised."""
         goal = Goal(alpha=0.01, miss=0.2, prediction=MEDIAN, width=0.15)

@@ -29,6 +29,16 @@ ONE = Prediction(1.0, "1")
 CELL = Cell("d8", (), score_matrices(8, 4, NORMAL, NORMAL))
 
 
+def test_a_quantity_goes_through_its_sampler_its_estimand_and_its_relation() -> None:
+    """Cells, labels, predictions and settings of one class of sampler do not matter."""
+    checked = Quantity("one", "a", CELL, variance(), ONE)
+    wider = Cell("d9", (("d_k", 9),), score_matrices(9, 4, NORMAL, NORMAL, scale=2.0))
+    assert route_of(checked) == ("quantity", "Simulated", "ScoreMoments", "variance", "=")
+    assert route_of(Quantity("two", "b", wider, variance(block_variance=0.5), ONE)) == route_of(checked)
+    assert route_of(Quantity("two", "b", CELL, component("mean"), ONE)) != route_of(checked)
+    assert route_of(Quantity("two", "b", CELL, variance(), ONE, relation="≤")) != route_of(checked)
+
+
 def test_kinds_of_estimands_differ() -> None:
     """No two of them go through the same code."""
     grid = Quantile((0.0, 1.0))
