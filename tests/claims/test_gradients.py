@@ -32,11 +32,7 @@ from verify.claims.gradients.shared.row_gradients import (
     of_small_scores,
     ratio_at_small_scores,
 )
-from verify.claims.gradients.shared.saturation import (
-    identity,
-    inverse_length,
-    of_two_keys,
-)
+from verify.claims.gradients.shared.saturation import identity, inverse_length, of_two_keys
 from verify.claims.gradients.shared.stack import even_attention, layers
 from verify.montecarlo.attention import softmax
 from verify.symbolic.derivation import Derivation

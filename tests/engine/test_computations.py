@@ -14,14 +14,7 @@ from scipy.stats import binom, chi2, norm
 from verify.claims.chapters import CHAPTERS
 from verify.engine import computations
 from verify.engine.catalogue import catalogue
-from verify.engine.computations import (
-    INCOMPATIBLE,
-    Dimension,
-    Number,
-    Vector,
-    mean_law,
-    variance_law,
-)
+from verify.engine.computations import INCOMPATIBLE, Dimension, Number, Vector, mean_law, variance_law
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError

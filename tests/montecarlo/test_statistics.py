@@ -16,12 +16,7 @@ from scipy import stats
 from tests.montecarlo.samples import SINGLE, Spy, generator, score_matrices, score_pairs
 from tests.montecarlo.test_inputs import MEANS, MIXING
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    NORMAL,
-    RADEMACHER,
-    UNIFORM,
-)
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIFORM
 from verify.montecarlo.inputs import Linked, ProjectedTokens, Shape, SharedVectors, Simulated
 from verify.montecarlo.statistics import (
     AllPairs,

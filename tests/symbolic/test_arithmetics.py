@@ -25,12 +25,7 @@ from sympy import (
     tanh,
 )
 
-from verify.symbolic.arithmetics import (
-    BALLS,
-    EXACT,
-    Undefined,
-    Unknown,
-)
+from verify.symbolic.arithmetics import BALLS, EXACT, Undefined, Unknown
 from verify.symbolic.balls import Scene, value
 
 a = Symbol("a", positive=True)

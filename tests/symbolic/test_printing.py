@@ -12,12 +12,7 @@ from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.words import E, Ordered
 from verify.symbolic.printing import latex, plain, unicode_art
-from verify.symbolic.scores import (
-    d,
-    mu_q,
-    q,
-    score,
-)
+from verify.symbolic.scores import d, mu_q, q, score
 
 
 @pytest.mark.parametrize("expression", [-d + mu_q, mu_q - d**2, E(score**2) - E(score) ** 2])
