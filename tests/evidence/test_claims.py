@@ -15,7 +15,13 @@ from tests.report.builders import check, control, exact_check
 from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import CLAIM_RECORDS, examples, floats
 from verify.errors import ClaimError
-from verify.evidence import ClaimRecord, Fact, Proof, Verdict, digest_of
+from verify.evidence import (
+    ClaimRecord,
+    Fact,
+    Proof,
+    Verdict,
+    digest_of,
+)
 from verify.evidence.claims import Axis, Check, Control, Layer, tightness
 
 

@@ -9,7 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from tests.report.records import record
-from verify.evidence import Fact
+from verify.evidence import (
+    Fact,
+)
 from verify.evidence.texts import (
     Address,
     Count,
@@ -24,7 +26,9 @@ from verify.evidence.texts import (
     formula,
     in_utc,
     line,
+    moment,
     prose,
+    refuse,
     refuse_repeated,
 )
 
@@ -61,6 +65,20 @@ def test_a_text_may_be_long_but_not_without_end() -> None:
         line("x" * 20_001)
 
 
+@pytest.mark.parametrize(
+    ("given", "in_it"),
+    [
+        ("2026-11-20T23:30:00", "2026-11-20T23:30:00+00:00"),
+        ("2026-11-20T23:30:00Z", "2026-11-20T23:30:00+00:00"),
+        ("2026-11-20T23:30:00-02:30", "2026-11-21T02:00:00+00:00"),
+    ],
+)
+def test_a_moment_without_a_zone_counts_as_utc(given: str, in_it: str) -> None:
+    """Others are brought to UTC; the record keeps what it was given."""
+    assert in_utc(given).isoformat() == in_it
+    assert moment(given) == given
+
+
 def test_names_are_few() -> None:
     """A thousand are taken; whatever is no mapping is left to others."""
     full = {str(number): number for number in range(1000)}
@@ -68,6 +86,13 @@ def test_names_are_few() -> None:
     assert few([1]) == [1]
     with pytest.raises(PydanticCustomError, match="has more than 1000 names; remove some"):
         few(full | {"one": 1})
+
+
+def test_the_first_mistake_is_the_one_that_is_named() -> None:
+    """What is no mistake is not looked at, and signs of a format stand for themselves."""
+    refuse([(False, "not this")])
+    with pytest.raises(PydanticCustomError, match=r"^this \{0\}$"):
+        refuse([(False, "not this"), (True, "this {0}"), (True, "nor that")])
 
 
 def test_a_name_given_twice_is_refused() -> None:
