@@ -10,7 +10,6 @@ import pytest
 from scipy import integrate, stats
 
 from verify.montecarlo.attention import softmax
-from verify.symbolic import row_integrals
 from verify.symbolic.row_integrals import (
     Approximation,
     mean_beside_sink,
@@ -53,15 +52,6 @@ def test_beside_a_sink_as_in_drawn_rows(keys: int, sink: float) -> None:
     kept = totals / (totals + math.exp(sink))
     exact = mean_beside_sink(keys, 1.0, sink)
     assert abs(kept.mean() - exact.value) < 6 * kept.std() / 100_000**0.5 + exact.error
-
-
-def test_a_coarse_rule_shows_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With steps too wide for the integrand the error is no longer small, and covers what is wrong."""
-    exact = mean_squares(7, 1.5).value
-    monkeypatch.setattr(row_integrals, "_RULES", ((1.1, 6.0), (1.5, 5.0)))
-    coarse = row_integrals._mean_product.__wrapped__(((2, 0),), 7, 1.5, False)
-    assert coarse.error > 1e-6
-    assert abs(coarse.value - exact) < coarse.error
 
 
 @pytest.mark.parametrize(("dimension", "scale"), [(1, 1.0), (4, 0.5), (64, 1.0)])
