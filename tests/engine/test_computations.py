@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
 from pydantic import TypeAdapter, ValidationError
 from scipy.optimize import brentq
 from scipy.stats import binom, chi2, norm
 
+from tests.strategies import floats
 from verify.claims.chapters import CHAPTERS
 from verify.engine import computations
 from verify.engine.catalogue import catalogue
-from verify.engine.computations import INCOMPATIBLE, Dimension, Number, Vector, mean_law, variance_law
+from verify.engine.computations import INCOMPATIBLE, Dimension, Number, Sample, Vector, mean_law, variance_law
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -214,6 +216,14 @@ def test_show_lists_facts(tool: Callable[..., Ended]) -> None:
     facts = several(claim.facts(claim.derive()))
     assert facts
     assert all(f"  {fact.id}: " in shown for fact in facts)
+
+
+@given(floats(-4, 4), floats(0, 1))
+def test_a_sample_is_as_improbable_as_twice_its_smaller_tail(low: float, width: float) -> None:
+    """Twice, for it might have been off to the other side; all that rounds to the figure counts."""
+    found = Sample(1.0, norm.cdf).probability(low, low + width)
+    tail = norm.cdf(low + width) if low + width / 2 < 0 else norm.sf(low)
+    assert found == pytest.approx(min(1, 2 * tail), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from verify.engine.sources import (
+    Origin,
     PartEntry,
+    Place,
     SourceBook,
     contradictions,
     is_figure,
@@ -172,6 +174,13 @@ def test_a_file_that_cannot_be_read_as_text_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "latin.toml"
     path.write_bytes(b"# fine\n# caf\xe9\n")
     assert "line 2: is not text in UTF-8" in message_for(path)
+
+
+def test_an_empty_file_is_reported(tmp_path: Path) -> None:
+    """A file without sources is a mistake, not a run without statements."""
+    path = tmp_path / "empty.toml"
+    path.write_text("", encoding="utf-8")
+    assert 'line 1: key "source" is missing' in message_for(path)
 
 
 def test_the_shipped_file_is_complete() -> None:
@@ -338,3 +347,43 @@ def test_ids_are_given_once() -> None:
     twice = found({}, source=[SOURCE, SOURCE], statement=[entry, entry])
     assert [place for place, _ in twice] == [("source", 1, "id"), ("statement", 1, "id")]
     assert twice[1][1] == "is the id of an earlier statement, too; give each its own"
+
+
+TEXT = '''title = "All"
+
+[[statement]]
+id = "v4"
+claim = "score-variance"
+
+[[statement]]
+id = "v5"
+note = """
+id = "no key"
+"""
+parts = [
+  { says = "a" },
+]
+'''
+
+
+@pytest.fixture
+def origin() -> Origin:
+    """Return the origin of that text."""
+    return Origin.of("mine.toml", TEXT, tomllib.loads(TEXT))
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        (("title",), 1),
+        (("statement", 0), 3),
+        (("statement", 0, "claim"), 5),
+        (("statement", 1, "id"), 8),
+        (("statement", 1, "parts"), 12),
+        (("statement", 1, "missing"), 7),
+        (("nothing",), 1),
+    ],
+)
+def test_the_line_of_a_place(origin: Origin, place: Place, line: int) -> None:
+    """Lines within a text of several lines hold no keys; what is missing has its table's line."""
+    assert origin.line(place) == line
