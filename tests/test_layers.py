@@ -11,7 +11,6 @@ import pytest
 import verify
 
 PACKAGE = Path(verify.__file__).parent
-TESTS = Path(__file__).parent
 AT_THE_DOOR = 8
 
 

@@ -77,18 +77,6 @@ def ends(route: Route) -> tuple[float, ...]:
     return value(route.start), *(value(step.expression) for step in route.steps)
 
 
-@pytest.mark.parametrize(
-    "route",
-    [routes.of_queries(), *routes.of_single_matrices(), routes.same_scores(), routes.unbounded_queries()],
-    ids=lambda route: route.title,
-)  # fmt: skip
-def test_every_step_has_the_value_of_its_start(route: Route) -> None:
-    """The start is the loss's derivative as complex steps give it, or what it is said to be."""
-    first, *others = ends(route)
-    assert abs(first) > 1e-3
-    assert others == pytest.approx([first] * len(others), rel=1e-12)
-
-
 def test_each_matrix_has_a_route() -> None:
     """From its derivative, at any place."""
     starts = {route.start for route in (routes.of_queries(), *routes.of_single_matrices())}

@@ -87,18 +87,6 @@ def test_statistics_by_differences(
         assert np.allclose(found[block], expected, rtol=1e-6, atol=1e-8)
 
 
-def test_at_one_dimension_both_scales_are_the_same() -> None:
-    """With d = 1 the scale is 1: every statistic of the scaled side equals the unscaled one."""
-    sampler = RowGradients(5, 1, 4, 3, GRID, GRID)
-    found = sampler.sample(np.random.default_rng(3), 6)
-    at = dict(zip(sampler.names, found.T, strict=True))
-    for path in sampler.PATHS:
-        raw, scaled = (at[sampler.mean_square(path, scaled=one)] for one in (False, True))
-        assert np.array_equal(raw, scaled)
-    raws, shares = (numbered(sampler.share(scaled=one), len(GRID)) for one in (False, True))
-    assert all(np.array_equal(at[raw], at[scaled]) for raw, scaled in zip(raws, shares, strict=True))
-
-
 def test_every_statistic_has_a_name_of_its_own() -> None:
     """Mean squares come first, path by path; then the shares of both grids."""
     sampler = RowGradients(5, 2, 4, 3, GRID, SCALED_GRID)
@@ -198,14 +186,6 @@ def test_layers_by_differences(monkeypatch: pytest.MonkeyPatch, where: Normalisa
             )
 
 
-def test_the_root_scale_undoes_as_much_of_the_weights() -> None:
-    """Queries and keys times d^¼ at the scale 1/√d give the unscaled stack, draw by draw."""
-    d = 16
-    plain = LayerStack(3, 4, d, 2, (1.0,)).sample(np.random.default_rng(1), 5)
-    large = LayerStack(3, 4, d, 2, (d**-0.5,), weight_size=d**0.25).sample(np.random.default_rng(1), 5)
-    assert np.allclose(plain, large, rtol=SINGLE)
-
-
 def test_normalising_before_loses_the_size_of_the_tokens() -> None:
     """The three places of normalisation are different stacks."""
     where: tuple[Normalisation, ...] = ("after", "before", "none")
@@ -302,19 +282,6 @@ def test_classes_are_named_by_their_edges() -> None:
     assert SAMPLER.length(0.0, 0.5) not in SAMPLER.names
 
 
-def test_settings_are_what_is_drawn() -> None:
-    """Dimensions, sizes, scale, and the distribution of the values."""
-    assert dict(SAMPLER.settings) == {
-        "d_k": 5,
-        "d_v": 3,
-        "keys": 4,
-        "queries": 2,
-        "query, key": "normal",
-        "values": "Laplace",
-        "scale": 0.7,
-    }
-
-
 TASK = Lookup(keys=3, copies=2, width=2, noise=0.5)
 
 
@@ -378,16 +345,6 @@ def test_training_in_own_axes_is_the_same() -> None:
         for one in (full, own)
     ]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
-
-
-def test_queries_are_noisy_copies() -> None:
-    """Queries without noise are the tokens; noise is normal about them, of the stated size."""
-    tokens, queries = Lookup(3, 2, 2, noise=0.0).draw(np.random.default_rng(2), (4,))
-    assert np.array_equal(queries, np.repeat(tokens, 2, axis=1))
-    tokens, queries = TASK.draw(np.random.default_rng(2), (3000,))
-    noise = queries - np.repeat(tokens, 2, axis=1)
-    assert abs(noise.std() - TASK.noise) < 0.01
-    assert abs(np.mean(noise * np.repeat(tokens, 2, axis=1))) < 0.01
 
 
 def test_steps_to_the_goal() -> None:
@@ -460,23 +417,6 @@ def test_scales_and_rates_are_paired(runs: TrainingRuns) -> None:
         ]
         assert all(np.array_equal(columns[0], one) for one in columns[1:])
     assert runs.sample(np.random.default_rng(5), 2).shape == (2, len(runs.names))
-
-
-def test_a_scale_is_a_choice_of_weights_and_rate() -> None:
-    """Training at scale c is unscaled training from weights times √c at the rate c·η; at η it is not."""
-    rng = np.random.default_rng(6)
-    start = [rng.standard_normal((3, 1, TASK.width, 5)) for _ in range(2)]
-    tokens, queries = TASK.draw(rng, (3, 25))
-    scale, rate = 0.3, np.array([2.0])
-
-    def run(factor: float, scale: float, rate: Array) -> Array:
-        weights = factor * start[0], factor * start[1]
-        return losses(TASK, weights, tokens, queries, np.array([scale]), rate)
-
-    scaled = run(1.0, scale, rate)
-    assert np.allclose(scaled, run(math.sqrt(scale), 1.0, scale * rate), rtol=1e-9)
-    assert not np.allclose(scaled, run(math.sqrt(scale), 1.0, rate), rtol=1e-2)
-    assert not np.allclose(scaled, run(scale, 1.0, scale * rate), rtol=1e-2)
 
 
 def test_settings_are_what_is_trained(runs: TrainingRuns) -> None:

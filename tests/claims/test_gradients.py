@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from scipy import integrate
-from sympy import Gt, Interval, Rational, S, Sum, oo, sqrt
+from sympy import Gt, Interval, Rational, S, oo, sqrt
 
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients.shared.descent import c, eta, one_step
-from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH, value
+from verify.claims.gradients.shared.jacobian import LENGTH, value
 from verify.claims.gradients.shared.jacobian_bounds import (
     BOUND,
     LEADING,
@@ -31,42 +31,18 @@ from verify.claims.gradients.shared.row_gradients import (
     mean_squares,
     of_small_scores,
     ratio_at_small_scores,
-    ratio_of_roots,
 )
-from verify.claims.gradients.shared.saturation import (
-    OF_GAP,
-    bound,
-    g,
-    identity,
-    inverse_length,
-    of_two_keys,
-)
+from verify.claims.gradients.shared.saturation import identity, inverse_length, of_two_keys
 from verify.claims.gradients.shared.stack import even_attention, layers
 from verify.montecarlo.attention import softmax
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.extremes import number
-from verify.symbolic.kernel.core import NOTHING, Reach, Refused, prove
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.words import n, p, x
+from verify.symbolic.kernel.core import NOTHING, Reach, Refused
+from verify.symbolic.kernel.words import n, p
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import SQUARES, i, j
 
 if TYPE_CHECKING:
     from verify.symbolic.routes import Route
-
-VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
-
-
-def test_the_constants_are_those_of_the_matrix() -> None:
-    """Trace, norm and quadratic form of diag(p) - ppᵀ as NumPy computes them."""
-    rng = np.random.default_rng(1)
-    weights = softmax(rng.normal(size=6))
-    matrix = np.diag(weights) - np.outer(weights, weights)
-    assert value(FROBENIUS, weights) == pytest.approx(np.linalg.norm(matrix) ** 2, rel=1e-12)
-    assert value(1 - SQUARES, weights) == pytest.approx(np.trace(matrix), rel=1e-12)
-    assert value(p[2] * CUBES, weights) == pytest.approx(weights[1] * np.sum(weights**3), rel=1e-12)
-    assert prove(SumIdentity(), FORM, VARIANCE).relation == "="
-    assert prove(SumIdentity(), Sum(ENTRY**2, (i, 1, n), (j, 1, n)), FROBENIUS).relation == "="
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 4.0])
@@ -80,16 +56,6 @@ def test_the_ends_bound_the_norm(keys: int, size: float) -> None:
         upper = (by_row_sums().end / LENGTH, by_largest().end / LENGTH, never_above_half().end)
         assert all(norm <= value(bound, weights) + 1e-15 for bound in upper)
         assert all(norm >= value(bound, weights) - 1e-15 for bound in (first.end, second.end))
-
-
-def test_one_key_ahead_rises_until_it_leads_by_all_others() -> None:
-    """The norm by NumPy for 16 keys; its slope is 0 at t = n - 1."""
-    for lead in (1, 4, 15, 225):
-        weights = np.array([lead, *[1] * 15]) / (lead + 15)
-        norm = np.linalg.norm(np.diag(weights) - np.outer(weights, weights), 2)
-        assert float(LEADING.subs({n: 16, t: lead})) == pytest.approx(norm, rel=1e-12)
-    slope = one_ahead()[-1].end.subs(n, 16)
-    assert [np.sign(float(slope.subs(t, lead))) for lead in (14, 15, 16)] == [1, 0, -1]
 
 
 def test_one_key_ahead_is_bounded_where_it_leads() -> None:
@@ -135,20 +101,6 @@ def test_the_identity_holds_beyond_what_the_check_tries(deviation: float) -> Non
     assert one != pytest.approx(2 * other, rel=1e-6)
 
 
-def test_the_bound_and_the_limit_for_many_keys() -> None:
-    """Sixteen keys by simulation: below the bound at any deviation, towards the limit at large ones."""
-    drawn = np.random.default_rng(1).normal(size=(100_000, 16))
-    scaled = []
-    for deviation in (1.0, 8.0, 40.0):
-        weights = softmax(deviation * drawn)
-        squares = np.sum(weights**2, axis=1)
-        mean = np.mean(squares - 2 * np.sum(weights**3, axis=1) + squares**2)
-        assert mean < number(bound().end, 16, deviation)
-        scaled.append(deviation * mean / number(limit().end, 16))
-    assert scaled == sorted(scaled)
-    assert scaled[-1] == pytest.approx(1, abs=0.08)
-
-
 @pytest.mark.parametrize(("dimension", "scale"), [(1, 1.0), (4, 0.5), (16, 1.0), (64, 0.125)])
 def test_two_keys_by_a_double_integral(dimension: int, scale: float) -> None:
     """The mean over gap and length by SciPy's adaptive rule, with the slope of the logistic function."""
@@ -164,14 +116,6 @@ def test_two_keys_by_a_double_integral(dimension: int, scale: float) -> None:
     assert of_two_keys(dimension, scale) == pytest.approx(2 * expected, abs=1e-4)
 
 
-def test_the_gap_function_is_that_of_two_keys() -> None:
-    """(2p(1-p))² from the matrix itself."""
-    for gap in (0.0, 0.7, 5.0):
-        weights = softmax(np.array([gap, 0.0]))
-        matrix = np.diag(weights) - np.outer(weights, weights)
-        assert float(OF_GAP.subs(g, gap)) == pytest.approx(np.linalg.norm(matrix) ** 2, rel=1e-9)
-
-
 def test_one_over_the_length_by_simulation() -> None:
     """The mean of one over the length of a query of eight components."""
     lengths = np.linalg.norm(np.random.default_rng(1).normal(size=(100_000, 8)), axis=1)
@@ -185,46 +129,6 @@ def test_small_scores_leave_nearly_even_attention(keys: int) -> None:
     assert mean_square("queries", keys, 9, scale).value == pytest.approx(9 * scale**2 * squares, rel=0.02)
     assert mean_square("keys", keys, 9, scale).value == pytest.approx(9 * scale**2 * squares, rel=0.02)
     assert mean_square("values", keys, 9, scale).value == pytest.approx(1 / keys, rel=0.005)
-
-
-def test_two_keys_by_plain_integration() -> None:
-    """Two keys in one dimension: the logistic function of the score's difference, integrated over both."""
-
-    def slope(difference: float) -> float:
-        return 1 / (2 + 2 * math.cosh(difference))
-
-    def given(length: float) -> float:
-        def inside(difference: float) -> float:
-            weight = math.exp(-(difference**2) / 4) / math.sqrt(4 * math.pi)
-            return float(weight * (slope(length * difference) * difference) ** 2)
-
-        return float(integrate.quad(inside, -12, 12)[0])
-
-    def of_length(length: float) -> float:
-        return 2 * given(length) * math.sqrt(2 / math.pi) * math.exp(-(length**2) / 2)
-
-    # Both upstream products count, and each moves both scores alike.
-    expected = integrate.quad(of_length, 0, 8)[0]
-    assert mean_square("queries", 2, 1, 1.0).value == pytest.approx(expected, rel=1e-5)
-
-
-def test_one_scale_in_one_dimension() -> None:
-    """With d = 1 the scale is 1: nothing is larger without it."""
-    for path in ("queries", "keys", "values"):
-        assert ratio_of_roots(path, 16, 1) == pytest.approx(1, rel=1e-12)
-
-
-def test_ratios_grow_with_the_dimension_and_not_beyond_its_root() -> None:
-    """Every path's gradient is larger without scaling; only small scores reach the whole root."""
-    for path in ("queries", "keys", "values"):
-        found = [ratio_of_roots(path, 16, one) for one in (4, 16)]
-        assert 1 < found[0] < found[1] < 4.1
-
-
-def test_errors_are_small() -> None:
-    """Integrals say how far they may be off."""
-    one = mean_square("queries", 16, 64, 1.0)
-    assert 0 < one.error < 1e-5 * one.value
 
 
 def test_a_wrong_mean_square_fails() -> None:
@@ -243,19 +147,6 @@ def test_the_limits_of_small_scores() -> None:
     assert ratio.rhs == sqrt(d)
     (condition,) = ratio.hypotheses.conditions
     assert isinstance(condition, Gt)
-
-
-@pytest.mark.parametrize(("tokens", "width", "depth"), [(2, 3, 1), (3, 4, 3), (5, 2, 2)])
-def test_law_of_the_mean_square(tokens: int, width: int, depth: int) -> None:
-    """Averaged over many drawn stacks, the mean square grows as derived, within 3%."""
-    rng = np.random.default_rng([tokens, depth])
-    gradient = rng.standard_normal((200_000, tokens, width))
-    for _ in range(depth):
-        weights = rng.standard_normal((200_000, width, width)) / width**0.5
-        shared = gradient.mean(axis=1, keepdims=True)
-        gradient = gradient + shared @ weights.transpose(0, 2, 1)
-    derived = float(even_attention().result.subs({n: tokens, layers: depth}))
-    assert abs(np.mean(gradient**2) / derived - 1) < 0.03
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,6 @@ def test_the_sum_is_the_mixture(dimension: int, above: float) -> None:
     assert found == pytest.approx(below(dimension, -above), rel=1e-4, abs=1e-15)
 
 
-def test_two_dimensions_are_laplace() -> None:
-    """The tail of the Laplace law is exp(-b)/2; half of all scores are above 0."""
-    assert value(ROUTE.end, {m: 1, b: 1.5}) == pytest.approx(math.exp(-1.5) / 2)
-    assert value(ROUTE.end, {m: 7, b: 1e-12}) == pytest.approx(0.5)
-
-
 def test_inner_ends_depend_on_outer_indices() -> None:
     """As in plain loops; the order of the places does not matter."""
     total = Sum(binomial(k, j) / factorial(k), (j, 0, k), (k, 1, m))

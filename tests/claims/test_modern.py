@@ -6,23 +6,20 @@ import itertools
 import math
 import operator
 import statistics
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import optimize, special
-from sympy import Integral, Rational, S, oo
+from sympy import Integral, S, oo
 
-from tests.catalogue import derivation, experiment
+from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
 from tests.symbolic.kernel.proving import proved, refused
-from verify.claims.modern import dropped_weights, linear_bias, rotary_positions, soft_cap
+from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.shared.cosine import ACROSS, ALONG, MEANING, along_the_key, z
 from verify.claims.modern.shared.cosine import n as power
-from verify.claims.modern.shared.recovery import RecoveredScales, fitted_scale, response
+from verify.claims.modern.shared.recovery import RecoveredScales
 from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
@@ -33,7 +30,6 @@ from verify.claims.modern.shared.variants import (
     RotatedScores,
     RoundedScores,
     beside_sink,
-    change_of_weights,
     cosine_scores,
     distance_from_half,
     distance_of_orders,
@@ -47,9 +43,9 @@ from verify.claims.modern.shared.variants import (
     with_linear_bias,
 )
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.experiment import Exact, Quantity
+from verify.montecarlo.experiment import Exact
 from verify.montecarlo.inputs import Shape
-from verify.symbolic.kernel.words import E, n, sigma
+from verify.symbolic.kernel.words import E
 from verify.symbolic.law import w
 from verify.symbolic.scores import d
 
@@ -59,16 +55,6 @@ RNG = np.random.default_rng(18)
 def predicted(claim: str, check: str) -> float:
     """Return what a check of a claim predicts."""
     return next(one.prediction.value for one in experiment(claim).checks if one.id == check)
-
-
-@pytest.mark.parametrize(
-    ("dimension", "second", "fourth"),
-    [(2, Rational(1, 2), Rational(3, 8)), (3, Rational(1, 3), Rational(1, 5))],
-)
-def test_cosines_of_a_circle_and_of_a_sphere(dimension: int, second: Rational, fourth: Rational) -> None:
-    """A cosine is cos of an even angle in the plane, and by Archimedes even on [-1, 1] in space."""
-    *moments, _ = derivation("query-key-normalisation").lemmas
-    assert tuple(one.end.subs(d, dimension) for one in moments) == (second, fourth)
 
 
 @pytest.mark.parametrize("distance", [0, 1, 10])
@@ -87,17 +73,6 @@ def test_rotary_moments_by_matrices(distance: int) -> None:
         assert predicted("rotary-positions", f"{check}-at{distance}") == pytest.approx(value, rel=1e-9)
 
 
-@pytest.mark.parametrize(("keys", "slope"), [(1, 0.5), (2, 1.0), (7, 0.3)])
-def test_a_linear_bias_in_plain_sums(keys: int, slope: float) -> None:
-    """The variance of the distances themselves, and the squares of their softmax."""
-    bias = -slope * np.arange(keys)
-    given = {n: keys, linear_bias.m: slope}
-    derived = derivation("linear-bias")
-    assert float(derived.result.subs({**given, sigma: 0})) == pytest.approx(bias.var())
-    weights = np.exp(bias) / np.exp(bias).sum()
-    assert float(derived.lemmas[0].end.subs(given)) == pytest.approx((weights**2).sum())
-
-
 @pytest.mark.parametrize("cap", [1, 4])
 def test_what_a_cap_takes_of_drawn_scores(cap: int) -> None:
     """Within six standard errors of plain draws; and below the bound for a law with much heavier tails."""
@@ -114,24 +89,6 @@ def test_heads_of_one_dimension_share_a_key_by_hand() -> None:
     assert predicted("grouped-queries", "squares-d1") == pytest.approx(2 / 8)
 
 
-def test_dropout_by_all_masks() -> None:
-    """Mean and variance over the eight masks of three weights, and the mean weight over those of two keys."""
-    rate, weights, values = 0.3, np.array([0.5, 0.3, 0.2]), np.array([1.0, -2.0, 4.0])
-    masks = np.array(list(product((0, 1), repeat=3)))
-    chances = np.prod(np.where(masks, 1 - rate, rate), axis=1)
-    outputs = masks @ (weights * values) / (1 - rate)
-    mean = chances @ outputs
-    assert mean == pytest.approx(weights @ values)
-    variance = rate / (1 - rate) * (weights**2 @ values**2)
-    assert chances @ (outputs - mean) ** 2 == pytest.approx(variance)
-    two, chosen = np.array([0.8, 0.2]), np.array([[1, 0], [0, 1], [1, 1]])
-    share = np.prod(np.where(chosen, 1 - rate, rate), axis=1)
-    kept = (chosen * two)[:, 0] / (chosen @ two)
-    end = derivation("dropped-weights").lemmas[1].end
-    given = {dropped_weights.first: 0.8, dropped_weights.r: rate}
-    assert float(end.subs(given)) == pytest.approx(share @ kept / share.sum())
-
-
 def test_where_yarns_factor_takes_back_all() -> None:
     """(1 + ℓ/10)⁴ meets 1 + ℓ between the two points that the claim compares."""
     crossing = optimize.brentq(lambda at: (1 + at / 10) ** 4 - 1 - at, 1, 10)
@@ -145,18 +102,6 @@ def test_what_two_close_scores_lose() -> None:
     assert isinstance(found, Exact)
     assert found.computed == pytest.approx(1 / (1 + math.exp(-0.5)) - 0.5, abs=1e-5)
     assert found.prediction.value == pytest.approx(math.tanh(0.125))
-
-
-@pytest.mark.parametrize("keys", [4, 64])
-def test_half_of_the_weight_is_lost_at_the_logarithm_of_the_keys(keys: int) -> None:
-    """In many dimensions the bound is 1/(1 + exp(b - ln n - ½))."""
-    bound = derivation("attention-sink").result
-    at_half = bound.subs({n: keys, d: 1e6}).subs(
-        {one: math.log(keys) + 0.5 for one in bound.free_symbols - {n, d}}
-    )
-    assert float(at_half) == pytest.approx(0.5, abs=1e-6)
-    found = [one for one in experiment("attention-sink").checks if one.id.startswith(f"kept-n{keys}")]
-    assert all(isinstance(one, Quantity) for one in found)
 
 
 def test_one_component_is_along_the_key() -> None:
@@ -212,15 +157,6 @@ def test_rotation_is_by_plain_matrices() -> None:
     found = RotatedScores(3).reduce(QUERIES, KEYS)
     assert found[:, 0] == pytest.approx(scores.mean(axis=(1, 2)))
     assert found[:, 1] == pytest.approx((scores**2).mean(axis=(1, 2)))
-
-
-def test_only_the_distance_of_two_positions_counts() -> None:
-    """Queries at 8 with keys at 5 have the scores of 103 with 100, and not those of 9 with 5."""
-    here, far, other = (
-        rotated(QUERIES, one) @ rotated(KEYS, two).swapaxes(1, 2) for one, two in ((8, 5), (103, 100), (9, 5))
-    )
-    assert here == pytest.approx(far)
-    assert here != pytest.approx(other, rel=1e-3)
 
 
 def test_a_linear_bias_by_hand() -> None:
@@ -333,25 +269,6 @@ def test_a_cosine_is_at_most_one_and_reaches_it() -> None:
     assert largest_cosine(8.0) == pytest.approx(8.0, abs=1e-12)
 
 
-def test_rounding_to_bfloat16_is_that_of_bit_patterns() -> None:
-    """Nearest and ties to even, by adding to the bits of single precision; ties among them."""
-    values = np.concatenate([generator().normal(size=1000) * 100, np.arange(64, 66, 0.25)]).astype(np.float32)
-    bits = values.view(np.uint32)
-    nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
-    assert np.array_equal(rounded(values.astype(np.float64), 8), nearest.view(np.float32))
-
-
-@given(st.floats(-1e6, 1e6), st.integers(2, 24))
-def test_rounding_keeps_to_half_a_spacing(value: float, bits: int) -> None:
-    """No number of as many bits is closer, and rounding again changes nothing."""
-    found = rounded(np.array(value), bits)
-    assert rounded(found, bits) == found
-    if abs(value) > 1e-9:
-        spacing = 2.0 ** (math.floor(math.log2(abs(value))) + 1 - bits)
-        assert abs(found - value) <= spacing / 2
-        assert found % spacing == 0
-
-
 @pytest.mark.parametrize(
     ("at", "bits", "spacing"), [(64, 8, 0.5), (64, 4, 8.0), (1, 11, 2**-10), (1.5, 4, 0.125)]
 )
@@ -366,13 +283,6 @@ def test_the_largest_move_is_half_a_spacing_of_a_power_of_two() -> None:
     assert largest_move(8) == pytest.approx(1 / 257)
 
 
-def test_weights_of_rounded_scores_by_hand() -> None:
-    """Two scores half apart of which four bits leave 1 and 1.5 as they are, and one bit 1 and 2."""
-    assert change_of_weights((1.0, 1.5), 4) == 0
-    logistic = (1 / (1 + math.exp(-gap)) for gap in (1.0, 0.5))
-    assert change_of_weights((1.0, 1.5), 1) == pytest.approx(next(logistic) - next(logistic))
-
-
 def test_half_precision_has_eleven_bits() -> None:
     """With one more or one less it is not NumPy's."""
     assert distance_from_half(11) == 0
@@ -383,32 +293,6 @@ def test_a_power_of_two_may_come_first() -> None:
     """Its product with a number has the same significand; that with another factor has not."""
     assert distance_of_orders(2.0**-3, 8) == 0
     assert distance_of_orders(0.1, 8) > 1e-4
-
-
-def _row(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return 3 * rng.normal(size=6), rng.normal(size=(6, 4))
-
-
-def test_the_response_is_softmax_and_its_slope() -> None:
-    """The output is SciPy's softmax times the values, and the slope that of small differences."""
-    scores, values = _row(1)
-    output, slope = response(scores, values, 0.3)
-    np.testing.assert_allclose(output, special.softmax(0.3 * scores) @ values, rtol=1e-13)
-    high, low = (response(scores, values, 0.3 + step)[0] for step in (1e-5, -1e-5))
-    np.testing.assert_allclose(slope, (high - low) / 2e-5, rtol=1e-7)
-
-
-@pytest.mark.parametrize("start", [0.2, 0.3, 0.4])
-def test_the_fit_is_the_least_squares_one(start: float) -> None:
-    """From near starts, with errors, the fitted scale is where SciPy finds the least sum of squares."""
-    scores, values = _row(2)
-    output = response(scores, values, 0.3)[0] + 0.01 * np.random.default_rng(5).normal(size=4)
-    found = float(fitted_scale(scores, values, output, start))
-    best = optimize.minimize_scalar(
-        lambda c: float(np.sum((response(scores, values, c)[0] - output) ** 2)), (0.2, 0.4), tol=1e-12
-    )
-    assert found == pytest.approx(float(best.x), abs=1e-6)
 
 
 def test_deviations_are_in_standard_errors() -> None:

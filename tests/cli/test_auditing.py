@@ -44,13 +44,6 @@ def test_a_wrong_scale_comes_first_with_its_fix(tool: Callable[..., Ended], tmp_
     assert record.source == "layer.npz"
 
 
-def test_a_right_scale_passes_and_prints_only_counts(tool: Callable[..., Ended], tmp_path: Path) -> None:
-    """Nothing is wrong: two lines, nothing on standard error, status 0."""
-    ended = tool("audit", archive(tmp_path), "--no-pages", "--out", tmp_path)
-    assert (ended.status, ended.err) == (0, "")
-    assert len(ended.out.splitlines()) == 2
-
-
 @pytest.mark.slow
 def test_pages_and_the_form_of_ci_systems_are_written(tool: Callable[..., Ended], tmp_path: Path) -> None:
     """Beside the evidence, and none of them where another is."""

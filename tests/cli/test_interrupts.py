@@ -61,6 +61,7 @@ def is_interrupted(ended: Ended, number: int = signal.SIGINT) -> None:
     assert ended.complaint == "interrupted; all files are whole, unfinished ones as they were"
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_deriving(reports: Path, claim_file: Write) -> None:
     """SymPy may take as long as it likes; it is interrupted in the middle."""
     endless = "[variance_route(n * score, STANDARD) for n in range(1, 10**8)]"
@@ -210,6 +211,7 @@ def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
     assert (tmp_path / "results.json").is_file()
 
 
+@pytest.mark.slow
 def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
     """Neither does it matter that nobody follows."""
     process = begin("run", "worked-dot-products", "--profile", "quick", "--out", tmp_path)
@@ -236,6 +238,7 @@ def test_nobody_reads_at_all(arguments: list[str]) -> None:
     assert ended.status in {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
     """What cannot be printed is reported, after the results are written."""
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device

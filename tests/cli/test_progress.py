@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.tool import begin
-from verify.cli.console import log, phases_line, rendering
+from verify.cli.console import log, rendering
 from verify.cli.progress import (
     closing_lines,
     counts_line,
@@ -21,7 +21,7 @@ from verify.cli.progress import (
     verdict_line,
 )
 from verify.engine.schedule import Progress
-from verify.evidence import Device, Outcome, Part, Proof, Statement, Stored, Verdict
+from verify.evidence import Device, Outcome, Part, Statement, Stored, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,14 +85,6 @@ def test_a_verdict_has_a_mark(small: RunRecord, verdict: Verdict, mark: str) -> 
     assert verdict_line(record) == f"{mark} sqrt-scaling-unique      {verdict:<12} because"
 
 
-def test_a_failed_derivation_is_marked_whatever_the_verdict(small: RunRecord) -> None:
-    """The mark agrees with the exit status."""
-    record = small.claims[0]
-    failed = record.derivation.model_copy(update={"status": Proof.FAILED})
-    line = verdict_line(record.model_copy(update={"derivation": failed, "verdict": Verdict.UNDECIDED}))
-    assert line.startswith("✗ sqrt-scaling-unique      undecided")
-
-
 def test_the_tightest_bound_is_named(small: RunRecord) -> None:
     """A line on a claim with derived bounds says which is nearest to its estimate, and how near."""
     record = small.claims[0]
@@ -106,15 +98,6 @@ def test_the_tightest_bound_is_named(small: RunRecord) -> None:
         update={"checks": tuple(c.model_copy(update={"tightness": None}) for c in record.checks)}
     )
     assert "tightest bound" not in verdict_line(plain)
-
-
-def test_both_kinds_of_checks_are_counted(small: RunRecord) -> None:
-    """The last line says what the run rests on."""
-    claim = small.claims[0]
-    exact = sum(check.blocks == 0 for check in claim.checks)
-    counted = f"{len(claim.checks) - exact} measured and {exact} exact checks"
-    line = counts_line(small.model_copy(update={"claims": (claim,)}))
-    assert line.startswith(f"1 claim: {counted}; {len(claim.controls)} of {len(claim.controls)} ")
 
 
 def test_what_a_device_has_drawn_is_counted(small: RunRecord) -> None:
@@ -134,11 +117,6 @@ def test_what_a_device_has_drawn_is_counted(small: RunRecord) -> None:
     line = f"drawn on cuda (Card, PyTorch 2): 1 of {len(drawn)} checks, the others as without it"
     assert [*closing_lines(run)] == [counts_line(run), line]
     assert not [one for one in closing_lines(small) if "drawn on" in one]
-
-
-def test_phases_are_summed() -> None:
-    """The sum comes first."""
-    assert phases_line({"imports": 0.26, "pdf": 4.04}) == "4.3 s (imports 0.3, pdf 4.0)"
 
 
 def test_progress_that_cannot_be_shown_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

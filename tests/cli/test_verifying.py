@@ -166,7 +166,10 @@ BOUNDED = """    from dataclasses import replace
 """
 
 
-@pytest.mark.parametrize(("share", "status", "verdict"), [("0.975", 1, "refuted"), ("1", 0, "confirmed")])
+@pytest.mark.parametrize(
+    ("share", "status", "verdict"),
+    [("0.975", 1, "refuted"), pytest.param("1", 0, "confirmed", marks=pytest.mark.slow)],
+)
 def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], share: str, status: int, verdict: str
 ) -> None:
@@ -198,6 +201,7 @@ SILENT = [
         'is none: uncontrolled="…"',
         "uncontrolled",
         id="uncontrolled",
+        marks=pytest.mark.slow,
     ),
 ]
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verify.claims.chapters import CHAPTERS
 from verify.engine.backends import InProcessBackend
 from verify.engine.catalogue import catalogue, catalogue_with, choose, read
 from verify.engine.evaluate import Work
@@ -57,25 +56,6 @@ def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     found = catalogue_with([one, two])
     assert list(found)[-2:] == ["doubled-again", "doubled-keys"]
     assert {found[name].chapter for name in ("doubled-again", "doubled-keys")} == {"user"}
-
-
-def test_the_order_is_that_of_the_report() -> None:
-    """Chapter by chapter, and in each as the chapter lists its claims, every one of them once."""
-    listed = [name for chapter in CHAPTERS.values() for name in chapter.claims]
-    assert list(catalogue()) == listed
-    assert len(set(listed)) == len(listed)
-    for name, claim in catalogue().items():
-        assert name in CHAPTERS[claim.chapter].claims
-
-
-def test_choosing_keeps_the_order_and_forgets_repetitions() -> None:
-    """What is named twice is run once; nothing named means all."""
-    everything = catalogue()
-    assert list(choose(everything, ["over-scaling", "score-mean", "over-scaling"])) == [
-        "score-mean",
-        "over-scaling",
-    ]
-    assert list(choose(everything, [])) == list(everything)
 
 
 @pytest.mark.parametrize(

@@ -11,24 +11,12 @@ from hypothesis import given
 from pydantic import TypeAdapter, ValidationError
 from scipy.optimize import brentq
 from scipy.stats import binom, chi2, norm
-from sympy import Rational, sqrt
 
 from tests.strategies import floats
 from verify.claims.chapters import CHAPTERS
 from verify.engine import computations
 from verify.engine.catalogue import catalogue
-from verify.engine.computations import (
-    INCOMPATIBLE,
-    Dimension,
-    Number,
-    Sample,
-    Vector,
-    exact,
-    listed,
-    mean_law,
-    value_of,
-    variance_law,
-)
+from verify.engine.computations import INCOMPATIBLE, Dimension, Number, Sample, Vector, mean_law, variance_law
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -238,19 +226,6 @@ def test_a_sample_is_as_improbable_as_twice_its_smaller_tail(low: float, width: 
     assert found == pytest.approx(min(1, 2 * tail), abs=1e-12)
 
 
-def test_a_number_is_the_decimal_that_stands_there() -> None:
-    """Not the float next to it; an exact expression is the nearest float."""
-    assert exact(0.1) == Rational(1, 10)
-    assert exact(3) == 3
-    assert value_of(sqrt(2)) == math.sqrt(2)
-    assert value_of(Rational(1, 3) ** 40) == (1 / 3**40)
-
-
-def test_numbers_stand_in_a_row() -> None:
-    """As short as they are."""
-    assert listed([1, 2.5, 1e-7]) == "1, 2.5, 1e-07"
-
-
 @pytest.mark.parametrize(
     ("kind", "good", "bad"),
     [
@@ -297,22 +272,3 @@ def test_a_right_sample_of_few_scores_is_rarely_contradicted() -> None:
     most = float(binom.ppf(1 - 1e-4, samples, INCOMPATIBLE))
     assert float(binom.ppf(1e-4, samples, INCOMPATIBLE)) <= alarms <= most
     assert int((2 * norm.sf(np.abs(places)) < INCOMPATIBLE).sum()) > 5 * most
-
-
-def test_the_mean_of_few_scores_has_heavier_tails_than_the_normal_law() -> None:
-    """As differences of chi-squares have, of as many degrees of freedom as there are products."""
-    rng = np.random.default_rng(6)
-    one, other = rng.chisquare(30, (2, 200_000))
-    places = (one - other) / (2 * math.sqrt(30))
-    law = mean_law(30, 1)
-    for z in (-3.5, -1, 0, 2):
-        expected = law.below(z)
-        share = (places <= z).mean()
-        assert abs(share - expected) < 4.5 * math.sqrt(expected * (1 - expected) / len(places))
-
-
-def test_what_is_very_far_is_no_more_probable() -> None:
-    """Beyond what is evaluated, the last probability stands as a bound."""
-    law = variance_law(30, 8, spread(30, 8))
-    assert law.below(1e9) == law.below(12) <= 1
-    assert law.below(-1e9) == pytest.approx(0, abs=1e-9)

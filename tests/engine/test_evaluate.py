@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,16 +11,14 @@ from sympy import S
 
 from tests.catalogue import CATALOGUE, derivation
 from tests.following import with_step
-from tests.report.builders import check, control
+from tests.report.builders import check
 from verify.engine import evaluate
 from verify.engine.catalogue import BuiltIn, InMemoryClaim
 from verify.engine.evaluate import (
-    Evidence,
     NeedsDraws,
     Settled,
     Work,
     begin,
-    claim_record,
     derivation_record,
     draw_chunks,
     forget,
@@ -30,7 +27,7 @@ from verify.engine.evaluate import (
 )
 from verify.engine.runner import settings
 from verify.errors import ClaimError
-from verify.evidence import Proof, Verdict
+from verify.evidence import Proof
 from verify.montecarlo.blocks import Drawn
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Experiment, Tolerance
@@ -38,7 +35,6 @@ from verify.spec.cells import score_cell
 from verify.spec.checks import variances
 from verify.spec.claim import Findings
 from verify.spec.fitting import Coefficient, fits, linear_fits
-from verify.spec.words import Words
 from verify.symbolic.derivation import relation_of
 from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d
@@ -91,24 +87,6 @@ def test_a_step_that_does_not_hold_is_on_record_as_such() -> None:
     assert [one.holds for one in shown.steps][:2] == [True, False]
 
 
-def test_a_record_has_all_of_its_claim_and_is_sealed(proof: DerivationRecord) -> None:
-    """Without evidence too; its verdict is that of its checks, and any change would show."""
-    words = Words(CLAIM, derivation(NAME))
-    record = claim_record(words, proof, Evidence())
-    for name in ("id", "chapter", "assumptions", "references"):
-        assert getattr(record, name) == getattr(CLAIM, name)
-    assert {name: getattr(record, name) for name in words.said()} == words.said()
-    assert record.sealed() == record
-    wrong = check("a", 80.0, 64.0, verdict=Verdict.REFUTED)
-    refuted = claim_record(
-        words, proof, Evidence(checks=(wrong,), controls=(control("c", "it is 9", 9, 80),))
-    )
-    # Its prediction is bound to no theorem here, and so it is not called derived.
-    unbound = wrong.model_copy(update={"origin": "computed"})
-    assert (refuted.verdict, refuted.checks) == (Verdict.REFUTED, (unbound,))
-    assert refuted.digest != record.digest
-
-
 def test_points_have_one_ordinary_line_however_many_fits_go_through_them() -> None:
     """NumPy's through the measured estimates; of power laws there is none."""
     members = variances([score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8, 64)], "Var", 3 * d)
@@ -152,16 +130,6 @@ def settled() -> tuple[Settled, list[Sequence[Sums]]]:
         answers.append(answer(WORK, step))
         step = resume(WORK, answers[-1])
     return step, answers
-
-
-def test_an_evaluation_ends_in_evidence(settled: tuple[Settled, list[Sequence[Sums]]]) -> None:
-    """Its verdict, its proof, and a digest that fits."""
-    end, answers = settled
-    record = received(WORK.claim, end)
-    assert (record.id, record.verdict, record.derivation.status) == (NAME, "confirmed", Proof.PROVED)
-    assert record.sealed() == record
-    assert len(answers) > 0
-    assert json.loads(end.proof) == record.derivation.model_dump(mode="json")
 
 
 @pytest.mark.parametrize("known", [0, 1, None])

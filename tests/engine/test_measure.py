@@ -18,9 +18,8 @@ from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.montecarlo.blocks import Cell, Chunk, Drawing
-from verify.montecarlo.estimands import MIN_BLOCKS, OF_GROUPS, Measured, Smooth, component
+from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (
-    EXACTLY,
     Allowance,
     Comparison,
     Control,
@@ -77,15 +76,6 @@ class Rare(Bell):
         return (rng.random((count, 1)) < self.mean).astype(float)
 
 
-@dataclass(frozen=True)
-class Wide(Bell):
-    """Blocks of one lognormal number whose skewness no sample of this size shows in full."""
-
-    def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return ``count`` numbers of skewness above 30 million."""
-        return rng.lognormal(self.mean, 3.0, (count, 1))
-
-
 def derived(spread: float = 1.0) -> Smooth:
     """Return the mean of the blocks with its derived variance."""
     return component("mean", block_variance=spread**2)
@@ -135,32 +125,6 @@ POINTS = tuple(quantity(f"point-{x}", float(x), float(x)) for x in (1, 2, 3, 4))
 class TestVerdicts:
     """Each verdict comes out where it belongs."""
 
-    def test_right_is_confirmed_and_wrong_is_refuted(self) -> None:
-        """A true value is confirmed at the first look; values off by two and more tolerances are refuted."""
-        right = quantity("right", 5.0, 5.0)
-        off = replace(right, id="off", prediction=Prediction(5.1, "5.1"))
-        far = replace(right, id="far", prediction=Prediction(25.0, "25"))
-        elsewhere = quantity("elsewhere", 6.0, 5.0)
-        checks, controls = judged([right], [off, far, elsewhere])
-        assert checks["right"].verdict is Verdict.CONFIRMED
-        assert checks["right"].looks == 1
-        assert {name: c.verdict for name, c in controls.items()} == dict.fromkeys(
-            ("off", "far", "elsewhere"), Verdict.REFUTED
-        )
-        assert controls["far"].power > 0.999
-        assert controls["far"].what == "wrong far"
-
-    def test_a_false_claim_is_refuted(self) -> None:
-        """A check, too, can be refuted."""
-        checks, _ = judged([quantity("false", 5.2, 5.0)])
-        assert checks["false"].verdict is Verdict.REFUTED
-
-    def test_near_the_prediction_is_approximate(self) -> None:
-        """Half a tolerance off, with enough blocks to decide: inside the band, but not the exact value."""
-        fine = quantity("fine", 5.0 * 1.005, 5.0, spread=0.01)
-        checks, _ = judged([fine])
-        assert checks["fine"].verdict is Verdict.APPROXIMATE
-
     def test_on_the_edge_of_the_band_is_undecided_at_the_cap(self) -> None:
         """Where no sample size can decide, the sample is doubled to the cap and the check stays open."""
         one = quantity("edge", 5.05, 5.0)
@@ -171,13 +135,6 @@ class TestVerdicts:
         first, _ = judged([quantity("edge", 5.0, 5.0)])
         assert edge.blocks >= (first["edge"].blocks - one.cell.batch_blocks) * 2 ** (MAX_LOOKS - 1)
         assert edge.level == pytest.approx(1 - BUDGET.share(MAX_LOOKS), abs=1e-15)
-
-    @pytest.mark.parametrize("chance", [1e-7, 3e-5, 1e-3])
-    def test_rare_events_are_not_taken_for_impossible(self, chance: float) -> None:
-        """Whether no block, a few or some show the event, its true probability is never refuted."""
-        rare = quantity("rare", 0.0, chance, component("mean"), cell=Cell("rare", (), Rare(chance)))
-        checks, _ = judged([replace(rare, tolerance=Tolerance(50.0))], budget=ErrorBudget(0.05 * PLACES))
-        assert checks["rare"].verdict in {Verdict.UNDECIDED, Verdict.CONFIRMED}
 
     def test_blocks_that_all_agree_decide_nothing(self) -> None:
         """Where nothing is derived, no spread is no information, and the check stays open."""
@@ -190,16 +147,6 @@ class TestVerdicts:
         """A tolerance that would take years is reported before anything is drawn for it, with the fix."""
         with pytest.raises(SettingsError, match=r"claim a-claim, cell cell-fine.*raise --tolerance"):
             judged([quantity("fine", 5.0, 5.0)], settings=Settings(tolerance=1e-9))
-
-    def test_a_pilot_serves_where_no_variance_is_derived(self) -> None:
-        """Checks and controls without derived variance are planned from a pilot, and decided."""
-        right = quantity("right", 5.0, 5.0, component("mean"))
-        wrong = quantity("wrong", 7.0, 5.0, component("mean"))
-        checks, controls = judged([right], [wrong])
-        assert checks["right"].verdict is Verdict.CONFIRMED
-        assert controls["wrong"].verdict is Verdict.REFUTED
-        # What is far off needs no more than the pilot.
-        assert controls["wrong"].blocks < checks["right"].blocks
 
 
 class TestReasons:
@@ -214,24 +161,6 @@ class TestReasons:
         assert found.reason == OF_GROUPS
         assert found.interval[0] < 0.01 < found.interval[1] < 0.5
 
-    def test_too_skewed_says_how_many_blocks_would_do(self) -> None:
-        """Blocks whose skewness grows with the sample stay open, and the reason says what would help."""
-        cell = Cell("wide", (), Wide(0.0))
-        one = Quantity("open", "a mean", cell, component("mean"), Prediction(5000.0, "5000"), NARROW, "≤")
-        found = judged([one])[0]["open"]
-        assert found.verdict is Verdict.UNDECIDED
-        needed = int(re.findall(r"about ([\d,]+) of them would do", found.reason)[0].replace(",", ""))
-        assert needed > found.blocks
-
-    def test_on_the_edge_says_that_no_sample_would_decide(self) -> None:
-        """Near the edge the reason names the blocks that would decide; they grow as the edge comes near."""
-        needed = []
-        for off in (0.0495, 0.0499):
-            found = judged([quantity("edge", 5.0 + off, 5.0, spread=0.1)])[0]["edge"]
-            assert found.verdict is Verdict.UNDECIDED
-            needed.append(found.reason)
-        assert all("blocks would decide" in reason for reason in needed)
-
     def test_a_wrong_block_variance_leaves_the_check_open(self) -> None:
         """Where the blocks vary far more or less than derived, nothing is decided and the reason says why."""
         for wrong in (0.02, 50.0):
@@ -241,18 +170,6 @@ class TestReasons:
             found = judged([one])[0]["one"]
             assert found.verdict is Verdict.UNDECIDED
             assert "the derived block variance or the sampler is wrong" in found.reason
-
-    def test_a_bound_says_how_close_it_is(self) -> None:
-        """Estimate over bound is on record for derived bounds other than 0, and for nothing else."""
-        bound = quantity("bound", 4.5, 5.0, relation="≤")
-        threshold = replace(bound, id="threshold", prediction=Prediction(5.0, "5", "set"))
-        zero = quantity("zero", 4.5, 0.0, relation="≥", tolerance=Tolerance(1.0, 1.0, "one"))
-        equal = quantity("equal", 5.0, 5.0)
-        exact = Exact("exact", "x", (), Prediction(4.0, "4"), 5.0, relation="≥")
-        checks, _ = judged([bound, threshold, zero, equal, exact])
-        assert checks["bound"].tightness == checks["bound"].estimate / 5.0
-        assert checks["exact"].tightness == 1.25
-        assert {checks[name].tightness for name in ("threshold", "zero", "equal")} == {None}
 
 
 class TestExact:
@@ -340,21 +257,6 @@ class TestReproducibility:
         with ThreadPoolExecutor(3) as pool:
             assert judged(self.CHECKS, self.CONTROLS, mapper=pool.map) == alone
 
-    def test_company(self) -> None:
-        """A check comes out the same alone, with others, and in another place of the list."""
-        together, _ = judged(self.CHECKS, self.CONTROLS)
-        backwards, _ = judged(self.CHECKS[::-1])
-        assert dict(backwards) == dict(together)
-        for check in self.CHECKS:
-            alone, _ = judged([check])
-            assert alone[check.id] == together[check.id]
-
-    def test_the_seed_matters(self) -> None:
-        """Another seed draws other blocks."""
-        one, _ = judged([POINTS[0]])
-        other, _ = judged([POINTS[0]], settings=Settings(seed=1, tolerance=0.01))
-        assert one["point-1"].estimate != other["point-1"].estimate
-
 
 def test_a_verdict_stands_once_given() -> None:
     """A check decided at the first look keeps its estimate while its cell is doubled for another one."""
@@ -368,21 +270,6 @@ def test_a_verdict_stands_once_given() -> None:
     first = checks["easy"].blocks - easy.cell.batch_blocks
     assert checks["edge"].blocks >= first * 2 ** (checks["edge"].looks - 1)
     assert checks["easy"].level == pytest.approx(1 - BUDGET.share(1), abs=1e-15)
-
-
-def test_the_record_of_a_check() -> None:
-    """The record holds the settings, the band, the level and the work it rests on."""
-    wide = Tolerance(2.0, 3.0, "three", "it is small")
-    one = quantity("one", 5.0, 5.0, tolerance=wide, uncontrolled="it is the only one")
-    found = judged([one])[0]["one"]
-    assert found.cell == {"d_k": 8}
-    assert found.band == pytest.approx((5 - 0.06, 5 + 0.06))
-    assert (found.tolerance, found.tolerance_of) == (0.02, "three")
-    assert (found.tolerance_because, found.uncontrolled) == ("it is small", "it is the only one")
-    assert found.level == pytest.approx(1 - BUDGET.share(1), abs=1e-15)
-    assert found.draws == found.blocks * Bell.coordinates
-    assert found.blocks >= MIN_BLOCKS
-    assert found.interval[0] < found.estimate < found.interval[1]
 
 
 class TestTheJudgeItself:
@@ -427,26 +314,6 @@ class TestTheJudgeItself:
 class TestBounds:
     """Comparisons with a bound: planned by how far inside the value lies, judged on one side only."""
 
-    @pytest.mark.parametrize(
-        ("relation", "predicted", "verdict"),
-        [
-            ("≤", 9.0, Verdict.CONFIRMED),
-            ("≤", 5.0, Verdict.CONFIRMED),
-            ("≤", 4.8, Verdict.REFUTED),
-            ("≥", 1.0, Verdict.CONFIRMED),
-            ("≥", 5.0, Verdict.CONFIRMED),
-            ("≥", 5.2, Verdict.REFUTED),
-        ],
-    )
-    def test_kept_and_broken(self, relation: Relation, predicted: float, verdict: Verdict) -> None:
-        """A mean of 5 keeps bounds on its own side, even tight ones, and breaks those beyond 1%."""
-        one = quantity("bound", 5.0, predicted, relation=relation)
-        other = quantity("other", 5.0, 7.0)
-        checks, _ = judged([one], [other])
-        assert checks["bound"].verdict is verdict
-        assert checks["bound"].relation == relation
-        assert checks["bound"].band[0 if relation == "≤" else 1] is None
-
     @pytest.mark.parametrize(("relation", "predicted"), [("≤", 4.97), ("≥", 5.03)])
     def test_a_bound_broken_within_the_tolerance_is_refuted(
         self, relation: Relation, predicted: float
@@ -457,16 +324,6 @@ class TestBounds:
             checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
             assert checks["bound"].verdict is Verdict.REFUTED
 
-    def test_a_control_broken_within_the_tolerance_is_refuted_with_its_power(self) -> None:
-        """It is planned by the distance from the bound, and its power is that of excluding the bound."""
-        near = quantity("near", 5.0, 4.97, relation="≤")
-        made = Experiment((quantity("right", 5.0, 5.0, relation="≤"),), (Control("x", near, truth=5.0),))
-        _, (control,) = drawn_by(
-            Drawing("a-claim", SETTINGS.seed), measure(made, "a-claim", SETTINGS, BUDGET)
-        )
-        assert control.verdict is Verdict.REFUTED
-        assert control.power >= 0.95
-
     def test_an_open_bound_says_what_would_decide(self) -> None:
         """Just beyond the bound, more blocks tell it from the bound, wherever the edge of the band is."""
         for predicted in (4.95, 4.999, 5.0):
@@ -476,56 +333,6 @@ class TestBounds:
             (needed,) = re.findall(r"about ([\d,]+) blocks would decide", open_.check(0.01).reason)
             nearest = min(0.1 / abs(5.0 - edge) for edge in (predicted, predicted + 0.05) if edge != 5.0)
             assert int(needed.replace(",", "")) == pytest.approx(100 * nearest**2, abs=1)
-
-    def test_a_distant_bound_takes_fewer_blocks(self) -> None:
-        """What lies far inside need not be known to 1%."""
-        near = quantity("near", 5.0, 5.0, relation="≤", spread=5.0)
-        far = quantity("far", 5.0, 50.0, relation="≤", spread=5.0)
-        checks, _ = judged([near, far], [quantity("other", 5.0, 7.0)])
-        assert checks["far"].blocks < checks["near"].blocks / 4
-
-    def test_a_wrong_bound_is_a_control(self) -> None:
-        """With or without a known truth it is refuted, with the wanted power."""
-        wrong = quantity("wrong-bound", 5.0, 4.0, relation="≤")
-        _, controls = judged([quantity("right", 5.0, 5.0)], [wrong])
-        assert controls["wrong-bound"].verdict is Verdict.REFUTED
-        assert controls["wrong-bound"].power > 0.9
-        known = Experiment((quantity("right", 5.0, 5.0),), (Control("too low", wrong, truth=5.0),))
-        _, (control,) = drawn_by(
-            Drawing("a-claim", SETTINGS.seed), measure(known, "a-claim", SETTINGS, BUDGET)
-        )
-        assert control.verdict is Verdict.REFUTED
-
-    @pytest.mark.parametrize(
-        ("computed", "relation", "verdict"),
-        [
-            (1 + 1e-13, "=", Verdict.CONFIRMED),
-            (1 + 1e-11, "=", Verdict.REFUTED),
-            (0.5, "≤", Verdict.CONFIRMED),
-            (1 + 1e-13, "≤", Verdict.CONFIRMED),
-            (1 + 1e-11, "≤", Verdict.REFUTED),
-            (2.0, "≥", Verdict.CONFIRMED),
-        ],
-    )
-    def test_computed_values_agree_to_rounding(
-        self, computed: float, relation: Relation, verdict: Verdict
-    ) -> None:
-        """Rounding is allowed for, and nothing beyond it."""
-        one = Exact("computed", "x", (), Prediction(1.0, "1"), computed, Allowance(1e-12), relation)
-        checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
-        assert checks["computed"].verdict is verdict
-
-    @pytest.mark.parametrize(
-        "allowance", [EXACTLY, Allowance(1e-12), Allowance(1e-3, "the distance from a limit")]
-    )
-    def test_an_allowance_is_on_record_with_its_reason(self, allowance: Allowance) -> None:
-        """How far a computed value may lie, and for what, is part of the evidence."""
-        one = Exact("computed", "x", (), Prediction(1.0, "1"), 1.0, allowance)
-        checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
-        assert (checks["computed"].tolerance, checks["computed"].tolerance_of) == (
-            allowance.size,
-            allowance.of,
-        )
 
     @pytest.mark.parametrize(("size", "of"), [(-1e-12, "x"), (math.inf, "x"), (math.nan, "x"), (1e-3, " ")])
     def test_an_allowance_without_size_or_reason_is_refused(self, size: float, of: str) -> None:
@@ -581,33 +388,6 @@ class TestPlan:
         zero = quantity("zero", 0.0, 0.0)
         with pytest.raises(ClaimError, match="give its Tolerance a scale"):
             plan(here(), Experiment((zero,), (WRONG,)))
-
-    def test_a_scale_mends_it(self) -> None:
-        """With a scale the same check is planned, for (deviations/tolerance)² blocks of unit variance."""
-        zero = quantity("zero", 0.0, 0.0, tolerance=Tolerance(1.0, 1.0, "one"))
-        samples = here()
-        plan(samples, Experiment((zero,), (WRONG,)))
-        goal = samples.goal(zero)
-        wanted = (goal.deviations() / SETTINGS.tolerance) ** 2
-        assert wanted <= samples.planned[zero.cell.id] < wanted + 2
-
-    def test_a_control_of_known_truth_is_planned_for_its_power(self) -> None:
-        """Where no block variance is derived a pilot estimates it; the check's sample may be too small."""
-        right = quantity("mean", 1.0, 1.3, component("mean"), tolerance=Tolerance(0.1), relation="≤")
-        near = replace(right, id="sharper", prediction=Prediction(0.97, "0.97"))
-        samples = here()
-        plan(samples, Experiment((right,), (Control("a little sharper", near, truth=1.0),)))
-        gap = 0.03 - near.tolerance.width(0.97, SETTINGS.tolerance)
-        wanted = (samples.goal(near).deviations() / gap) ** 2
-        assert samples.planned[right.cell.id] == pytest.approx(wanted, rel=0.2)
-
-    @pytest.mark.parametrize(("spread", "most"), [(0.0005, 256), (0.05, 1024), (1.0, 4096)])
-    def test_a_pilot_is_no_larger_than_it_takes(self, spread: float, most: int) -> None:
-        """A sample that is small needs a quarter of the usual pilot, a large one four times it."""
-        one = quantity("mean", 1.0, 1.0, component("mean"), spread)
-        samples = here()
-        plan(samples, Experiment((one,), (WRONG,)))
-        assert samples.sample(one.cell).blocks == most
 
 
 def replace_tolerance(tolerance: float) -> Settings:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verify.engine import plan as module
 from verify.engine.catalogue import catalogue
 from verify.engine.plan import Planned, PlannedCell, costs, plan, table
 from verify.engine.runner import settings
@@ -80,18 +79,6 @@ def test_the_command_says_what_a_tolerance_costs(tool: Callable[..., Ended]) -> 
     assert len(draws) >= 4
 
 
-def test_a_fifth_of_the_tolerance_takes_more() -> None:
-    """Draws grow with the inverse square of the tolerance once samples exceed their smallest size."""
-    coarse, fine = (plan(CLAIM, settings(tolerance=t)) for t in (0.01, 0.002))
-    assert fine.draws > 8 * coarse.draws
-
-
-def test_memory_does_not_grow_with_the_draws() -> None:
-    """The plan's memory is that of one batch, below 100 MB whatever the tolerance."""
-    for tolerance in (0.05, 0.0005):
-        assert plan(CLAIM, settings(tolerance=tolerance)).memory < 100e6
-
-
 def test_the_impossible_is_refused_with_its_reason() -> None:
     """A tolerance that takes too long names the claim, the cell and what to raise."""
     with pytest.raises(SettingsError, match=r"score-variance-general, cell uniform-d1000.*raise --tolerance"):
@@ -113,15 +100,3 @@ def test_the_command_refuses_the_impossible_in_one_line(tool: Callable[..., Ende
     assert ended.status == 2
     assert len(ended.err.strip().splitlines()) == 1
     assert "raise --tolerance" in ended.err
-
-
-def test_the_memory_of_whole_processes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays are a small part of it; where the system does not say, nothing is said."""
-    cell = PlannedCell(id="a", settings={}, blocks=1, scores=1, draws=1, memory=3_000_000, seconds=1)
-    rows = [Planned(claim="c", checks=1, controls=0, cells=(cell,))]
-    monkeypatch.setattr(module, "peak_memory", lambda: 150_000_000)
-    words = "a worker's process takes about 150 MB in all, as this one did"
-    assert words in table(rows, settings(), 2).splitlines()
-    assert words in costs({0.01: rows}, 2).splitlines()
-    monkeypatch.setattr(module, "peak_memory", lambda: 0)
-    assert "in all" not in table(rows, settings(), 2) + costs({0.01: rows}, 2)

@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     Write = Callable[..., Path]
 
 
-def test_settings_have_the_profiles_tolerance_by_default() -> None:
-    """A profile is a tolerance with a name."""
-    assert [runner.settings(profile=name).tolerance for name in ("quick", "standard", "deep")] == [
-        0.05,
-        0.01,
-        0.002,
-    ]
-    assert runner.settings(profile="quick", tolerance=0.03).tolerance == 0.03
-    assert runner.settings().seed == 20170612
-
-
 @pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 2.0, float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("name", ["tolerance", "false_alarm", "power"])
 def test_rates_lie_between_0_and_1(name: str, value: float) -> None:

@@ -135,16 +135,6 @@ def test_small_draws_go_first() -> None:
         waiting[claim].pop(0)
 
 
-def test_a_second_run_takes_everything_from_the_store(tmp_path: Path, alone: dict[str, str]) -> None:
-    """The digests are equal cold and warm, and nothing is drawn or derived twice."""
-    with Store(tmp_path / "store.sqlite") as store:
-        cold, first = digests(InProcessBackend(1), store)
-        warm, second = digests(InProcessBackend(1), store)
-    assert cold == warm == alone
-    assert (first.stored, first.derivations, second.drawn, second.derivations) == (0, 0, 0, 3)
-    assert second.stored == first.drawn == first.wanted > 0
-
-
 def test_a_tighter_tolerance_goes_on(tmp_path: Path) -> None:
     """What was drawn for a coarse one is part of what a fine one rests on, and changes no digit of it."""
     with Store(tmp_path / "store.sqlite") as store:
@@ -263,29 +253,6 @@ def pending(cell: CellToDraw) -> PendingCell:
     return PendingCell(cell, "code", WORK.settings.seed)
 
 
-def test_what_is_missing_is_fixed_chunks(cell: CellToDraw) -> None:
-    """Two whole ones and the beginning of the third."""
-    assert [_place(one) for one in pending(cell).missing(NAME)] == [(0, 2), (2, 4), (4, 5)]
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_chunks_are_added_in_their_turn(
-    cell: CellToDraw, sums: dict[Any, Sums], order: tuple[int, ...]
-) -> None:
-    """In whatever order they come, to the last bit; what is early waits."""
-    waiting, wanted = pending(cell), pending(cell)
-    chunks = list(waiting.missing(NAME))
-    for chunk in chunks:
-        wanted.take(chunk, sums[_place(chunk)])
-    for count, place in enumerate(order, 1):
-        assert not waiting.is_drawn
-        waiting.take(chunks[place], sums[_place(chunks[place])])
-        assert waiting.is_drawn == (count == 3)
-    assert waiting.early == {}
-    assert waiting.drawn.total.first.tobytes() == wanted.drawn.total.first.tobytes()
-    assert list(waiting.missing(NAME)) == []
-
-
 def test_sums_fit_a_chunk_by_their_number_of_blocks(cell: CellToDraw, sums: dict[Any, Sums]) -> None:
     """Of another chunk's length, with a broken batch, or no sums at all they are not taken."""
     waiting = pending(cell)
@@ -298,32 +265,6 @@ def test_sums_fit_a_chunk_by_their_number_of_blocks(cell: CellToDraw, sums: dict
     assert not waiting.fits(first, replace(right, count=right.count + 1))
     assert waiting.end_of(second, right) == 4
     assert waiting.end_of(second, replace(right, count=right.count - 1)) == -1
-
-
-def test_keys_tell_chunks_apart_and_parts_of_one_belong_together(cell: CellToDraw) -> None:
-    """A part of a chunk has its own key, and the beginning of the whole chunk is the same for all parts."""
-    waiting = pending(cell)
-    first, second, third = waiting.missing(NAME)
-    whole = replace(third, stop=6)
-    keys = {waiting.key(NAME, one) for one in (first, second, third, whole)}
-    assert len(keys) == 4
-    assert waiting.beginning(NAME, third) == waiting.beginning(NAME, whole)
-    assert waiting.beginning(NAME, second) != waiting.beginning(NAME, third)
-    assert waiting.beginning(NAME, third) not in keys
-    assert waiting.draws(whole) == 2 * waiting.draws(third) == 2 * cell.batch_draws
-
-
-def test_a_claim_that_asks_again_keeps_what_is_drawn(cell: CellToDraw) -> None:
-    """Only more of it is wanted; seconds add up."""
-    claim = PendingClaim(0, WORK, InProcessBackend(1), has_store=False)
-    claim.ask(cell)
-    before = claim.cells[cell.id]
-    claim.ask(replace(cell, batches=9))
-    assert claim.cells[cell.id] is before
-    assert before.asked.batches == 9
-    for _ in range(2):
-        claim.spend({"derivation": 0.5, "simulation": 0.25})
-    assert claim.spent_s == {"derivation": 1.0, "simulation": 0.5}
 
 
 def test_keys_are_for_a_store(cell: CellToDraw) -> None:

@@ -14,10 +14,8 @@ from verify.engine.sources import (
     PartEntry,
     Place,
     SourceBook,
-    StatementEntry,
     contradictions,
     is_figure,
-    numbers_without,
     read_sources,
     refuse_unknown_claims,
 )
@@ -185,23 +183,6 @@ def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     assert 'line 1: key "source" is missing' in message_for(path)
 
 
-def test_text_that_ends_too_early_is_reported_at_its_last_line(tmp_path: Path) -> None:
-    """Where the TOML reader gives no line, the end of the file is where to look."""
-    path = tmp_path / "cut.toml"
-    path.write_text('[[source]]\nid = """s\n\n', encoding="utf-8")
-    assert "line 2: is not TOML" in message_for(path)
-
-
-def test_the_line_is_found_in_a_part_of_a_later_statement(tmp_path: Path) -> None:
-    """Parts are counted within their own statement."""
-    second = GOOD.split("\n[[statement]]\n", 1)[1].replace('"s1"', '"s2"').replace('"0.880"', '"none"')
-    path = tmp_path / "mine.toml"
-    path.write_text(GOOD + "\n[[statement]]\n" + second, encoding="utf-8")
-    message = message_for(path)
-    last = len(path.read_text(encoding="utf-8").rstrip().split("\n"))
-    assert f'line {last}: [[statement]] s2, [[statement.part]] 2, key "printed"' in message
-
-
 def test_the_shipped_file_is_complete() -> None:
     """All statements of the five sources are there, each with a reason and at least one part."""
     book = read_sources()
@@ -259,14 +240,6 @@ def test_evidence_that_does_not_exist_is_refused_by_file_and_line(tmp_path: Path
 
 
 PART: dict[str, Any] = {"text": "It says so.", "claim": "a-claim", "evidence": "verdict", "kind": "says"}
-WHOLE: dict[str, Any] = {"id": "s1", "source": "s", "text": "So it is.", "part": [PART]}
-
-
-@pytest.mark.parametrize("text", ["0.880", "-3", "26.89%", "0"])
-def test_a_figure_is_a_decimal_number_as_printed(text: str) -> None:
-    """With its last zero."""
-    assert is_figure(text)
-    assert PartEntry.model_validate(PART | {"printed": text}).printed == text
 
 
 @pytest.mark.parametrize("text", ["", "about 1", ".5", "5.", "1e3", "1,000", "+1", "5 %", "٣"])
@@ -275,12 +248,6 @@ def test_anything_else_is_no_figure(text: str) -> None:
     assert not is_figure(text)
     with pytest.raises(ValidationError, match="is not a decimal number; write it as in"):
         PartEntry.model_validate(PART | {"printed": text})
-
-
-def test_a_text_in_several_lines_is_one() -> None:
-    """Of a part, a statement, a note."""
-    whole = StatementEntry.model_validate(WHOLE | {"text": "So\n  it is $x$.\n", "note": "a\nb"})
-    assert (whole.text, whole.note) == ("So it is $x$.", "a b")
 
 
 @pytest.mark.parametrize(
@@ -303,21 +270,6 @@ def test_a_key_that_cannot_be_meant_is_refused(changes: dict[str, Any], message:
         PartEntry.model_validate(PART | changes)
 
 
-@pytest.mark.parametrize(
-    ("evidence", "kind", "name"),
-    [
-        ("verdict", "verdict", ""),
-        ("check:a-b", "check", "a-b"),
-        ("control:c", "control", "c"),
-        ("fact:f1", "fact", "f1"),
-    ],
-)
-def test_evidence_has_a_kind_and_an_id(evidence: str, kind: str, name: str) -> None:
-    """And is that of the claim that is named."""
-    part = PartEntry.model_validate(PART | {"evidence": evidence})
-    assert (part.evidence_kind, part.evidence_id, part.evidence_claim) == (kind, name, "a-claim")
-
-
 def test_what_is_computed_rests_on_the_claim_of_its_computation() -> None:
     """Whatever it is called in the file."""
     part = PartEntry.model_validate(
@@ -325,13 +277,6 @@ def test_what_is_computed_rests_on_the_claim_of_its_computation() -> None:
     )
     assert (part.evidence_kind, part.evidence_id) == ("compute", "dot-product")
     assert part.evidence_claim == "worked-dot-products"
-
-
-def test_parts_are_called_part_in_the_file() -> None:
-    """One header a part."""
-    whole = StatementEntry.model_validate(WHOLE)
-    assert [one.text for one in whole.parts] == ["It says so."]
-    assert (whole.claim, whole.note, whole.noted, whole.given) == (None, None, None, ())
 
 
 PRINTS = PART | {"text": "It is 0.88.", "evidence": "fact:f", "kind": "prints", "printed": "0.88"}
@@ -345,27 +290,6 @@ def found(changes: dict[str, Any], *parts: dict[str, Any], **more: Any) -> list[
     book = {"source": [SOURCE], "statement": [entry], **more}
     read = SourceBook.model_validate(book)
     return list(contradictions(read.sources, read.statements))
-
-
-@pytest.mark.parametrize(
-    ("text", "others", "left"),
-    [
-        ("2 of 3 and 2 again", ["3"], ["2"]),
-        ("0 and 1 are limits", [], []),
-        ("d_2, x^2, x_{2} and q1", [], []),
-        ("0.880 or 0.88", ["0.88"], ["0.880"]),
-        ("64", ["at d = 64"], []),
-    ],
-)
-def test_numbers_that_nothing_binds_are_found(text: str, others: list[str], left: list[str]) -> None:
-    """Each once, as it is printed; indices and exponents are a part of their formulas."""
-    assert numbers_without(text, others) == left
-
-
-def test_a_file_in_order_contradicts_nothing() -> None:
-    """With parts that say and parts that print."""
-    assert found({"text": "It is 0.88."}, PART, PRINTS) == []
-    assert found({"note": "So.", "noted": "holds"}) == []
 
 
 @pytest.mark.parametrize(
@@ -463,8 +387,3 @@ def origin() -> Origin:
 def test_the_line_of_a_place(origin: Origin, place: Place, line: int) -> None:
     """Lines within a text of several lines hold no keys; what is missing has its table's line."""
     assert origin.line(place) == line
-
-
-def test_a_place_in_words(origin: Origin) -> None:
-    """File, line, the table with its id, and the key."""
-    assert origin.at(("statement", 0, "claim")) == 'mine.toml: line 5: [[statement]] v4, key "claim"'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -107,46 +106,6 @@ def decided(parts: list[PartEntry], *claims: ClaimRecord, noted: Outcome = Outco
     return statement
 
 
-def folded(said: tuple[bool | None, ...], printed: tuple[bool | None, ...]) -> Outcome:
-    """Return the outcome that these parts should have, spelt out once more and in another way."""
-    match None in (*said, *printed), False in printed, set(said):
-        case True, _, _:
-            return Outcome.OPEN
-        case _, True, _:
-            return Outcome.MISPRINTED
-        case _, _, found if found == {False}:
-            return Outcome.WRONG
-        case _, _, found if False in found:
-            return Outcome.WITH_CONDITIONS
-    return Outcome.HOLDS
-
-
-STATES = [(True,), (False,), (None,)]
-COMBINATIONS = [
-    (said, printed)
-    for n, m in [(1, 0), (2, 0), (3, 0), (0, 1), (0, 2), (1, 1), (2, 1), (2, 2)]
-    for said in product((True, False, None), repeat=n)
-    for printed in product((True, False, None), repeat=m)
-]
-
-
-@pytest.mark.parametrize(("said", "printed"), COMBINATIONS)
-def test_the_parts_make_the_outcome(said: tuple[bool | None, ...], printed: tuple[bool | None, ...]) -> None:
-    """Every combination of true, false and open parts folds to the outcome its definition gives."""
-    verdicts = {True: CONFIRMED, False: REFUTED, None: UNDECIDED}
-    states = {f"says-{i}": verdicts[state] for i, state in enumerate(said)}
-    figures = {
-        f"prints-{i}": (UNDECIDED if state is None else CONFIRMED, 1.0 if state else 3.0)
-        for i, state in enumerate(printed)
-    }
-    parts = [part(f"check:{name}") for name in states]
-    parts += [part(f"check:{name}", kind="prints", printed="1.0") for name in figures]
-    statement = decided(parts, claim(checks={**states, **figures}))
-    assert statement.outcome is folded(said, printed)
-    assert tuple(one.holds for one in statement.parts) == said + printed
-    assert all(one.reason for one in statement.parts)
-
-
 @pytest.mark.parametrize(
     ("verdict", "about", "outcome"),
     [
@@ -174,20 +133,6 @@ def test_what_a_refuted_control_asserts_is_false() -> None:
     assert [one.holds for one in mixed.parts] == [True, False]
 
 
-def test_figures_are_shown_as_printed_and_as_computed() -> None:
-    """The printed figures and the computed ones stand side by side, to the same digits."""
-    figures = {"first": 1 / (1 + math.exp(-2)), "second": 1 / (1 + math.exp(2))}
-    parts = [
-        part("fact:first", kind="prints", printed="0.880"),
-        part("fact:second", kind="prints", printed="0.120"),
-    ]
-    statement = decided(parts, claim(facts=figures), noted=Outcome.MISPRINTED)
-    assert (statement.printed, statement.computed) == ("0.880, 0.120", "0.881, 0.119")
-    assert statement.outcome is Outcome.MISPRINTED
-    assert "rounds to 0.881, not" in statement.parts[0].reason
-    assert statement.note == "The truth."
-
-
 def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
     """What was written for one outcome is not printed beside another; the outcome does not depend on it."""
     record = claim(controls={"wrong": REFUTED})
@@ -201,16 +146,6 @@ def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
                 "By this run, the claim one-claim is confirmed. "
                 "By this run, the wrong version wrong of one-claim is refuted."
             )
-
-
-def test_a_missing_claim_leaves_the_statement_open() -> None:
-    """The note then says which claims would decide, and no figure is shown as computed."""
-    parts = [part(of="absent"), part(), part("fact:x", kind="prints", printed="1", of="away")]
-    statement = decided(parts, claim())
-    assert statement.outcome is Outcome.OPEN
-    assert "absent, away" in statement.note
-    assert "absent" in statement.parts[0].reason
-    assert (statement.printed, statement.computed) == ("1", None)
 
 
 @pytest.mark.parametrize("evidence", ["verdict", "check:c", "control:w", "fact:f"])

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.auditing.records import bad, good
 from tests.report.records import record
-from tests.strategies import examples
 from verify.errors import ClaimError, ResultsError
 from verify.evidence.audits import (
     AuditRecord,
     Finding,
     Judgement,
     LayerRecord,
-    common,
-    runs,
     summary_lines,
     together,
     where,
@@ -252,17 +246,6 @@ def test_ends_belong_to_intervals_and_bands_and_may_be_open(changes: dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("head", "finding", "name"),
-    [(1, "entropy-head-1", "entropy"), (None, "scale-head-1", "scale-head-1"), (1, "entropy-head-11", None)],
-)
-def test_findings_of_one_name_differ_by_their_head_alone(
-    head: int | None, finding: str, name: str | None
-) -> None:
-    """The name is the id without the finding's own head, and without any other."""
-    assert Finding.model_validate(FINDING | {"id": finding, "head": head}).name == (name or finding)
-
-
-@pytest.mark.parametrize(
     ("changes", "what"),
     [
         ({"tokens": (9, 3)}, "its fewest tokens are more than its most"),
@@ -287,13 +270,6 @@ def test_a_finding_is_had_by_its_id() -> None:
     assert str(caught.value).startswith(f"layer {LAYER.id}: ")
     assert "did you mean 'scale-applied'" in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_finding_is_shown_in_a_line() -> None:
-    """With what was found, not with all its fields."""
-    assert repr(Finding.model_validate(FINDING)) == (
-        "Finding(id='entropy-head-1', estimate=0.5, interval=(0.4, 0.6), judgement='confirmed')"
-    )
 
 
 def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
@@ -335,17 +311,6 @@ def test_heads_are_told_apart_where_they_differ(estimates: tuple[float, ...], sa
     assert line == f"? {layer.name}, both heads: x undecided: {said}"
 
 
-@pytest.mark.parametrize(
-    ("band", "asked"),
-    [((None, 1.139e-7), "at most 1.139e-07"), ((0.5, None), "at least 0.5"), ((1 - 1e-9, 1 + 1e-9), "1")],
-)
-def test_what_was_asked_for_reads_as_a_sentence(band: tuple[float | None, float | None], asked: str) -> None:
-    """An open end is at most or at least, and what prints as one number is one."""
-    assert _line(band=band, reason="near", cause="", fix="").endswith(
-        f"refuted: 0.3, asked for {asked}; near"
-    )
-
-
 def test_a_fix_does_not_hide_what_was_found() -> None:
     """Without a cause, the line has the measured number and the reason before the fix."""
     line = _line(band=None, reason="half of float16's range", cause="", fix="scale the queries first")
@@ -362,35 +327,6 @@ def _line(**changes: object) -> str:
     return next(summary_lines([layer.model_copy(update={"findings": (one,)})], ()))
 
 
-LAYERS = good(4, 4).layers
-ALL = frozenset(range(4))
-
-
-def ids(*numbers: int) -> list[str]:
-    """Return the ids of layers by their places."""
-    return [LAYERS[number].id for number in numbers]
-
-
-@pytest.mark.parametrize(
-    ("heads", "words"),
-    [
-        (dict.fromkeys(ids(0, 1, 2, 3), ALL), "all 4 layers, all 4 heads"),
-        (dict.fromkeys(ids(0, 1, 2), ALL), "decoder.layers.0–2.self_attn, all 4 heads"),
-        ({ids(3)[0]: frozenset([1])}, "decoder.layers.3.self_attn, head 1"),
-        ({ids(3)[0]: frozenset([0, 1, 3])}, "decoder.layers.3.self_attn, heads 0–1, 3"),
-        (dict.fromkeys(ids(0, 2), frozenset[int]()), "decoder.layers.0, 2.self_attn"),
-        (
-            {ids(0)[0]: ALL, ids(1)[0]: frozenset([2])},
-            "decoder.layers.0.self_attn, all 4 heads; decoder.layers.1.self_attn, head 2",
-        ),
-        ({}, ""),
-    ],
-)
-def test_where(heads: dict[str, frozenset[int]], words: str) -> None:
-    """What is alike is said once."""
-    assert where(heads, LAYERS) == words
-
-
 def test_a_layer_of_one_head_does_not_count_its_heads() -> None:
     """And an audit of one layer calls it by its name."""
     (layer,) = good(1, 1).layers
@@ -404,27 +340,3 @@ def test_many_different_layers_stay_short() -> None:
     layers = good(8, 8).layers
     text = where({layer.id: frozenset([number]) for number, layer in enumerate(layers)}, layers)
     assert text.endswith("and 5 more groups of heads")
-
-
-def test_names_have_a_pattern_if_one_number_differs() -> None:
-    """Not two numbers, not a word."""
-    assert common(["h.0.attn", "h.12.attn"]) == ("h.", ".attn")
-    assert common(["block.1.head.1", "block.2.head.2"]) is None
-    assert common(["encoder.0", "decoder.0"]) is None
-    assert common(["one"]) is None
-    assert common(["v1.layer.0", "v1.layer.1"]) == ("v1.layer.", "")
-
-
-@examples(100)
-@given(st.sets(st.integers(0, 60), min_size=1))
-def test_runs_name_all_or_count_the_rest(numbers: set[int]) -> None:
-    """What is written out and what is counted make up the whole."""
-    text, _, left = runs(numbers).partition(" and ")
-    shown: set[int] = set()
-    for part in text.split(", "):
-        first, _, last = part.partition("–")
-        shown |= set(range(int(first), int(last or first) + 1))
-    assert shown <= numbers
-    counted = re.fullmatch(r"(\d+) more", left)
-    assert len(numbers) - len(shown) == (int(counted[1]) if counted else 0)
-    assert len(text.split(", ")) <= 5

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from tests.strategies import CHECKS, examples
 from verify.errors import ClaimError
 from verify.evidence import Check, Fact
-from verify.evidence.records import Record, Sealed, by_id, fingerprint, table
+from verify.evidence.records import Record, Sealed, by_id, fingerprint
 
 if TYPE_CHECKING:
     from random import Random
@@ -82,14 +82,6 @@ def test_a_part_that_is_not_there_is_refused_with_the_nearest(parts: tuple[str, 
     with pytest.raises(ClaimError) as caught:
         by_id(named, "frst", "here: ", "part")
     assert str(caught.value) == message
-
-
-def test_a_table_holds_texts_and_no_markup() -> None:
-    """Of heads and of cells."""
-    assert table(("a<b",), (("1&2",), ("3",))) == (
-        "<table><thead><tr><th>a&lt;b</th></tr></thead>"
-        "<tbody><tr><td>1&amp;2</td></tr><tr><td>3</td></tr></tbody></table>"
-    )
 
 
 def test_a_record_of_a_file_fits_its_seal_until_something_changes() -> None:

@@ -158,20 +158,3 @@ def test_a_run_shows_itself_as_text_and_in_notebooks(record: RunRecord) -> None:
     for claim in record.claims:
         assert f"<td>{claim.id}</td>" in shown
         assert claim.id in str(record)
-
-
-@pytest.mark.parametrize(
-    ("made", "surprising"),
-    [
-        (statement(Outcome.WRONG, Outcome.HOLDS, "a"), True),
-        (statement(Outcome.WRONG, Outcome.WRONG, "a"), False),
-        (statement(Outcome.WRONG, None, "a"), False),
-        (statement(Outcome.WRONG, Outcome.HOLDS, "a", "elsewhere"), False),
-        (statement(Outcome.OPEN, Outcome.HOLDS), True),
-    ],
-)
-def test_an_outcome_contradicts_its_note_where_claims_of_the_run_decided_otherwise(
-    made: Statement, surprising: bool
-) -> None:
-    """A statement of which another claim decides a part does not, whatever its outcome."""
-    assert made.contradicts_its_note({"a", "b"}) is surprising

@@ -5,10 +5,8 @@ from typing import Literal
 import pytest
 
 from tests.report.builders import check, exact_check, spaced
-from verify.evidence import Outcome, Proof, Verdict
-from verify.evidence.audits import Judgement
+from verify.evidence import Outcome, Verdict
 from verify.evidence.words import (
-    badge,
     capitalised,
     cell_text,
     closed,
@@ -116,15 +114,6 @@ def test_largest_deviation_is_the_one_that_uses_most_of_its_tolerance() -> None:
     blunt = check("blunt", 65.28, 64, tolerance=0.1)
     assert spaced(largest_deviation((sharp, blunt))) == "0.5% of ±1%"
     assert largest_deviation((exact_check("at", 0.5, "1/2", "p"),)) == "exact"
-
-
-@pytest.mark.parametrize("kind", [Verdict, Proof, Outcome, Judgement])
-def test_every_word_has_a_badge_of_its_own(kind: type[Verdict | Proof | Outcome | Judgement]) -> None:
-    """The word is that of the record, with spaces; no two of a kind share word or mark."""
-    badges = [badge(one) for one in kind]
-    assert len({one.word for one in badges}) == len({one.mark for one in badges}) == len(badges)
-    for one, shown in zip(kind, badges, strict=True):
-        assert str(one).replace("-", " ") in {shown.word, shown.word.removeprefix("derivation ")}
 
 
 def test_tallies_leave_out_what_does_not_occur_and_agree_in_number() -> None:

@@ -211,8 +211,8 @@ def unpicklable() -> Any:
         (sys.exit, (0,), r"SystemExit: 0"),
         (os._exit, (0,), r"ended its process with status 0 before there was a result"),
         (end_by, (signal.SIGKILL,), r"its process was ended by SIGKILL, which .* when memory runs out"),
-        (end_by, (signal.SIGTERM,), r"its process was ended by SIGTERM"),
-        (end_by, (signal.SIGSEGV,), r"its process was ended by SIGSEGV"),
+        pytest.param(end_by, (signal.SIGTERM,), r"its process was ended by SIGTERM", marks=pytest.mark.slow),
+        pytest.param(end_by, (signal.SIGSEGV,), r"its process was ended by SIGSEGV", marks=pytest.mark.slow),
         (close_everything, (), r"closed the files of its process, .*"),
         (keep_the_pipe_and_end, (), r"ended its process with status 3 before .*"),
         (raise_treacherously, (), r"Treacherous: its text cannot be made"),
@@ -314,7 +314,14 @@ def busy() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes under /proc")
 @pytest.mark.parametrize("how", ["spawned", "copies"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        signal.SIGINT,
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGTERM, signal.SIGHUP)),
+    ],
+)
 def test_processes_end_with_their_parent(number: int, how: str) -> None:
     """However it ends, and whatever they are doing, they are gone; what it has printed is there once."""
     parent = subprocess.Popen(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -90,12 +89,6 @@ def groups_of(values: Array) -> Array:
     if len(values) < GROUPS:
         return np.zeros((0, 0))
     return np.array([values[first::GROUPS].mean(axis=0) for first in range(GROUPS)])
-
-
-def mean_is(values: Array, expected: float) -> bool:
-    """Return whether the mean of ``values`` is ``expected``, by the central limit bound at 1e-6."""
-    error = float(values.std()) / math.sqrt(len(values))
-    return abs(float(values.mean()) - expected) <= float(stats.norm.isf(FALSE_ALARM / 2)) * error
 
 
 def at_least(successes: int, trials: int, promised: float) -> bool:

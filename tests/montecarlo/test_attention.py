@@ -46,15 +46,6 @@ def test_attention_in_loops() -> None:
             np.testing.assert_allclose(output[b, row], expected, rtol=1e-12)
 
 
-def test_masked_keys_get_nothing() -> None:
-    """A key at minus infinity has probability 0; the others share what is left."""
-    queries, keys, _ = drawn()
-    mask = np.where(np.arange(5) < 2, 0.0, -np.inf)
-    weights = probabilities(queries, keys, 1.0, mask)
-    assert not weights[..., 2:].any()
-    np.testing.assert_allclose(weights[..., :2], probabilities(queries, keys[:, :2], 1.0), rtol=1e-12)
-
-
 @pytest.mark.parametrize("name", ["queries", "keys", "values"])
 def test_gradients_against_complex_steps(name: str) -> None:
     """The derivative of the loss ΣG·output in a random direction, by a complex step: no cancellation."""

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
-from tests.strategies import FALSE_ALARM, examples
+from tests.strategies import examples
 from verify.montecarlo.blocks import (
     Cell,
     Chunk,
@@ -120,26 +119,6 @@ def test_a_batch_holds_at_least_one_block() -> None:
     cell = Cell("huge", (), Huge())
     assert cell.batch_blocks == 1
     assert draw(cell, "c", 1, 7, None, map).sample(cell).blocks == 7
-
-
-def test_moments_far_from_zero_do_not_cancel() -> None:
-    """A statistic of mean 10⁸ and spread 1 keeps its variance: sums are taken about a point nearby."""
-
-    @dataclass(frozen=True)
-    class Far(Huge):
-        coordinates = 1 << 10
-
-        def sample(self, rng: np.random.Generator, count: int) -> Array:
-            return 1e8 + rng.standard_normal((count, 1))
-
-    cell = Cell("far", (), Far())
-    values = all_values(cell, 3)
-    sample = draw(cell, "c", 5, len(values), None, map).sample(cell)
-    assert np.allclose(sample.covariance[0, 0], np.var(values, ddof=1), rtol=1e-6)
-    # Degrees of freedom times the sample variance is chi-square: exact bounds at 1e-6 in all.
-    freedom = len(values) - 1
-    low, high = stats.chi2.ppf(FALSE_ALARM / 2, freedom), stats.chi2.isf(FALSE_ALARM / 2, freedom)
-    assert low <= freedom * sample.covariance[0, 0] <= high
 
 
 def test_outputs_are_known_by_their_names() -> None:
@@ -258,15 +237,6 @@ def test_going_on_equals_drawing_at_once(stops: list[int]) -> None:
         state = drawn(stop, state)
     assert state is not None
     assert same(state.total, WHOLE)
-
-
-@pytest.mark.parametrize("cell", CELLS)
-def test_whole_batches_are_drawn(cell: Cell) -> None:
-    """At least the blocks asked for, in whole batches; asking for fewer than there are draws nothing."""
-    size = cell.batch_blocks
-    begun = draw(cell, "c", 5, size + 1, None, map)
-    assert begun.total.count == 2 * size
-    assert draw(cell, "c", 5, size, begun, map) is begun
 
 
 def test_workers_and_order_do_not_matter() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from tests.montecarlo.samples import at_least, sample_of
 from verify.montecarlo import groups, intervals
@@ -112,15 +111,6 @@ class TestInterval:
             widths.append((found[1] - found[0]) / 2 / one.error)
         assert widths == pytest.approx([23, 10, 8], rel=0.25)
 
-    @pytest.mark.parametrize("alpha", [0.05, 6e-7])
-    def test_ranks_lie_beyond_with_the_chance_given(self, alpha: float) -> None:
-        """Fewer group means than the rank lie below a point with a quarter of the rate, and no less."""
-        for chance in (0.25, 0.4, 0.5):
-            rank = groups.rank_below(chance, alpha)
-            assert stats.binom.cdf(rank - 1, GROUPS // 2, chance) <= alpha / 4
-            assert stats.binom.cdf(rank, GROUPS // 2, chance) > alpha / 4
-        assert groups.rank_below(0.01, alpha) == 0
-
     @pytest.mark.parametrize(
         ("size", "name"), [(0.5, "exponential"), (0.2, "exponential"), (0.2, "rare ones")]
     )
@@ -152,27 +142,9 @@ class TestInterval:
         assert found is not None
         assert of_skewed.interval == pytest.approx([of_skewed.value + end for end in found])
 
-    def test_a_doubt_says_how_many_blocks_would_help(self) -> None:
-        """Below them nothing is judged; the reason names their number."""
-        values = np.random.default_rng(8).lognormal(0, 1, (2048, 1))
-        found = component("mean").measure(sample_of(values), 6e-7)
-        needed = groups.blocks_needed(linear(values[:, 0]), 6e-7)
-        assert not found.reliable
-        assert f"{needed:,} of them would do" in found.doubt
-
 
 class TestUnderrating:
     """The bound of how often a sampled variance is far too small."""
-
-    @pytest.mark.parametrize(
-        ("distribution", "kurtosis"), [(stats.expon, 9.0), (stats.norm, 3.0), (stats.gamma(0.5), 15.0)]
-    )
-    def test_is_kept(self, distribution: stats.rv_continuous, kurtosis: float) -> None:
-        """A sampled variance of 40 blocks is half the true one or less at most as often as the bound says."""
-        drawn = distribution.rvs(size=(4000, 40), random_state=np.random.default_rng(9))
-        seen = int(np.sum(drawn.var(axis=1, ddof=1) <= distribution.var() / 2))
-        allowed = groups.underrating(40, kurtosis, 0.5)
-        assert at_least(4000 - seen, 4000, 1 - allowed)
 
     def test_inverts_to_the_blocks_needed(self) -> None:
         """With the blocks said to be needed, the deviation is doubled in vain with half the rate at most."""
@@ -184,15 +156,6 @@ class TestUnderrating:
 
 class TestContradiction:
     """A derived block variance against the sampled one."""
-
-    @pytest.mark.parametrize("blocks", [GROUPS, 1000, pytest.param(20_000, marks=pytest.mark.slow)])
-    @pytest.mark.parametrize("name", ["exponential", "lognormal"])
-    def test_a_right_variance_stands(self, name: str, blocks: int) -> None:
-        """None of 200 samples contradicts the true variance, however skewed the blocks."""
-        draw, _ = HEAVY[name]
-        truth = {"exponential": 1.0, "lognormal": math.e * (math.e - 1)}[name]
-        rng = np.random.default_rng(blocks)
-        assert not any(groups.contradiction(linear(draw(rng, blocks)), (truth, truth)) for _ in range(200))
 
     @pytest.mark.parametrize("wrong", [0.1, 0.03, 0.01, 1e-4])
     @pytest.mark.parametrize("blocks", [GROUPS, 4096])

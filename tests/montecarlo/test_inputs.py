@@ -22,7 +22,6 @@ from verify.montecarlo.inputs import (
     bartlett_components,
     bartlett_setting,
     bartlett_vectors,
-    vectors,
 )
 
 if TYPE_CHECKING:
@@ -50,14 +49,6 @@ def test_coordinates_are_those_drawn(columns: bool, correlation: float) -> None:
     queries, keys = drawn.draw(generator(), 5, columns=columns)
     assert (queries.shape, keys.shape) == ((5, 4, 3), (5, 2, 3))
     assert sum(x.size for x in query.drawn + key.drawn) == 5 * drawn.coordinates
-
-
-def test_columns_are_rows_in_memory() -> None:
-    """One component of all vectors lies together; the numbers are those of the stream in that order."""
-    across = vectors(generator(2), NORMAL, (5, 4, 3), columns=True)
-    assert across.swapaxes(1, 2).flags.c_contiguous
-    assert np.array_equal(across.swapaxes(1, 2), NORMAL.draw(generator(2), (5, 3, 4)))
-    assert vectors(generator(2), NORMAL, (5, 4, 3), columns=False).flags.c_contiguous
 
 
 def test_shared_vectors_are_queries_and_keys() -> None:
@@ -141,7 +132,6 @@ class TestSettings:
         }
 
 
-SETS = 40_000
 ERRORS = 5
 """Standard errors that a mean may be off."""
 
@@ -190,23 +180,6 @@ def test_axes_are_those_of_the_first_vectors(
     assert sum(drawn) + 7 * span == 7 * bartlett_components(many, 9, axes), (
         "a length for each axis, and normals"
     )
-
-
-@pytest.mark.parametrize(("many", "d", "axes"), [(3, 4, None), (4, 5, 2), (3, 40, None)])
-def test_inner_products_are_those_of_normal_vectors(many: int, d: int, axes: int | None) -> None:
-    """Their moments to the third order are Wishart's: those of products of d independent components."""
-    found = products(bartlett_vectors(np.random.default_rng(3), SETS, many, d, axes))
-    for one in range(axes or many):
-        assert agrees(found[:, one, one], d)
-        assert agrees(found[:, one, one] ** 2, d**2 + 2 * d)
-        for other in range(one + 1, many):
-            assert agrees(found[:, one, other], 0.0)
-            assert agrees(found[:, one, other] ** 2, d)
-            assert agrees(found[:, one, other] ** 2 * found[:, one, one], d * (d + 2))
-    if axes is None:
-        assert agrees(found[:, 0, 1] * found[:, 1, 2] * found[:, 2, 0], d)
-        determinant = np.linalg.det(found)
-        assert agrees(determinant, math.prod(range(d, d - many, -1)))
 
 
 def test_axes_are_recorded() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import SINGLE, Spy, generator, mean_is
+from tests.montecarlo.samples import SINGLE, Spy, generator
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
 from verify.montecarlo.estimands import complex_step
@@ -86,13 +86,6 @@ def test_statistics_are_the_norms_of_the_jacobians() -> None:
             assert found[block, place] == pytest.approx(np.mean(norms), rel=SINGLE)
 
 
-def test_it_says_what_it_draws() -> None:
-    """Nine components each of three queries and four keys."""
-    assert BOTH.coordinates == 63
-    assert BOTH.scores == 12
-    assert BOTH.held > BOTH.coordinates
-
-
 class TestRowVariance:
     """The variance of one query's scores over its keys."""
 
@@ -121,14 +114,6 @@ class TestRowVariance:
             generator(5), 8
         )
         assert np.allclose(centred, shifted, rtol=SINGLE)
-
-    def test_components_from_the_unit_interval(self) -> None:
-        """The mean is d/36, within the sample's error; it is not the total variance 7d/144."""
-        values = Reduced(Simulated(UNIT_INTERVAL, UNIT_INTERVAL, 4, 8, 6), RowVariance()).sample(
-            generator(6), 20_000
-        )[:, 0]
-        assert mean_is(values, 6 / 36)
-        assert not mean_is(values, 6 * 7 / 144)
 
 
 def test_normal_rows_have_their_deviation() -> None:

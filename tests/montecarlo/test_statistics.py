@@ -6,7 +6,6 @@ import itertools
 import math
 import statistics
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -14,18 +13,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import SINGLE, Spy, generator, mean_is, score_matrices, score_pairs
+from tests.montecarlo.samples import SINGLE, Spy, generator, score_matrices, score_pairs
 from tests.montecarlo.test_inputs import MEANS, MIXING
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.blocks import numbered
-from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    NORMAL,
-    RADEMACHER,
-    UNIFORM,
-    UNIT_INTERVAL,
-    Distribution,
-)
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIFORM
 from verify.montecarlo.inputs import Linked, ProjectedTokens, Shape, SharedVectors, Simulated
 from verify.montecarlo.statistics import (
     AllPairs,
@@ -37,7 +28,6 @@ from verify.montecarlo.statistics import (
     ScorePowers,
     ScoreProducts,
     Statistic,
-    scale_setting,
     scores_of,
 )
 
@@ -56,11 +46,6 @@ class _Corner(Statistic):
         return scores_of(queries, keys)[:, 0, :1]
 
 
-def test_names_have_numbers() -> None:
-    """From 0 on."""
-    assert numbered("share", 3) == ("share-0", "share-1", "share-2")
-
-
 def test_a_statistic_needs_names_and_a_function_alone() -> None:
     """What else a cell asks has defaults: all scores enter, and their moments up to the third are kept."""
     shape = Shape(2, 3, 4)
@@ -71,43 +56,8 @@ def test_a_statistic_needs_names_and_a_function_alone() -> None:
         Statistic()  # type: ignore[abstract]
 
 
-def test_scores_are_all_products() -> None:
-    """One row for each query, one column for each key."""
-    rng = np.random.default_rng(1)
-    queries, keys = rng.normal(size=(5, 2, 4)), rng.normal(size=(5, 3, 4))
-    found = scores_of(queries, keys)
-    assert found.shape == (5, 2, 3)
-    assert found[4, 1, 2] == pytest.approx(sum(queries[4, 1] * keys[4, 2]))
-    assert np.array_equal(_Corner().reduce(queries, keys), found[:, 0, :1])
-
-
-def test_a_scale_of_one_is_no_setting() -> None:
-    """Any other is."""
-    assert scale_setting(1.0) == ()
-    assert scale_setting(0.5) == (("scale", 0.5),)
-
-
 class TestScoreMoments:
     """Blocks of m×m scores."""
-
-    @pytest.mark.parametrize(("d", "side"), [(1, 1), (1, 4), (2, 5), (4, 4), (5, 4), (6, 2), (9, 1)])
-    @pytest.mark.parametrize("scale", [1.0, 0.25])
-    def test_statistics_score_by_score(self, d: int, side: int, scale: float) -> None:
-        """Mean S and mean S² equal those of explicitly looped dot products, for d below and above m."""
-        query, key = Spy(NORMAL), Spy(UNIT_INTERVAL)
-        sampler = score_matrices(d, side, query, key, scale)  # type: ignore[arg-type]  # a spy draws
-        found = sampler.sample(generator(d), 3)
-        assert found.shape == (3, 2)
-        (queries,), (keys,) = query.drawn, key.drawn
-        for block in range(3):
-            scores = [
-                scale * sum(float(queries[block, c, i] * keys[block, c, j]) for c in range(d))
-                for i, j in itertools.product(range(side), repeat=2)
-            ]
-            assert len(scores) == sampler.scores
-            assert math.isclose(found[block, 0], math.fsum(scores) / side**2, rel_tol=SINGLE, abs_tol=SINGLE)
-            squares = math.fsum(s * s for s in scores) / side**2
-            assert math.isclose(found[block, 1], squares, rel_tol=SINGLE)
 
     def test_scores_of_correlated_components(self) -> None:
         """E S² = d(1 + (d-1)ρ²) for equicorrelated components, within the sample's error at 1e-6."""
@@ -115,14 +65,6 @@ class TestScoreMoments:
         values = score_matrices(d, 4, NORMAL, NORMAL, correlation=rho).sample(generator(7), 60_000)[:, 1]
         error = values.std() / math.sqrt(len(values))
         assert abs(values.mean() - d * (1 + (d - 1) * rho**2)) <= stats.norm.isf(FALSE_ALARM / 2) * error
-
-    @pytest.mark.parametrize(
-        "distribution", [NORMAL, RADEMACHER, EXPONENTIAL], ids=lambda distribution: distribution.name
-    )
-    def test_independent_components_give_d(self, distribution: Distribution) -> None:
-        """E S² = d, within the sample's error at 1e-6."""
-        values = score_matrices(5, 3, distribution, distribution).sample(generator(8), 60_000)[:, 1]
-        assert abs(values.mean() - 5) <= stats.norm.isf(FALSE_ALARM / 2) * values.std() / math.sqrt(60_000)
 
 
 def test_mean_powers_of_the_same_draws() -> None:
@@ -192,15 +134,6 @@ class TestOtherTokens:
             ]
             assert math.isclose(found[block, 0], statistics.fmean(squares), rel_tol=SINGLE)
 
-    @pytest.mark.parametrize("d", [1, 4])
-    def test_mean_square_is_that_of_the_entries_times_the_width(self, d: int) -> None:
-        """E[(q·k)²/d] = (vD)² in any head dimension, within the sample's error; not vD."""
-        width, variance = 6, Fraction(1, 4)
-        drawn = ProjectedTokens(width, d, 3, NORMAL, variance)
-        values = Reduced(drawn, OtherTokens()).sample(generator(8), 60_000)[:, 0]
-        assert mean_is(values, float(variance * width) ** 2)
-        assert not mean_is(values, float(variance * width))
-
 
 def test_products_pair_by_pair() -> None:
     """Every mean is that over the pairs of scores that it names, however many queries and keys there are."""
@@ -243,19 +176,6 @@ class TestPairShares:
         assert queries.size + keys.size == 4 * sampler.coordinates
         assert sampler.scores == 7
 
-    def test_ties_count_as_at_or_below(self) -> None:
-        """A score that equals a grid point counts there: signs in two dimensions give -2, 0 and 2."""
-        sampler = score_pairs(2, 40, RADEMACHER, RADEMACHER, (-2.0, -1.0, 0.0, 1.0, 2.0))
-        found = sampler.sample(generator(2), 50)
-        assert np.all(found[:, 0] == found[:, 1])
-        assert np.all(found[:, 2] == found[:, 3])
-        assert np.all(found[:, 4] == 1)
-        assert found[:, 0].max() > 0
-        # Exact binomial bounds for 2000 scores at 1e-6: a quarter each at -2 and 2.
-        at_two = round(found[:, 0].sum() * 40)
-        low, high = stats.binom.ppf(FALSE_ALARM / 2, 2000, 0.25), stats.binom.isf(FALSE_ALARM / 2, 2000, 0.25)
-        assert low <= at_two <= high
-
 
 class TestPairMoments:
     """Queries and keys mixed from the same numbers."""
@@ -292,21 +212,6 @@ class TestPairMoments:
         drawn = Linked(7, 3, RADEMACHER, ((1.0,), (1.0,)), (0.0, 0.0))
         found = Reduced(drawn, PairMoments()).sample(generator(2), 6)
         assert np.all(found == [7.0, 49.0])
-
-    def test_covariance_has_queries_in_its_rows(self) -> None:
-        """If q = z₁ and k = Cᵀq + z₂, then E[q·k] = tr C; with the rows exchanged it is another."""
-        cross = np.array([[0.5, 2.0], [-1.0, 3.0]])
-        upper = np.hstack([np.eye(2), np.zeros((2, 2))])
-        mixing = np.vstack([upper, np.hstack([cross.T, np.eye(2)])])
-        exchanged = np.vstack([upper, np.hstack([cross.T[::-1], np.eye(2)])])
-        means = []
-        for one in (mixing, exchanged):
-            rows = tuple(map(tuple, one.tolist()))
-            sampler = Reduced(Linked(1, 4, NORMAL, rows, (0.0,) * 4), PairMoments())
-            means.append(sampler.sample(generator(3), 40_000)[:, 0])
-        assert mean_is(means[0], 3.5)
-        assert not mean_is(means[1], 3.5)
-        assert mean_is(means[1], 1.0)
 
 
 class TestComponentMoments:
@@ -369,9 +274,3 @@ def test_settings_are_those_of_both() -> None:
     assert dict(score_pairs(2, 8, NORMAL, RADEMACHER, (-1.0, 1.0)).settings) == {**both, "points": 2}
     drawn = Simulated(NORMAL, RADEMACHER, 9, 7, 2)
     assert dict(Reduced(drawn, ScorePowers((2, 4))).settings) == {**both, "block": "9×7"}
-
-
-def test_memory_is_that_of_both() -> None:
-    """What is drawn, and what is made of it."""
-    sampler = score_matrices(2, 4, NORMAL, NORMAL)
-    assert sampler.held == sampler.coordinates + 2 * 4

@@ -16,14 +16,11 @@ from verify.claims.gradients.shared.samplers import LayerStack
 from verify.claims.modern.shared.variants import BiasedRows
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
-from verify.montecarlo.experiment import Allowance, Tolerance
+from verify.montecarlo.experiment import Allowance
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.planning import SIDES
-from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
+from verify.montecarlo.statistics import PairShares, Reduced
 from verify.spec.cells import (
-    UNIFORM_COMPONENTS,
     Components,
-    ScoreCell,
     cell_of,
     for_components,
     named_by,
@@ -39,14 +36,6 @@ from verify.symbolic.row_integrals import mean_beside_sink, mean_lost, mean_squa
 from verify.symbolic.scores import GENERAL, d, score, sigma_q
 
 SETTINGS: dict[str, float | str] = {"d_k": 64, "T": 0.5, "law": "normal", "share": "1/3"}
-
-
-def test_a_setting_is_what_the_cell_says() -> None:
-    """A number or a word, as it is; as a place a number is a float."""
-    for name, value in SETTINGS.items():
-        assert setting_of("c", SETTINGS, name) is value
-    assert [place_of("c", SETTINGS, name) for name in ("d_k", "T")] == [64.0, 0.5]
-    assert isinstance(place_of("c", SETTINGS, "d_k"), float)
 
 
 @pytest.mark.parametrize("read", [setting_of, place_of])
@@ -77,12 +66,6 @@ def test_a_word_is_no_place(name: str) -> None:
     )
 
 
-def test_an_id_has_settings_in_the_place_of_their_names() -> None:
-    """In the format that the braces ask for; {cell} is the cell's own id."""
-    assert named_by("bound-{cell}-d{d_k}-t{T:g}", "raw", SETTINGS) == "bound-raw-d64-t0.5"
-    assert named_by("plain", "raw", SETTINGS) == "plain"
-
-
 @pytest.mark.parametrize(
     ("template", "message"),
     [
@@ -100,12 +83,6 @@ def test_an_id_that_names_no_setting_is_refused(template: str, message: str) -> 
     assert str(caught.value) == message
 
 
-def test_what_is_written_out_is_what_is_drawn() -> None:
-    """The distribution's own exact moments are the second source."""
-    distribution, mean, variance = UNIFORM_COMPONENTS
-    assert (Rational(distribution.mean), Rational(distribution.variance)) == (mean, variance)
-
-
 def test_normal_queries_and_keys() -> None:
     """The usual input in short."""
     assert normal(2, 3, 4) == Simulated(NORMAL, NORMAL, 2, 3, 4)
@@ -120,79 +97,8 @@ def test_query_and_key_are_not_mixed_up() -> None:
     assert for_components(evaluate(E(score), GENERAL), query, query) == 4 * d
 
 
-def parts(one: ScoreCell) -> tuple[Simulated, ScoreMoments]:
-    """Return the cell's input and statistic."""
-    sampler = one.cell.sampler
-    assert isinstance(sampler, Reduced)
-    assert isinstance(sampler.input, Simulated)
-    assert isinstance(sampler.statistic, ScoreMoments)
-    return sampler.input, sampler.statistic
-
-
 class TestScoreCells:
     """Cells of score matrices."""
-
-    def test_settings_and_ids(self) -> None:
-        """The id holds prefix and dimension; the settings say what is drawn, in words."""
-        one = score_cell(8, NORMAL, UNIT_INTERVAL, 0.05, scale=0.5, prefix="half-")
-        side = parts(one)[0].m
-        assert one.cell.id == "half-d8"
-        assert dict(one.cell.settings) == {
-            "d_k": 8,
-            "query": "normal",
-            "key": "U(0,1)",
-            "scale": 0.5,
-            "block": f"{side}×{side}",
-        }
-        assert "scale" not in dict(score_cell(8, NORMAL, NORMAL, 0.05).cell.settings)
-        assert side in SIDES
-        assert (parts(one)[0].d, parts(one)[1].scale) == (8, 0.5)
-
-    @pytest.mark.parametrize(
-        ("scale", "number", "recorded"),
-        [
-            (2, 2.0, 2),
-            (Rational(1, 8), 0.125, r"$\frac{1}{8}$"),
-            (1 / sqrt(d), 0.25, r"$\frac{1}{\sqrt{d_{k}}}$"),
-            (-1 / d, -1 / 16, r"$- \frac{1}{d_{k}}$"),
-            (1, 1.0, 1),
-        ],
-    )
-    def test_a_scale_is_recorded_with_the_scores_that_it_makes(
-        self, scale: Any, number: float, recorded: int | str
-    ) -> None:
-        """One expression gives the factor of the sampler and the setting, so that they cannot differ."""
-        one = score_cell(16, NORMAL, NORMAL, 0.05, scale=scale)
-        assert parts(one)[1].scale == number
-        assert dict(one.cell.settings)["scale"] == recorded
-
-    def test_a_described_cell_says_what_its_sampler_says(self) -> None:
-        """Settings come from the sampler; what a claim adds stands beside them."""
-        drawn = Simulated(NORMAL, EXPONENTIAL.moved(1, 2), 8, 8, 4, 0.25)
-        assert dict(cell_of("a-cell", drawn, ScoreMoments(), tokens=8).settings) == {
-            "d_k": 4,
-            "query": "normal",
-            "key": "1 + 2·centred exponential",
-            "correlation": 0.25,
-            "block": "8×8",
-            "tokens": 8,
-        }
-
-    def test_gaussian_variances(self) -> None:
-        """The derived variances in a cell are the closed forms for normal components."""
-        one = score_cell(16, NORMAL, NORMAL, 0.05)
-        side = parts(one)[0].m
-        assert one.variance.block_variance == pytest.approx(
-            (4 * 16 / side + (2 * 256 + 32) / side**2) / 256, rel=1e-12
-        )
-        assert one.mean.block_variance == pytest.approx(16 / side**2, rel=1e-12)
-
-    def test_a_scale_changes_the_mean_only(self) -> None:
-        """Scaling multiplies the mean's variance by c² and leaves the variance's relative one."""
-        plain, scaled = (score_cell(16, NORMAL, NORMAL, 0.05, scale=c) for c in (1.0, 0.25))
-        assert plain.mean.block_variance is not None
-        assert scaled.mean.block_variance == pytest.approx(plain.mean.block_variance / 16)
-        assert scaled.variance.block_variance == plain.variance.block_variance
 
     @pytest.mark.parametrize(
         ("distribution", "scale"), [(NORMAL, 1.0), (UNIT_INTERVAL, 0.5), (EXPONENTIAL.moved(1, 1), 0.25)]
@@ -215,10 +121,6 @@ class TestScoreCells:
             deviations = (found - found.mean()) ** 2
             error = deviations.std() / math.sqrt(len(found)) / deviations.mean()
             assert abs(math.log(deviations.mean() / derived)) <= z * error
-
-    def test_the_shape_is_a_function_of_the_setting(self) -> None:
-        """The same setting gives the same cell, so that results can be reproduced anywhere."""
-        assert score_cell(64, NORMAL, NORMAL, 0.01).cell == score_cell(64, NORMAL, NORMAL, 0.01).cell
 
     def test_a_law_without_fourth_moment_has_no_derived_variance(self) -> None:
         """Nothing is planned from a moment that does not exist."""
@@ -259,12 +161,6 @@ def test_a_computed_value_comes_from_its_code() -> None:
     assert (made.computed, made.prediction, made.settings) == (6.0, prediction(6), (("n", 3),))
     assert (made.code, made.allowance, made.relation) == (sum, Allowance(0.5), "=")
     assert computed("bound", "a sum", {}, prediction(7), sum, (1, 2), relation="≤").prediction.value == 7.0
-
-
-def test_tolerances() -> None:
-    """A tolerance is a factor times the run's, of the prediction's size or of a stated scale."""
-    assert Tolerance().width(-4.0, 0.01) == pytest.approx(0.04)
-    assert Tolerance(2.0, 10.0, "ten").width(-4.0, 0.01) == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(("more", "number"), [({}, 0.25), ({"d_k": 4}, 0.5)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from sympy import Rational, S, Symbol, sqrt
+from sympy import S, Symbol, sqrt
 
 from tests.strategies import measured
 from verify.claims.modern.shared.variants import BiasedRows
@@ -17,10 +17,8 @@ from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Exact, Fit, Quantity, Tolerance, route_of
 from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.statistics import ScoreMoments
 from verify.spec.cells import cell_of, cells_of, score_cell
 from verify.spec.checks import (
-    EVEN,
     biased,
     in_turn,
     integrated,
@@ -45,36 +43,12 @@ CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
 POINTS = variances(CELLS, "Var", 3 * d)
 
 
-def test_variances() -> None:
-    """One comparison a cell, with the predicted number of its dimension."""
-    made = variances(CELLS, "Var", 3 * d)
-    assert [one.id for one in made] == ["variance-d1", "variance-d2", "variance-d8"]
-    assert [one.prediction.value for one in made] == [3.0, 6.0, 24.0]
-    assert all(one.cell is cell.cell for one, cell in zip(made, CELLS, strict=True))
-    renamed = variances([score_cell(1, NORMAL, NORMAL, 0.05, prefix="my-")], "Var", d)
-    assert renamed[0].id == "my-variance-d1"
-    (other,) = variances([score_cell(2, NORMAL, NORMAL, 0.05, r=4)], "Var", d * r, name="variance-r{r}")
-    assert (other.id, other.prediction.value) == ("variance-r4", 8.0)
-
-
 def test_means() -> None:
     """They have a tolerance of their own in each dimension, for they may be 0."""
     made = means(CELLS, "E", 0, lambda n: Tolerance(2.0, n**0.5, "the root"))
     assert [one.id for one in made] == ["mean-d1", "mean-d2", "mean-d8"]
     assert all(one.estimand is cell.mean for one, cell in zip(made, CELLS, strict=True))
     assert made[2].tolerance.width(0.0, 0.01) == pytest.approx(0.02 * 8**0.5)
-
-
-def test_what_is_given_once_is_that_of_all_cells() -> None:
-    """Estimand, tolerance and relation; the ids and the law take the settings of each cell."""
-    cells = {one.d: one.cell for one in CELLS[:2]}
-    mean = component("mean")
-    alike = over_cells("size-d{d_k}", "E", cells, mean, d**2, relation="≤")
-    assert [(key, one.id, one.cell, one.prediction.value) for key, one in alike.items()] == [
-        (1, "size-d1", cells[1], 1.0),
-        (2, "size-d2", cells[2], 4.0),
-    ]
-    assert {(one.estimand, one.tolerance, one.relation) for one in alike.values()} == {(mean, EVEN, "≤")}
 
 
 def test_each_cell_may_have_its_own() -> None:
@@ -93,16 +67,6 @@ def test_each_cell_may_have_its_own() -> None:
     assert [one.prediction for one in own.values()] == [integrated(1 / 3), integrated(2 / 3)]
     assert own[1, "c"].estimand != own[2, "c"].estimand
     assert over_cells("c", "E", {1: CELLS[2].cell}, component("mean"), d)[1].prediction.value == 8.0
-
-
-@pytest.mark.parametrize(
-    ("law", "latex"),
-    [(r, r"\frac{1}{10}"), (1 / (1 - r), r"\frac{10}{9}"), (prediction(S.Half), r"\frac{1}{2}"), (0, "0")],
-)
-def test_a_law_is_put_into_its_numbers_exactly(law: Any, latex: str) -> None:
-    """A decimal among the settings is what it says: a tenth, not the nearest number of base two."""
-    cell = cell_of("a", Simulated(NORMAL, NORMAL, 4, 4, 8), ScoreMoments(), r=0.1)
-    assert over_cells("x", "E", {0: cell}, component("mean"), law)[0].prediction.latex == latex
 
 
 def test_what_no_setting_says_is_refused() -> None:
@@ -194,22 +158,6 @@ def test_the_setting_that_words_name_is_there() -> None:
 class TestWrong:
     """A wrong version of any comparison."""
 
-    def test_it_differs_by_its_id_and_its_claim_alone(self) -> None:
-        """Cell, estimand, label and tolerance are the check's; the truth is what is derived for it."""
-        check = replace(POINTS[1], tolerance=Tolerance(2.0))
-        control = wrong(check, "a-third", "the variance is a third", Rational(1, 3))
-        assert control.what == "the variance is a third"
-        assert control.comparison == replace(check, id="a-third", prediction=prediction(Rational(1, 3)))
-        assert control.truth == 6.0
-
-    def test_a_prediction_of_its_own_keeps_its_origin(self) -> None:
-        """A threshold stays one; relation and tolerance may change with it, and the truth stays known."""
-        control = wrong(POINTS[0], "most", "most", threshold(S.Half), relation="≤", tolerance=Tolerance(3.0))
-        found = control.comparison
-        assert isinstance(found, Quantity)
-        assert (found.prediction, found.relation) == (threshold(S.Half), "≤")
-        assert (found.tolerance, control.truth) == (Tolerance(3.0), 3.0)
-
     def test_another_comparison_stands_for_its_prediction(self) -> None:
         """As in: it is the same there as here."""
         control = wrong(POINTS[0], "same", "it is the same in two dimensions", POINTS[1])
@@ -229,10 +177,6 @@ class TestWrong:
         bound, goal = replace(POINTS[0], relation="≤"), replace(POINTS[0], prediction=threshold(S.One))
         exact = Exact("one", "one", (), prediction(S.One), 1.0)
         assert [wrong(one, "off", "it is 9", S(9)).truth for one in (bound, goal, exact)] == [None] * 3
-
-    def test_the_measured_value_may_serve(self) -> None:
-        """An author may leave the truth open."""
-        assert wrong(POINTS[0], "off", "it is 9", S(9), truth=None).truth is None
 
 
 def test_a_biased_control() -> None:
@@ -322,8 +266,3 @@ def test_a_computed_bound_may_be_sharper() -> None:
     assert isinstance(found, Exact)
     assert (found.id, found.prediction.value, found.computed) == ("by-a-tenth", 0.45, 0.49)
     assert route_of(found) == route_of(most)
-
-
-def test_a_float_is_shown_as_what_was_integrated() -> None:
-    """To six digits, as in ``integrated``."""
-    assert wrong(POINTS[0], "off", "it is a third", 1 / 3).comparison.prediction == integrated(1 / 3)

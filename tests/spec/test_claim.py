@@ -6,13 +6,12 @@ import inspect
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from tests.montecarlo.samples import generator, sample_of
 from tests.report.builders import check
 from verify.errors import ClaimError
 from verify.montecarlo.estimands import component
-from verify.spec.claim import CENTRED, INDEPENDENT, USER, Claim, Findings, assume, several
+from verify.spec.claim import USER, Claim, Findings, several
 from verify.spec.figures import figure, scatter
 
 CHECKS = {
@@ -109,17 +108,6 @@ def test_an_experiment_is_given_what_it_names(function: Any, wanted: tuple[Any, 
     assert claim(experiment=made).experiment is made
 
 
-def test_a_function_stays_the_authors_in_name() -> None:
-    """Its docstring and module are kept, for messages that say where something went wrong."""
-
-    def experiment(tolerance: float) -> Any:
-        """Measure it."""
-        return tolerance
-
-    made = claim(experiment=experiment).experiment
-    assert (made.__doc__, made.__module__) == ("Measure it.", __name__)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -167,11 +155,6 @@ class TestPlaced:
         assert (placed.derive(), placed.experiment("D", 0.01)) == ("found", 0.01)
         assert (placed.facts("D"), placed.figures("D", FOUND), placed.title) == ("D", (), "title")
 
-    def test_what_is_named_is_kept(self) -> None:
-        """The claim's own word goes before its file's."""
-        placed: Any = claim().placed("two-keys", "scaling", {"derive": lambda: "found"})
-        assert placed.derive() == "derived"
-
     @pytest.mark.parametrize("name", ["derive", "experiment"])
     def test_what_cannot_be_left_out_is_missed(self, name: str) -> None:
         """In one line, by the claim's id."""
@@ -203,19 +186,3 @@ def test_a_derive_that_returns_no_derivation_is_the_claim_s_mistake(returned: An
     """Named as such, not as what is then missing of it."""
     with pytest.raises(ClaimError, match=rf"its derive returns {what}; end it with return Derivation\.of"):
         claim(derive=lambda: returned).derived()
-
-
-def test_a_claim_names_its_own_after_those_it_shares() -> None:
-    """In their order; an id has hyphens where its keyword has underscores."""
-    first, second, own, last = assume(
-        INDEPENDENT, CENTRED, one_head="There is one head.", signs="All are ±1."
-    )
-    assert (first, second) == (INDEPENDENT, CENTRED)
-    assert (own.id, own.text) == ("one-head", "There is one head.")
-    assert last.id == "signs"
-
-
-def test_an_id_is_a_slug() -> None:
-    """As everywhere else."""
-    with pytest.raises(ValidationError, match="id"):
-        assume(Signs="All are ±1.")

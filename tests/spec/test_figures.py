@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from sympy import S
 
@@ -39,15 +38,6 @@ class TestMeasured:
         with pytest.raises(ClaimError, match=message):
             measured(checks, against=against)
 
-    def test_in_the_order_of_the_setting_that_they_stand_against(self) -> None:
-        """Whatever the order of the checks."""
-        drawn = measured(FOUND.matching("variance-d*"))
-        assert (drawn.kind, drawn.role, drawn.label) == ("points", "measured", "measured")
-        assert (drawn.x, drawn.y) == ((2.0, 64.0), (2.5, 64.5))
-        assert (drawn.lo, drawn.hi) == tuple(
-            tuple(CHECKS[f"variance-d{n}"].interval[side] for n in (2, 64)) for side in (0, 1)
-        )
-
     def test_what_is_drawn_of_a_value_is_drawn_of_its_ends(self) -> None:
         """Also where that turns the interval around."""
         drawn = measured(FOUND.matching("variance-d*"), as_drawn=lambda place, value: place - value)
@@ -57,23 +47,6 @@ class TestMeasured:
 
 class TestFigure:
     """Lines and points on their axes."""
-
-    def test_lines_run_as_far_as_what_is_measured(self) -> None:
-        """Unless they have ends of their own; expressions stand in their labels."""
-        points = measured(FOUND.matching("variance-d*"))
-        drawn = figure(
-            "f", "title", "alt", "variance",
-            line("derived", 2 * d, points=3), line("wrong", math.sqrt, "control", over=(1, 4)), points,
-        )  # fmt: skip
-        derived, wrong, last = drawn.layers
-        assert (derived.role, unmarked(derived.label)) == ("truth", "derived: $2 d_{k}$")
-        assert derived.x == pytest.approx((2, math.sqrt(128), 64))
-        assert derived.y == tuple(2 * x for x in derived.x)
-        assert (wrong.role, wrong.label, len(wrong.x)) == ("control", "wrong", 61)
-        assert wrong.x[::60] == pytest.approx((1, 4))
-        assert wrong.y == pytest.approx(np.sqrt(wrong.x))
-        assert last == points
-        assert (unmarked(drawn.x.label), drawn.x.scale, drawn.y.scale) == ("dimension $d_k$", "log", "log")
 
     def test_lines_are_even_on_their_axis(self) -> None:
         """On a linear one their points have equal distances; a line in another symbol bears no formula."""

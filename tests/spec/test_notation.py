@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sympy import Abs, Eq, Expr, Idx, IndexedBase, S, Sum, sqrt, tanh
 
 from verify.errors import ClaimError
-from verify.spec.notation import Notation, in_line, printed, refuse_typed, refuse_values, unmarked
+from verify.spec.notation import Notation, in_line, printed, refuse_typed, refuse_values
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import ordered
 from verify.symbolic.scores import d, k, q, score
@@ -72,12 +72,6 @@ def test_no_number_and_no_relation_ever_passes(
             refuse_typed("mine", "meaning", text)
 
 
-def test_marks_go() -> None:
-    """What is printed is the text alone."""
-    assert unmarked(f"a {printed('$b$')} c") == "a $b$ c"
-
-
-NUMBER = "it is no expression with symbols in it; take numbers from facts, checks or settings"
 c, s = ordered("c", positive=True), ordered("s", real=True)
 
 
@@ -124,14 +118,6 @@ def test_a_notation_is_what_an_expression_is_called(latex: str, expression: Any,
         Notation(latex, expression)
     text = f"notation {latex!r} holds {wrong}; write what the expression alone is called"
     assert str(refused.value) == text
-
-
-def test_a_notation_is_used_within_others() -> None:
-    """With brackets under a power if they are needed."""
-    length = Notation(r"\lVert k\rVert", sqrt(score.subs(q, k)))
-    assert in_line(E(length.expression), {"length": length}) == r"\mathbb{E}[\lVert k\rVert]"
-    assert in_line(score**2, {"s": Notation("S", score)}) == "S^2"
-    assert Notation(r"q\cdot 2k", 2 * score).latex == r"q\cdot 2k"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """Runs claims that are false, and the nearest true claim beside each.
 
-    python -m tests.faults.false_claims.campaign [--kind KIND] [--write FILE]
+    python -m tests.faults.false_claims.campaign [--kind KIND] [--write FILE] [--files FOLDER]
 
 prints, kind by kind, how many false claims are caught, by what, and how their true neighbours end;
 ``--write`` stores the table that the report's method section prints. A false claim is caught where it is not
-proved, and ends with another status than 0 or says in its reason what is open. Each is a file of its own:
+proved, and ends with another status than 0 or says in its reason what is open. Each is given to the tool as a
+claim file, made of its kind's module; ``--files`` writes them, for
 
-    sdpa-verify run --claims tests/faults/false_claims/claims/domain_tangent.py --profile quick
+    sdpa-verify run --claims FOLDER/domain_tangent.py --profile quick
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,14 +33,12 @@ if TYPE_CHECKING:
 
 COMMAND = "python -m tests.faults.false_claims.campaign --write data/false_claims.json"
 CLAIMS = Path(__file__).with_name("claims")
+PACKAGE = "tests.faults.false_claims.claims"
 TRUE = "_true"
 BESIDE = {"binding", "words", "tolerance", "control"}
 """Kinds whose theorem is true: what is false is what is measured, or said, beside it."""
 BESIDE_TOO = {"integral_inverse_length"}
 """Others of which that is so: their theorem says for which values it holds, and their words do not."""
-ONLY_FALSIFIER: frozenset[str] = frozenset()
-"""False claims that only the falsifier is known to catch: none of them is asked for without it."""
-
 _OPEN = (
     "its derivation is reviewed",
     "its derivation is checked at examples",
@@ -104,25 +104,24 @@ class Ended:
         )
 
 
-def files(kind: str = "") -> list[Path]:
-    """Return the files of false claims, of one kind or all."""
-    found = sorted(CLAIMS.glob("[a-z]*_*.py"))
-    return [
-        one
-        for one in found
-        if not one.stem.endswith(TRUE) and one.stem.startswith(f"{kind}_" if kind else "")
-    ]
+def names(kind: str = "") -> list[str]:
+    """Return the names of the false claims, of one kind or all: the kind, and what is said."""
+    kinds = [kind] if kind else sorted(one.stem for one in CLAIMS.glob("[a-z]*.py"))
+    return [f"{one}_{name}" for one in kinds for name in import_module(f"{PACKAGE}.{one}").PAIRS]
 
 
-def neighbour(path: Path) -> Path:
-    """Return the file of the true claim beside a false one."""
-    return path.with_name(f"{path.stem}{TRUE}.py")
+def text(name: str, *, true: bool = False) -> str:
+    """Return the claim file of a false claim, or of its true neighbour: all its kind's, and which it is."""
+    kind, _, pair = name.partition("_")
+    side = "true" if true else "false"
+    return (CLAIMS / f"{kind}.py").read_text(encoding="utf-8") + f"\nCLAIM = PAIRS[{pair!r}].{side}()\n"
 
 
-def ended(path: Path) -> Ended:
-    """Return how a claim file ends in the quick profile, in this process."""
+def ended(name: str, *, true: bool = False) -> Ended:
+    """Return how a false claim, or its true neighbour, ends in the quick profile, in this process."""
+    path = CLAIMS / f"{name}{TRUE * true}.py"
     try:
-        run = verify.run([load(path, path.read_bytes())], profile="quick", workers=1)
+        run = verify.run([load(path, text(name, true=true).encode())], profile="quick", workers=1)
     except VerifyError as error:
         return Ended(path.stem, 2, None, None, str(error))
     (record,) = run.claims
@@ -156,14 +155,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    kinds = sorted({one.stem.partition("_")[0] for one in files()})
+    kinds = sorted({one.partition("_")[0] for one in names()})
     parser.add_argument("--kind", choices=kinds, default="")
     parser.add_argument("--write", type=Path, metavar="FILE")
+    parser.add_argument("--files", type=Path, metavar="FOLDER", help="Write each claim's file there.")
     parser.add_argument("-v", action="store_true", help="Print how each ends.")
     options = parser.parse_args(arguments)
     pairs = []
-    for path in files(options.kind):
-        false, true = ended(path), ended(neighbour(path))
+    for name in names(options.kind):
+        if options.files:
+            for one in (False, True):
+                file = options.files / f"{name}{TRUE * one}.py"
+                file.write_text(text(name, true=one), encoding="utf-8")
+        false, true = ended(name), ended(name, true=True)
         pairs.append((false, true))
         if options.v or not false.is_caught:
             print(f"{'caught ' if false.is_caught else 'THROUGH'} {false.name}: {false.proof} {false.reason}")

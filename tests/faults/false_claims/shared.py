@@ -1,14 +1,16 @@
-"""What the claim files of this campaign share: symbols, chains in one call, and something to measure."""
+"""What the pairs of this campaign share: symbols, chains in one call, and something to measure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sympy import Rational, Symbol, symbols
 
 from verify.spec import (
     NORMAL,
+    STANDARD,
     Array,
     Claim,
     Derivation,
@@ -23,15 +25,15 @@ from verify.spec import (
     cell_of,
     d,
     prediction,
+    score,
     score_cell,
     variance,
+    variance_route,
     variances,
 )  # fmt: skip
 from verify.spec.rules import Hypotheses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.symbolic.kernel.core import Theorem
 
 a, b, c, e, t, w = symbols("a b c e t w", positive=True)
@@ -44,6 +46,9 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 
 Taken = tuple[Any, Any]
 """An expression, and the rule that leads to it."""
+
+Measuring = Callable[[Derivation, float], Experiment]
+"""A function of what is derived and of the tolerance."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ def variance_in_four(derivation: Derivation, tolerance: float) -> Experiment:  #
 def measured(
     estimand: Any, law: Any, statistic: Any, *, name: str = "found", query: Any = NORMAL, key: Any = NORMAL,
     n: int = 4, scale: Any = None, relation: Any = "=", controls: Any = None, label: str = LABEL, **more: Any,
-) -> Callable[[Derivation, float], Experiment]:  # fmt: skip
+) -> Measuring:  # fmt: skip
     """Return the function that measures an estimand of a statistic of scores in ``n`` dimensions.
 
     ``law`` None is what is derived; ``controls`` makes other controls of the check and the tolerance than the
@@ -99,6 +104,11 @@ def measured(
         return Experiment((check,), others)
 
     return experiment
+
+
+def spread(law: Any = None, **more: Any) -> Measuring:
+    """Return the function that measures the variance of scores, against what is derived or another law."""
+    return measured(variance(), law, ScoreMoments(), **more)
 
 
 def measured_correlated(derivation: Derivation, tolerance: float) -> Experiment:
@@ -129,3 +139,38 @@ def claim(
         title=title, statement=statement, meaning="It is one of a campaign.", assumptions=(), derive=derive,
         experiment=experiment, **more,
     )  # fmt: skip
+
+
+class Pair(NamedTuple):
+    """A false claim and the nearest true one; each is made when its file is run."""
+
+    false: Callable[[], Claim]
+    true: Callable[[], Claim]
+
+
+def of_derivations(
+    title: str, false: Callable[[], Derivation], true: Callable[[], Derivation], **both: Any
+) -> Pair:
+    """Return the pair of these derivations; ``both`` are further arguments of ``claim``."""
+    return Pair(lambda: claim(title, false, **both), lambda: claim(title, true, **both))
+
+
+def of_experiments(false: Callable[[], Measuring], true: Callable[[], Measuring], **both: Any) -> Pair:
+    """Return the pair of what is measured beside one derivation, that of the variance if none is given."""
+    return of_claims(lambda: {"experiment": false()}, lambda: {"experiment": true()}, **both)
+
+
+def of_claims(false: Callable[[], dict[str, Any]], true: Callable[[], dict[str, Any]], **both: Any) -> Pair:
+    """Return the pair that differs in these arguments of ``claim``; about the variance unless it says."""
+
+    def made(own: Callable[[], dict[str, Any]]) -> Claim:
+        usual = {
+            "title": "The variance of a score",
+            "derive": lambda: Derivation.of(variance_route(score, STANDARD)),
+        }
+        fields = {**usual, **both, **own()}
+        return claim(
+            fields.pop("title"), fields.pop("derive"), fields.pop("experiment", None) or spread(), **fields
+        )
+
+    return Pair(lambda: made(false), lambda: made(true))

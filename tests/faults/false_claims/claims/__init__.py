@@ -1,1 +1,1 @@
-"""The claim files; one whose name ends in true is the neighbour of the false one."""
+"""The pairs, a module for each kind of mistake."""

@@ -1,0 +1,150 @@
+"""What is measured is something else than what is derived."""
+
+from __future__ import annotations
+
+from sympy import Range, Rational, S, oo, sqrt
+
+from tests.faults.false_claims.shared import (
+    Pair,
+    measured,
+    measured_correlated,
+    of_claims,
+    of_derivations,
+    of_experiments,
+    spread,
+    steps,
+    theorem,
+)
+from verify.spec import (
+    LAPLACE,
+    NORMAL,
+    NORMAL_MOMENTS,
+    RADEMACHER,
+    STANDARD,
+    Derivation,
+    Distribution,
+    E,
+    Population,
+    ScoreMoments,
+    ScorePowers,
+    Var,
+    component,
+    d,
+    k,
+    kurtosis,
+    kurtosis_route,
+    q,
+    score,
+    sharper,
+    variance_route,
+)
+from verify.spec.rules import Evaluation, FirstTerms, Hypotheses, Replaced, Sign, Turned
+
+LIKE = Distribution("normal", RADEMACHER.base_moments, RADEMACHER.fill)
+
+PAIRS: dict[str, Pair] = {
+    "called_normal": of_experiments(
+        # False: a distribution that is called normal is one; true: a normal one.
+        lambda: spread(query=LIKE, key=LIKE),
+        spread,
+        derive=lambda: steps(
+            Var(score),
+            (d, Evaluation(Population({q: (1, 0, 1), k: (1, 0, 1)}, d, normal=(q, k)), assumed=True)),
+        ),
+    ),
+    "correlated": of_claims(
+        # False: the theorem for independent components speaks of correlated ones.
+        # True: of independent ones.
+        lambda: {"title": "Correlated components", "experiment": measured_correlated},
+        lambda: {"title": "The variance of a score", "experiment": spread()},
+    ),
+    "law_of_more": of_experiments(
+        # False: a theorem for normal components speaks of random signs; true: of normal components.
+        lambda: spread(query=RADEMACHER, key=RADEMACHER),
+        spread,
+        derive=lambda: steps(
+            Var(score), (d, Evaluation(Population({q: (1, 0, 1, 0, 3), k: (1, 0, 1, 0, 3)}, d), assumed=True))
+        ),
+    ),
+    "mean_for_variance": of_experiments(
+        # False: a quarter of the mean square is measured, and the variance derived.
+        # True: their variance is measured.
+        lambda: measured(component("square", 0.25, positive=True), S.One, ScoreMoments()),
+        spread,
+        title="What scores are like",
+    ),
+    "mean_square": of_experiments(
+        # False: the mean square of scores with a mean is measured; the theorem is about their variance.
+        # True: their variance is 3 d.
+        lambda: measured(
+            component("square", positive=True),
+            d * (d + 3),
+            ScoreMoments(),
+            query=NORMAL.moved(1, 1),
+            key=NORMAL.moved(1, 1),
+        ),
+        lambda: spread(query=NORMAL.moved(1, 1), key=NORMAL.moved(1, 1)),
+        title="The spread of scores with a mean",
+        derive=lambda: Derivation.of(variance_route(score, Population({q: (1, 1, 2), k: (1, 1, 2)}, d))),
+    ),
+    "only_large": of_experiments(
+        # False: a theorem for many dimensions speaks of four; true: of 64.
+        spread,
+        lambda: spread(n=64),
+        title="The variance of a score in many dimensions",
+        derive=lambda: steps(
+            Var(score),
+            (d, Evaluation(STANDARD, assumed=True)),
+            under=Hypotheses().restricted(d, Range(64, oo)),
+        ),
+    ),
+    "other_law": of_experiments(
+        # False: the kurtosis of normal components is that of Laplace's; true: of normal components.
+        lambda: measured(kurtosis(), None, ScorePowers((2, 4)), query=LAPLACE, key=LAPLACE, n=16),
+        lambda: measured(kurtosis(), None, ScorePowers((2, 4)), n=16),
+        title="The kurtosis of a score",
+        derive=lambda: Derivation.of(kurtosis_route(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d))),
+    ),
+    "other_relation": of_claims(
+        # False: a lower bound is derived, and an upper one measured; true: the value is derived.
+        lambda: {
+            "title": "A bound on the mean square",
+            "derive": lambda: steps(
+                E(score**2),
+                (d, Evaluation(STANDARD, assumed=True)),
+                (d / 2, Replaced(theorem(S.Zero, (d / 2, Sign()), (d / 2, Turned(start=d))))),
+            ),
+            "experiment": measured(
+                component("square", positive=True),
+                5 * S.One,
+                ScoreMoments(),
+                relation="≤",
+                controls=lambda check, tolerance: (sharper(check, 0.5),),
+            ),
+        },
+        lambda: {
+            "title": "The mean square",
+            "derive": lambda: steps(E(score**2), (d, Evaluation(STANDARD, assumed=True))),
+            "experiment": measured(component("square", positive=True), None, ScoreMoments()),
+        },
+    ),
+    "padded": of_derivations(
+        # False: the variance of a padded score is exactly 1 - 1/d; these are first terms of d/(d + 1).
+        # True: it is d/(d + e).
+        "A padded score",
+        lambda: steps(
+            Var(score / sqrt(d + 1)),
+            (d / (d + 1), Evaluation(STANDARD, assumed=True)),
+            (1 - 1 / d, FirstTerms(d, 1)),
+        ),
+        lambda: steps(Var(score / sqrt(d + 1)), (d / (d + 1), Evaluation(STANDARD, assumed=True))),
+        experiment=spread(scale=1 / sqrt(d + 1), n=64),
+    ),
+    "scale": of_experiments(
+        # False: what is measured is at a scale 1% larger than what is derived; true: at the same scale.
+        lambda: spread(scale=Rational(505, 1000)),
+        lambda: spread(scale=S.Half),
+        title="Half a score",
+        derive=lambda: Derivation.of(variance_route(score / 2, STANDARD)),
+    ),
+}
