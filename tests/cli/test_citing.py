@@ -115,7 +115,7 @@ def test_a_doi_leads_to_the_results(tool: Tool, results: Path) -> None:
     given = ("cite", "score-variance.slope", "--doi", "10.5281/zenodo.1", "--results", results)
     digest = record().claims[0].digest
     csl = json.loads(tool(*given, "--format", "csl-json").out)[0]
-    assert (csl["DOI"], csl["URL"]) == ("10.5281/zenodo.1", "https://doi.org/10.5281/zenodo.1")
+    assert (csl["DOI"], "URL" in csl) == ("10.5281/zenodo.1", False)
     assert csl["version"] == f"0.1.0 (seed 20170612, profile standard, digest {digest[:12]})"
     ris = dict(line.split("  - ") for line in tool(*given, "--format", "ris").out.splitlines())
     assert (ris["TY"], ris["DO"], ris["ET"]) == ("COMP", csl["DOI"], csl["version"])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.errors import CitationError
 from verify.text.escapes import LOWERED, RAISED, for_html, for_markdown, for_rst, for_tex
@@ -441,18 +441,11 @@ PYTHON = Language(
 )
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}:,]')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _CHARACTER = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
 )
 _KINDS = {"markdown": MARKDOWN, "raw": MARKDOWN, "code": PYTHON}
-
-
-class _Level(NamedTuple):
-    """A list or table of the file that is open: its kind, and the key or the number of what comes next."""
-
-    is_table: bool
-    key: list[str | int]
 
 
 def passages(text: str) -> Iterator[Passage]:
@@ -461,53 +454,24 @@ def passages(text: str) -> Iterator[Passage]:
     Raises:
         CitationError: it is no JSON, or has no list of cells.
     """
-    _require_notebook(text)
-    cells: dict[int, list[tuple[int, int]]] = {}
-    kinds: dict[int, str] = {}
-    for path, start, end in _strings(text):
-        if len(path) >= 3 and path[0] == "cells" and isinstance(path[1], int):
-            if path[2] == "source":
-                cells.setdefault(path[1], []).append((start, end))
-            elif path[2:] == ("cell_type",):
-                kinds[path[1]] = text[start:end]
-    for place, literals in cells.items():
-        language = _KINDS.get(kinds.get(place, ""))
-        if language is not None:
-            yield _decoded(text, literals, language)
-
-
-def _require_notebook(text: str) -> None:
+    found = list(_STRING.finditer(text))
+    numbers = iter(range(len(found)))
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CitationError("is no notebook, whose file is JSON; save it again") from error
-    listed = content.get("cells") if isinstance(content, dict) else None
-    if not isinstance(listed, list) or not all(isinstance(cell, dict) for cell in listed):
-        raise CitationError("is no notebook, which has a list of cells; save it again")
+        json.loads(text)
+        # The same with the number of each text in its place says where the texts are.
+        whole = json.loads(_STRING.sub(lambda _: f'"{next(numbers)}"', text))
+        cells = [_named(cell, found) for cell in _named(whole, found)["cells"]]
+        for cell in cells:
+            language = _KINDS.get(json.loads(found[int(cell["cell_type"])][0]))
+            source = cell["source"] if isinstance(cell["source"], list) else [cell["source"]]
+            if language is not None:
+                yield _decoded(text, [found[int(one)].span() for one in source], language)
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
+        raise CitationError("is no notebook, which is JSON with a list of cells; save it again") from error
 
 
-def _strings(text: str) -> Iterator[tuple[tuple[str | int, ...], int, int]]:
-    """Yield where each text of valid JSON stands, without quotation marks, and the keys that lead to it."""
-    levels: list[_Level] = []
-    is_key = False
-    for token in _TOKEN.finditer(text):
-        sign = token[0]
-        if sign in "{[":
-            levels.append(_Level(sign == "{", [0 if sign == "[" else ""]))
-            is_key = sign == "{"
-        elif sign in "}]":
-            levels.pop()
-            is_key = False
-        elif sign == ",":
-            is_key = levels[-1].is_table
-            if not is_key:
-                levels[-1].key[0] = int(levels[-1].key[0]) + 1
-        elif sign == ":":
-            is_key = False
-        elif is_key:
-            levels[-1].key[0] = sign[1:-1]
-        else:
-            yield tuple(level.key[0] for level in levels), token.start() + 1, token.end() - 1
+def _named(table: dict[str, Any], found: list[re.Match[str]]) -> dict[str, Any]:
+    return {json.loads(found[int(number)][0]): inner for number, inner in table.items()}
 
 
 def _decoded(text: str, literals: list[tuple[int, int]], language: Language) -> Passage:
@@ -515,7 +479,7 @@ def _decoded(text: str, literals: list[tuple[int, int]], language: Language) -> 
     starts: list[int] = []
     ends: list[int] = []
     for start, end in literals:
-        for match in _CHARACTER.finditer(text, start, end):
+        for match in _CHARACTER.finditer(text, start + 1, end - 1):
             shown.append(match[0] if match[0][0] != "\\" else json.loads(f'"{match[0]}"'))
             starts.append(match.start())
             ends.append(match.end())

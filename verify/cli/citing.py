@@ -85,7 +85,8 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     from verify.citing.lookup import lookup
 
     render = _chosen(form, FORMS)
-    url = url or configuration().report
+    settings = configuration()
+    url = url or settings.report
     check_address(url)
     check_doi(doi)
     record = _present(results)
@@ -93,7 +94,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     whole, _, part = key.partition(":")
     if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    say(render(cite(record, value.subject, value.part, url, doi)))
+    say(render(cite(record, value.subject, value.part, url, doi, settings.authors)))
     end(0)
 
 
