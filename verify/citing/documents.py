@@ -79,6 +79,7 @@ class ProblemKind(StrEnum):
     UNSUPPORTED = "unsupported-text"
     OUTSIDE = "number-outside-markers"
     UNKNOWN = "unknown-key"
+    FORM = "unsuitable-form"
     DOUBT = "no-longer-confirmed"
     RAW_LINE = "raw-html-line"
     MENTION = "claim-named"
@@ -336,7 +337,8 @@ def _is_exported(path: Path) -> bool:
 def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Problem]:
     value = values.get(quote.key)
     if isinstance(value, str):
-        yield Problem(document.path, quote, ProblemKind.UNKNOWN, value)
+        is_form = quote.key.partition("|")[0].strip() in values.known
+        yield Problem(document.path, quote, ProblemKind.FORM if is_form else ProblemKind.UNKNOWN, value)
         return
     if value.doubt:
         yield Problem(document.path, quote, ProblemKind.DOUBT, f"{value.doubt}; rewrite what rests on it")

@@ -185,6 +185,7 @@ _RULES = {
     ProblemKind.UNSUPPORTED: "A text of its author's has a number that is none of the value's.",
     ProblemKind.OUTSIDE: "A number outside markers is a value of a claim named beside it, or near one.",
     ProblemKind.UNKNOWN: "A document quotes a key that the results do not have.",
+    ProblemKind.FORM: "A marker asks for a form that its value does not have.",
     ProblemKind.DOUBT: "A document rests on a claim that is no longer confirmed.",
     ProblemKind.RAW_LINE: "A marker at the start of a line turns the line's Markdown into raw HTML.",
     ProblemKind.MENTION: "A document names a claim that is not confirmed.",

@@ -78,8 +78,7 @@ def is_of(number: Number, figure: Figure) -> bool:
     else:
         mode = "ROUND_FLOOR" if figure.rounding == "down" else "ROUND_CEILING"
         is_right = number.value == numbers.rounded(figure.exact, number.place, mode)
-    says_much = bool(number.value) or not figure.exact or not figure.printed or figure.rounding == "down"
-    return is_right and says_much
+    return is_right and (bool(number.value) or not figure.exact or not figure.printed)
 
 
 def parts_of(known: Mapping[str, Value], key: str) -> dict[str, Figure]:
@@ -196,7 +195,7 @@ def _sentences(known: Mapping[str, Value], key: str, text: str) -> Iterator[str]
             name: _written(known, key, f'{options}"{{{name}}}"', UNICODE) for name in parts_of(known, key)
         }
         sentence, end = "", 0
-        for number in numbers_in(text):
+        for number in numbers_in(text.replace("%", " ")):
             length = number.end - number.start
             names = [
                 name
