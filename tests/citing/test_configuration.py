@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Tool = Callable[..., Ended]
 
-PAGE = "It is <!-- verify: score-variance.slope:estimate -->{}<!-- /verify -->.\n"
+PAGE = "It is <!-- verify: score-variance.slope:estimate|default -->{}<!-- /verify -->.\n"
 
 
 def test_gates_that_are_none_are_refused_wherever_they_stand(project: Path) -> None:
@@ -58,7 +58,7 @@ def test_documents_are_held_against_the_committed_results(project: Path, tool: T
     quick(project)
     ended = tool("check-docs")
     assert ended.status == 1
-    assert "page.md:1: score-variance.slope:estimate: printed '7.25'" in ended.out
+    assert "page.md:1: score-variance.slope:estimate|default: printed '7.25'" in ended.out
     assert "standard profile" in ended.out
     assert tool("check-docs", "--write").status == 0
     assert tool("check-docs").status == 0

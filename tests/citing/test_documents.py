@@ -11,7 +11,7 @@ import pytest
 
 from tests.auditing.records import good
 from tests.report.records import record
-from verify.citing.documents import Problem, ProblemKind, check, fix
+from verify.citing.documents import Problem, ProblemKind, adopt, check, fix
 from verify.citing.documents import find_documents as documents
 from verify.citing.exports import to_latex as export
 from verify.citing.lookup import lookup
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
 
 KEY = "score-variance.slope"
+FORM = f"{KEY}|default"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def written(folder: Path, text: str, name: str = "page.md") -> Path:
     return path
 
 
-def quoted(text: str, key: str = KEY) -> str:
+def quoted(text: str, key: str = FORM) -> str:
     """Return a quotation between its markers."""
     return f"<!-- verify: {key} -->{text}<!-- /verify -->"
 
@@ -56,12 +57,13 @@ def test_a_stale_figure_is_reported_with_its_place(tmp_path: Path, run: RunRecor
     now = lookup(run, KEY).text
     path = written(tmp_path, f"Good: {quoted(now)}\n\nStale: {quoted('1.5 [1.2, 1.9]')}\n", name)
     (problem,) = problems(path, run)
-    assert problem.startswith(f"{path}:3: {KEY}: printed '1.5 [1.2, 1.9]', now '")
+    assert problem.startswith(f"{path}:3: {FORM}: printed '1.5 [1.2, 1.9]', now '")
 
 
 def test_mending_writes_the_present_figures(tmp_path: Path, run: RunRecord) -> None:
     """Once fixed, nothing is wrong; words, line ends and permissions stay."""
-    path = written(tmp_path, f"Slope **{quoted('1.5, interval 1.2 to 1.9')}**.\r\nRest.\n")
+    key = f'{KEY}|"{{estimate}}, interval {{low}} to {{high}}"'
+    path = written(tmp_path, f"Slope **{quoted('1.5, interval 1.2 to 1.9', key)}**.\r\nRest.\n")
     path.chmod(0o640)
     assert fix(check([path], run)) == [path]
     assert problems(path, run) == []
@@ -100,7 +102,7 @@ def test_a_missing_file_is_refused(tmp_path: Path, run: RunRecord) -> None:
 
 def test_an_unknown_key_is_a_problem_with_a_suggestion(tmp_path: Path, run: RunRecord) -> None:
     """The others are checked all the same."""
-    path = written(tmp_path, f"{quoted('1', 'score-variance.slop')} {quoted('0')}")
+    path = written(tmp_path, f"{quoted('1', 'score-variance.slop|pm')} {quoted('0')}")
     first, second = problems(path, run)
     assert "no value 'score-variance.slop'" in first
     assert f"did you mean '{KEY}" in first
@@ -166,59 +168,73 @@ def test_stale_macros_are_found_and_fixed(tmp_path: Path, run: RunRecord) -> Non
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_an_author_s_text_is_checked_and_never_written(tmp_path: Path, run: RunRecord) -> None:
+    """It is reported with a form to paste, beside what is written again."""
+    text = quoted("slope 1.5", f"{KEY}:estimate") + quoted("7")
+    path = written(tmp_path, text)
+    first, _ = problems(path, run)
+    now = lookup(run, f"{KEY}:estimate").text
+    assert first.endswith(
+        f"{KEY}:estimate: 'slope 1.5' has 1.5, which is none of estimate; "
+        f"to have it written: {KEY}:estimate|default for {now!r}"
+    )
+    fix(check([path], run))
+    assert path.read_text(encoding="utf-8").startswith(quoted("slope 1.5", f"{KEY}:estimate"))
+    assert problems(path, run) == [first]
+
+
+def test_forms_are_adopted_where_one_fits(tmp_path: Path, run: RunRecord) -> None:
+    """The text stays as it is, and is the tool's from then on; the rest is listed."""
+    value = lookup(run, KEY)
+    low, now = (lookup(run, f"{KEY}:{part}").text for part in ("low", "estimate"))
+    words = f"from {low}, at {now}"
+    texts = {
+        quoted(value.text, KEY): "|default -->",
+        quoted(words, KEY): '|"from {low}, at {estimate}" -->',
+        quoted("7.25", f"{KEY}:estimate"): "",
+        quoted(now, f"{KEY}:estimate|digits=2"): "|digits=2 -->",
+        f"{{verify}}`{now} <{KEY}:estimate>`": "|default>`",
+    }
+    path = written(tmp_path, "\n".join(texts))
+    before = check([path], run)
+    lines = list(map(str, adopt(before, run)))
+    assert len(lines) == 4
+    assert sum("has the form" in line for line in lines) == 3
+    assert any("'7.25' stays its author's: no form writes this text" in line for line in lines)
+    changed = path.read_text(encoding="utf-8").split("\n")
+    for line, added in zip(changed, texts.values(), strict=True):
+        assert added in line
+    after = check([path], run)
+    assert [one.quoted for one in after[0].quotes] == [one.quoted for one in before[0].quotes]
+    assert len(after[0].problems) == 2
+    assert [one for one in adopt(after, run) if one.form] == []
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "found"),
     [
-        f"a\n<!-- Verify: {KEY} -->0<!-- /verify -->",
-        f"a\n<!-- verfy: {KEY} -->0<!-- /verify -->",
-        f"a\n<!-- VERIFY: {KEY} -->",
+        ("is 1.0003 there", "1.0003 stands outside markers; quote it"),
+        ("is 1.00 there", "1.00 stands outside markers; quote it"),
+        ("is 1.0009 there", "1.0009 stands outside markers and is not 1.0010; correct or quote it"),
+        ("is 1.5 there, of 2017, at 512, x1.0003", ""),
+        ("is there.\n\nAnd 1.0003 elsewhere", ""),
+        ("is there, `1.0003`", ""),
     ],
 )
-def test_a_mistyped_marker_is_a_problem(tmp_path: Path, run: RunRecord, text: str) -> None:
-    """It is reported with what to write; what it seems to quote is left alone."""
-    path = written(tmp_path, text)
-    (problem,) = problems(path, run)
-    assert problem.startswith(f"{path}:2: {KEY}: mistyped marker <!-- ")
-    assert problem.endswith(f"write <!-- verify: {KEY} -->")
-    assert fix(check([path], run)) == []
-
-
-def test_a_mistyped_end_is_a_problem(tmp_path: Path, run: RunRecord) -> None:
-    """Alone it closes; what stands between is not held against anything."""
-    (problem,) = problems(written(tmp_path, f"<!-- verify: {KEY} -->0<!-- /Verify -->"), run)
-    assert problem.endswith("/Verify: mistyped marker <!-- /Verify -->; write <!-- /verify -->")
-
-
-def test_what_cannot_be_fixed_is_reported_with_what_to_write(tmp_path: Path, run: RunRecord) -> None:
-    """The document stays as it is, beside what can be fixed."""
-    title = lookup(run, "score-variance:title").text
-    path = written(tmp_path, quoted("An old title", "score-variance:title") + quoted("7"))
-    first, _ = problems(path, run)
-    assert f"printed 'An old title'; cannot be fixed by itself; write '{title}' by hand" in first
-    fix(check([path], run))
-    assert quoted("An old title", "score-variance:title") in path.read_text(encoding="utf-8")
-    assert problems(path, run) == [first]
-    (other,) = problems(written(tmp_path, quoted("Fig. 3: 7", f"{KEY}:estimate")), run)
-    assert other.endswith("by hand, with other figures moved outside the markers")
-
-
-@pytest.mark.parametrize("after", ["k and more", "million,", "Mio"])
-def test_what_may_be_a_unit_is_named(tmp_path: Path, after: str) -> None:
-    """Else nobody would see why the figure before it is not fixed."""
-    path = written(tmp_path, f"{quoted('7.02', f'{KEY}:estimate')} {after}")
-    (problem,) = problems(path, record())
-    assert (
-        f"cannot be fixed by itself: the '{after.split(maxsplit=1)[0]}' after it may be a unit; write"
-        in problem
+def test_numbers_outside_markers_are_found_where_asked(
+    tmp_path: Path, run: RunRecord, text: str, found: str
+) -> None:
+    """In the paragraph that names a claim; only of a document that quotes."""
+    assert lookup(run, f"{KEY}:estimate").text == "1.0003"
+    seed = quoted(str(run.run.settings.seed), "run:seed")
+    path = written(tmp_path, f"Seed {seed}.\n\nThe claim score-variance {text}.\n")
+    (document,) = check([path], run, strict=True)
+    assert [(one.kind, one.quote.line, one.what) for one in document.problems] == (
+        [(ProblemKind.OUTSIDE, 3, found)] if found else []
     )
-
-
-def test_a_unit_may_stand_behind_the_marker(tmp_path: Path, run: RunRecord) -> None:
-    """The figure is held against the value in that unit."""
-    value = lookup(run, f"{KEY}:estimate")
-    shown = f"{value.figures[0].exact * 100:.1f}"
-    path = written(tmp_path, quoted(shown, value.key) + "%, " + quoted(shown, value.key))
-    assert len(problems(path, run)) == 1
+    assert check([path], run)[0].problems == []
+    path = written(tmp_path, f"The claim score-variance {text}.\n")
+    assert check([path], run, strict=True)[0].problems == []
 
 
 def test_a_document_is_checked_once(tmp_path: Path, run: RunRecord) -> None:
@@ -232,7 +248,7 @@ def test_a_role_s_own_text_is_checked(tmp_path: Path, run: RunRecord, name: str)
     """Sphinx shows it in the place of the value."""
     role = ":verify:" if name.endswith("rst") else "{verify}"
     now = lookup(run, f"{KEY}:estimate").text
-    path = written(tmp_path, f"{role}`{now} <{KEY}:estimate>` {role}`7.00 <{KEY}:estimate>`", name)
+    path = written(tmp_path, f"{role}`{now} <{KEY}:estimate>` {role}`7.00 <{KEY}:estimate|default>`", name)
     (problem,) = problems(path, run)
     assert "printed '7.00', now '" in problem
     fix(check([path], run))
@@ -272,34 +288,24 @@ def test_a_full_disk_or_a_locked_folder_is_reported_with_what_helps(
     assert path.read_text(encoding="utf-8") == quoted("7")
 
 
-@pytest.mark.parametrize("after", [" per cent", "%", " thousand", " k", "‰", " million dollars"])
-@pytest.mark.parametrize("before", ["", " ", "**", "9.9", "99 %"])
-def test_what_is_written_is_right_when_it_is_read_again(
-    tmp_path: Path, run: RunRecord, before: str, after: str
+@pytest.mark.parametrize("name", ["page.md", "page.txt"])
+def test_a_value_that_would_end_its_quotation_is_left_to_the_author(
+    tmp_path: Path, run: RunRecord, name: str
 ) -> None:
-    """What would be read otherwise, for the unit that follows, is left to the author and reported."""
-    path = written(tmp_path, f"It is {quoted(before, KEY + ':estimate')}{after} here.")
-    documents = check([path], run)
-    fix(documents)
-    text = path.read_text(encoding="utf-8")
-    left = [problem for problem in documents[0].problems if not problem.fixable]
-    again = check([path], run)
-    assert [str(problem) for problem in again[0].problems] == [str(problem) for problem in left]
-    assert all("write " in problem.what and " by hand" in problem.what for problem in left)
-    assert fix(again) == []
-    assert path.read_text(encoding="utf-8") == text
-
-
-def test_a_value_that_would_end_its_quotation_is_left_to_the_author(tmp_path: Path, run: RunRecord) -> None:
     """A claim's title may hold a marker: written, it would change what the document quotes."""
     title = "It holds <!-- /verify --> indeed"
     claim = run.claims[0].model_copy(update={"title": title})
     changed = run.model_copy(update={"claims": (claim, *run.claims[1:])})
-    path = written(tmp_path, quoted("", f"{claim.id}:title") + quoted("9.9", f"{KEY}:estimate"))
+    path = written(tmp_path, quoted("x", f"{claim.id}:title|default"), name)
     before = path.read_text(encoding="utf-8")
     documents = check([path], changed)
-    assert "cannot be fixed by itself" in str(documents[0].problems[0])
     fix(documents)
+    if name == "page.md":
+        # Markdown's own markup keeps it apart.
+        assert check([path], changed)[0].problems == []
+        assert "&lt;!-- /verify --&gt; indeed" in path.read_text(encoding="utf-8")
+        return
+    assert "cannot stand between these markers; write it by hand" in str(documents[0].problems[0])
     assert path.read_text(encoding="utf-8") == before
 
 

@@ -58,6 +58,7 @@ def test_tables_of_csv_and_attributes_of_asciidoc() -> None:
     assert len(lines) == len(by_key(RUN))
     assert all(re.fullmatch(r":verify-[a-z0-9-]+: pass:c\[.*\]", line) for line in lines)
     assert any(line.startswith(":verify-score-variance-slope--estimate: ") for line in lines)
+    assert not any("\\" in line for line in lines)
 
 
 @pytest.mark.slow

@@ -22,7 +22,8 @@ from verify.errors import CitationError
 RUN = record()
 KEY = "score-variance.slope:estimate"
 NOW = lookup(RUN, KEY).text
-HTML = f"<!-- verify: {KEY} -->{{}}<!-- /verify -->"
+FORM = f"{KEY}|default"
+HTML = f"<!-- verify: {FORM} -->{{}}<!-- /verify -->"
 MARKED = [
     ("page.md", f"It is {HTML} here.\n"),
     ("page.markdown", f"It is {HTML} here.\n"),
@@ -30,17 +31,23 @@ MARKED = [
     ("page.Rmd", f"It is {HTML} here.\n"),
     ("page.md", f":::{{note}}\nIt is {HTML} here.\n:::\n"),
     ("page.md", f"````{{admonition}} Title\n```{{tip}}\nIt is {HTML}.\n```\n````\n"),
-    ("page.mdx", f"It is {{/* verify: {KEY} */}}{{}}{{/* /verify */}} here.\n"),
+    ("page.mdx", f"It is {{/* verify: {FORM} */}}{{}}{{/* /verify */}} here.\n"),
     ("page.html", f"<p>It is {HTML}.</p>\n"),
-    ("page.rst", f".. verify: {KEY}\n\nIt is {{}}.\n\n.. /verify\n"),
-    ("paper.tex", f"It is\n% verify: {KEY}\n{{}}\n% /verify\nhere.\n"),
-    ("page.adoc", f"It is\n// verify: {KEY}\n{{}}\n// /verify\nhere.\n"),
-    ("page.org", f"It is\n# verify: {KEY}\n{{}}\n# /verify\nhere.\n"),
-    ("page.typ", f"It is /* verify: {KEY} */{{}}/* /verify */ here.\n"),
-    ("page.typ", f"// verify: {KEY}\nIt is {{}}.\n// /verify\n"),
+    ("page.rst", f'.. verify: {KEY}|"It is {{text}}."\n\nIt is {{}}.\n\n.. /verify\n'),
+    ("paper.tex", f"It is\n% verify: {FORM}\n{{}}\n% /verify\nhere.\n"),
+    ("page.adoc", f"It is\n// verify: {FORM}\n{{}}\n// /verify\nhere.\n"),
+    ("page.org", f"It is\n# verify: {FORM}\n{{}}\n# /verify\nhere.\n"),
+    ("page.org", f"It is @@html:<!-- verify: {FORM} -->@@{{}}@@html:<!-- /verify -->@@ here.\n"),
+    ("page.md", f"- item\n\n    It is {HTML}, in the item.\n"),
+    ("page.md", f"Text\n    goes on, it is {HTML}.\n"),
+    ("page.md", f"!!! note\n\n    It is {HTML}.\n"),
+    ("page.md", f"See `<pre>`, it is {HTML}.\n"),
+    ("page.mdx", f"<Box>\n\n    It is {{/* verify: {FORM} */}}{{}}{{/* /verify */}}.\n\n</Box>\n"),
+    ("page.typ", f"It is /* verify: {FORM} */{{}}/* /verify */ here.\n"),
+    ("page.typ", f'// verify: {KEY}|"It is {{text}}."\nIt is {{}}.\n// /verify\n'),
     ("module.py", f'"""A module.\n\nIt is {HTML} here.\n"""\n'),
-    ("module.py", f"# verify: {KEY}\nSLOPE = {{}}\n# /verify\n"),
-    ("settings.yaml", f"# verify: {KEY}\nslope: {{}}\n# /verify\n"),
+    ("module.py", f'# verify: {KEY}|"SLOPE = {{text}}"\nSLOPE = {{}}\n# /verify\n'),
+    ("settings.yaml", f'# verify: {KEY}|"slope: {{text}}"\nslope: {{}}\n# /verify\n'),
     ("note.txt", f"It is {HTML} here.\n"),
 ]
 LIVE = [
@@ -58,7 +65,13 @@ SHOWN = [
     ("page.rst", "Like this::\n\n   {}\n   :verify:`nothing`\n\n.. code-block:: rst\n\n   :verify:`no`\n"),
     ("page.rst", ".. A comment, :verify:`nothing`\n   goes on :verify:`no`\n\n``:verify:`nothing` ``\n"),
     ("paper.tex", "\\begin{verbatim}\n\\verify{no}\n% {}\n\\end{verbatim}\n\\verb|\\verify{no}|\n"),
+    ("page.md", "Text.\n\n    {}\n\n# Title\n    {}\n"),
+    ("page.md", "\t{}\n\n- item\n\n      {}\n\n> Text.\n>\n>     {}\n"),
+    ("page.md", "<pre>\n{}\n</pre>\n"),
+    ("page.html", "<p><pre class='x'>{}</pre><script>{}</script></p>\n"),
     ("page.adoc", "----\n{}\n----\n"),
+    ("page.adoc", "Text.\n\n // verify: nothing\n 1\n // /verify\n"),
+    ("page.org", "It is\n: # verify: nothing\n: 1\n"),
     ("page.org", "#+begin_src html\n{}\n#+end_src\n"),
     ("page.typ", "```\n/* verify: nothing */1/* /verify */\n```\n"),
     ("module.py", 'TEXT = "{}"\n'),
@@ -105,7 +118,7 @@ def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path, name:
 @pytest.mark.parametrize(("name", "text"), SHOWN)
 def test_what_only_shows_how_to_quote_is_no_quotation(tmp_path: Path, name: str, text: str) -> None:
     """In listings, literal blocks, comments and strings of a program."""
-    path = written(tmp_path, name, text.replace("{}", HTML.replace(KEY, "nothing").replace("{}", "1")))
+    path = written(tmp_path, name, text.replace("{}", HTML.replace(FORM, "nothing").replace("{}", "1")))
     (document,) = check([path], RUN)
     assert document.quotes == ()
 
@@ -122,7 +135,15 @@ def notebook(cell: str, source: Any, **more: Any) -> dict[str, Any]:
     [
         ("markdown", ['A "title" \\ é\n', f"\n it is {HTML.format('7.25')} \U0001f600"]),
         ("markdown", f"*One* text\nis {HTML.format('7.25')}\n"),
-        ("code", ["%matplotlib inline\n", f"# verify: {KEY}\n", "slope = 7.25\n", "# /verify\n"]),
+        (
+            "code",
+            [
+                "%matplotlib inline\n",
+                f'# verify: {KEY}|"slope = {{text}}"\n',
+                "slope = 7.25\n",
+                "# /verify\n",
+            ],
+        ),
     ],
 )
 def test_cells_of_notebooks_are_read_and_outputs_left_alone(
@@ -138,13 +159,18 @@ def test_cells_of_notebooks_are_read_and_outputs_left_alone(
     assert check([path], RUN)[0].problems == []
     assert json.loads(text)["cells"][0] == json.loads(made)["cells"][0]
     new = "".join(json.loads(text)["cells"][1]["source"])
-    assert new.replace(f"{float(NOW):.2f}", "7.25") == "".join(source)
+    assert new.replace(NOW, "7.25") == "".join(source)
 
 
 def test_a_file_that_is_no_notebook_is_refused(tmp_path: Path) -> None:
     """With what to do."""
-    with pytest.raises(CitationError, match=r"book\.ipynb: is no notebook, whose file is JSON"):
+    with pytest.raises(CitationError, match=r"book\.ipynb: is no notebook, which is JSON"):
         check([written(tmp_path, "book.ipynb", "{")], RUN)
+    for content in ('{"cells": 5}', '{"cells": [5]}', "{}", "[]", "5"):
+        with pytest.raises(
+            CitationError, match=r"book\.ipynb: is no notebook, which is JSON with a list of cells"
+        ):
+            check([written(tmp_path, "book.ipynb", content)], RUN)
 
 
 def test_included_files_are_checked_as_well(tmp_path: Path) -> None:
@@ -163,7 +189,7 @@ def test_a_marker_at_the_start_of_a_line_is_a_warning(tmp_path: Path, start: str
     (document,) = check([path], RUN)
     (warning,) = document.warnings
     assert warning.kind is ProblemKind.RAW_LINE
-    assert str(warning).startswith(f"{path}:3: warning: {KEY}: a marker at the start of a line")
+    assert str(warning).startswith(f"{path}:3: warning: {FORM}: a marker at the start of a line")
     assert document.problems == []
     inside = written(tmp_path, "other.md", f"The slope {HTML.format(NOW)} is **bold**.\n")
     assert check([inside], RUN)[0].warnings == []

@@ -2,135 +2,41 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import verify
 from tests.auditing.records import bad
 from tests.report.records import record
-from verify.citing.agreement import agrees, fixed
 from verify.citing.documents import check, fix
-from verify.citing.lookup import by_key, formatted, lookup, lookup_in
-from verify.citing.values import Figure, Value
+from verify.citing.lookup import by_key, chosen, lookup, lookup_in
 from verify.errors import CitationError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LOW, HIGH = Figure(Decimal("0.99784"), "down"), Figure(Decimal("1.00381"), "up")
-BOTH = Value("k.c", "1.0008 [0.9978, 1.0039]", (Figure(Decimal("1.00083")), LOW, HIGH), "k")
-DRAWS = Value("k.c:draws", "92\N{NARROW NO-BREAK SPACE}414\N{NARROW NO-BREAK SPACE}464",
-              (Figure(Decimal(92414464)),), "k")  # fmt: skip
-WORD = Value("k:verdict", "confirmed", (), "k", kind="confirmed|refuted")
-SEED = Value("run:seed", "7", (Figure(Decimal(7), "exact"),), "k")
-LEVEL = Value("k:level", "99.38%", (Figure(Decimal("99.381")),), "k")
-NEAR_ONE = Value("k:level", "1 − 6.1×10⁻⁷", (Figure(Decimal(1)), Figure(Decimal("0.00000061"))), "k")
-SURE = Value("k:power", "> 0.9999", (Figure(Decimal("0.9999"), "under"),), "k")
-SMALL = Value("k:estimate", "0.0237", (Figure(Decimal("0.02372")),), "k")
-NOTHING = Value("k:estimate", "0.0×10⁻⁶", (Figure(Decimal("-0.0000000039")),), "k")
-ENDS = Value(
-    "k:interval", "[0.02, 0.03]", (Figure(Decimal("0.021"), "down"), Figure(Decimal("0.029"), "up")), "k"
-)
 
-
-@pytest.mark.parametrize(
-    ("value", "options", "text"),
-    [
-        (BOTH, "digits=3", "1.00 [0.99, 1.01]"),
-        (BOTH, "places=3", "1.001 [0.997, 1.004]"),
-        (BOTH, "percent", "100.08 [99.78, 100.39]%"),
-        (BOTH, "percent,places=0", "100 [99, 101]%"),
-        (BOTH, "plusminus", "1.0008 ± 0.0031"),
-        (BOTH, "plusminus, places=3", "1.001 ± 0.004"),
-        (BOTH, "plusminus,percent,places=1", "(100.1 ± 0.4)%"),
-        (DRAWS, "si,digits=3", "92.4 M"),
-        (DRAWS, "digits=2", "92 000 000"),
-        (DRAWS, "places=2", "92 414 464.00"),
-        (LEVEL, "digits=3", "99.4%"),
-        (LEVEL, "percent,places=0", "99%"),
-        (SMALL, "places=2", "0.02"),
-        (ENDS, "places=1", "[0.0, 0.1]"),
-        (NOTHING, "places=7", "0.0000000"),
-    ],
-)
-def test_a_form_is_printed(value: Value, options: str, text: str) -> None:
-    """Ends are rounded outwards, half-widths up."""
-    plain = formatted(value, options).text.translate({0xA0: " ", 0x202F: " "})
-    assert plain == text
-
-
-@pytest.mark.parametrize(
-    ("value", "options", "what"),
-    [
-        (BOTH, "digit=3", "no format 'digit=3'; write digits=N"),
-        (BOTH, "digits=0", "leaves nothing"),
-        (BOTH, "digits=2,places=2", "exclude each other"),
-        (BOTH, "percent,si", "exclude each other"),
-        (DRAWS, "plusminus", "has no interval"),
-        (WORD, "digits=2", "is no measured number"),
-        (SEED, "digits=2", "is no measured number"),
-        (BOTH, "digits=99", "has no more digits that mean something; ask for fewer"),
-        (BOTH, "places=5", "no more digits"),
-        (BOTH, "percent,places=3", "no more digits"),
-        (BOTH, "plusminus,digits=6", "no more digits"),
-        (NOTHING, "digits=2", "no more digits"),
-        (NOTHING, "places=1", "of which this leaves 0; ask for more digits"),
-        (SMALL, "places=1", "of which this leaves 0"),
-        (SURE, "digits=2", "which has no other form"),
-        (NEAR_ONE, "percent", "which has no other form"),
-    ],
-)
-def test_a_form_that_cannot_be_is_refused(value: Value, options: str, what: str) -> None:
-    """In one line, with what to write."""
-    with pytest.raises(CitationError, match=what):
-        formatted(value, options)
-
-
-def test_a_form_is_kept_to_the_sign() -> None:
-    """Other digits are stale even where they are right; a text of one's own is not held against anything."""
-    value = formatted(BOTH, "plusminus")
-    assert agrees("**1.0008 ± 0.0031**", value)
-    assert not agrees("1.001 ± 0.004", value)
-    assert fixed("**1.001 ± 0.004**", value) == f"**{value.text}**"
-
-
-def test_figures_in_a_link_s_text_are_held_against_the_value() -> None:
-    """Its words are its author's alone."""
-    link = formatted(SMALL, "link")
-    assert agrees("see the slope", link)
-    assert agrees("a slope of 0.024", link)
-    assert not agrees("a slope of 5.0", link)
-    assert not agrees(" ", link)
-    assert fixed("a slope of 0.031", link) == "a slope of 0.024"
-
-
-@given(st.decimals(-(10**6), 10**6, places=4, allow_nan=False), st.integers(0, 6))
-def test_a_printed_form_is_right_of_its_value(exact: Decimal, places: int) -> None:
-    """Rounding to fewer places is quoting fewer digits; to 0, it is refused."""
-    value = Value("k", f"{exact:f}", (Figure(exact),), "k")
-    if exact and not round(exact, places):
-        with pytest.raises(CitationError, match="leaves 0"):
-            formatted(value, f"places={places}")
-        return
-    text = formatted(value, f"places={places}").text
-    rounded = Decimal(text.replace("\N{NARROW NO-BREAK SPACE}", "").replace("−", "-"))
-    assert abs(rounded - exact) <= Decimal(1).scaleb(-places) / 2
-
-
-def test_markers_and_macros_ask_for_forms(tmp_path: Path) -> None:
+def test_markers_ask_for_forms(tmp_path: Path) -> None:
     """A document says how a value is to be printed, and --write prints it so."""
     run = record()
-    key = "score-variance.slope|plusminus"
+    key = "score-variance.slope|pm"
     page = tmp_path / "page.md"
     page.write_text(f"It is <!-- verify: {key} -->1<!-- /verify -->.\n", encoding="utf-8")
     fix(check([page], run))
-    text = lookup_in(by_key(run), key).text
-    assert f"-->{text}<!--" in page.read_text(encoding="utf-8")
+    assert f"-->{lookup_in(by_key(run), key).text}<!--" in page.read_text(encoding="utf-8")
     assert check([page], run)[0].problems == []
+
+
+@pytest.mark.parametrize("digits", [12, 16, 64])
+def test_a_digest_leads_to_what_it_is_of(digits: int) -> None:
+    """Twelve digits of it or more; fewer, or those of nothing, are no key."""
+    claim = RUN.claims[1]
+    assert lookup(RUN, claim.digest[:digits]).key == claim.id
+    assert chosen(RUN, [claim.digest[:digits]]) == chosen(RUN, [claim.id])
+    for wrong in (claim.digest[:11], "0" * digits):
+        with pytest.raises(CitationError, match="no value"):
+            lookup(RUN, wrong)
 
 
 RUN = record()

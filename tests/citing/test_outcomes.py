@@ -32,11 +32,12 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checked:
 
 
 RUN = record()
-KEY = "score-variance.slope:estimate"
+KEY = "score-variance.slope:estimate|default"
+OWN = "score-variance.slope:estimate"
 TEXT = (
     f"It is <!-- verify: {KEY} -->7.25<!-- /verify -->.\n"
     "100%: so <!-- verify: score-variance.nothing -->1<!-- /verify -->\n"
-    f"<!-- verify: {KEY} -->7.25 (Fig. 3)<!-- /verify -->"
+    f"<!-- verify: {OWN} -->7.25 (Fig. 3)<!-- /verify -->"
 )
 
 

@@ -59,7 +59,7 @@ def test_asciidoctor(tmp_path: Path, known: bool) -> None:
     made = FORMATS["asciidoc"].write(RUN, values(RUN))
     (tmp_path / "verify.adoc").write_text(made, encoding="utf-8")
     name = "estimate" if known else "nothing"
-    marked = f"// verify: {KEY}\nSTALE\n// /verify\n"
+    marked = f"// verify: {KEY}|default\nSTALE\n// /verify\n"
     text = f"include::verify.adoc[]\n\nIs {{verify-score-variance-slope--{name}}}.\n\n{marked}"
     fixed(tmp_path / "page.adoc", text)
     options = ("-a", "attribute-missing=warn", "--failure-level=WARN", "-o", "-")
@@ -77,7 +77,7 @@ def test_a_notebook_is_executed_with_values_of_python(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(RUN.to_json(), encoding="utf-8")
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r})"
     code = f"{start}\nimport verify\nverify.values('results.json')[{KEY!r}]"
-    prose = f"It is <!-- verify: {KEY} -->STALE<!-- /verify --> here."
+    prose = f"It is <!-- verify: {KEY}|default -->STALE<!-- /verify --> here."
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     cells = [
         {"cell_type": "markdown", "id": "a", "metadata": {}, "source": prose},
@@ -101,7 +101,7 @@ def test_a_notebook_is_executed_with_values_of_python(tmp_path: Path) -> None:
 def test_mdx_takes_the_markers(tmp_path: Path) -> None:
     """As comments between which the figure stands; ``NODE_PATH`` names the folder of its compiler."""
     node = needed("node")
-    fixed(tmp_path / "page.mdx", f"It is {{/* verify: {KEY} */}}STALE{{/* /verify */}} here.\n")
+    fixed(tmp_path / "page.mdx", f"It is {{/* verify: {KEY}|default */}}STALE{{/* /verify */}} here.\n")
     script = (
         "import {createRequire} from 'module'; import {pathToFileURL} from 'url'; import fs from 'fs';"
         "const found = createRequire(process.cwd() + '/x').resolve.paths('x');"

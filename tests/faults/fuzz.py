@@ -210,7 +210,7 @@ class Campaigns:
         if _outside(path, text.decode()) != _outside(path, path.read_bytes().decode()):
             return "text outside the quotations was changed"
         again = call(*arguments)
-        left = fixed.out.count("cannot be fixed") != again.out.count("cannot be fixed")
+        left = fixed.out.count("cannot stand") != again.out.count("cannot stand")
         return again.wrong() or ("not settled by one --write" if "now '" in again.out or left else "")
 
     def calibration_text(self, random: Random) -> bytes:

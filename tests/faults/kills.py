@@ -52,7 +52,7 @@ TOLERANCE = 0.005
 PATIENCE = 180.0
 """Seconds in which a command that lost a worker must have ended by itself."""
 
-_DOCUMENT = "it is <!-- verify: score-variance.variance-d8:estimate -->9999<!-- /verify -->\n" * 40
+_DOCUMENT = "it is <!-- verify: score-variance.variance-d8:estimate|default -->9999<!-- /verify -->\n" * 40
 _WORKER = b"--multiprocessing-fork"
 _NOISE = ("Traceback", "resource_tracker", "leaked", "Exception ignored", "Fatal Python error")
 

@@ -146,11 +146,26 @@ def sealed(content: Any) -> bytes:
         return json.dumps(content).encode(errors="surrogatepass")
 
 
+_FORMS = (
+    "|default",
+    "|digits=3",
+    "|pm",
+    "|words",
+    "|percent",
+    '|"{low} to {text}"',
+    '|"`{text}` "',
+    "|",
+    '|"',
+    "|x=",
+)
+
+
 def document(random: Random, keys: list[str], texts: list[str], kind: str) -> str:
     """Return a document that quotes: mostly well formed, with figures that are right, stale or made up."""
     parts = []
     for _ in range(random.randrange(1, 8)):
         key = random.choice(keys) if random.random() < 0.9 else random.choice(FOREIGN)
+        key += random.choice(("", "", *_FORMS))
         quoted = random.choice(
             (
                 random.choice(texts),

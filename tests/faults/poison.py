@@ -56,7 +56,8 @@ def sample() -> RunRecord:
     more = {"beyond": "the remainder", "assumptions": ("So it is.",), "bound": (claim.checks[0].id,)}
     routes = (first, *claim.derivation.routes[1:])
     derivation = claim.derivation.model_copy(update=more | {"routes": routes})
-    update: dict[str, Any] = {"references": (reference,), "derivation": derivation}
+    own = {"chapter": "user", "authors": ("A. Author",)}
+    update: dict[str, Any] = {"references": (reference,), "derivation": derivation, **own}
     claim = claim.model_copy(update=update).sealed()
     source = run.sources[0].model_copy(
         update={"author": "A. Author", "date": "10 March 2025", "url": "https://example.org"}

@@ -77,7 +77,7 @@ def check_outputs(run: RunRecord) -> None:
         cited = cite(run, claim, finding, ADDRESS)
         texts = {name: citations.FORMS[name](cited) for name in citations.FORMS}
         assert not any(CONTROLS.search(text.replace("\n", "")) for text in texts.values())
-        links = {cited.page, cited.sheet}
+        links = set(cited.links)
         check_citation(texts, links)
 
 

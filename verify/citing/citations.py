@@ -7,7 +7,8 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 AUTHORS = "The sdpa-verify authors"
+_USER = "user"
+"""The chapter of claims that come from files of the user's own."""
 
 # No sign that ends a link in Markdown, or a field or an argument in BibTeX and LaTeX.
 _PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
@@ -63,7 +66,7 @@ class Citation:
     whole is cited; ``judged`` what became of it. ``title``, ``statement`` and ``what`` may hold LaTeX between
     dollar signs. ``origin`` says which run or audit it is, and ``settings`` the same for programs.
     ``anchor`` is the place in the page and the named destination in the document of this ``stem``, which lie
-    at ``address``.
+    at ``address``. ``authors`` are those of the tool, or of a claim of the user's own, if they are known.
     """
 
     key: str
@@ -82,27 +85,36 @@ class Citation:
     stem: str
     address: str
     doi: str = ""
+    authors: tuple[str, ...] = (AUTHORS,)
 
     @property
-    def link(self) -> str:
-        """Where a reader is led: the DOI, else the place in the published report, or nothing without one."""
-        return f"https://doi.org/{self.doi}" if self.doi else self.page if self.address else ""
+    def links(self) -> tuple[str, ...]:
+        """Where a reader is led: to the DOI and to the place in the published report, as far as given."""
+        given = ([f"https://doi.org/{self.doi}"] if self.doi else []) + ([self.page] if self.address else [])
+        return tuple(dict.fromkeys(given))
 
     @property
     def run(self) -> str:
         """Which run or audit it is and its digest, in a few words, for styles that print a version."""
         settings = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.settings.items())
-        return f"{settings}, digest {self.digest[:12]}"
+        return f"{settings}, digest {self.short_digest}"
+
+    @property
+    def short_digest(self) -> str:
+        """As many digits of the digest as find the record: `verify.citing.lookup` takes them for its key."""
+        return self.digest[:12]
 
     @property
     def page(self) -> str:
-        """The place in the HTML report."""
+        """The place in the report."""
         return place_in_report(self.address, self.stem, self.anchor)
 
     @property
-    def sheet(self) -> str:
-        """The place in the PDF report."""
-        return place_in_report(self.address, self.stem, self.anchor, ".pdf")
+    def identifier(self) -> str:
+        """An address that no other finding has."""
+        if self.address and self.page != self.address:
+            return self.page
+        return f"{self.links[0]}#{self.key}" if self.links else f"urn:sha256:{self.digest}#{self.key}"
 
 
 def cite(
@@ -111,11 +123,12 @@ def cite(
     part: Part | None = None,
     address: str = "",
     doi: str = "",
+    authors: tuple[str, ...] = (),
 ) -> Citation:
     """Return the citation of a run, its claim or statement, of an audit or its layer, or of a finding.
 
-    ``address`` is where the report is published, the URL of its page or folder, or a DOI; nothing means
-    beside the document. ``doi`` is the results' own, where they have one.
+    ``address`` is where the report is published, the URL of its page or folder, or a DOI. ``doi`` is the
+    results' own, where they have one. ``authors`` are those of claims of the user's own that name none.
     """
     if isinstance(record, RunRecord) and isinstance(subject, ClaimRecord):
         said = _of_claim(record, subject, part)
@@ -136,8 +149,15 @@ def cite(
         stem=names(record).stem,
         address=address,
         doi=doi.removeprefix("https://doi.org/"),
+        authors=_authors(subject, authors),
         **said,
     )
+
+
+def _authors(subject: Subject, given: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(subject, ClaimRecord) and subject.chapter == _USER:
+        return subject.authors or given
+    return (AUTHORS,)
 
 
 def _of_claim(record: RunRecord, claim: ClaimRecord, part: Part | None) -> dict[str, Any]:
@@ -214,20 +234,19 @@ def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Par
     }
 
 
-def place_in_report(address: str, stem: str, anchor: str, suffix: str = ".html") -> str:
+def place_in_report(address: str, stem: str, anchor: str) -> str:
     """Return the address of a place in a report that is published at ``address``.
 
-    That is a page, a folder that holds the report, or a DOI, which leads to no place in it; nothing means
-    beside the document.
+    That is a page or a PDF, a folder that holds the report, or a DOI, which leads to no place in it; nothing
+    means beside the document.
     """
     if _DOI.search(address):
         return address
-    is_page = address.endswith((".html", ".htm", ".pdf"))
-    if is_page:
-        page = f"{address.rpartition('.')[0]}{suffix}"
-    else:
-        page = f"{address}{'/' if address and not address.endswith('/') else ''}{stem}{suffix}"
-    return f"{page}{'#' if suffix == '.html' else '#nameddest='}{quote(anchor)}"
+    if address.endswith(".pdf"):
+        return f"{address}#nameddest={quote(anchor)}"
+    if not address.endswith((".html", ".htm")):
+        address = f"{address}{'/' if address and not address.endswith('/') else ''}{stem}.html"
+    return f"{address}#{quote(anchor)}"
 
 
 def check_doi(doi: str) -> None:
@@ -305,38 +324,69 @@ def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
     return before, cited.key, between, measured, after if measured else after.removeprefix(". ")
 
 
-def _said(cited: Citation, prose: Callable[[str], str], text: Callable[[str], str] = str) -> str:
-    """Return what is claimed and what was measured, escaped by ``prose`` and ``text``."""
-    measured = f" {capitalised(prose(cited.what))}: {text(cited.found)}." if cited.found else ""
-    return prose(cited.statement) + measured
+class _Style(NamedTuple):
+    """How a language sets running text: ``text`` and ``prose`` escaped, a title, code, and links."""
+
+    text: Callable[[str], str]
+    prose: Callable[[str], str]
+    title: str
+    code: str
+    link: str
+
+
+def _escaped(text: str) -> str:
+    return for_html(plain(text))
+
+
+_STYLES = {
+    "html": _Style(for_html, _escaped, "<cite>{}.</cite>", "<code>{}</code>", '<a href="{0}">{0}</a>'),
+    "latex": _Style(for_tex, prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
+    "markdown": _Style(for_markdown, prose_for_markdown, "*{}.*", "`{}`", "[{0}]({0})"),
+    "rst": _Style(for_rst, prose_for_rst, "{}.", "``{}``", "`{0} <{0}>`__"),
+    "text": _Style(str, plain, "{}.", "{}", "{}"),
+}
+
+
+def _paragraph(cited: Citation, form: str) -> str:
+    """Return running text: what is cited, what is claimed and measured, the run, and where it is found."""
+    style = _STYLES[form]
+    # The tool's name stands for its authors.
+    authors = "" if AUTHORS in cited.authors or not cited.authors else f"{', '.join(cited.authors)}. "
+    key, digest = (style.code.format(style.text(one)) for one in (cited.key, cited.digest))
+    measured = f" {capitalised(style.prose(cited.what))}: {style.text(cited.found)}." if cited.found else ""
+    links = (style.link.format(for_html(one) if form == "html" else one) for one in cited.links)
+    said = (
+        f"{style.text(f'{authors}sdpa-verify {cited.version}')}, {key}: "
+        f"{style.title.format(style.prose(cited.title))} {style.prose(cited.statement)}{measured} "
+        f"{cited.judged}. {style.text(cited.origin)}, digest {digest}."
+    )
+    return " ".join([said, *links])
 
 
 def without_address(cited: Citation) -> str:
     """Return one paragraph of plain text that does not say where the report lies."""
-    return (
-        f"sdpa-verify {cited.version}, {cited.key}: {plain(cited.title)}. {_said(cited, plain)} "
-        f"{cited.judged}. {cited.origin}, digest {cited.digest}."
-    )
+    return _paragraph(replace(cited, doi="", address=""), "text")
 
 
 def to_bibtex(cited: Citation) -> str:
     """Return a BibTeX entry."""
-    note = f"{cited.judged}. {for_tex(cited.origin)}, digest {cited.digest}"
+    note = f"{cited.judged}. {for_tex(cited.origin)}, digest {cited.short_digest}"
     if cited.found:
         note = f"{capitalised(prose_for_tex(cited.what))}: {for_tex(cited.found)}. {note}"
     entries = {
-        "author": f"{{{AUTHORS}}}",
+        "author": " and ".join(f"{{{for_tex(one)}}}" for one in cited.authors),
         "title": f"{{sdpa-verify, {cited.label}: {prose_for_tex(cited.title)}}}",
         "year": f"{cited.created:%Y}",
         "month": f"{cited.created:%b}".lower(),
         "howpublished": f"Software, version {for_tex(cited.version)}",
         "note": note,
-        **({"doi": for_tex(cited.doi)} if cited.doi else {}),
-        **({"url": cited.link} if cited.link else {}),
+        "doi": for_tex(cited.doi),
+        "url": cited.page if cited.address else "",
     }
     lines = (
         f"  {name} = {value}," if name == "month" else f"  {name} = {{{value}}},"
         for name, value in entries.items()
+        if value
     )
     return "\n".join((f"@misc{{sdpa-verify:{cited.key},", *lines, "}"))
 
@@ -348,51 +398,50 @@ def to_csl_json(cited: Citation) -> str:
         "id": f"sdpa-verify:{cited.key}",
         "type": "software",
         "title": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
-        "author": [{"literal": AUTHORS}],
+        "author": [{"literal": one} for one in cited.authors],
         "issued": {"date-parts": [[cited.created.year, cited.created.month, cited.created.day]]},
         # Styles print the version, few the note.
         "version": f"{cited.version} ({cited.run})",
         "note": f"{plain(cited.what)}: {cited.found}; {note}" if cited.found else note,
-        **({"URL": cited.link} if cited.link else {}),
+        "URL": cited.page if cited.address else "",
+        "DOI": cited.doi,
     }
-    if cited.doi:
-        item["DOI"] = cited.doi
-    fields = (f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in item.items())
+    fields = (
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in item.items()
+        if value
+    )
     return "[{\n  " + ",\n  ".join(fields) + "\n}]"
 
 
 def to_html(cited: Citation) -> str:
     """Return a paragraph of HTML; formulas are in words."""
-    return (
-        f'<p class="citation"><a href="{for_html(cited.page)}">sdpa-verify {for_html(cited.version)}, '
-        f"<code>{for_html(cited.key)}</code></a>: <cite>{for_html(plain(cited.title))}.</cite> "
-        f"{_said(cited, lambda prose: for_html(plain(prose)), for_html)} {cited.judged}. {cited.origin}, "
-        f'digest <code>{cited.digest}</code> (<a href="{for_html(cited.sheet)}">PDF</a>).</p>'
-    )
+    return f'<p class="citation">{_paragraph(cited, "html")}</p>'
 
 
 def to_json(cited: Citation) -> str:
     """Return all that a citation holds, for programs."""
-    content = {**dataclasses.asdict(cited), "created": cited.created.isoformat()}
-    content |= {"html": cited.page, "pdf": cited.sheet}
+    content = {**dataclasses.asdict(cited), "created": cited.created.isoformat(), "links": cited.links}
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
 def to_json_ld(cited: Citation) -> str:
     """Return a review of a claim: what is claimed, what became of it, and the run that says so."""
     properties: dict[str, Any] = {**cited.settings, "sha256": cited.digest}
+    found = f"{plain(cited.what)}: {cited.found}. " if cited.found else ""
+    kind = "Organization" if AUTHORS in cited.authors else "Person"
     item: dict[str, Any] = {
         "@context": "https://schema.org",
         "@type": "ClaimReview",
-        **({"@id": cited.link, "url": cited.link} if cited.link else {}),
+        "@id": cited.identifier,
+        "url": cited.page if cited.address else "",
+        "identifier": f"https://doi.org/{cited.doi}" if cited.doi else "",
         "alternateName": f"sdpa-verify:{cited.key}",
         "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
         "claimReviewed": plain(cited.statement),
         "description": f"{cited.origin}, digest {cited.digest}",
-        "reviewBody": f"{plain(cited.what)}: {cited.found}. {cited.judged}."
-        if cited.found
-        else f"{cited.judged}.",
-        "author": {"@type": "Organization", "name": AUTHORS},
+        "reviewBody": f"{found}{cited.judged}.",
+        "author": [{"@type": kind, "name": one} for one in cited.authors],
         "datePublished": f"{cited.created:%Y-%m-%d}",
         "isBasedOn": {
             "@type": "SoftwareApplication",
@@ -403,31 +452,9 @@ def to_json_ld(cited: Citation) -> str:
             ],
         },
     }
-    if cited.doi:
-        item["identifier"] = f"https://doi.org/{cited.doi}"
+    given = {name: value for name, value in item.items() if value}
     # It may stand in a script element of a page.
-    return json.dumps(item, ensure_ascii=False, indent=2).replace("</", "<\\/")
-
-
-def to_latex(cited: Citation) -> str:
-    r"""Return LaTeX for running text; needs the package url."""
-    place = f" \\url{{{cited.page}}}" if cited.address else ""
-    return (
-        f"sdpa-verify {for_tex(cited.version)}, \\texttt{{{for_tex(cited.key)}}}: "
-        f"\\emph{{{prose_for_tex(cited.title)}.}} {_said(cited, prose_for_tex, for_tex)} "
-        f"{cited.judged}. {for_tex(cited.origin)}, digest "
-        f"\\texttt{{{cited.digest[:16]}}}.{place}"
-    )
-
-
-def to_markdown(cited: Citation) -> str:
-    """Return Markdown; formulas stay between dollar signs."""
-    return (
-        f"[sdpa-verify {for_markdown(cited.version)}, `{cited.key}`]({cited.page}): "
-        f"*{prose_for_markdown(cited.title)}.* "
-        f"{_said(cited, prose_for_markdown)} "
-        f"{cited.judged}. {cited.origin}, digest `{cited.digest}` ([PDF]({cited.sheet}))."
-    )
+    return json.dumps(given, ensure_ascii=False, indent=2).replace("</", "<\\/")
 
 
 def to_ris(cited: Citation) -> str:
@@ -435,34 +462,18 @@ def to_ris(cited: Citation) -> str:
     found = f"{plain(cited.what)}: {cited.found}. " if cited.found else ""
     lines = [
         ("TY", "COMP"),
-        ("AU", AUTHORS),
+        *(("AU", one) for one in cited.authors),
         ("TI", f"sdpa-verify, {cited.label}: {plain(cited.title)}"),
         ("PY", f"{cited.created:%Y}"),
         ("DA", f"{cited.created:%Y/%m/%d}"),
         ("ET", f"{cited.version} ({cited.run})"),
         ("N1", f"{found}{cited.judged}. {cited.origin}, digest {cited.digest}"),
         ("ID", f"sdpa-verify:{cited.key}"),
-        *([("DO", cited.doi)] if cited.doi else []),
-        *([("UR", cited.link)] if cited.link else []),
-        ("ER", ""),
+        ("DO", cited.doi),
+        ("UR", cited.page if cited.address else ""),
     ]
-    return "\n".join(f"{tag}  - {one_line(text)}" for tag, text in lines)
-
-
-def to_rst(cited: Citation) -> str:
-    """Return reStructuredText; formulas are math roles."""
-    return (
-        f"`sdpa-verify {for_rst(cited.version)}, {cited.key} <{cited.page}>`__: "
-        f"{prose_for_rst(cited.title)}. "
-        f"{_said(cited, prose_for_rst)} {cited.judged}. {cited.origin}, "
-        f"digest ``{cited.digest}`` "
-        f"(`PDF <{cited.sheet}>`__)."
-    )
-
-
-def to_text(cited: Citation) -> str:
-    """Return one paragraph of plain text."""
-    return f"{without_address(cited)} {cited.page}, {cited.sheet}"
+    given = [f"{tag}  - {one_line(text)}" for tag, text in lines if text]
+    return "\n".join([*given, "ER  - "])
 
 
 FORMS: dict[str, Callable[[Citation], str]] = {
@@ -471,10 +482,10 @@ FORMS: dict[str, Callable[[Citation], str]] = {
     "html": to_html,
     "json": to_json,
     "json-ld": to_json_ld,
-    "latex": to_latex,
-    "markdown": to_markdown,
+    "latex": partial(_paragraph, form="latex"),
+    "markdown": partial(_paragraph, form="markdown"),
     "ris": to_ris,
-    "rst": to_rst,
-    "text": to_text,
+    "rst": partial(_paragraph, form="rst"),
+    "text": partial(_paragraph, form="text"),
 }
 """The forms by their names; an author may add one."""

@@ -1,29 +1,34 @@
-"""Finds documents that quote, says what in them is no longer so, and fixes it."""
+"""Finds documents that quote, says what in them is no longer so, and writes what the tool may write.
+
+A quotation with a form, ``KEY|form``, is the tool's: compared to the letter, and written again where it is
+stale. One with the key alone is its author's: each number is held against the value, and none is written.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verify.citing.agreement import agrees, fixed
 from verify.citing.exports import EXPORTED, line_text
-from verify.citing.figures import gets_unit, numbers_in
+from verify.citing.forms import written
 from verify.citing.languages import LANGUAGES, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, quotes_in
+from verify.citing.quotations import fault_of, forms_for, same
+from verify.citing.strict import numbers_outside
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord, Verdict
 from verify.files.reading import MEGABYTE, Kind, head, read_text
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from verify.citing.languages import Language
     from verify.citing.values import Evidence, Value
@@ -71,9 +76,11 @@ class ProblemKind(StrEnum):
     """What is wrong with a quotation; the last two are warnings, which fail nothing."""
 
     STALE = "stale"
+    UNSUPPORTED = "unsupported-text"
+    OUTSIDE = "number-outside-markers"
     UNKNOWN = "unknown-key"
+    FORM = "unsuitable-form"
     DOUBT = "no-longer-confirmed"
-    MISTYPED = "mistyped-marker"
     RAW_LINE = "raw-html-line"
     MENTION = "claim-named"
 
@@ -119,8 +126,6 @@ _RAW_LINE = (
     "put a word of the sentence before it, on the same line"
 )
 _NAME = re.compile(r"(?<![\w.-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w-])")
-_READINGS = 5
-"""The number of attempts to change some of a document's quotations, before none is changed."""
 
 
 @dataclass
@@ -150,21 +155,42 @@ class Document:
 
     def fixed(self) -> str:
         """Return the text with every quotation that can be fixed as it should be."""
-        parts, end = [], 0
-        for problem in self.changes:
-            parts += [self.text[end : problem.quote.start], self.language.written(problem.new or "")]
-            end = problem.quote.end
-        return "".join([*parts, self.text[end:]])
+        return _replaced(self, [(one.quote.start, one.quote.end, one.new or "") for one in self.changes])
 
 
-def check(paths: Sequence[Path], record: Evidence) -> list[Document]:
+def _replaced(document: Document, changes: Sequence[tuple[int, int, str]]) -> str:
+    parts, end = [], 0
+    for start, stop, new in sorted(changes):
+        parts += [document.text[end:start], document.language.written(new)]
+        end = stop
+    return "".join([*parts, document.text[end:]])
+
+
+def check(paths: Sequence[Path], record: Evidence, *, strict: bool = False) -> list[Document]:
     r"""Return the documents, each once, with all that is wrong in them.
 
-    Exported macros that a LaTeX document reads with ``\input`` or ``\include`` are checked as well.
+    Exported macros that a LaTeX document reads with ``\input`` or ``\include`` are checked as well. With
+    ``strict``, numbers outside markers that should be quoted are wrong, too.
 
     Raises:
         CitationError: a file cannot be read or is no text, or a marker is not closed or nested.
     """
+    documents = _read_with_parts(paths)
+    values = _Values(record)
+    for document in documents:
+        for quote in document.quotes:
+            document.problems += _problems(document, quote, values)
+        _leave_what_changes_the_quotations(document)
+        if strict:
+            document.problems += [
+                Problem(document.path, Quote(key, line, 0, 0, None), ProblemKind.OUTSIDE, what)
+                for line, key, what in numbers_outside(document.path, document.text, values.known)
+            ]
+        document.warnings += _warnings(document, record)
+    return documents
+
+
+def _read_with_parts(paths: Sequence[Path]) -> list[Document]:
     documents: dict[str, Document] = {}
     for path in paths:
         if os.path.realpath(path) not in documents:
@@ -175,13 +201,58 @@ def check(paths: Sequence[Path], record: Evidence) -> list[Document]:
             if os.path.realpath(part) not in documents:
                 documents[os.path.realpath(part)] = _read(part)
                 waiting.append(documents[os.path.realpath(part)])
-    values = _Values(record)
-    for document in documents.values():
-        for quote in document.quotes:
-            document.problems += _problems(document, quote, values)
-        _keep_what_stays_right(document, values)
-        document.warnings += _warnings(document, record)
     return list(documents.values())
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """A marker with the form that writes its author's text; without one, ``what`` says why."""
+
+    path: Path
+    quote: Quote
+    form: str
+    what: str
+
+    def __str__(self) -> str:
+        """Return one line: file, line, key, what becomes of it."""
+        return f"{self.path}:{self.quote.line}: {shortened(self.quote.key)}: {self.what}"
+
+
+def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
+    """Put forms into the markers of texts that exactly one form writes; return what became of each marker.
+
+    The texts stay as they are.
+
+    Raises:
+        OutputError: a document is read-only or cannot be written; none is changed then.
+    """
+    values = _Values(record)
+    done: list[Adoption] = []
+    files: dict[Path, str] = {}
+    for document in documents:
+        own = [one for one in document.quotes if _is_author_s(one) and one.key in values.known]
+        made = [_adoption(document, quote, values) for quote in own]
+        # A key that is changed is not one that is read as another.
+        changes = [(one.quote.key_end, one.quote.key_end, f"|{one.form}") for one in made if one.form]
+        if changes:
+            files[Path(os.path.realpath(document.path))] = _replaced(document, changes)
+        done += made
+    _write(files)
+    return done
+
+
+def _adoption(document: Document, quote: Quote, values: _Values) -> Adoption:
+    text = quote.quoted or ""
+    forms = forms_for(values.known, quote.key, text, quote.language.markup)
+    if len(forms) == 1 and _is_read_again(document, [(quote, "", f"|{forms[0]}")]):
+        return Adoption(document.path, quote, forms[0], f"has the form {forms[0]} now")
+    why = f"several forms fit: {'; '.join(forms)}" if len(forms) > 1 else "no form writes this text"
+    return Adoption(document.path, quote, "", f"{shortened(text)!r} stays its author's: {why}")
+
+
+def _is_author_s(quote: Quote) -> bool:
+    """Return whether a text is its author's: between markers or in a role, without a form."""
+    return quote.quoted is not None and not (quote.is_macro or "|" in quote.key)
 
 
 def fix(documents: Sequence[Document]) -> list[Path]:
@@ -191,25 +262,29 @@ def fix(documents: Sequence[Document]) -> list[Path]:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
     files = {Path(os.path.realpath(one.path)): one.fixed() for one in documents if one.changes}
+    for folder in {Path(os.path.realpath(one.path)).parent for one in documents}:
+        clear_leftovers(folder)
+    _write(files)
+    return list(files)
+
+
+def _write(files: Mapping[Path, str]) -> None:
     for path in files:
         if is_read_only(path):
             raise OutputError(f"{path}: is read-only; allow writing, or fix it by hand")
-    for folder in {Path(os.path.realpath(one.path)).parent for one in documents}:
-        clear_leftovers(folder)
     try:
         write_together({path: text.encode() for path, text in files.items()})
     except OutputError as error:
         # What went wrong is said there for commands with --out; a document stays where it is.
         what, _, _ = str(error).rpartition("; ")
         raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
-    return list(files)
 
 
 class _Values:
     """A run's values; what an unknown key may have meant is looked for once."""
 
     def __init__(self, record: Evidence) -> None:
-        self._known = by_key(record)
+        self.known = by_key(record)
         self._unknown: dict[str, str] = {}
 
     def get(self, key: str) -> Value | str:
@@ -217,7 +292,7 @@ class _Values:
         if key in self._unknown:
             return self._unknown[key]
         try:
-            return lookup_in(self._known, key, suggest=len(self._unknown) < _SUGGESTIONS)
+            return lookup_in(self.known, key, suggest=len(self._unknown) < _SUGGESTIONS)
         except CitationError as error:
             self._unknown[key] = str(error)
             return str(error)
@@ -260,23 +335,40 @@ def _is_exported(path: Path) -> bool:
 
 
 def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Problem]:
-    if quote.mistake:
-        yield Problem(document.path, quote, ProblemKind.MISTYPED, quote.mistake)
-        return
     value = values.get(quote.key)
     if isinstance(value, str):
-        yield Problem(document.path, quote, ProblemKind.UNKNOWN, value)
+        is_form = quote.key.partition("|")[0].strip() in values.known
+        yield Problem(document.path, quote, ProblemKind.FORM if is_form else ProblemKind.UNKNOWN, value)
         return
     if value.doubt:
         yield Problem(document.path, quote, ProblemKind.DOUBT, f"{value.doubt}; rewrite what rests on it")
-    if quote.quoted is None or _says(quote, value):
+    if quote.quoted is None:
         return
-    new = line_text(value, quote.quoted) if quote.is_macro else fixed(quote.quoted, value, quote.after)
-    if new is None:
-        yield _by_hand(document, quote, value)
-    else:
+    if _is_author_s(quote):
+        yield from _unsupported(document, quote, value.key, values)
+        return
+    new = _tool_s(quote, value, values)
+    if not same(quote.quoted, new) if not quote.is_macro else quote.quoted != new:
         message = f"printed {shortened(quote.quoted)!r}, now {shortened(new)!r}"
         yield Problem(document.path, quote, ProblemKind.STALE, message, new)
+
+
+def _tool_s(quote: Quote, value: Value, values: _Values) -> str:
+    """Return what stands in the place of a quotation with a form, or of an exported macro's text."""
+    if quote.is_macro:
+        return line_text(value, quote.quoted or "")
+    key, _, form = quote.key.partition("|")
+    return written(values.known, key.strip(), form, quote.language.markup.written)
+
+
+def _unsupported(document: Document, quote: Quote, key: str, values: _Values) -> Iterator[Problem]:
+    text = quote.quoted or ""
+    fault = fault_of(values.known, key, text)
+    if fault:
+        form = next(iter(forms_for(values.known, key, text, quote.language.markup)), "default")
+        now = written(values.known, key, form, quote.language.markup.written)
+        what = f"{shortened(text)!r} {fault}; to have it written: {key}|{form} for {shortened(now)!r}"
+        yield Problem(document.path, quote, ProblemKind.UNSUPPORTED, what)
 
 
 def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
@@ -298,64 +390,27 @@ def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
                 yield Problem(document.path, Quote(name, number, 0, 0, None), ProblemKind.MENTION, what)
 
 
-def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
-    quoted = quote.quoted or ""
-    others = ", with other figures moved outside the markers" * (
-        len(numbers_in(quoted)) > len(value.figures) > 0
-    )
-    message = (
-        f"printed {shortened(quoted)!r}; cannot be fixed by itself{_unclear(quoted, value, quote.after)}; "
-        f"write {shortened(value.text)!r} by hand{others}"
-    )
-    return Problem(document.path, quote, ProblemKind.STALE, message)
+def _leave_what_changes_the_quotations(document: Document) -> None:
+    """Leave to the author what would not be read again as it is written, such as a title with a marker."""
+    changes = [(one.quote, one.new or "", "") for one in document.changes]
+    if not changes or _is_read_again(document, changes):
+        return
+    for place, one in enumerate(document.problems):
+        if one.new is not None and not _is_read_again(document, [(one.quote, one.new, "")]):
+            what = f"{shortened(one.new)!r} cannot stand between these markers; write it by hand"
+            document.problems[place] = replace(one, new=None, what=what)
 
 
-def _unclear(quoted: str, value: Value, after: str) -> str:
-    """Return what may be a unit of the figure, and stands in the way of another figure."""
-    doubts = [one.doubt for one in numbers_in(quoted, after) if one.doubt and value.figures]
-    if gets_unit(value.text, after):
-        doubts = after.split()[:1]
-    return f": the {shortened(doubts[0])!r} after it may be a unit" if doubts else ""
-
-
-def _says(quote: Quote, value: Value) -> bool:
-    quoted = quote.quoted or ""
-    return quoted == line_text(value, quoted) if quote.is_macro else agrees(quoted, value, quote.after)
-
-
-def _keep_what_stays_right(document: Document, values: _Values) -> None:
-    """Leave to the author what would not be right when the changed document is read again."""
-    for attempt in range(_READINGS):
-        wrong = _wrong_again(document, values) if attempt < _READINGS - 1 else document.changes
-        if not wrong:
-            return
-        left = {problem.quote for problem in wrong}
-        for place, problem in enumerate(document.problems):
-            value = values.get(problem.quote.key)
-            if problem.new is not None and problem.quote in left and not isinstance(value, str):
-                document.problems[place] = _by_hand(document, problem.quote, value)
-
-
-def _wrong_again(document: Document, values: _Values) -> list[Problem]:
-    """Return the changes after which the document no longer says what it should."""
-    changes = document.changes
-    if not changes:
-        return []
+def _is_read_again(document: Document, changes: Sequence[tuple[Quote, str, str]]) -> bool:
+    """Return whether a document is read as it is meant with these texts, or with additions to keys."""
+    wanted = {one.start: (one.key, one.quoted) for one in document.quotes}
+    places = []
+    for quote, text, added in changes:
+        place = (quote.key_end, quote.key_end) if added else (quote.start, quote.end)
+        places.append((*place, added or text))
+        wanted[quote.start] = (quote.key + added, quote.quoted if added else text)
     try:
-        again = quotes_in(document.path, document.fixed(), document.language)
+        again = quotes_in(document.path, _replaced(document, places), document.language)
     except CitationError:
-        return changes
-    if [quote.key for quote in again] != [quote.key for quote in document.quotes]:
-        return changes
-    changed = {problem.quote for problem in changes}
-    wrong: set[Quote] = set()
-    for place, (before, now) in enumerate(zip(document.quotes, again, strict=True)):
-        if not _is_right(now, values) and (before in changed or _is_right(before, values)):
-            # What follows a quotation may be read with it.
-            wrong |= set(document.quotes[place : place + 2])
-    return [problem for problem in changes if problem.quote in wrong] or changes * bool(wrong)
-
-
-def _is_right(quote: Quote, values: _Values) -> bool:
-    value = values.get(quote.key)
-    return isinstance(value, str) or quote.quoted is None or _says(quote, value)
+        return False
+    return [(one.key, one.quoted) for one in again] == list(wanted.values())

@@ -8,10 +8,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from verify.citing.figures import numbers_in
+from verify.citing.forms import own_power
+from verify.citing.languages import MARKUPS
+from verify.citing.values import reading
 from verify.evidence import RunRecord
 from verify.evidence.provenance import command, creation, origin
-from verify.text.escapes import CONTROLS, LOWERED, RAISED, for_tex, one_line
+from verify.text.escapes import CONTROLS, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,39 +24,30 @@ VALUE_LINE = re.compile(r"^\\verify(?:value|number)\{(?P<key>[^{}]+)\}\{(?P<text
 EXPORTED = "% Values of sdpa-verify "
 """What every exported file starts with."""
 _BARE = re.compile(r"-?[0-9.]+(?:e-?[0-9]+)?")
-_SIGNS = {
-    "−": "-", "–": "-", "×": r"\times ", "±": r"\pm ", "≤": r"\le ", "≥": r"\ge ", "%": r"\%",
-    "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
-}  # fmt: skip
 
 
 def macro_text(value: Value) -> str:
-    """Return a value's text in LaTeX, for text and for formulas: figures as mathematics, words as words."""
-    if value.figures and not re.search(r"[A-Za-z\\{}_^$&#]", value.text):
-        return rf"\ensuremath{{{_mathematics(value.text)}}}"
-    return rf"\verifywords{{{for_tex(value.text)}}}"
+    """Return a value's text in LaTeX, for text and for formulas."""
+    latex = MARKUPS["latex"]
+    if not value.figures or re.search("[A-Za-z]", value.text):
+        return rf"\verifywords{{{latex.words(value.text)}}}"
+    text = latex.written(value.text, is_number=True)
+    return text if text.startswith(r"\ensuremath") else latex.formula.format(text)
 
 
 def bare_number(value: Value) -> str | None:
     r"""Return a value's number as programs and siunitx's ``\num`` read it, None if it has not exactly one."""
-    found = numbers_in(value.text)
-    if len(value.figures) != 1 or len(found) != 1 or found[0].unit:
+    number = reading(value.text) if value.figures and not value.text.endswith("%") else None
+    if number is None:
         return None
-    one = found[0]
-    digits = f"{abs(one.value).scaleb(-one.power):f}"
-    text = ("-" if one.value < 0 else "") + digits + (f"e{one.power}" if one.power else "")
-    return text if _BARE.fullmatch(text) else None
+    power = own_power(value.text)
+    return f"{number.scaleb(-power):f}" + (f"e{power}" if power else "")
 
 
 def line_text(value: Value, quoted: str) -> str:
     """Return what should stand in the place of a macro's text: the bare number for a bare number."""
     bare = bare_number(value)
     return bare if bare is not None and _BARE.fullmatch(quoted) else macro_text(value)
-
-
-def _mathematics(text: str) -> str:
-    raised = re.sub(f"[{RAISED}]+", lambda run: f"^{{{run[0].translate(LOWERED)}}}", text)
-    return "".join(_SIGNS.get(sign, sign) for sign in raised)
 
 
 _HEAD = (
@@ -226,16 +219,12 @@ def to_asciidoc(_record: Evidence, chosen: Iterable[Value]) -> str:
 
     A point of a key is one hyphen there, and a colon two.
     """
-    return "".join(f":{_attribute(value.key)}: {_passed_through(value.text)}\n" for value in chosen)
+    # Passed through, with neither formatting nor references; an attribute's text ends with its last bracket.
+    return "".join(f":{_attribute(value.key)}: pass:c[{one_line(value.text)}]\n" for value in chosen)
 
 
 def _attribute(key: str) -> str:
     return "verify-" + re.sub(r"[^a-z0-9-]", "-", key.lower().replace(":", "--"))
-
-
-def _passed_through(text: str) -> str:
-    # Neither formatting nor references, which attributes may hold.
-    return f"pass:c[{one_line(text).replace(']', chr(92) + ']')}]"
 
 
 def to_csv(_record: Evidence, chosen: Iterable[Value]) -> str:

@@ -1,22 +1,23 @@
-"""Languages of documents: where each quotes, what in it is code, and how its text lies in the file."""
+"""Languages of documents: where each quotes, what in it is code, and how it writes values."""
 
 from __future__ import annotations
 
-import ast
 import io
 import json
 import re
 import tokenize
 from collections import defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.errors import CitationError
+from verify.text.escapes import LOWERED, RAISED, for_html, for_markdown, for_rst, for_tex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -60,6 +61,57 @@ def unchanged(text: str) -> str:
     return text
 
 
+def _passed_through(text: str) -> str:
+    """Return text of AsciiDoc that is neither formatted nor replaced."""
+    return text if re.fullmatch(r"[\w ,;:.-]*", text) else f"pass:c[{text.replace(']', chr(92) + ']')}]"
+
+
+def _backslashed(signs: str, text: str) -> str:
+    return re.sub(f"[{re.escape(signs)}]", r"\\\g<0>", text)
+
+
+class Markup(NamedTuple):
+    """How a language writes a value: ``signs`` of numbers, a ``raised`` exponent, and ``words`` escaped.
+
+    ``formula`` is what stands around a number with signs that only a formula has.
+    """
+
+    signs: Mapping[str, str] = MappingProxyType({})
+    raised: str = ""
+    words: Callable[[str], str] = unchanged
+    formula: str = "{}"
+
+    def written(self, text: str, is_number: bool) -> str:
+        """Return a value's text in this language."""
+        if not is_number:
+            return self.words(text)
+        new = "".join(self.signs.get(sign, sign) for sign in text)
+        if self.raised:
+            new = re.sub(f"[{RAISED}]+", lambda run: self.raised.format(run[0].translate(LOWERED)), new)
+        return self.formula.format(new) if set(text) & set("−×±<>") else new
+
+
+MARKUPS = {
+    "plain": Markup(),
+    "html": Markup({"<": "&lt;", ">": "&gt;"}, "<sup>{}</sup>", for_html),
+    "markdown": Markup({"<": "&lt;", ">": "&gt;"}, "", for_markdown),
+    "rst": Markup(words=for_rst),
+    "latex": Markup(
+        {
+            "−": "-", "×": r"\times ", "±": r"\pm ", "–": r"\mbox{--}", "t": r"\mbox{t", "o": "o}",
+            "%": r"\%", "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
+        },
+        "^{{{}}}",
+        for_tex,
+        r"\ensuremath{{{}}}",
+    ),
+    "asciidoc": Markup(raised="^{}^", words=_passed_through),
+    "org": Markup(raised="^{{{}}}"),
+    "typst": Markup(raised="#super[{}]", words=partial(_backslashed, "\\*_`$#@<>[]~")),
+}  # fmt: skip
+"""Each language's own markup for powers, signs, ± and groups, and for what its words would be taken for."""
+
+
 @dataclass(frozen=True)
 class Language:
     """A language of documents.
@@ -69,7 +121,7 @@ class Language:
     quote, ``comment`` what only markers are read of; every character stays in its place. ``macros`` says that
     values are macros of another file. ``raw_lines`` finds where a marker turns its line into raw HTML.
     ``passages`` gives a file's texts, ``written`` a text as it stands in the file, and ``included`` the names
-    of files that are a part of it.
+    of files that are a part of it. ``markup`` is how it writes values.
     """
 
     comments: tuple[Block | Line, ...]
@@ -82,6 +134,7 @@ class Language:
     passages: Callable[[str], Iterable[Passage]] | None = None
     written: Callable[[str], str] = unchanged
     included: re.Pattern[str] | None = None
+    markup: Markup = MARKUPS["plain"]
 
     def texts(self, text: str) -> Iterable[Passage]:
         """Return the passages of a file."""
@@ -115,7 +168,12 @@ def indented_blocks(text: str, opens: Callable[[str], bool]) -> Iterator[tuple[b
             level = depth
 
 
-HTML_LIKE = Language(comments=(HTML,))
+_SHOWN_AS_IT_IS = re.compile(
+    r"<(?P<tag>pre|script|style|textarea)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
+)
+
+
+HTML_LIKE = Language(comments=(HTML,), code=partial(blanked, _SHOWN_AS_IT_IS), markup=MARKUPS["html"])
 
 
 _FENCE = re.compile(r"^[ ]{0,3}(?:[-*+>] ?|\d+\. ?)*[ ]*(?P<fence>`{3,}|~{3,}|:{3,})[ ]*(?P<info>[^`\n]*)$")
@@ -130,11 +188,16 @@ _TICKS = re.compile("`+")
 _ROLE = "{verify}"
 
 
-def without_markdown_code(text: str) -> str:
-    """Return Markdown with its code blanked out, but for the text of roles and the content of directives."""
+def without_markdown_code(text: str, *, indented: bool = True) -> str:
+    """Return Markdown with its code blanked out, but for the text of roles and the content of directives.
+
+    Code is fenced, in ticks, between tags such as ``<pre>``, and indented by four columns after a blank line,
+    counted from the content of the list or the block that it stands in; unless ``indented`` is False.
+    """
+    lines = _without_indented(text) if indented else text.splitlines(keepends=True)
     shown: list[str] = []
     open_fences: list[tuple[str, bool]] = []  # each with whether it holds code
-    for line in text.splitlines(keepends=True):
+    for line in lines:
         match = _FENCE.match(line.rstrip("\r\n"))
         in_code = bool(open_fences) and open_fences[-1][1]
         if match and _closes(match, open_fences):
@@ -145,7 +208,45 @@ def without_markdown_code(text: str) -> str:
             shown.append(blank(line))
         else:
             shown.append(blank(line) if in_code else _without_spans(line))
-    return "".join(shown)
+    return blanked(_SHOWN_AS_IT_IS, "".join(shown))
+
+
+# A list's item, and what else holds an indented text: footnotes, definitions, admonitions and tabs of MkDocs.
+_HOLDER = re.compile(r"[ ]*(?:(?:[-*+]|\d{1,9}[.)])[ ]{1,4}(?=\S)|(?:!!!|\?\?\?\+?|===|\[\^[^\]]+\]:|:)[ ])")
+
+
+_QUOTE_MARKS = re.compile(r"[ ]{0,3}>(?:[ ]?>)*[ ]?")
+
+
+def _without_indented(text: str) -> Iterator[str]:
+    """Yield the lines of Markdown, those of indented code blanked out."""
+    contents: list[int] = []  # the columns in which the content of the open holders starts
+    may_start, in_fence, quoted = True, "", ""
+    for line in text.splitlines(keepends=True):
+        whole = line.expandtabs(4)
+        marks = _QUOTE_MARKS.match(whole)
+        before, quoted = quoted, marks[0].strip() if marks else ""
+        shown = whole[marks.end() :] if marks else whole
+        if not shown.strip():
+            may_start = True
+            yield line
+            continue
+        may_start = may_start or quoted != before
+        depth = len(shown) - len(shown.lstrip())
+        while contents and depth < contents[-1] and may_start:
+            contents.pop()
+        is_code = may_start and not in_fence and depth - (contents[-1] if contents else 0) >= 4
+        fence = None if is_code else re.match(r"(`{3,}(?![^`]*`)|~{3,})", shown.lstrip())
+        if fence and (not in_fence or fence[0].startswith(in_fence)):
+            in_fence = "" if in_fence else fence[0]
+        holder = None if is_code or in_fence else _HOLDER.match(shown)
+        if holder:
+            while contents and depth < contents[-1]:
+                contents.pop()
+            contents.append(depth + 4 if holder[0].lstrip()[0] in "!?=[:" else holder.end())
+        # A heading or a fence ends a paragraph as a blank line does.
+        may_start = is_code or bool(fence) or re.match("#{1,6}[ ]", shown.lstrip()) is not None
+        yield blank(line) if is_code else line
 
 
 def _closes(match: re.Match[str], fences: list[tuple[str, bool]]) -> bool:
@@ -198,7 +299,9 @@ MARKDOWN = Language(
         r"^[ ]{0,3}(?:(?:[-*+>]|\d{1,9}[.)])[ ]{1,4})*(?=<!--[ \t]*verify[ \t]*:)", re.MULTILINE
     ),
     included=re.compile(r"^[ ]*[`:]{3,}\{include\}[ ]*(?P<name>[^\n{}]+?)[ ]*$", re.MULTILINE),
+    markup=MARKUPS["markdown"],
 )
+MDX = replace(MARKDOWN, code=partial(without_markdown_code, indented=False))
 
 
 _RST_LITERAL = re.compile(
@@ -238,6 +341,7 @@ RST = Language(
     code=without_literals,
     comment=without_rst_comments,
     included=re.compile(r"^[ ]*\.\. +include:: +(?P<name>[^\n]+?)[ ]*$", re.MULTILINE),
+    markup=MARKUPS["rst"],
 )
 
 
@@ -258,11 +362,15 @@ LATEX = Language(
     comment=partial(blanked, _LATEX_COMMENT),
     macros=True,
     included=re.compile(r"\\(?:input|include)\s*+\{(?P<name>[^{}]*)\}"),
+    markup=MARKUPS["latex"],
 )
 
 
+# A block between fences, and paragraphs that start with a space, which are literal.
 _LISTING = re.compile(
-    r"^(?P<fence>-{4,}|\.{4,}|`{3,}|/{4,})[^\n]*$.*?(?:^(?P=fence)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+    r"^(?P<fence>-{4,}|\.{4,}|`{3,}|/{4,})[^\n]*$.*?(?:^(?P=fence)[ \t]*$|\Z)"
+    r"|(?:\A|(?<=\n\n))[ \t]+\S[^\n]*(?:\n[^\n]*\S[^\n]*)*",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -270,22 +378,26 @@ ASCIIDOC = Language(
     comments=(Line("//"), HTML),
     code=partial(blanked, _LISTING),
     included=re.compile(r"^include::(?P<name>[^\[\n]+)\[", re.MULTILINE),
+    markup=MARKUPS["asciidoc"],
 )
 
 
 _BLOCK = re.compile(
-    r"^[ \t]*#\+begin_(?P<name>src|example|export)\b.*?(?:^[ \t]*#\+end_(?P=name)|\Z)",
+    r"^[ \t]*#\+begin_(?P<name>src|example|export)\b.*?(?:^[ \t]*#\+end_(?P=name)|\Z)|^[ \t]*: [^\n]*$",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 
 
-ORG = Language(comments=(Line("#"), HTML), code=partial(blanked, _BLOCK))
+# A comment of Org is a line, which splits a paragraph; an export snippet stands within one.
+ORG = Language(
+    comments=(Line("#"), Block("@@html:<!--", "-->@@")), code=partial(blanked, _BLOCK), markup=MARKUPS["org"]
+)
 
 
 _RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
 
 
-TYPST = Language(comments=(SLASHES, Line("//")), code=partial(blanked, _RAW))
+TYPST = Language(comments=(SLASHES, Line("//")), code=partial(blanked, _RAW), markup=MARKUPS["typst"])
 
 
 PLAIN_TEXT = Language(
@@ -295,74 +407,29 @@ PLAIN_TEXT = Language(
 
 
 _PYTHON_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-# What may be meant as a marker, at the end of a line with code.
-_TRAILING = re.compile(
-    r"(?<=[ \t])#[ \t]*+(?:/[ \t]*+[A-Za-z]{4,8}|[A-Za-z]{4,8}[ \t]*+:[ \t]*+[^\s`<>#]++)[ \t]*+$",
-    re.MULTILINE,
-)
-_HOLDERS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def docstrings(text: str) -> str:
-    """Return Python with all but its docstrings blanked out, each without the code that it shows.
-
-    What is no Python, such as a cell with commands of a notebook, has none.
-    """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return blank(text)
-    shown = list(blank(text))
-    for start, end in _docstring_spans(tree, text.splitlines(keepends=True), _line_starts(text)):
-        shown[start:end] = without_literals(text[start:end])
-    return "".join(shown)
+_STARTS = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 
 def readable(text: str) -> str:
-    """Return Python with all but docstrings, comment lines and what may be meant as markers blanked out."""
-    shown = list(docstrings(text))
-    for match in _PYTHON_COMMENT.finditer(text):
-        shown[match.start() : match.end()] = match[0]
-    trailing = list(_TRAILING.finditer(text))
-    starts = _comment_starts(text) if trailing else frozenset()
-    for match in trailing:
-        if match.start() in starts:
-            shown[match.start() : match.end()] = match[0]
-    return "".join(shown)
+    """Return Python with all but its comments and the strings that are statements blanked out.
 
-
-def _comment_starts(text: str) -> frozenset[int]:
-    """Return where the comments of Python start; a sign in one of its strings starts none."""
-    starts, found = _line_starts(text), set()
+    From where it is no Python, as in a notebook's cell with commands, only lines of comments are left.
+    """
+    shown = list(blank(text))
+    starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+    is_start = True
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            start, end = (starts[row - 1] + column for row, column in (token.start, token.end))
             if token.type == tokenize.COMMENT:
-                found.add(starts[token.start[0] - 1] + token.start[1])
-    except (SyntaxError, tokenize.TokenError):
-        # What comes after is no Python.
-        pass
-    return frozenset(found)
-
-
-def _line_starts(text: str) -> list[int]:
-    return [0, *accumulate(map(len, text.splitlines(keepends=True)))]
-
-
-def _docstring_spans(tree: ast.Module, lines: list[str], starts: list[int]) -> list[tuple[int, int]]:
-    found = []
-    for holder in ast.walk(tree):
-        if isinstance(holder, _HOLDERS) and holder.body:
-            first = holder.body[0]
-            value = first.value if isinstance(first, ast.Expr) else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found.append((_index(value, lines, starts), _index(value, lines, starts, end=True)))
-    return found
-
-
-def _index(node: ast.Constant, lines: list[str], starts: list[int], *, end: bool = False) -> int:
-    # Python counts columns in bytes.
-    row, column = (node.end_lineno or 1, node.end_col_offset or 0) if end else (node.lineno, node.col_offset)
-    return starts[row - 1] + len(lines[row - 1].encode()[:column].decode())
+                shown[start:end] = text[start:end]
+            elif token.type == tokenize.STRING and is_start:
+                shown[start:end] = without_literals(text[start:end])
+            is_start = token.type in _STARTS or (is_start and token.type in {tokenize.NL, tokenize.COMMENT})
+    except (SyntaxError, tokenize.TokenError, IndexError):
+        for match in _PYTHON_COMMENT.finditer(text):
+            shown[slice(*match.span())] = match[0]
+    return "".join(shown)
 
 
 PYTHON = Language(
@@ -370,69 +437,41 @@ PYTHON = Language(
     role=re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
     code=readable,
     comment=partial(blanked, _PYTHON_COMMENT),
+    markup=MARKUPS["rst"],
 )
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}:,]')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _CHARACTER = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
 )
 _KINDS = {"markdown": MARKDOWN, "raw": MARKDOWN, "code": PYTHON}
 
 
-class _Level(NamedTuple):
-    """A list or table of the file that is open: its kind, and the key or the number of what comes next."""
-
-    is_table: bool
-    key: list[str | int]
-
-
 def passages(text: str) -> Iterator[Passage]:
     """Yield the source of each cell, with where its characters stand in the file.
 
     Raises:
-        CitationError: it is no JSON.
+        CitationError: it is no JSON, or has no list of cells.
     """
+    found = list(_STRING.finditer(text))
+    numbers = iter(range(len(found)))
     try:
         json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CitationError("is no notebook, whose file is JSON; save it again") from error
-    cells: dict[int, list[tuple[int, int]]] = {}
-    kinds: dict[int, str] = {}
-    for path, start, end in _strings(text):
-        if len(path) >= 3 and path[0] == "cells" and isinstance(path[1], int):
-            if path[2] == "source":
-                cells.setdefault(path[1], []).append((start, end))
-            elif path[2:] == ("cell_type",):
-                kinds[path[1]] = text[start:end]
-    for place, literals in cells.items():
-        language = _KINDS.get(kinds.get(place, ""))
-        if language is not None:
-            yield _decoded(text, literals, language)
+        # The same with the number of each text in its place says where the texts are.
+        whole = json.loads(_STRING.sub(lambda _: f'"{next(numbers)}"', text))
+        cells = [_named(cell, found) for cell in _named(whole, found)["cells"]]
+        for cell in cells:
+            language = _KINDS.get(json.loads(found[int(cell["cell_type"])][0]))
+            source = cell["source"] if isinstance(cell["source"], list) else [cell["source"]]
+            if language is not None:
+                yield _decoded(text, [found[int(one)].span() for one in source], language)
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
+        raise CitationError("is no notebook, which is JSON with a list of cells; save it again") from error
 
 
-def _strings(text: str) -> Iterator[tuple[tuple[str | int, ...], int, int]]:
-    """Yield where each text of valid JSON stands, without quotation marks, and the keys that lead to it."""
-    levels: list[_Level] = []
-    is_key = False
-    for token in _TOKEN.finditer(text):
-        sign = token[0]
-        if sign in "{[":
-            levels.append(_Level(sign == "{", [0 if sign == "[" else ""]))
-            is_key = sign == "{"
-        elif sign in "}]":
-            levels.pop()
-            is_key = False
-        elif sign == ",":
-            is_key = levels[-1].is_table
-            if not is_key:
-                levels[-1].key[0] = int(levels[-1].key[0]) + 1
-        elif sign == ":":
-            is_key = False
-        elif is_key:
-            levels[-1].key[0] = sign[1:-1]
-        else:
-            yield tuple(level.key[0] for level in levels), token.start() + 1, token.end() - 1
+def _named(table: dict[str, Any], found: list[re.Match[str]]) -> dict[str, Any]:
+    return {json.loads(found[int(number)][0]): inner for number, inner in table.items()}
 
 
 def _decoded(text: str, literals: list[tuple[int, int]], language: Language) -> Passage:
@@ -440,7 +479,7 @@ def _decoded(text: str, literals: list[tuple[int, int]], language: Language) -> 
     starts: list[int] = []
     ends: list[int] = []
     for start, end in literals:
-        for match in _CHARACTER.finditer(text, start, end):
+        for match in _CHARACTER.finditer(text, start + 1, end - 1):
             shown.append(match[0] if match[0][0] != "\\" else json.loads(f'"{match[0]}"'))
             starts.append(match.start())
             ends.append(match.end())
@@ -457,7 +496,8 @@ NOTEBOOK = Language(comments=(HTML,), passages=passages, written=written)
 
 LANGUAGES: dict[str, Language] = {
     **dict.fromkeys((".html", ".htm", ".xhtml", ".svg", ".vue"), HTML_LIKE),
-    **dict.fromkeys((".md", ".markdown", ".mkd", ".qmd", ".rmd", ".mdx"), MARKDOWN),
+    **dict.fromkeys((".md", ".markdown", ".mkd", ".qmd", ".rmd"), MARKDOWN),
+    ".mdx": MDX,
     **dict.fromkeys((".rst", ".rest"), RST),
     **dict.fromkeys((".tex", ".ltx"), LATEX),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), ASCIIDOC),

@@ -21,11 +21,11 @@ from mkdocs.config import config_options
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, get_plugin_logger
 
-from verify.citing.agreement import agrees
 from verify.citing.citations import place_in_report
 from verify.citing.languages import language_of
 from verify.citing.lookup import by_key, lookup_in
 from verify.citing.markers import quotes_in
+from verify.citing.quotations import fault_of_text
 from verify.errors import VerifyError
 from verify.evidence.load import load_either, present
 from verify.text.escapes import for_html
@@ -77,17 +77,19 @@ class VerifyPlugin(BasePlugin):  # type: ignore[misc]  # MkDocs may not be insta
 
     def _value(self, path: Path, quote: Quote) -> Value:
         place = f"{path}:{quote.line}"
-        if quote.mistake:
-            raise PluginError(f"{place}: {quote.mistake}")
         try:
             value = lookup_in(self._known, quote.key)
         except VerifyError as error:
             raise PluginError(f"{place}: {error}") from error
         if value.doubt:
             _LOG.warning("%s: %s: %s", place, value.key, value.doubt)
-        if quote.quoted is not None and not agrees(quote.quoted, value, quote.after):
-            _LOG.warning("%s: %s: printed %r, now %r", place, value.key, quote.quoted, value.text)
+        fault = "" if quote.quoted is None else self._fault(quote)
+        if fault:
+            _LOG.warning("%s: %s: %r %s, now %r", place, value.key, quote.quoted, fault, value.text)
         return value
+
+    def _fault(self, quote: Quote) -> str:
+        return fault_of_text(self._known, quote.key, quote.quoted or "", quote.language.markup)
 
     def _shown(self, value: Value, quote: Quote, page: Any) -> str:
         text = for_html(quote.quoted or value.text)

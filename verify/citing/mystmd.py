@@ -1,4 +1,4 @@
-"""A plugin for mystmd: ``{verify}`KEY``` shows a value linked to the report; an unknown key is an error.
+"""A plugin for mystmd: ``{verify}`KEY``` shows a value linked to the report; an unknown key shows an error.
 
 In ``myst.yml``, with the path of the command that is installed with this tool::
 
@@ -19,10 +19,10 @@ import re
 import sys
 from typing import Any
 
-from verify.citing.agreement import agrees
 from verify.citing.citations import place_in_report
 from verify.citing.configuration import configuration
-from verify.citing.lookup import lookup
+from verify.citing.lookup import by_key, lookup_in
+from verify.citing.quotations import fault_of_text
 from verify.errors import CitationError, VerifyError
 from verify.evidence.load import present
 
@@ -43,12 +43,15 @@ def shown(body: str) -> list[dict[str, Any]]:
     """
     settings = configuration()
     titled = _TITLED.fullmatch(body)
-    value = lookup(present(settings.results_file), titled["key"].strip() if titled else body.strip())
+    key = titled["key"].strip() if titled else body.strip()
+    known = by_key(present(settings.results_file))
+    value = lookup_in(known, key)
     if value.doubt:
         raise CitationError(f"{value.key}: {value.doubt}; rewrite what rests on it")
     text = titled["text"] if titled else value.text
-    if titled and not agrees(text, value):
-        raise CitationError(f"{value.key}: printed {text!r}, now {value.text!r}; fix the role's text")
+    fault = fault_of_text(known, key, text) if titled else ""
+    if fault:
+        raise CitationError(f"{value.key}: {text!r} {fault}, now {value.text!r}; fix the role's text")
     leaf = {"type": "text", "value": text}
     if not settings.report:
         return [leaf]
@@ -57,12 +60,15 @@ def shown(body: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Answer one call of mystmd; an error is one line, and status 1 fails the build."""
-    if "--role" not in sys.argv:
-        answer: Any = _OFFERED
-    else:
+    """Answer one call of mystmd; an error is a node of the page, and a line on standard error."""
+    answer: Any = _OFFERED
+    if "--role" in sys.argv:
+        body = ""
         try:
-            answer = shown(str(json.load(sys.stdin).get("body", "")))
+            body = str(json.load(sys.stdin).get("body", ""))
+            answer = shown(body)
         except (VerifyError, ValueError) as error:
-            sys.exit(f"sdpa-verify: {error}")
+            sys.stderr.write(f"sdpa-verify: {error}\n")
+            # A status other than 0 would make mystmd drop the whole page.
+            answer = [{"type": "mystRoleError", "value": body, "message": f"sdpa-verify: {error}"}]
     json.dump(answer, sys.stdout)

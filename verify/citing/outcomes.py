@@ -88,7 +88,7 @@ def _text_lines(checked: Checked) -> Iterator[str]:
     yield from map(str, checked.warnings)
     empty = []
     for document in checked.documents:
-        if document.problems or _quotes(document):
+        if document.problems or document.quotes:
             yield _summary(document, written=checked.written)
         else:
             empty.append(document)
@@ -98,15 +98,11 @@ def _text_lines(checked: Checked) -> Iterator[str]:
         yield from (f"{document.path}: nothing is quoted here" for document in empty)
     yield f"held against the results of {checked.origin}"
     if any(one.fixable for one in checked.left):
-        yield "`sdpa-verify check-docs --write FILE...` puts stale figures right"
-
-
-def _quotes(document: Document) -> int:
-    return sum(not quote.mistake for quote in document.quotes)
+        yield "`sdpa-verify check-docs --write FILE...` writes them again"
 
 
 def _summary(document: Document, *, written: bool) -> str:
-    quotes = _quotes(document)
+    quotes = len(document.quotes)
     fixed = sum(problem.fixable for problem in document.problems) if written else 0
     left = len(document.problems) - fixed
     counts = [f"{fixed} fixed"] * bool(fixed) + [f"{left} not so"] * bool(left)
@@ -161,8 +157,7 @@ def as_json(checked: Checked) -> str:
     """Return an object with the documents' paths, the problems, and the results they were held against."""
     content = {
         "documents": [
-            {"path": address(one.path), "quotations": sum(not quote.mistake for quote in one.quotes)}
-            for one in checked.documents
+            {"path": address(one.path), "quotations": len(one.quotes)} for one in checked.documents
         ],
         "results": checked.origin,
         "problems": [_in_json(checked, one) for one in (*checked.problems, *checked.warnings)],
@@ -186,10 +181,12 @@ def _in_json(checked: Checked, problem: Problem) -> dict[str, Any]:
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {
-    ProblemKind.STALE: "A quoted figure or word is no longer what the results say.",
+    ProblemKind.STALE: "What a form writes is no longer what the results say.",
+    ProblemKind.UNSUPPORTED: "A text of its author's has a number that is none of the value's.",
+    ProblemKind.OUTSIDE: "A number outside markers is a value of a claim named beside it, or near one.",
     ProblemKind.UNKNOWN: "A document quotes a key that the results do not have.",
+    ProblemKind.FORM: "A marker asks for a form that its value does not have.",
     ProblemKind.DOUBT: "A document rests on a claim that is no longer confirmed.",
-    ProblemKind.MISTYPED: "A comment looks like a marker of a quotation, and is none.",
     ProblemKind.RAW_LINE: "A marker at the start of a line turns the line's Markdown into raw HTML.",
     ProblemKind.MENTION: "A document names a claim that is not confirmed.",
 }

@@ -10,9 +10,9 @@ In ``conf.py``::
 folder of the first page.
 
 Without ``verify_results``, the results are those of the last run, ``reports/results.json`` in the folder
-where Sphinx is started, else the reference that comes with the tool. With a text of one's own,
-``:verify:`1.001 <KEY>```, that is shown; a warning says if it is no longer so. In MyST Markdown the role is
-written ``{verify}`KEY```.
+where Sphinx is started, else the reference that comes with the tool. ``:verify:`KEY|digits=3``` asks for a
+form. With a text of one's own, ``:verify:`1.001 <KEY>```, that is shown; a warning says if it is no longer
+so. In MyST Markdown the role is written ``{verify}`KEY```.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from sphinx.errors import ConfigError
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
-from verify.citing.agreement import agrees
 from verify.citing.citations import place_in_report
 from verify.citing.exports import macro_text
 from verify.citing.lookup import by_key, lookup_in
-from verify.citing.markers import AFTER
+from verify.citing.quotations import fault_of_text
 from verify.errors import VerifyError
 from verify.evidence.load import load_either, present
 from verify.text.escapes import for_tex
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from verify.citing.values import Value
 
 _LOGGER = logging.getLogger(__name__)
-_QUOTED, _SHOWN = "verify_quoted", "verify_shown"
+_SHOWN = "verify_shown"
 _LATEX_WORDS = re.compile(r"\\verifywords")
 _EXAMPLES = {"verify_results": "results.json", "verify_report": "https://example.org/report.html"}
 
@@ -71,9 +70,10 @@ class VerifyRole(ReferenceRole):
         text = self.title if self.has_explicit_title else value.text
         node = nodes.inline(self.rawtext, text, classes=["verify"])
         node[_SHOWN] = (value.key, value.anchor, None if self.has_explicit_title else macro_text(value))
-        if self.has_explicit_title:
-            # What follows may be its unit, and is read later.
-            node[_QUOTED] = (text, value.key, self._place())
+        fault = fault_of_text(known, key, text) if self.has_explicit_title else ""
+        if fault:
+            message = f"{key}: {text!r} {fault}, now {value.text!r}; fix the role's text"
+            _report(self.env, self._place(), WARNING, message)
         return [node], []
 
     def _place(self) -> str:
@@ -86,29 +86,6 @@ def _report(env: BuildEnvironment, place: str, level: int, what: str) -> None:
     # Sphinx keeps pages that did not change, and would be silent about this one at the next build.
     env.note_reread()
     _LOGGER.log(level, what, location=place, type="verify")
-
-
-def _compare(app: Sphinx, document: nodes.document) -> None:
-    """Hold the texts of a page's roles against their values, each with the unit that may follow it."""
-    for shown in document.findall(nodes.TextElement):
-        if _QUOTED not in shown:
-            continue
-        text, key, place = shown[_QUOTED]
-        del shown[_QUOTED]
-        value = lookup_in(app.verify_values, key)  # type: ignore[attr-defined]
-        if not agrees(text, value, _after(shown)):
-            message = f"{key}: printed {text!r}, now {value.text!r}; fix the role's text"
-            _report(app.env, place, WARNING, message)
-
-
-def _after(node: nodes.Node) -> str:
-    """Return the text that follows in the same paragraph."""
-    text = ""
-    while isinstance(node.parent, nodes.TextElement):
-        following = node.parent[node.parent.index(node) + 1 :]
-        text += "".join(one.astext() for one in following)
-        node = node.parent
-    return text[:AFTER]
 
 
 def _resolve(app: Sphinx, document: nodes.document, docname: str) -> None:
@@ -140,7 +117,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("verify_report", "", "html", str)
     app.add_role("verify", VerifyRole())
     app.connect("builder-inited", _read)
-    app.connect("doctree-read", _compare)
     app.connect("doctree-resolved", _resolve)
     app.connect("env-purge-doc", _purge)
     app.connect("env-get-outdated", _outdated)

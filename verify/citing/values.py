@@ -6,31 +6,18 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from verify.citing.figures import DATES
-from verify.evidence import (
-    PROFILES,
-    Check,
-    ClaimRecord,
-    Control,
-    Fact,
-    Outcome,
-    Proof,
-    RunRecord,
-    Statement,
-    Verdict,
-)
+from verify.evidence import Check, ClaimRecord, Control, Fact, Outcome, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
 from verify.evidence.provenance import creation, digest
 from verify.evidence.words import figures, most_serious
 from verify.text import numbers
+from verify.text.escapes import LOWERED, RAISED
 from verify.text.latex import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from verify.citing.figures import Rounding
+    from collections.abc import Iterator
 
 AUDIT, RUN, SOURCE = "audit", "run", "source"
 """The keys of an audit and of a run as a whole, and what those of statements start with."""
@@ -38,69 +25,72 @@ AUDIT, RUN, SOURCE = "audit", "run", "source"
 Evidence = RunRecord | AuditRecord
 Subject = ClaimRecord | LayerRecord | AuditRecord | RunRecord | Statement
 Part = Check | Control | Fact | Finding
+Unit = Literal["", "%", "nats", "count", "digest"]
+Rounding = Literal["nearest", "down", "up", "fixed"]
+"""How a number is rounded: an interval's ends outwards; a fixed one has no other digits than its own."""
 
-DIGEST, DATE, VERSION = "[0-9a-f]{12,64}", "|".join(DATES), r"\d+(?:\.\w+)+"
-"""Patterns of what may stand in place of a digest, of which twelve signs will do, a date and a version."""
+_OWN = re.compile(rf"({numbers.MINUS}?)(\d[\d{numbers.GAP}]*(?:\.\d+)?)(?:×10([{RAISED}]+))?%?", re.ASCII)
+
+
+def reading(text: str) -> Decimal | None:
+    """Return the number that a text of `verify.text.numbers` is, with its last digit; None if it is none."""
+    match = _OWN.fullmatch(text)
+    if match is None:
+        return None
+    sign, digits, raised = match.groups(default="")
+    power = raised.translate(LOWERED) or "0"
+    return Decimal(f"{sign and '-'}{digits.replace(numbers.GAP, '')}E{power}")
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in a value's text: what it was rounded from, and which way."""
+    """A number of a value: its ``exact`` size, how it is rounded, and as which number it is ``printed``."""
 
     exact: Decimal
     rounding: Rounding = "nearest"
+    printed: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """What a key stands for: its text as printed, the figures in it in order, and where it comes from.
 
-    ``subject`` and ``part`` are what a citation of it cites, None for values of a whole run and of the
-    sources' statements. ``anchor`` is the place in the report. ``kind`` is a pattern of all words that may
-    stand in this value's place, such as the verdicts; nothing for figures and free text. ``doubt`` says why
-    what rests on the value has to be written again, and is empty where it may be quoted. ``total`` is what a
-    count is a part of. ``is_formatted`` says that its document asked for this form of the text, ``is_free``
-    that a text of the document's own stands in its place, whose figures alone are held against it.
+    Of one figure it is that; of two, an interval; of three, an estimate and its interval. ``subject`` and
+    ``part`` are what a citation of it cites, the whole where ``part`` is None. ``anchor`` is the place in the
+    report. ``unit`` is that of the figures, or says what a word is. ``doubt`` says why what rests on it
+    has to be written again, and is empty where it may be quoted.
     """
 
     key: str
     text: str
     figures: tuple[Figure, ...]
     anchor: str
-    subject: Subject | None = None
+    subject: Subject | None = None  # None for what is computed from values
     part: Part | None = None
-    kind: str = ""
+    unit: Unit = ""
     doubt: str = ""
-    total: Figure | None = None
-    is_formatted: bool = False
-    is_free: bool = False
 
 
-Text = tuple[str, str, tuple[Figure, ...]]
-"""What a key ends with, the text there, and the figures in that."""
+Text = tuple[str, str, tuple[Figure, ...], Unit]
+"""What a key ends with, the text there, the figures in that, and their unit."""
 
 
-def one_of(words: Iterable[str]) -> str:
-    """Return a pattern of these words, the longest first, with hyphens or spaces."""
-    longest_first = sorted(words, key=len, reverse=True)
-    return "|".join(re.escape(word).replace(r"\-", "[- ]") for word in longest_first)
-
-
-def counted(number: int) -> tuple[str, tuple[Figure, ...]]:
+def counted(part: str, number: int) -> Text:
     """Return the text and the figure of a count."""
-    return numbers.count(number), (Figure(Decimal(number)),)
+    return part, numbers.count(number), (Figure(Decimal(number), printed=Decimal(number)),), "count"
 
 
-def _figure(number: float, rounding: Rounding = "nearest") -> Figure:
-    return Figure(numbers.as_decimal(number), rounding)
+def _figure(number: float, text: str, rounding: Rounding = "nearest") -> Figure:
+    return Figure(numbers.as_decimal(number), rounding, reading(text) or Decimal(0))
 
 
-def level_text(level: float) -> tuple[str, tuple[Figure, ...]]:
-    """Return the text of a confidence level and its figures, of which one near 1 has two."""
+def level_text(level: float) -> Text:
+    """Return a confidence level, of which one near 1 is printed as 1 less something and in no other way."""
     shown = numbers.level(level)
-    if shown.startswith(f"1{numbers.NO_BREAK}"):
-        return shown, (Figure(Decimal(1)), _figure(1 - level))
-    return shown, (_figure(100 * level if level < 1 else 1),)
+    exact, printed = numbers.as_decimal(level), reading(shown)
+    if printed is None or level == 1:
+        return ":level", shown, (Figure(exact, "fixed", exact),), ""
+    return ":level", shown, (Figure(100 * exact, printed=printed),), "%"
 
 
 def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
@@ -118,18 +108,6 @@ def _by_head(record: Evidence) -> Iterator[tuple[str, Iterator[Value]]]:
     else:
         yield AUDIT, _audit_values(record)
         yield from ((layer.id, _layer_values(layer)) for layer in record.layers)
-
-
-_TOTALS = {
-    "confirmed": "claims",
-    "measured-checks": "checks",
-    "exact-checks": "checks",
-    "controls-refuted": "controls",
-    **{kind.value: "statements" for kind in Outcome},
-}
-"""What each of the counts is a part of."""
-
-_VERDICTS, _OUTCOMES, _PROOFS = (one_of(kind) for kind in (Verdict, Outcome, Proof))
 
 
 def _with_doubt(claim: ClaimRecord) -> Iterator[Value]:
@@ -153,110 +131,120 @@ def _run_values(record: RunRecord) -> Iterator[Value]:
         "controls": len(controls),
         "controls-refuted": sum(control.verdict is Verdict.REFUTED for control in controls),
         "statements": len(record.statements),
-        "holds": outcomes[Outcome.HOLDS],
-        "holds-with-conditions": outcomes[Outcome.WITH_CONDITIONS],
-        "misprinted": outcomes[Outcome.MISPRINTED],
-        "wrong": outcomes[Outcome.WRONG],
+        **{outcome.value: outcomes[outcome] for outcome in Outcome},
     }
     # The run as a whole has no text of its own: what it stands for is how it ended.
-    good, whole = counts["confirmed"], counts["claims"]
-    text = f"{numbers.count(good)} of {numbers.count(whole)} claims confirmed"
-    figures = (Figure(Decimal(good)), Figure(Decimal(whole)))
-    yield Value(RUN, text, figures, "summary", record)
+    good, whole = numbers.count(counts["confirmed"]), numbers.count(counts["claims"])
+    yield Value(RUN, f"{good} of {whole} claims confirmed", (), "summary", record)
     for name, count in counts.items():
-        total = Figure(Decimal(counts[_TOTALS.get(name, name)]))
-        yield Value(f"{RUN}:{name}", *counted(count), "summary", total=total)
+        part, text, shown, unit = counted(f":{name}", count)
+        yield Value(f"{RUN}{part}", text, shown, "summary", record, unit=unit)
     chosen = record.run.settings
-    yield Value(f"{RUN}:seed", str(chosen.seed), (Figure(Decimal(chosen.seed), "exact"),), "summary")
-    words = {
-        "profile": (chosen.profile, one_of(PROFILES)),
-        "version": (record.tool.version, VERSION),
-        "date": (f"{creation(record):%Y-%m-%d}", DATE),
-        "digest": (digest(record), DIGEST),
-    }
-    for name, (text, kind) in words.items():
-        yield Value(f"{RUN}:{name}", text, (), "summary", kind=kind)
+    seed = Decimal(chosen.seed)
+    yield Value(f"{RUN}:seed", str(chosen.seed), (Figure(seed, "fixed", seed),), "summary", record)
+    yield Value(f"{RUN}:profile", chosen.profile, (), "summary", record)
+    yield from _made(RUN, record, digest(record))
+
+
+def _made(key: str, record: Evidence, seal: str) -> Iterator[Value]:
+    """Yield what a record was made with and when, and its digest."""
+    yield Value(f"{key}:version", record.tool.version, (), "summary", record)
+    yield Value(f"{key}:date", f"{creation(record):%Y-%m-%d}", (), "summary", record)
+    yield Value(f"{key}:digest", seal, (), "summary", record, unit="digest")
 
 
 def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
     words = {
-        "": (claim.verdict.value, _VERDICTS),
-        ":verdict": (claim.verdict.value, _VERDICTS),
-        ":title": (plain(claim.title), ""),
-        ":result": (claim.derivation.result, ""),
-        ":proof": (claim.derivation.status.value.replace("-", " "), _PROOFS),
-        ":digest": (claim.digest, DIGEST),
+        "": claim.verdict.value,
+        ":verdict": claim.verdict.value,
+        ":title": plain(claim.title),
+        ":result": claim.derivation.result,
+        ":proof": claim.derivation.status.value.replace("-", " "),
+        ":digest": claim.digest,
     }
-    for part, (text, kind) in words.items():
-        if text:
-            yield Value(f"{claim.id}{part}", text, (), claim.id, claim, kind=kind)
-    for part, count in (("checks", len(claim.checks)), ("controls", len(claim.controls))):
-        yield Value(f"{claim.id}:{part}", *counted(count), claim.id, claim, total=Figure(Decimal(count)))
+    texts: list[Text] = [
+        (part, text, (), "digest" if part == ":digest" else "") for part, text in words.items() if text
+    ]
+    texts += [counted(":checks", len(claim.checks)), counted(":controls", len(claim.controls))]
+    for part, text, shown, unit in texts:
+        yield Value(f"{claim.id}{part}", text, shown, claim.id, claim, unit=unit)
     for check in claim.checks:
         yield from _finding_values(claim, check, check.standard_error)
     for control in claim.controls:
         # A control has no standard error of its own; its interval says how far digits mean anything.
         yield from _finding_values(claim, control, (control.interval[1] - control.interval[0]) / 10)
     for fact in claim.facts:
-        key = f"{claim.id}.{fact.id}"
-        text, figures = numbers.exact(fact.value), (_figure(fact.value),)
-        yield Value(key, text, figures, key, claim, fact)
-        yield Value(f"{key}:value", text, figures, key, claim, fact)
+        key, text = f"{claim.id}.{fact.id}", numbers.exact(fact.value)
+        for part in ("", ":value"):
+            figure = _figure(fact.value, text)
+            yield Value(f"{key}{part}", text, (figure,), key, claim, fact, _unit(fact.what))
+
+
+def _unit(quantity: str) -> Unit:
+    """Return nats where a quantity's description ends with them, or where it is ln n less something."""
+    return "nats" if re.search(r"in nats$|^\$\\ln (?:n|\d+) - ", quantity) else ""
 
 
 def _finding_values(claim: ClaimRecord, finding: Check | Control, error: float) -> Iterator[Value]:
     key = f"{claim.id}.{finding.id}"
+    # A control has no quantity of its own.
+    unit = _unit(finding.quantity) if isinstance(finding, Check) else ""
     found = numbers.estimate(finding.estimate, error, finding.interval)
-    centre = _figure(finding.estimate)
-    low, high = _figure(finding.interval[0], "down"), _figure(finding.interval[1], "up")
-    estimate = found.value + found.times
+    estimate, low, high = (one + found.times for one in (found.value, found.low, found.high))
+    centre = _figure(finding.estimate, estimate)
+    ends = (_figure(finding.interval[0], low, "down"), _figure(finding.interval[1], high, "up"))
     parts: list[Text] = []
     if finding.blocks:
-        both = f"{estimate} {found.interval}"
-        parts += [("", both, (centre, low, high)), (":interval", found.interval, (low, high))]
-        parts += [(":low", found.low + found.times, (low,)), (":high", found.high + found.times, (high,))]
+        parts.append(("", f"{estimate} {found.interval}", (centre, *ends), unit))
+        parts.append((":interval", found.interval, ends, unit))
+        parts += [(":low", low, ends[:1], unit), (":high", high, ends[1:], unit)]
     else:
-        parts.append(("", estimate, (centre,)))
+        parts.append(("", estimate, (centre,), unit))
     predicted = numbers.beside(finding.prediction, error)
-    parts.append((":estimate", estimate, (centre,)))
-    parts.append((":prediction", predicted, (_figure(finding.prediction),)))
+    parts.append((":estimate", estimate, (centre,), unit))
+    parts.append((":prediction", predicted, (_figure(finding.prediction, predicted),), unit))
     parts += list(_check_texts(finding) if isinstance(finding, Check) else _control_texts(finding))
-    parts += list(_spread_texts(finding, error)) if finding.blocks else []
-    for part, text, shown in parts:
-        yield Value(f"{key}{part}", text, shown, key, claim, finding)
-    yield Value(f"{key}:verdict", finding.verdict.value, (), key, claim, finding, _VERDICTS)
+    parts += list(_spread_texts(finding, error, unit)) if finding.blocks else []
+    for part, text, shown, of in parts:
+        yield Value(f"{key}{part}", text, shown, key, claim, finding, of)
+    yield Value(f"{key}:verdict", finding.verdict.value, (), key, claim, finding)
 
 
-def _spread_texts(finding: Check | Control, error: float) -> Iterator[Text]:
+def _spread_texts(finding: Check | Control, error: float, unit: Unit) -> Iterator[Text]:
     """Yield how far the ends are from the estimate at most, and the standard error relative to it."""
     low, high = (numbers.as_decimal(end) for end in finding.interval)
     centre = numbers.as_decimal(finding.estimate)
     half = max(high - centre, centre - low)
     printed = numbers.estimate(float(half), error, (float(half), float(half)))
-    yield ":halfwidth", printed.high + printed.times, (Figure(half, "up"),)
+    text = printed.high + printed.times
+    yield ":halfwidth", text, (Figure(half, "up", reading(text) or Decimal(0)),), unit
     if isinstance(finding, Check) and finding.estimate:
         relative = abs(finding.standard_error / finding.estimate)
-        yield ":relative-error", numbers.small(relative), (_figure(relative),)
+        text = numbers.small(relative)
+        yield ":relative-error", text, (_figure(relative, text),), ""
+    if isinstance(finding, Check):
+        text = numbers.small(finding.standard_error)
+        yield ":error", text, (_figure(finding.standard_error, text),), unit
+        yield level_text(finding.level)
+        yield counted(":blocks", finding.blocks)
+        yield counted(":draws", finding.draws)
 
 
 def _check_texts(check: Check) -> Iterator[Text]:
     if check.tightness is not None:
         error = check.standard_error / abs(check.prediction)
         found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
-        yield ":tightness", found.value + found.times, (_figure(check.tightness),)
-    if not check.blocks:
-        return
-    yield ":error", numbers.small(check.standard_error), (_figure(check.standard_error),)
-    yield ":level", *level_text(check.level)
-    yield ":blocks", *counted(check.blocks)
-    yield ":draws", *counted(check.draws)
+        text = found.value + found.times
+        yield ":tightness", text, (_figure(check.tightness, text),), ""
 
 
 def _control_texts(control: Control) -> Iterator[Text]:
     if control.blocks:
         # Printed as ">" beyond 0.9999: never rounded up to certainty.
-        power = min(control.power, 0.9999)
-        yield ":power", numbers.power(control.power), (_figure(power, "under"),)
+        text = numbers.power(control.power)
+        exact = numbers.as_decimal(control.power)
+        printed = reading(text)
+        yield ":power", text, (Figure(exact, "down" if printed else "fixed", printed or exact),), ""
 
 
 def _statement_values(statement: Statement) -> Iterator[Value]:
@@ -264,13 +252,12 @@ def _statement_values(statement: Statement) -> Iterator[Value]:
     anchor = f"statement-{statement.id}"
     outcome = statement.outcome.value.replace("-", " ")
     for part in ("", ":outcome"):
-        yield Value(f"{key}{part}", outcome, (), anchor, statement, kind=_OUTCOMES)
+        yield Value(f"{key}{part}", outcome, (), anchor, statement)
     for part, text in (("printed", statement.printed), ("computed", statement.computed)):
         if text:
             yield Value(f"{key}:{part}", plain(text), (), anchor, statement)
 
 
-_JUDGEMENTS = one_of(Judgement)
 _ANYHOW = frozenset([":judgement", ":cause", ":fix", ":needed"])
 """Parts that say what is wrong, and so may be quoted of a refuted finding."""
 
@@ -285,40 +272,34 @@ def _audit_values(record: AuditRecord) -> Iterator[Value]:
         "deciding": sum(one.decides for one in record.findings),
         **{kind.value: judged[kind] for kind in Judgement},
     }
-    for part in ("", ":judgement"):
-        yield Value(f"{AUDIT}{part}", worst, (), "summary", record, kind=_JUDGEMENTS)
-    for name, count in counts.items():
-        yield Value(f"{AUDIT}:{name}", *counted(count), "summary", record)
-    rate = record.settings.false_alarm
-    yield Value(f"{AUDIT}:false-alarm", numbers.percent(rate), (_figure(100 * rate),), "summary", record)
-    words = {
-        "source": (record.source, ""),
-        "version": (record.tool.version, VERSION),
-        "date": (f"{creation(record):%Y-%m-%d}", DATE),
-        "digest": (record.seal, DIGEST),
-    }
-    for name, (text, kind) in words.items():
+    rate = numbers.percent(record.settings.false_alarm)
+    exact = 100 * numbers.as_decimal(record.settings.false_alarm)
+    figure = Figure(exact, printed=reading(rate) or exact)
+    texts: list[Text] = [("", worst, (), ""), (":judgement", worst, (), "")]
+    texts += [counted(f":{name}", count) for name, count in counts.items()]
+    texts += [(":false-alarm", rate, (figure,), "%"), (":source", record.source, (), "")]
+    for part, text, shown, unit in texts:
         if text:
-            yield Value(f"{AUDIT}:{name}", text, (), "summary", record, kind=kind)
+            yield Value(f"{AUDIT}{part}", text, shown, "summary", record, unit=unit)
+    yield from _made(AUDIT, record, record.seal)
 
 
 def _layer_values(layer: LayerRecord) -> Iterator[Value]:
     worst = most_serious(layer.findings).value
-    for part in ("", ":judgement"):
-        yield Value(f"{layer.id}{part}", worst, (), layer.id, layer, kind=_JUDGEMENTS)
     meant = layer.intention
-    yield Value(f"{layer.id}:name", layer.name, (), layer.id, layer)
-    yield Value(f"{layer.id}:intended", meant.expression, (), layer.id, layer)
     scale = numbers.exact(meant.value)
-    yield Value(f"{layer.id}:scale", scale, (_figure(meant.value),), layer.id, layer)
-    counts = {
-        "heads": layer.heads,
-        "key-heads": layer.key_heads,
-        "d-k": layer.d_k,
-        "sequences": layer.sequences,
-    }
-    for name, count in counts.items():
-        yield Value(f"{layer.id}:{name}", *counted(count), layer.id, layer)
+    texts: list[Text] = [
+        *((part, worst, (), "") for part in ("", ":judgement")),
+        (":name", layer.name, (), ""),
+        (":intended", meant.expression, (), ""),
+        (":scale", scale, (_figure(meant.value, scale),), ""),
+        counted(":heads", layer.heads),
+        counted(":key-heads", layer.key_heads),
+        counted(":d-k", layer.d_k),
+        counted(":sequences", layer.sequences),
+    ]
+    for part, text, shown, unit in texts:
+        yield Value(f"{layer.id}{part}", text, shown, layer.id, layer, unit=unit)
     for finding in layer.findings:
         yield from _audit_finding_values(layer, finding)
 
@@ -327,48 +308,47 @@ def _audit_finding_values(layer: LayerRecord, finding: Finding) -> Iterator[Valu
     key, anchor = f"{layer.id}.{finding.id}", f"{layer.id}.{finding.name}"
     is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
     doubt = f"its finding is {finding.judgement}" if is_open else ""
-    for part, text, shown in _audit_finding_texts(finding):
+    for part, text, shown, unit in _audit_finding_texts(finding):
         if text:
             allowed = "" if part in _ANYHOW else doubt
-            yield Value(f"{key}{part}", text, shown, anchor, layer, finding, doubt=allowed)
+            yield Value(f"{key}{part}", text, shown, anchor, layer, finding, unit, allowed)
     words = [":judgement"] if finding.estimate is not None else ["", ":judgement"]
     for part in words:
-        yield Value(f"{key}{part}", finding.judgement.value, (), anchor, layer, finding, kind=_JUDGEMENTS)
+        yield Value(f"{key}{part}", finding.judgement.value, (), anchor, layer, finding)
 
 
 def _audit_finding_texts(finding: Finding) -> Iterator[Text]:
     if finding.estimate is not None:
         yield from _estimate_texts(finding, finding.estimate)
     if finding.reference is not None:
-        value = finding.reference.value
-        yield ":reference", numbers.exact(value), (_figure(value),)
-    yield ":sequences", *counted(finding.sequences)
+        text = numbers.exact(finding.reference.value)
+        yield ":reference", text, (_figure(finding.reference.value, text),), ""
+    yield counted(":sequences", finding.sequences)
     if finding.sequences_needed is not None:
-        yield ":needed", *counted(finding.sequences_needed)
-    yield ":cause", plain(finding.cause), ()
-    yield ":fix", plain(finding.fix), ()
+        yield counted(":needed", finding.sequences_needed)
+    yield ":cause", plain(finding.cause), (), ""
+    yield ":fix", plain(finding.fix), (), ""
 
 
 def _estimate_texts(finding: Finding, value: float) -> Iterator[Text]:
     estimate, error, low, high = figures(finding)
-    centre = _figure(value)
-    ends: list[tuple[str, str, Figure]] = []
+    centre = _figure(value, estimate)
     first, last = finding.interval
+    ends: list[Text] = []
     if first is not None:
-        ends.append((":low", low, _figure(first, "down")))
+        ends.append((":low", low, (_figure(first, low, "down"),), ""))
     if last is not None:
-        ends.append((":high", high, _figure(last, "up")))
+        ends.append((":high", high, (_figure(last, high, "up"),), ""))
     if len(ends) == 2:
-        both = tuple(figure for _, _, figure in ends)
+        both = (ends[0][2][0], ends[1][2][0])
         interval = f"[{low},{numbers.NO_BREAK}{high}]"
-        yield "", f"{estimate} {interval}", (centre, *both)
-        yield ":interval", interval, both
+        yield "", f"{estimate} {interval}", (centre, *both), ""
+        yield ":interval", interval, both, ""
     else:
-        yield "", estimate, (centre,)
-    yield ":estimate", estimate, (centre,)
-    for part, text, figure in ends:
-        yield part, text, (figure,)
+        yield "", estimate, (centre,), ""
+    yield ":estimate", estimate, (centre,), ""
+    yield from ends
     if finding.standard_error:
-        yield ":error", error, (_figure(finding.standard_error),)
+        yield ":error", error, (_figure(finding.standard_error, error),), ""
     if ends:
-        yield ":level", *level_text(finding.level)
+        yield level_text(finding.level)

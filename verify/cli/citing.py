@@ -14,6 +14,7 @@ from verify.errors import CitationError, ResultsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from verify.citing.markers import Quote
     from verify.citing.values import Evidence
 
 _Form = TypeVar("_Form")
@@ -84,25 +85,32 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     from verify.citing.lookup import lookup
 
     render = _chosen(form, FORMS)
-    url = url or configuration().report
+    settings = configuration()
+    url = url or settings.report
     check_address(url)
     check_doi(doi)
     record = _present(results)
     value = lookup(record, key)
     whole, _, part = key.partition(":")
-    if value.subject is None:
-        raise CitationError(f"{key!r} is a value of the run, which is cited as a whole; cite {whole!r}")
-    if part:
+    if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    say(render(cite(record, value.subject, value.part, url, doi)))
+    say(render(cite(record, value.subject, value.part, url, doi, settings.authors)))
     end(0)
 
 
 @click.command("check-docs")
 @click.argument("documents", nargs=-1, type=PATH, metavar="FILE...")
-@click.option("--write", is_flag=True, help="Put right what is stale, in the documents’ own words.")
+@click.option("--write", is_flag=True, help="Write again what is stale and has a form, as KEY|digits=3 has.")
 @click.option(
     "--diff", is_flag=True, help="Print what --write would change, for patch and git; write nothing."
+)
+@click.option(
+    "--adopt",
+    is_flag=True,
+    help="Put a form into each marker whose text exactly one form writes; list the rest.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Find numbers outside markers that a claim named beside them measures."
 )
 @click.option(
     "--format",
@@ -115,9 +123,19 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 )
 @_results
 def check_docs(
-    documents: tuple[Path, ...], results: Path | None, form: str, *, write: bool, diff: bool
+    documents: tuple[Path, ...],
+    results: Path | None,
+    form: str,
+    *,
+    write: bool,
+    diff: bool,
+    adopt: bool,
+    strict: bool,
 ) -> None:
     """Compare what documents quote with the results; exit with 1 if anything is not so.
+
+    A quotation with a form, KEY|default or KEY|digits=3, is compared to the letter, and --write writes it
+    again. The text of one with the key alone is its author's: its numbers are checked and never written.
 
     Documents are regular files of at most 16 MB: Markdown of every kind, notebooks, HTML, reStructuredText,
     LaTeX, AsciiDoc, Org, Typst, Python and any text with comments; folders, whose documents are meant;
@@ -126,14 +144,16 @@ def check_docs(
     must not be a quick one, for documents quote what was measured well.
     """
     from verify.citing.configuration import configuration
+    from verify.citing.documents import adopt as adopt_forms
     from verify.citing.documents import check, find_documents, fix
     from verify.citing.outcomes import FORMS, Checked, changes
     from verify.evidence.provenance import origin
 
-    if write and diff:
-        raise click.UsageError("--write and --diff: give one of them")
-    if diff and form != "text":
-        raise click.UsageError(f"--diff and --format {form}: give one of them")
+    modes = [name for name, given in (("--write", write), ("--diff", diff), ("--adopt", adopt)) if given]
+    if len(modes) > 1:
+        raise click.UsageError(f"{' and '.join(modes)}: give one of them")
+    if (diff or adopt) and form != "text":
+        raise click.UsageError(f"{modes[0]} and --format {form}: give one of them")
     render = _chosen(form, FORMS)
     wanted = documents or configuration().document_paths
     if not wanted:
@@ -141,7 +161,9 @@ def check_docs(
         raise click.UsageError(missing)
     files = find_documents(wanted)
     record = _settled(results)
-    checked = Checked(check(files, record), origin(record), written=write)
+    if adopt:
+        say("\n".join(map(str, adopt_forms(check(files, record), record))))
+    checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
     text = changes(checked.documents).removesuffix("\n") if diff else render(checked)
@@ -225,12 +247,17 @@ def export(
     listed = chosen(record, names) if names or not documents else []
     if documents:
         quoted = [quote for one in check(find_documents(documents), record) for quote in one.quotes]
-        keys = [value.key for value in listed] + [quote.key for quote in quoted if not quote.mistake]
+        keys = [value.key for value in listed] + [_looked_up(quote) for quote in quoted]
         known = by_key(record)
         listed = [lookup_in(known, key) for key in dict.fromkeys(keys)]
     write_whole(path, wanted.write(record, listed).encode())
     say(path)
     end(0)
+
+
+def _looked_up(quote: Quote) -> str:
+    """Return the key of a macro or a role, with its form, or that of a marker, which has its text already."""
+    return quote.key if quote.quoted is None else quote.key.partition("|")[0].strip()
 
 
 @click.command()

@@ -379,6 +379,7 @@ def claim_record(words: Words, proof: DerivationRecord, evidence: Evidence) -> C
         **words.found(evidence.checks).said(),
         assumptions=claim.assumptions,
         references=claim.references,
+        authors=claim.authors,
         verdict=verdict,
         reason=reason,
         derivation=proof,

@@ -86,7 +86,7 @@ class Claim:
     they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative
     tolerance; ``figures`` also ``findings``, what was found. In a claim file these functions are found by
     their names. ``id`` is permanent: that of a claim file follows from the file's name, with hyphens for
-    underscores; ``chapter`` is its folder.
+    underscores; ``chapter`` is its folder. ``authors`` are those whom a citation names.
 
     Raises:
         ClaimError: the id is not a lower-case slug, a text is empty, a symbol is a number or a relation, or
@@ -100,6 +100,7 @@ class Claim:
     meaning: str
     assumptions: tuple[Assumption, ...] = ()
     references: tuple[Reference, ...] = ()
+    authors: tuple[str, ...] = ()
     symbols: Mapping[str, Any] = field(default_factory=dict)
     derive: Callable[[], Derivation] = _nothing
     experiment: Callable[..., Experiment] = _nothing
@@ -112,6 +113,8 @@ class Claim:
         for name in ("title", "statement", "meaning"):
             if not getattr(self, name).strip():
                 raise ClaimError(f"{self._named}its {name} is empty; write one")
+        if not isinstance(self.authors, tuple) or not all(map(str.strip, self.authors)):
+            raise ClaimError(f"{self._named}its authors are {self.authors!r}; give a tuple of names")
         refuse_values(self._named, self.symbols)
         for name, parameters in _PARAMETERS.items():
             object.__setattr__(self, name, self._accepting(name, parameters))

@@ -55,7 +55,7 @@ class Estimate:
     @property
     def times(self) -> str:
         """Return the factor left out, such as ``×10⁹``, or nothing."""
-        return _times(self.power)
+        return times(self.power)
 
     @property
     def alone(self) -> str:
@@ -98,10 +98,10 @@ def estimate(value: float, error: float, interval: tuple[float, float], place: i
     if power or place is None:
         place = last_place(float(spread))
     return Estimate(
-        value=_at(centre, place),
-        error=_at(spread, place),
-        low=_at(as_decimal(low) * shift, place, ROUND_FLOOR),
-        high=_at(as_decimal(high) * shift, place, ROUND_CEILING),
+        value=at(centre, place),
+        error=at(spread, place),
+        low=at(as_decimal(low) * shift, place, ROUND_FLOOR),
+        high=at(as_decimal(high) * shift, place, ROUND_CEILING),
         power=power,
     )
 
@@ -150,13 +150,13 @@ def exact(value: float, digits: int = 6) -> str:
     if text != "1" or 1 - value < 1e-12:
         return text
     place = _magnitude(1 - as_decimal(value))
-    return _at(as_decimal(value), place, ROUND_FLOOR)
+    return at(as_decimal(value), place, ROUND_FLOOR)
 
 
 def _to_digits(value: float, digits: int) -> str:
     _validate(value, 0.0, value, value)
     power = _power_left_out(abs(value))
-    return _significant(as_decimal(value).scaleb(-power), digits) + _times(power)
+    return _significant(as_decimal(value).scaleb(-power), digits) + times(power)
 
 
 def fixed(value: float, place: int) -> str:
@@ -166,7 +166,7 @@ def fixed(value: float, place: int) -> str:
         ValueError: the value is not finite.
     """
     _validate(value, 0.0, value, value)
-    return _at(as_decimal(value), place)
+    return at(as_decimal(value), place)
 
 
 def beside(value: float, error: float, place: int | None = None) -> str:
@@ -204,7 +204,7 @@ def small(value: float) -> str:
         return _significant(as_decimal(value), 2)
     mantissa = _significant(as_decimal(value).scaleb(-place), 2)
     # 9.96 rounds to 10: the next power of ten takes it.
-    return small(float(Decimal(1).scaleb(place + 1))) if mantissa == "10" else f"{mantissa}{_times(place)}"
+    return small(float(Decimal(1).scaleb(place + 1))) if mantissa == "10" else f"{mantissa}{times(place)}"
 
 
 def percent(value: float) -> str:
@@ -264,11 +264,13 @@ def _power_left_out(size: float) -> int:
     return 0 if size == 0 or _SMALLEST_PLAIN < place < _LARGEST_PLAIN else place
 
 
-def _times(power: int) -> str:
+def times(power: int) -> str:
+    """Return a factor such as ``×10⁹``, or nothing for the power 0."""
     return "×10" + str(power).translate(_SUPERSCRIPTS) if power else ""
 
 
-def _at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
+def at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    """Return a value rounded to a multiple of ``10**place`` by a mode of the ``decimal`` module."""
     return _signed(f"{rounded(value, place, rounding):f}")
 
 

@@ -1,0 +1,199 @@
+"""An author's own text is checked number by number and never written; a campaign of generated sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.citing.sentences import campaign
+from tests.citing.test_forms import DIGEST, KNOWN
+from verify.citing.documents import adopt, check, fix
+from verify.citing.languages import MARKUPS
+from verify.citing.lookup import by_key
+from verify.citing.quotations import fault_of, forms_for, same
+from verify.evidence.load import shipped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("k.c", "1.0008, interval 0.9978 to 1.0039"),
+        ("k.c", "lies in [0.99, 1.01] around 1.00"),
+        ("k.c", "0.9978–1.0039"),
+        ("k.c", "0.9978 - 1.0039"),
+        ("k.c", "1.0008 ± 0.0031"),
+        ("k.c", r"$1.0008 \pm 0.0031$"),
+        ("k.c", "**1.0008**&nbsp;±&nbsp;0.0031"),
+        ("k.c", "<strong>1.0008</strong>"),
+        ("k.c:low", "at least 0.997"),
+        ("k.n", "−0.51, from -0.52 to – 0.48"),
+        ("k.n", "(-0.52)–(−0.48)"),
+        ("k.c:draws", "92\u202f414\u202f464"),
+        ("k.c:level", "99.4%"),
+        ("k.c:level", "99 per cent"),
+        ("k.c:sure", "1 − 6.1×10⁻⁷"),
+        ("run:seed", "7"),
+        ("k", "**Confirmed**"),
+        ("k:digest", f"`{DIGEST[:12]}`"),
+        ("k:digest", f"{DIGEST[:20]}…"),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_right(key: str, text: str) -> None:
+    """Each of its numbers is a part of the value, rounded to what is printed."""
+    assert fault_of(KNOWN, key, text) == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("k.c", "1.0009"),
+        ("k.c", "0.9979 to 1.0039"),
+        ("k.c", "1.0008 [0.9978, 1.0038]"),
+        ("k.c", "−1.0008"),
+        ("k.c", "- 1.0008"),
+        ("k.c", "1.0039 − 0.9978"),
+        ("k.c", "1.0008 (n = 12)"),
+        ("k.c", "1.0008%"),
+        ("k.c", "1.0008 × 1"),
+        ("k.c", "1.0008 × 10²"),
+        ("k.c", "1.0008 * 1.0008"),
+        ("k.c", "1.0008*1.0008"),
+        ("k.c", "1.0008/1.0008"),
+        ("k.c", "1.00²"),
+        ("k.c", "1.00<sup>1</sup>"),
+        ("k.c", "1.0008e0"),
+        ("k.c", "1.0008k"),
+        ("k.c", "x1.0008"),
+        ("k.c", "1,0008"),
+        ("k.c", "1.00.08"),
+        ("k.c", "01.00"),
+        ("k.c", "½ of 1.0008"),
+        ("k.c", "١ and 1.0008"),
+        ("k.c", "√1.00"),
+        ("k.c", "a third"),
+        ("k.c", ""),
+        ("k.c", "0"),
+        ("k.c:halfwidth", "0.00"),
+        ("k.c:draws", "92,414,464"),
+        ("k.c:draws", "92 million"),
+        ("k.c:level", "99.4‰"),
+        ("k.c:sure", "1"),
+        ("run:good", "fifty-seven"),
+        ("run:good", "57 %"),
+        ("run:seed", "7.0"),
+        ("k", "not confirmed"),
+        ("k", "refuted"),
+        ("k:digest", DIGEST[:11]),
+        ("k:digest", "f" * 12),
+        ("k.c", "1" * 5000),
+        ("k.c", "1." + "0" * 5000),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_not_right_or_not_understood(key: str, text: str) -> None:
+    """What is not plain decimal notation is never taken for right."""
+    assert fault_of(KNOWN, key, text) != ""
+
+
+def test_texts_are_the_same_but_for_spaces_and_dashes() -> None:
+    """And for nothing else."""
+    assert same("−1.5\u00a0±\u202f0.1 – x", "-1.5 ±&nbsp;0.1 — x\n")
+    assert not same("1.5 ± 0.1", "1.5±0.1")
+    assert not same("1.50", "1.5")
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "forms"),
+    [
+        ("k.c", "1.0008 [0.9978, 1.0039]", ["default"]),
+        ("k.c", "1.0008 ± 0.0031", ["pm"]),
+        ("k.c", "100.1%", ['percent,decimals=1,"{estimate}"']),
+        ("k.c", "0.99 to 1.00", ['decimals=2,"{low} to {estimate}"']),
+        ("k.c", "7.25", []),
+        ("k.c", 'in "1.0008"', []),
+        ("k.c", "1.0008 --> 1", []),
+        ("run:good", "fifty-seven", ["words"]),
+        ("run:good", "57 of them", ['"{good} of them"']),
+        ("k.e:estimate", "0.661 bits", ['unit=bits,decimals=3,"{estimate} bits"']),
+        ("k:digest", f"`{DIGEST}`", ['"`{text}`"']),
+        ("k:digest", DIGEST[:12], ["digits=12"]),
+        ("k", "verdict: confirmed", ['"verdict: {text}"']),
+    ],
+)  # fmt: skip
+def test_the_forms_that_write_a_text(key: str, text: str, forms: list[str]) -> None:
+    """The simplest of each that names the same parts."""
+    assert forms_for(KNOWN, key, text, MARKUPS["plain"]) == forms
+
+
+ESTIMATE = "score-variance.variance-d512"
+LOSS = "attention-entropy.loss-n64-d4:estimate"
+ISSUE = [
+    # key, the text between the markers, what follows them; whether it is right, and the form adopted
+    (ESTIMATE, "lies in [506.9, 514.6] around 510.7", "", '"lies in [{low}, {high}] around {estimate}"'),
+    (ESTIMATE, "low 506.9, estimate 510.7, high 514.6", "", '"low {low}, estimate {estimate}, high {high}"'),
+    (ESTIMATE, "506.9 < 510.7 < 514.6", "", '"{low} < {estimate} < {high}"'),
+    (ESTIMATE, "high 514.6, low 506.9", "", '"high {high}, low {low}"'),
+    (f"{ESTIMATE}:estimate", "5.107", " × 10²", None),
+    (ESTIMATE, "5.069–5.146 × 10²", "", None),
+    (f"{ESTIMATE}:low", "5.069", "–5.146 × 10²", None),
+    (LOSS, "0.661 bits", "", 'unit=bits,decimals=3,"{estimate} bits"'),
+    (LOSS, "0.661", " bits", "unit=bits,decimals=3"),
+    ("run:confirmed", "100%", " of the claims", None),
+    ("run:confirmed", "8.6", " times more", None),
+    ("run:confirmed", "a third of 1532", "", None),
+]
+
+
+@pytest.mark.parametrize(("key", "text", "after", "form"), ISSUE)
+def test_what_was_once_made_false_is_left_alone(
+    tmp_path: Path, key: str, text: str, after: str, form: str | None
+) -> None:
+    """True sentences: none is written; one whose form is known is offered it, ready to paste."""
+    run = shipped()
+    page = tmp_path / "page.md"
+    line = f"It <!-- verify: {key} -->{text}<!-- /verify -->{after}.\n"
+    page.write_text(line, encoding="utf-8")
+    documents = check([page], run)
+    assert fix(documents) == []
+    assert page.read_text(encoding="utf-8") == line
+    is_right = fault_of(by_key(run), key, text) == ""
+    assert [problem.kind for problem in documents[0].problems] == ([] if is_right else ["unsupported-text"])
+    if not is_right:
+        assert f"to have it written: {key}|{form or 'default'} for " in documents[0].problems[0].what
+    (one,) = adopt(documents, run)
+    assert one.form == (form or "")
+    adopted = line.replace(key, f"{key}|{form}") if form else line
+    assert page.read_text(encoding="utf-8") == adopted
+    fix(check([page], run))
+    assert page.read_text(encoding="utf-8") == adopted
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("ratio-to=run:claims,percent", "100%"),
+        ("ratio-to=run:holds,digits=2", "2.2"),
+        ('"{confirmed} of {claims} claims"', "59 of 59 claims"),
+        ("words", "fifty-nine"),
+    ],
+)
+def test_shares_and_ratios_have_forms(tmp_path: Path, form: str, text: str) -> None:
+    """Which name what they are of."""
+    run = shipped()
+    page = tmp_path / "page.md"
+    page.write_text(f"<p>It is <!-- verify: run:confirmed|{form} -->x<!-- /verify -->.\n", encoding="utf-8")
+    fix(check([page], run))
+    assert f"-->{text}<!--" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [150, pytest.param(2000, marks=pytest.mark.slow)])
+def test_a_campaign_of_sentences_finds_nothing(tmp_path: Path, number: int) -> None:
+    """A true one is never made false, a false one never passes, a written one is right as it is read."""
+    counts, wrong = campaign(number, 20170612, tmp_path)
+    assert wrong == []
+    assert counts["sentences"] == number
+    for kind in ("true", "planted and false", "written", "adopted"):
+        assert counts[kind] > number / 20

@@ -1,0 +1,211 @@
+"""A quotation held against its value: to the letter where it has a form, else number by number."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+from verify.citing.forms import written
+from verify.citing.languages import MARKUPS, Markup
+from verify.citing.lookup import lookup_in
+from verify.errors import CitationError
+from verify.text import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from verify.citing.values import Figure, Value
+
+_SPACES = re.compile(r"(?:\s|&nbsp;|&thinsp;|&#8239;)+")
+_DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
+_EMPHASIS = re.compile(r"</?(?:b|i|em|strong|code|span)>")
+_MARKS = re.compile(r"(?<![\w)\]}*_`$])[*_`$]++(?=\S)|(?<=\S)(?<![*_`$])[*_`$]++(?![\w(\[{\\])")
+_DIGITS = rf"(?:0|[1-9]\d{{0,2}}(?:{numbers.GAP}\d{{3}})+|[1-9]\d*)(?:\.\d+)?"
+_BEFORE_RANGE = r"[\d)\]%]"
+_PLAIN = re.compile(
+    rf"(?<![\w.,%#&@}}])(?:(?P<sign>(?:(?<!{_BEFORE_RANGE})(?<!{_BEFORE_RANGE}[ ])[-–]|−)[ ]?)"
+    rf"|(?<![-–−])|(?<={_BEFORE_RANGE}[-–])|(?<={_BEFORE_RANGE}[ ][-–]))"
+    rf"(?P<digits>{_DIGITS})(?![\w%‰°{{])(?![.,]\d)",
+    re.ASCII,
+)
+_OPERATORS = re.compile(r"[×·∙⋅*/^+÷√‰\\]|\d[ ]?%")
+
+
+_MOST_DIGITS = 40
+_LONGEST = 300
+UNICODE = MARKUPS["plain"]
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two texts are the same but for the kinds of their spaces, minus signs and dashes."""
+    return _normal(one) == _normal(other)
+
+
+def _normal(text: str) -> str:
+    return _DASHES.sub("-", _SPACES.sub(" ", text)).strip()
+
+
+class Number(NamedTuple):
+    """A number in plain decimal notation: its value, the power of ten of its last digit, where it stands."""
+
+    value: Decimal
+    place: int
+    start: int
+    end: int
+
+
+def numbers_in(text: str) -> list[Number]:
+    """Return the numbers in plain decimal notation, in their order; between two, a hyphen makes a range."""
+    found = []
+    for match in _PLAIN.finditer(text):
+        digits = Decimal(match["digits"].replace(numbers.GAP, ""))
+        value = -digits if match["sign"] else digits
+        found.append(Number(value, int(digits.as_tuple().exponent), match.start(), match.end()))
+    return found
+
+
+def is_of(number: Number, figure: Figure) -> bool:
+    """Return whether a number is a figure rounded to what is printed; of one that is not 0, 0 is none.
+
+    The end of an interval is rounded outwards, and anything else to the nearest.
+    """
+    if number.place < -_MOST_DIGITS:
+        return False
+    if figure.rounding == "nearest":
+        is_right = abs(number.value - figure.exact) <= Decimal(1).scaleb(number.place) / 2
+    else:
+        mode = "ROUND_FLOOR" if figure.rounding == "down" else "ROUND_CEILING"
+        is_right = number.value == numbers.rounded(figure.exact, number.place, mode)
+    return is_right and (bool(number.value) or not figure.exact or not figure.printed)
+
+
+def parts_of(known: Mapping[str, Value], key: str) -> dict[str, Figure]:
+    """Return the figures that an author's own text may say of a value, by the names of parts."""
+    value = known[key]
+    if value.figures and value.figures[0].rounding == "fixed":
+        return {}
+    part = key.partition(":")[2]
+    if len(value.figures) == 1:
+        return {part or "text": value.figures[0]}
+    if len(value.figures) == 2:
+        return dict(zip(("low", "high"), value.figures, strict=True))
+    if len(value.figures) == 3:
+        half = known.get(f"{key}:halfwidth")
+        named = dict(zip(("estimate", "low", "high"), value.figures, strict=True))
+        return named | ({"halfwidth": half.figures[0]} if half else {})
+    return {}
+
+
+def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
+    """Return what an author's own text says that is not so of a value, nothing where it is right.
+
+    Of a value with figures each number must be in plain decimal notation and one of the value's parts; of
+    one in words, or with a figure of one form alone, the text must be the value's, in whatever case.
+    """
+    value, parts = known[key], parts_of(known, key)
+    shown = _MARKS.sub("", _EMPHASIS.sub("", text))
+    if not parts:
+        bare = _normal(shown).casefold()
+        is_prefix = value.unit == "digest" and len(bare) >= 12 and value.text.startswith(bare.rstrip("…."))
+        return "" if is_prefix or bare == _normal(value.text).casefold() else f"is not {value.text!r}"
+    plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
+    plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
+    if value.unit == "%":
+        plain = re.sub(r"(?<=\d)[ ]?\\?%", " ", plain)
+    found = numbers_in(plain)
+    rest = list(plain)
+    for number in found:
+        rest[number.start : number.end] = " " * (number.end - number.start)
+    if not found:
+        return "has no number in plain decimal notation"
+    if _OPERATORS.search(plain) or any(unicodedata.category(sign)[0] == "N" for sign in rest):
+        return "has more than numbers in plain decimal notation"
+    for number in found:
+        if not any(is_of(number, figure) for figure in parts.values()):
+            said = plain[number.start : number.end].strip()
+            return f"has {said}, which is none of {', '.join(parts)}"
+    return ""
+
+
+def fault_of_text(known: Mapping[str, Value], key: str, text: str, markup: Markup = UNICODE) -> str:
+    """Return what is not so of the text of a role: with a form of the tool's, else of its author's."""
+    whole, bar, form = (part.strip() for part in key.partition("|"))
+    if not bar:
+        return fault_of(known, lookup_in(known, whole).key, text)
+    return "" if same(text, written(known, whole, form, markup.written)) else "is not what its form writes"
+
+
+_WHOLE = (
+    "default", "pm", "low", "high", "interval", "range", "words", "percent", "unit=bits", "scientific",
+    "plain", "pm,percent", "interval,percent", "range,percent",
+)  # fmt: skip
+_LAYOUTS = ("pm", "low", "high", "interval", "range")
+_MOST_DECIMALS = 6
+
+
+def forms_for(known: Mapping[str, Value], key: str, text: str, markup: Markup) -> list[str]:
+    """Return the forms that write a text as it stands, the simplest of those that say the same of the value.
+
+    There are several only where they name different parts of the value.
+    """
+    found: dict[str, str] = {}
+    if len(text) > _LONGEST:
+        return []
+    for layout in _WHOLE:
+        for form in (layout, *_with_decimals(layout)):
+            now = _written(known, key, form, markup)
+            if now is not None and same(now, text):
+                # The same part in another notation says the same.
+                found.setdefault(layout.partition(",")[0] if layout.startswith(_LAYOUTS) else "", form)
+                break
+    if found:
+        return list(found.values())
+    sentences = ((form, _written(known, key, form, markup)) for form in _sentences(known, key, text))
+    return [form for form, now in sentences if now is not None and same(now, text)][:1]
+
+
+def _with_decimals(layout: str) -> Iterator[str]:
+    if layout not in {"default", "words"}:
+        yield from (f"{layout},decimals={places}" for places in range(_MOST_DECIMALS))
+    elif layout == "default":
+        yield from (f"decimals={places}" for places in range(_MOST_DECIMALS))
+        yield from (f"digits={digits}" for digits in (12, 16))
+
+
+def _written(known: Mapping[str, Value], key: str, form: str, markup: Markup) -> str | None:
+    try:
+        return written(known, key, form, markup.written)
+    except CitationError:
+        return None
+
+
+def _sentences(known: Mapping[str, Value], key: str, text: str) -> Iterator[str]:
+    """Yield sentences with parts of the value in the places of all numbers, where each can be one alone."""
+    if re.search(r'["{}\n]|--|\*/', text):
+        return
+    if not known[key].figures:
+        if known[key].text in text:
+            yield f'"{text.replace(known[key].text, "{text}", 1)}"'
+        return
+    decimals = ("", *(f"decimals={places}," for places in range(_MOST_DECIMALS)))
+    for options in (unit + places for unit in ("", "unit=bits,", "percent,") for places in decimals):
+        said = {
+            name: _written(known, key, f'{options}"{{{name}}}"', UNICODE) for name in parts_of(known, key)
+        }
+        sentence, end = "", 0
+        for number in numbers_in(text.replace("%", " ")):
+            length = number.end - number.start
+            names = [
+                name
+                for name, now in said.items()
+                if now and len(now) >= length and text.startswith(now, number.start)
+            ]
+            if len(names) != 1:
+                break
+            sentence += f"{text[end : number.start]}{{{names[0]}}}"
+            end = number.start + len(said[names[0]] or "")
+        else:
+            if end:
+                yield f'{options}"{sentence}{text[end:]}"'
