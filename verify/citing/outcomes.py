@@ -184,7 +184,8 @@ def _in_json(checked: Checked, problem: Problem) -> dict[str, Any]:
     }
 
 
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+"""Where the schema of SARIF is."""
 _RULES = {
     ProblemKind.STALE: "A quoted figure or word is no longer what the results say.",
     ProblemKind.UNKNOWN: "A document quotes a key that the results do not have.",
@@ -204,7 +205,7 @@ def as_sarif(checked: Checked) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(one) for one in (*checked.left, *checked.warnings)],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
 
 def _result(problem: Problem) -> dict[str, Any]:

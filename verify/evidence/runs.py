@@ -173,7 +173,8 @@ class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
     ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claims
-    of the user's own, each of which takes a file to run it from the command line. ``spent_s`` are the
+    of the user's own, each of which takes a file to run it from the command line, and ``own_sources`` says
+    that the statements are the user's own as well. ``spent_s`` are the
     seconds of each claim's derivation and simulation, which overlap where there are several workers.
     ``stored`` says what came from a store, None where none was asked.
     """
@@ -181,6 +182,7 @@ class Run(Record):
     settings: Settings
     claims: Many[Slug] = ()
     claim_files: Count = 0
+    own_sources: bool = False
     budget: Budget
     environment: Named[Line]
     created: Moment
@@ -193,8 +195,9 @@ class Run(Record):
     def _as_before_the_store(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what was not asked for: so the seals of runs without a store stay what they were."""
         content: dict[str, Any] = write(self)
-        if self.stored is None:
-            content.pop("stored", None)
+        for name in ("stored", "own_sources"):
+            if not getattr(self, name):
+                content.pop(name, None)
         return content
 
 
@@ -272,13 +275,18 @@ class RunRecord(Sealed):
         run = {claim.id for claim in self.claims}
         return tuple(one for one in self.statements if one.contradicts_its_note(run))
 
-    def exit_status(self, *, strict_sources: bool = False) -> int:
+    def fails(self, statement: Statement) -> bool:
+        """Return whether a statement is misprinted or wrong, and not one that ships and is known to be."""
+        is_known = statement.outcome is statement.noted and not self.run.own_sources
+        return statement.outcome in {Outcome.MISPRINTED, Outcome.WRONG} and not is_known
+
+    def exit_status(self, *, lenient_sources: bool = False) -> int:
         """Return 1 if anything is refuted or a derivation failed, else 3 if undecided, else 0.
 
-        With ``strict_sources``, a statement that is misprinted or wrong counts as refuted.
+        A statement of the user's own that is misprinted or wrong counts as refuted, unless
+        ``lenient_sources``.
         """
-        bad = {Outcome.MISPRINTED, Outcome.WRONG}
-        if strict_sources and any(statement.outcome in bad for statement in self.statements):
+        if not lenient_sources and any(map(self.fails, self.statements)):
             return 1
         if any(c.verdict is Verdict.REFUTED or c.derivation.status is Proof.FAILED for c in self.claims):
             return 1
