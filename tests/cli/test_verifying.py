@@ -116,8 +116,8 @@ def test_results_cut_short_are_reported(tool: Tool, tmp_path: Path, small: RunRe
 
 
 FOREIGN = [
-    pytest.param('{"schema": 1}', "schema 1, this version reads schema 2; install", id="older"),
-    pytest.param('{"schema": 2}', "Field required", id="nothing-in-it"),
+    pytest.param('{"schema": 1}', "schema 1, this version reads schema 3; install", id="older"),
+    pytest.param('{"schema": 3}', "Field required", id="nothing-in-it"),
     pytest.param('{"a": [1, 2]}', 'has no "schema"', id="other-json"),
     pytest.param("[]", 'has no "schema"', id="a-list"),
     pytest.param("null", 'has no "schema"', id="null"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from verify import defaults
 from verify.evidence.campaigns import Calibration, FalseClaims, Falsified
@@ -133,14 +133,6 @@ class Settings(Record):
     power: Rate = defaults.POWER
     device: Device | None = None
 
-    @model_serializer(mode="wrap")
-    def _as_before_devices(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out that there is none: so the seals of runs without one stay what they were."""
-        content: dict[str, Any] = write(self)
-        if self.device is None:
-            content.pop("device", None)
-        return content
-
 
 class Budget(Record):
     """How the false-alarm rate of the whole run is shared out.
@@ -191,15 +183,6 @@ class Run(Record):
     spent_s: Named[Named[Positive]] = Field(default_factory=dict)
     stored: Stored | None = None
 
-    @model_serializer(mode="wrap")
-    def _as_before_the_store(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what was not asked for: so the seals of runs without a store stay what they were."""
-        content: dict[str, Any] = write(self)
-        for name in ("stored", "own_sources"):
-            if not getattr(self, name):
-                content.pop(name, None)
-        return content
-
 
 class RunRecord(Sealed):
     """Everything a run found; what ``results.json`` holds.
@@ -208,7 +191,7 @@ class RunRecord(Sealed):
     ``seal`` is a digest of all the rest, so that a change by hand does not pass for a result.
     """
 
-    schema_version: Literal[2] = Field(default=2, alias="schema")
+    schema_version: Literal[3] = Field(default=3, alias="schema")
     tool: Tool
     run: Run
     claims: Many[ClaimRecord]
@@ -218,15 +201,6 @@ class RunRecord(Sealed):
     false_claims: FalseClaims | None = None
     falsified: Falsified | None = None
     seal: Digest = ""
-
-    @model_serializer(mode="wrap")
-    def _as_before_the_campaigns(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a table that there is not: so the seals of runs before it stay what they were."""
-        content: dict[str, Any] = write(self)
-        for name in ("false_claims", "falsified"):
-            if getattr(self, name) is None:
-                content.pop(name, None)
-        return content
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
