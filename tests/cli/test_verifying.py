@@ -152,7 +152,7 @@ def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: R
     path, old = tmp_path / "results.json", tmp_path / "old.json"
     path.write_text(small.to_json())
     old.write_text("[]")
-    ended = tool("render", path, "--compare", old)
+    ended = tool("render", path, "--since", old)
     assert ended.status == 2
     assert ended.complaint.startswith(f"{old}: ")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["old.json", "results.json"]
@@ -241,7 +241,7 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     )
     content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
     assert content["run"]["settings"] == {
-        "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95,
+        "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95, "device": None,
     }  # fmt: skip
     assert list(content["run"]["phases_s"]) == ["imports", "verification"]
 

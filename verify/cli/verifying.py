@@ -85,10 +85,10 @@ def edition_option(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
-def compare_option(command: Callable[..., None]) -> Callable[..., None]:
+def since_option(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an earlier run that the page is to compare this one with."""
     return click.option(
-        "--compare",
+        "--since",
         type=PATH,
         metavar="OLD",
         help="An earlier results.json; the page then says what changed since.",
@@ -147,15 +147,15 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @run_options
 @edition_option
-@compare_option
-def report(out: Path, edition: str, compare: Path | None, *, lenient_sources: bool, **options: Any) -> None:
+@since_option
+def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     from verify.files.names import RUN
     from verify.report.cache import usable_caches
     from verify.report.write import prepare_for_pdf
 
     # Before anything is measured, and before this run's results may take the place of the earlier ones.
-    earlier = _earlier(compare)
+    earlier = _earlier(since)
     with usable_caches(), processes(**options) as workers:
         prepare_for_pdf(workers)
         record = _verified(out, options, workers, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
@@ -223,8 +223,8 @@ def run(
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
-@compare_option
-def render(results: Path, out: Path | None, edition: str, compare: Path | None) -> None:
+@since_option
+def render(results: Path, out: Path | None, edition: str, since: Path | None) -> None:
     """Rebuild the report from RESULTS, without deriving or drawing anything.
 
     RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
@@ -232,7 +232,7 @@ def render(results: Path, out: Path | None, edition: str, compare: Path | None) 
     from verify.evidence.load import load_either
 
     record = load_either(results)
-    rendered(record, out or results.parent, edition=edition, earlier=_earlier(compare))
+    rendered(record, out or results.parent, edition=edition, earlier=_earlier(since))
     end(record.exit_status())
 
 
