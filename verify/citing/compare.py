@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing.lookup import by_key
 from verify.errors import ResultsError
-from verify.evidence import Check, RunRecord
+from verify.evidence import RunRecord
 from verify.evidence.provenance import digest, origin
 from verify.evidence.words import badge
 from verify.text import numbers
@@ -213,10 +213,12 @@ def _judged(record: Evidence) -> dict[str, _Seen]:
     for claim in record.claims:
         badges = badge(claim.derivation.status), badge(claim.verdict)
         seen[claim.id] = _Seen(claim.title, badges, claim.id)
-        for one in (*claim.checks, *claim.controls):
-            key = f"{claim.id}.{one.id}"
-            what = one.quantity if isinstance(one, Check) else f"wrong version: {one.what}"
-            seen[key] = _Seen(what, (badge(one.verdict),), key)
+        for check in claim.checks:
+            key = f"{claim.id}.{check.id}"
+            seen[key] = _Seen(check.quantity, (badge(check.verdict),), key)
+        for control in claim.controls:
+            key = f"{claim.id}.{control.id}"
+            seen[key] = _Seen(f"wrong version: {control.what}", (badge(control.verdict),), key)
     return seen
 
 
@@ -239,9 +241,11 @@ def _measured(record: Evidence) -> Iterator[tuple[str, _Measured]]:
             if one.estimate is not None:
                 low, high = one.interval
                 ends = (-math.inf if low is None else low, math.inf if high is None else high)
-                drawn = None if one.exact and one.interval == (None, None) else (record.source, one.sequences)
-                ends = (one.estimate, one.estimate) if drawn is None else ends
-                yield f"{layer.id}.{one.id}", _Measured(one.quantity, one.estimate, ends, (), drawn)
+                # A recording of the same name may hold other data: only the same audit is of the same.
+                is_open = one.exact and one.interval == (None, None)
+                ends = (one.estimate, one.estimate) if is_open else ends
+                data = None if is_open else record.seal
+                yield f"{layer.id}.{one.id}", _Measured(one.quantity, one.estimate, ends, (), data)
         return
     chosen = record.run.settings
     for claim in record.claims:
@@ -299,14 +303,18 @@ def _settings(old: Evidence, new: Evidence) -> Iterator[Change]:
 def _set(record: Evidence) -> dict[str, str]:
     """Return what results depend on besides the claims: settings, budget and versions, in words."""
     if isinstance(record, RunRecord):
-        chosen, environment = record.run.settings, record.run.environment
-        budget, asked = record.run.budget, {"claims asked for": ", ".join(record.run.claims) or "all"}
+        environment, places, chosen = (
+            record.run.environment,
+            record.run.budget.places,
+            dict(record.run.settings),
+        )
+        asked = {"claims asked for": ", ".join(record.run.claims) or "all"}
     else:
-        chosen, environment, budget, asked = record.settings, record.environment, record.budget, {}
+        environment, places, chosen = record.environment, record.budget.places, dict(record.settings)
         asked = {f"{layer.id}: intended scale": layer.intention.expression for layer in record.layers}
         asked |= {"source": record.source}
-    said = {name.replace("_", " "): _worded(value) for name, value in chosen}
-    shares = {"places of the error budget": str(budget.places), "sdpa-verify": record.tool.version}
+    said = {name.replace("_", " "): _worded(value) for name, value in chosen.items()}
+    shares = {"places of the error budget": str(places), "sdpa-verify": record.tool.version}
     # Results are the same for any number of workers.
     versions = {name: version for name, version in environment.items() if name != "workers"}
     return {**said, **asked, **shares, **versions}
