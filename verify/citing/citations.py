@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from verify.citing.site import address_on_site
 from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
 from verify.errors import CitationError
 from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
@@ -63,7 +64,7 @@ class Citation:
     whole is cited; ``judged`` what became of it. ``title``, ``statement`` and ``what`` may hold LaTeX between
     dollar signs. ``origin`` says which run or audit it is, and ``settings`` the same for programs.
     ``anchor`` is the place in the page and the named destination in the document of this ``stem``, which lie
-    at ``address``.
+    at ``address``. ``own_page`` is the address of its page on a site, where there is one.
     """
 
     key: str
@@ -82,11 +83,17 @@ class Citation:
     stem: str
     address: str
     doi: str = ""
+    own_page: str = ""
 
     @property
     def link(self) -> str:
-        """Where a reader is led: the DOI, else the place in the published report, or nothing without one."""
-        return f"https://doi.org/{self.doi}" if self.doi else self.page if self.address else ""
+        """Where a reader is led: the DOI, else the place in what is published, or nothing without it."""
+        return f"https://doi.org/{self.doi}" if self.doi else self.page if self.is_published else ""
+
+    @property
+    def is_published(self) -> bool:
+        """Whether there is an address to lead to."""
+        return bool(self.own_page or self.address)
 
     @property
     def run(self) -> str:
@@ -96,8 +103,8 @@ class Citation:
 
     @property
     def page(self) -> str:
-        """The place in the HTML report."""
-        return place_in_report(self.address, self.stem, self.anchor)
+        """Its own page on the site, or the place in the HTML report."""
+        return self.own_page or place_in_report(self.address, self.stem, self.anchor)
 
     @property
     def sheet(self) -> str:
@@ -111,11 +118,13 @@ def cite(
     part: Part | None = None,
     address: str = "",
     doi: str = "",
+    site: str = "",
 ) -> Citation:
     """Return the citation of a run, its claim or statement, of an audit or its layer, or of a finding.
 
     ``address`` is where the report is published, the URL of its page or folder, or a DOI; nothing means
-    beside the document. ``doi`` is the results' own, where they have one.
+    beside the document. ``doi`` is the results' own, where they have one, and ``site`` the address of a
+    run's site, on which what is cited has a page.
     """
     if isinstance(record, RunRecord) and isinstance(subject, ClaimRecord):
         said = _of_claim(record, subject, part)
@@ -136,6 +145,7 @@ def cite(
         stem=names(record).stem,
         address=address,
         doi=doi.removeprefix("https://doi.org/"),
+        own_page=address_on_site(site, said["key"]) if site and isinstance(record, RunRecord) else "",
         **said,
     )
 
@@ -411,7 +421,7 @@ def to_json_ld(cited: Citation) -> str:
 
 def to_latex(cited: Citation) -> str:
     r"""Return LaTeX for running text; needs the package url."""
-    place = f" \\url{{{cited.page}}}" if cited.address else ""
+    place = f" \\url{{{cited.page}}}" if cited.is_published else ""
     return (
         f"sdpa-verify {for_tex(cited.version)}, \\texttt{{{for_tex(cited.key)}}}: "
         f"\\emph{{{prose_for_tex(cited.title)}.}} {_said(cited, prose_for_tex, for_tex)} "

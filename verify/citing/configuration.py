@@ -20,13 +20,15 @@ class Configuration:
     """A project's settings, all of them optional; paths are relative to its ``folder``.
 
     ``results`` is the results file that documents quote, ``documents`` are files, folders or patterns that
-    ``check-docs`` checks, ``report`` is where the report is published, and ``gates`` are those of audits.
+    ``check-docs`` checks, ``report`` is where the report is published, ``site`` where its site is, and
+    ``gates`` are those of audits.
     """
 
     folder: Path = field(default_factory=Path)
     results: str = ""
     documents: tuple[str, ...] = ()
     report: str = ""
+    site: str = ""
     gates: tuple[str, ...] = ()
 
     @property
@@ -40,7 +42,7 @@ class Configuration:
         return tuple(self.folder / name for name in self.documents)
 
 
-_KINDS: dict[str, type] = {"results": str, "documents": list, "report": str, "gates": list}
+_KINDS: dict[str, type] = {"results": str, "documents": list, "report": str, "site": str, "gates": list}
 
 
 def configuration(folder: Path | None = None) -> Configuration:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from verify.cli.console import PATH, end, say
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()
@@ -37,4 +34,41 @@ def compare(old: Path, new: Path, form: str) -> None:
     end(found.exit_status)
 
 
-COMMANDS = (compare,)
+@click.command()
+@click.option(
+    "--out",
+    type=PATH,
+    default=Path("site"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder to write; one that holds anything but such a site is left alone.",
+)
+@click.option(
+    "--results",
+    type=PATH,
+    metavar="FILE",
+    help="A results.json, or - for standard input.  [default: what [tool.sdpa-verify] in pyproject.toml "
+    "names, else reports/results.json, else the reference that comes with the tool]",
+)
+def site(out: Path, results: Path | None) -> None:
+    """Write a run as a static site: a page for each claim and each statement, to publish and to link to.
+
+    Citations lead there once pyproject.toml has its address, as [tool.sdpa-verify] site. Its objects.inv is
+    for intersphinx, MyST and mkdocstrings: claim:KEY and statement:ID.
+    """
+    from verify.citing.configuration import configuration
+    from verify.evidence.load import present
+    from verify.files.writing import temporary_files_together
+    from verify.report.site import write_site
+
+    chosen = configuration()
+    record = present(results or chosen.results_file)
+    with temporary_files_together():
+        problem = write_site(record, out, chosen.site)
+    say(out / "index.html")
+    if problem is not None:
+        raise problem
+    end(0)
+
+
+COMMANDS = (compare, site)

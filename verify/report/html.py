@@ -25,7 +25,7 @@ from verify.report.typeset import mark_drawings, render, standalone, trusted
 from verify.text.latex import spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
@@ -85,6 +85,29 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
     before, _, between = before.rpartition("/* mathml */")
     return before + drawn.mathml + between + _joined(*_SCRIPTS[called]) + after
+
+
+class Made(NamedTuple):
+    """A page made of a template, and the style rules of its formulas, marks and figures."""
+
+    page: str
+    rules: str
+
+
+def make_page(template: str, parts: Parts, **more: object) -> Made:
+    """Return a page made of a template and a report's parts, with what else the template is given.
+
+    Raises:
+        RenderError: a formula of the report cannot be typeset.
+    """
+    medium = HtmlMedium(parts.figures, parts.formulas.mathml)
+    drawn = medium.draw(render(template, parts.report, parts.formulas, medium, **more))
+    return Made(drawn.page, drawn.rules + medium.mark_rules() + medium.figure_rules())
+
+
+def faces_of(pages: Iterable[str]) -> str:
+    """Return the style rules that carry the faces, cut down to the characters of some pages."""
+    return rules_for_screen("".join(sorted(set().union(*pages))))
 
 
 def _joined(*files: str) -> str:
