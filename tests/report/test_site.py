@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import subprocess
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pytest
 
 from tests.auditing.records import good
 from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
+from tests.report.test_browser import BROWSER
 from verify.cli.publishing import site as command
 from verify.errors import FormulaError, OutputError, ResultsError
 from verify.evidence.load import load
-from verify.files.writing import write_whole
+from verify.files.writing import write_folder, write_whole
 from verify.report import site as module
 from verify.report.site import MARKER, site_files, write_site
 from verify.text.latex import plain, spoken
@@ -65,7 +67,9 @@ def test_a_claim_has_its_whole_derivation_and_evidence(made: dict[str, bytes]) -
         steps = sum(1 + len(route.steps) for route in claim.derivation.routes)
         assert len(re.findall(r'<li class="step', page)) == steps
         ids = set(re.findall(r' id="([^"]+)"', page))
-        assert {f"{claim.id}.{one.id}" for one in (*claim.checks, *claim.controls, *claim.facts)} <= ids
+        assert {f"{claim.id}.{one.id}" for one in claim.checks} <= ids
+        assert {f"{claim.id}.{one.id}" for one in claim.controls} <= ids
+        assert {f"{claim.id}.{one.id}" for one in claim.facts} <= ids
         assert "<details" not in page.replace('<details class="values">', "")
 
 
@@ -151,3 +155,23 @@ def test_the_command_writes_the_site(
     assert badge["label"] == PAIRWISE.id
     assert tool("site", "--results", "r.json", "--out", ".").status == 2
     assert command.name == "site"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the PATH")
+@pytest.mark.parametrize(("words", "count"), [("pairs biased", 1), ("no such claim", 0)])
+def test_the_search_works_from_a_folder(
+    made: dict[str, bytes], tmp_path: Path, words: str, count: int
+) -> None:
+    """In Chromium, by the file's own address: the entries that have all words stay, and are counted."""
+    out = tmp_path / "site"
+    write_folder(out, made, MARKER)
+    command = [
+        str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
+        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", f"{(out / 'index.html').as_uri()}#q={quote(words)}",
+    ]  # fmt: skip
+    page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    entries = re.findall(r"<li class=\"entry\"[^>]*>", page)
+    assert len(entries) == len(CLAIMS) + len(STATEMENTS)
+    assert sum(" hidden" not in entry for entry in entries) == count
+    assert f">{count} of {len(entries)}</output>" in page
