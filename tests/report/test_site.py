@@ -168,7 +168,8 @@ def test_the_search_works_from_a_folder(
     write_folder(out, made, MARKER)
     command = [
         str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
-        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", f"{(out / 'index.html').as_uri()}#q={quote(words)}",
+        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
+        f"{(out / 'index.html').as_uri()}#q={quote(words)}",
     ]  # fmt: skip
     page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     entries = re.findall(r"<li class=\"entry\"[^>]*>", page)
