@@ -15,7 +15,7 @@ from verify.evidence.records import fingerprint
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verify.evidence.claims import ClaimRecord
+    from verify.evidence.records import Record
 
 _DIGITS, _MORE = 10, 3
 _TOGETHER = (
@@ -26,7 +26,7 @@ _TOGETHER = (
 """The numbers of a finding that are in one unit, and come out of each other by sums and differences."""
 
 
-def digest_of(claim: ClaimRecord) -> str:
+def digest_of(claim: Record) -> str:
     """Return the SHA-256, in hexadecimal, of a claim's record as canonical JSON without its digest.
 
     Numbers are rounded: those of a check, a control or a fit, and those of a layer of a figure, to the tenth
