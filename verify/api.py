@@ -103,6 +103,7 @@ def run(
                 chosen,
                 book,
                 requested=names,
+                own_sources=sources is not None,
                 workers=some,
                 executor=executor,
                 store=opened,

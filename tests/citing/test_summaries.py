@@ -11,8 +11,8 @@ import pytest
 
 from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
-from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_markdown
-from verify.evidence import ClaimRecord, Proof, Verdict
+from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_markdown, to_sarif
+from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
 
 if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, RunRecord
@@ -36,7 +36,11 @@ def _with(record: RunRecord, claim: ClaimRecord) -> RunRecord:
 def test_a_good_run_has_cases_and_no_problems(quick: RunRecord) -> None:
     """One suite for each claim; derivation, checks and controls are its cases, each named once."""
     suites = _suites(quick)
-    assert list(suites) == [claim.id for claim in quick.claims]
+    sources = [f"source {one.id}" for one in quick.sources]
+    assert list(suites) == [*(claim.id for claim in quick.claims), *sources]
+    cases = [case.attrib["name"] for name in sources for case in suites[name].iter("testcase")]
+    assert cases == [one.id for one in quick.statements]
+    assert all(_problems(suites[name]) == {} for name in sources)
     for claim in quick.claims:
         suite = suites[claim.id]
         cases = [case.attrib["name"] for case in suite.iter("testcase")]
@@ -69,7 +73,7 @@ def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
             ),
         }
     )
-    (suite,) = _suites(_with(small, bad)).values()
+    suite = _suites(_with(small, bad))[bad.id]
     assert _problems(suite) == {
         "derivation": "failure",
         refuted.id: "failure",
@@ -87,8 +91,33 @@ def test_approximate_is_no_failure(small: RunRecord) -> None:
     """Within the tolerance, though not exact, is what a tolerance allows."""
     good = small.claims[0]
     near = good.checks[0].model_copy(update={"verdict": Verdict.APPROXIMATE})
-    (suite,) = _suites(_with(small, good.model_copy(update={"checks": (near, *good.checks[1:])}))).values()
-    assert _problems(suite) == {}
+    suites = _suites(_with(small, good.model_copy(update={"checks": (near, *good.checks[1:])})))
+    assert _problems(suites[good.id]) == {}
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_statements_are_cases(quick: RunRecord, own: bool) -> None:
+    """One of the user's own that is misprinted fails; one that ships and is known to be does not."""
+    run = quick.model_copy(update={"run": quick.run.model_copy(update={"own_sources": own})})
+    opened = quick.statements[0].model_copy(update={"outcome": Outcome.OPEN})
+    run = run.model_copy(update={"statements": (opened, *quick.statements[1:])})
+    bad = {one.id: "failure" for one in run.statements if own and one.outcome is Outcome.MISPRINTED}
+    suites = _suites(run)
+    found = {
+        name: kind for one in run.sources for name, kind in _problems(suites[f"source {one.id}"]).items()
+    }
+    assert found == bad | {opened.id: "skipped"}
+    assert run.exit_status() == int(own)
+    assert run.exit_status(lenient_sources=True) == 0
+    log = json.loads(to_sarif(run))
+    keys = [
+        one["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for one in log["runs"][0]["results"]
+    ]
+    assert keys == [*(one.id for one in run.claims), *(f"source.{one.id}" for one in run.statements)]
+    errors = {
+        key for key, one in zip(keys, log["runs"][0]["results"], strict=True) if one["level"] == "error"
+    }
+    assert errors == {f"source.{name}" for name in bad}
 
 
 def test_an_audit_has_a_suite_for_each_layer() -> None:

@@ -195,7 +195,7 @@ def test_results_of_another_schema_are_refused(tool: Tool, results: Path) -> Non
     results.write_text(json.dumps({**content, "schema": 1}), encoding="utf-8")
     ended = tool("values", "--results", results)
     assert ended.status == 2
-    assert "schema 1, this version reads schema 2" in ended.complaint
+    assert "schema 1, this version reads schema 3" in ended.complaint
 
 
 def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_path: Path) -> None:

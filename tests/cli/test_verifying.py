@@ -116,8 +116,8 @@ def test_results_cut_short_are_reported(tool: Tool, tmp_path: Path, small: RunRe
 
 
 FOREIGN = [
-    pytest.param('{"schema": 1}', "schema 1, this version reads schema 2; install", id="older"),
-    pytest.param('{"schema": 2}', "Field required", id="nothing-in-it"),
+    pytest.param('{"schema": 1}', "schema 1, this version reads schema 3; install", id="older"),
+    pytest.param('{"schema": 3}', "Field required", id="nothing-in-it"),
     pytest.param('{"a": [1, 2]}', 'has no "schema"', id="other-json"),
     pytest.param("[]", 'has no "schema"', id="a-list"),
     pytest.param("null", 'has no "schema"', id="null"),
@@ -152,7 +152,7 @@ def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: R
     path, old = tmp_path / "results.json", tmp_path / "old.json"
     path.write_text(small.to_json())
     old.write_text("[]")
-    ended = tool("render", path, "--compare", old)
+    ended = tool("render", path, "--since", old)
     assert ended.status == 2
     assert ended.complaint.startswith(f"{old}: ")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["old.json", "results.json"]
@@ -245,7 +245,7 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     )
     content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
     assert content["run"]["settings"] == {
-        "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95,
+        "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95, "device": None,
     }  # fmt: skip
     assert list(content["run"]["phases_s"]) == ["imports", "verification"]
 

@@ -22,6 +22,7 @@ from verify.files.writing import (
     check_writable,
     temporary_files_together,
     temporary_folder,
+    write_folder,
     write_together,
     write_whole,
 )
@@ -270,3 +271,86 @@ def test_temporary_files_of_libraries_go_with_ours(tmp_path: Path, monkeypatch: 
     assert not list(tmp_path.iterdir())
     assert tempfile.gettempdir() == str(tmp_path)
     assert "TMPDIR" not in os.environ
+
+
+FILES = {"index.html": b"new", "a/b.txt": b"b"}
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Return all files under a folder by their paths."""
+    return {
+        one.relative_to(folder).as_posix(): one.read_bytes() for one in folder.rglob("*") if one.is_file()
+    }
+
+
+def test_a_folder_is_written_whole_and_lists_its_files(tmp_path: Path) -> None:
+    """New, in the place of an empty one, and of one of ours; nothing is left beside it."""
+    out = tmp_path / "made" / "out"
+    for files in (FILES, {"other": b"o"}, FILES):
+        write_folder(out, files, ".marker")
+        assert tree(out) == files | {".marker": "".join(f"{one}\n" for one in sorted(files)).encode()}
+        assert [one.name for one in out.parent.iterdir()] == ["out"]
+    empty = tmp_path / "empty"
+    empty.mkdir(mode=0o750)
+    write_folder(empty, FILES, ".marker")
+    assert stat.S_IMODE(empty.stat().st_mode) == 0o750
+
+
+@pytest.mark.parametrize("other", ["mine", "a/mine", ".git/HEAD"])
+@pytest.mark.parametrize("is_ours", [False, True])
+def test_a_folder_with_anything_else_stays_as_it_is(tmp_path: Path, other: str, is_ours: bool) -> None:
+    """Whether or not a folder of ours was there before; the line names a file."""
+    out = tmp_path / "out"
+    if is_ours:
+        write_folder(out, FILES, ".marker")
+    (out / other).parent.mkdir(parents=True, exist_ok=True)
+    (out / other).write_bytes(OLD)
+    before = tree(out)
+    with pytest.raises(
+        OutputError, match=rf"out: holds '{other}', which is not part of what is written there"
+    ):
+        write_folder(out, {"new": NEW}, ".marker")
+    assert tree(out) == before
+
+
+def test_a_link_to_elsewhere_in_a_folder_is_not_followed(tmp_path: Path) -> None:
+    """It is something else, and what it leads to stays."""
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    write_folder(out, FILES, ".marker")
+    elsewhere.mkdir()
+    (elsewhere / "kept").write_bytes(OLD)
+    (out / "link").symlink_to(elsewhere)
+    with pytest.raises(OutputError, match="holds 'link'"):
+        write_folder(out, FILES, ".marker")
+    assert tree(elsewhere) == {"kept": OLD}
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    """Nor is a file of the place's name replaced."""
+    (tmp_path / "out").write_bytes(OLD)
+    with pytest.raises(
+        OutputError, match=r"out: cannot be written \(Not a directory\); choose another place"
+    ):
+        write_folder(tmp_path / "out", FILES, ".marker")
+    assert (tmp_path / "out").read_bytes() == OLD
+
+
+@pytest.mark.parametrize("broken", ["write_bytes", "rename"])
+def test_what_cannot_be_written_leaves_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """A full disk, and a place that cannot be taken once the old folder has left it."""
+    out = tmp_path / "out"
+    write_folder(out, FILES, ".marker")
+    before = tree(out)
+    renames = iter([Path.rename, full_disk, Path.rename])
+
+    def fail(*given: Any) -> Any:
+        return full_disk() if broken == "write_bytes" else next(renames)(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, broken, fail)
+        with pytest.raises(OutputError, match="out: cannot be written"):
+            write_folder(out, {"new": NEW}, ".marker")
+    assert tree(out) == before
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]

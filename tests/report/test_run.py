@@ -17,7 +17,6 @@ from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import (
     Calibration,
-    ClaimRecord,
     Counted,
     Device,
     Fact,
@@ -31,7 +30,6 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.load import shipped, stored_table
-from verify.report.changes import changes
 from verify.report.formulas import Formulas
 from verify.report.run import FRONT, HALF, Report, chapter_figure, drawn_small, report_of
 from verify.report.typeset import render
@@ -53,6 +51,20 @@ def method(made: RunRecord) -> str:
 def reference() -> Report:
     """Return the report of the reference run."""
     return report_of(shipped())
+
+
+def test_a_page_says_what_changed_since() -> None:
+    """With the verdict of before and of now, the rule by which values have moved, and keys that came."""
+    first, *others = PAIRWISE.checks
+    refuted = first.model_copy(update={"verdict": Verdict.REFUTED})
+    earlier = record(PAIRWISE.model_copy(update={"checks": (refuted, *others)}).sealed())
+    page = render("changes.j2", report_of(record(), earlier), Formulas(), Spelled())
+    text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
+    assert f"{PAIRWISE.id}.{first.id}" in text
+    assert "refuted approximate" in text
+    assert f"0 of {len(CLAIMS)} have the same evidence to ten digits." in text
+    assert "Keys that are new:" in text
+    assert report_of(record()).changes is None
 
 
 def test_counts_add_up() -> None:
@@ -340,63 +352,3 @@ def test_reasons_are_printed_in_plain_words() -> None:
     text = method(record().model_copy(update={"falsified": found}))
     assert "held at 123 456 points; false are 1 ." in text
     assert "rounding is not bounded closely enough (7); other (2)." in text
-
-
-# What changed since an earlier run.
-
-
-def altered(claim: ClaimRecord, **more: Any) -> ClaimRecord:
-    """Return a claim whose first check is otherwise."""
-    first, *others = claim.checks
-    return claim.model_copy(update={"checks": (first.model_copy(update=more), *others)}).sealed()
-
-
-def test_a_run_has_not_changed_against_itself() -> None:
-    """Nothing is listed, and every claim's evidence is the same; the earlier run is named."""
-    found = changes(record(), record())
-    assert (found.claims, found.checks, found.statements, found.same) == ((), (), (), len(CLAIMS))
-    assert found.earlier.startswith("0.1.0, seed 20170612, standard profile")
-
-
-def test_what_chance_draws_again_is_no_change() -> None:
-    """An estimate may move within both intervals; beyond them it is listed, with both values."""
-    first = PAIRWISE.checks[0]
-    low, high = first.interval
-    old = record(PAIRWISE)
-    near = record(altered(PAIRWISE, estimate=first.estimate + (high - first.estimate) / 2))
-    assert (changes(old, near).checks, changes(old, near).same) == ((), 0)
-    shift = 3 * (high - low)
-    far = record(altered(PAIRWISE, estimate=first.estimate + shift, interval=(low + shift, high + shift)))
-    (moved,) = changes(old, far).checks
-    assert moved.link == moved.key == f"{PAIRWISE.id}.{first.id}"
-    assert moved.before != moved.after
-    assert "approximate" in moved.before
-
-
-@pytest.mark.parametrize("more", [{"verdict": Verdict.REFUTED}, {"prediction": 7.0}])
-def test_verdicts_and_predictions_are_changes(more: dict[str, object]) -> None:
-    """Even where the estimate is the same."""
-    (moved,) = changes(record(PAIRWISE), record(altered(PAIRWISE, **more))).checks
-    assert moved.key == f"{PAIRWISE.id}.{PAIRWISE.checks[0].id}"
-
-
-def test_what_came_and_what_went() -> None:
-    """Claims and checks that only one of the runs has; what is gone has no place to lead to."""
-    fewer = record(PAIRWISE.model_copy(update={"checks": PAIRWISE.checks[1:]}).sealed())
-    grown, shrunk = changes(fewer, record()), changes(record(), fewer)
-    gone = [one.key for one in shrunk.claims]
-    assert gone == [claim.id for claim in CLAIMS if claim is not PAIRWISE]
-    assert {(one.link, one.after) for one in shrunk.claims} == {("", "gone")}
-    assert [one.link for one in grown.claims] == gone
-    assert {one.before for one in grown.claims} == {"not there"}
-    (added,), (removed,) = grown.checks, shrunk.checks
-    assert (added.before, removed.after) == ("not there", "gone")
-
-
-def test_statements_are_compared_by_their_outcome() -> None:
-    """A statement that is decided otherwise is listed with both outcomes."""
-    run = record()
-    first, *others = run.statements
-    wrong = first.model_copy(update={"outcome": Outcome.WRONG})
-    (one,) = changes(run, run.model_copy(update={"statements": (wrong, *others)})).statements
-    assert (one.link, one.before, one.after, one.tone) == (f"statement-{first.id}", "holds", "wrong", "bad")

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from verify.citing.site import address_on_site
 from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
 from verify.errors import CitationError
 from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
@@ -66,7 +67,8 @@ class Citation:
     whole is cited; ``judged`` what became of it. ``title``, ``statement`` and ``what`` may hold LaTeX between
     dollar signs. ``origin`` says which run or audit it is, and ``settings`` the same for programs.
     ``anchor`` is the place in the page and the named destination in the document of this ``stem``, which lie
-    at ``address``. ``authors`` are those of the tool, or of a claim of the user's own, if they are known.
+    at ``address``. ``own_page`` is the address of its page on a site, where there is one. ``authors`` are
+    those of the tool, or of a claim of the user's own, if they are known.
     """
 
     key: str
@@ -85,12 +87,20 @@ class Citation:
     stem: str
     address: str
     doi: str = ""
+    own_page: str = ""
     authors: tuple[str, ...] = (AUTHORS,)
 
     @property
+    def is_published(self) -> bool:
+        """Whether there is an address to lead to."""
+        return bool(self.own_page or self.address)
+
+    @property
     def links(self) -> tuple[str, ...]:
-        """Where a reader is led: to the DOI and to the place in the published report, as far as given."""
-        given = ([f"https://doi.org/{self.doi}"] if self.doi else []) + ([self.page] if self.address else [])
+        """Where a reader is led: to the DOI and to the place in what is published, as far as given."""
+        given = ([f"https://doi.org/{self.doi}"] if self.doi else []) + (
+            [self.page] if self.is_published else []
+        )
         return tuple(dict.fromkeys(given))
 
     @property
@@ -106,13 +116,13 @@ class Citation:
 
     @property
     def page(self) -> str:
-        """The place in the report."""
-        return place_in_report(self.address, self.stem, self.anchor)
+        """Its own page on the site, or the place in the HTML report."""
+        return self.own_page or place_in_report(self.address, self.stem, self.anchor)
 
     @property
     def identifier(self) -> str:
         """An address that no other finding has."""
-        if self.address and self.page != self.address:
+        if self.own_page or (self.address and self.page != self.address):
             return self.page
         return f"{self.links[0]}#{self.key}" if self.links else f"urn:sha256:{self.digest}#{self.key}"
 
@@ -124,11 +134,13 @@ def cite(
     address: str = "",
     doi: str = "",
     authors: tuple[str, ...] = (),
+    site: str = "",
 ) -> Citation:
     """Return the citation of a run, its claim or statement, of an audit or its layer, or of a finding.
 
     ``address`` is where the report is published, the URL of its page or folder, or a DOI. ``doi`` is the
-    results' own, where they have one. ``authors`` are those of claims of the user's own that name none.
+    results' own, where they have one, and ``site`` the address of a run's site, on which what is cited has a
+    page. ``authors`` are those of claims of the user's own that name none.
     """
     if isinstance(record, RunRecord) and isinstance(subject, ClaimRecord):
         said = _of_claim(record, subject, part)
@@ -149,6 +161,7 @@ def cite(
         stem=names(record).stem,
         address=address,
         doi=doi.removeprefix("https://doi.org/"),
+        own_page=address_on_site(site, said["key"]) if site and isinstance(record, RunRecord) else "",
         authors=_authors(subject, authors),
         **said,
     )
@@ -381,7 +394,7 @@ def to_bibtex(cited: Citation) -> str:
         "howpublished": f"Software, version {for_tex(cited.version)}",
         "note": note,
         "doi": for_tex(cited.doi),
-        "url": cited.page if cited.address else "",
+        "url": cited.page if cited.is_published else "",
     }
     lines = (
         f"  {name} = {value}," if name == "month" else f"  {name} = {{{value}}},"
@@ -403,7 +416,7 @@ def to_csl_json(cited: Citation) -> str:
         # Styles print the version, few the note.
         "version": f"{cited.version} ({cited.run})",
         "note": f"{plain(cited.what)}: {cited.found}; {note}" if cited.found else note,
-        "URL": cited.page if cited.address else "",
+        "URL": cited.page if cited.is_published else "",
         "DOI": cited.doi,
     }
     fields = (
@@ -434,7 +447,7 @@ def to_json_ld(cited: Citation) -> str:
         "@context": "https://schema.org",
         "@type": "ClaimReview",
         "@id": cited.identifier,
-        "url": cited.page if cited.address else "",
+        "url": cited.page if cited.is_published else "",
         "identifier": f"https://doi.org/{cited.doi}" if cited.doi else "",
         "alternateName": f"sdpa-verify:{cited.key}",
         "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
@@ -470,7 +483,7 @@ def to_ris(cited: Citation) -> str:
         ("N1", f"{found}{cited.judged}. {cited.origin}, digest {cited.digest}"),
         ("ID", f"sdpa-verify:{cited.key}"),
         ("DO", cited.doi),
-        ("UR", cited.page if cited.address else ""),
+        ("UR", cited.page if cited.is_published else ""),
     ]
     given = [f"{tag}  - {one_line(text)}" for tag, text in lines if text]
     return "\n".join([*given, "ER  - "])

@@ -20,8 +20,8 @@ class Configuration:
     """A project's settings, all of them optional; paths are relative to its ``folder``.
 
     ``results`` is the results file that documents quote, ``documents`` are files, folders or patterns that
-    ``check-docs`` checks, ``report`` is where the report is published, ``authors`` are those of the project's
-    own claims, and ``gates`` are those of audits.
+    ``check-docs`` checks, ``report`` is where the report is published, ``site`` where its site is, ``authors``
+    are those of the project's own claims, and ``gates`` are those of audits.
     """
 
     folder: Path = field(default_factory=Path)
@@ -29,6 +29,7 @@ class Configuration:
     documents: tuple[str, ...] = ()
     report: str = ""
     authors: tuple[str, ...] = ()
+    site: str = ""
     gates: tuple[str, ...] = ()
 
     @property
@@ -42,7 +43,9 @@ class Configuration:
         return tuple(self.folder / name for name in self.documents)
 
 
-_KINDS: dict[str, type] = {"results": str, "documents": list, "report": str, "authors": list, "gates": list}
+_KINDS: dict[str, type] = {
+    "results": str, "documents": list, "report": str, "site": str, "authors": list, "gates": list,
+}  # fmt: skip
 
 
 def configuration(folder: Path | None = None) -> Configuration:

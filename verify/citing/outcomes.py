@@ -179,7 +179,8 @@ def _in_json(checked: Checked, problem: Problem) -> dict[str, Any]:
     }
 
 
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+"""Where the schema of SARIF is."""
 _RULES = {
     ProblemKind.STALE: "What a form writes is no longer what the results say.",
     ProblemKind.UNSUPPORTED: "A text of its author's has a number that is none of the value's.",
@@ -201,7 +202,7 @@ def as_sarif(checked: Checked) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(one) for one in (*checked.left, *checked.warnings)],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
 
 def _result(problem: Problem) -> dict[str, Any]:

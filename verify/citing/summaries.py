@@ -1,30 +1,41 @@
-"""A run or an audit in short: JUnit XML for CI, Markdown for the page of a CI job, badges for a README."""
+"""A run or an audit in short: JUnit XML, SARIF and Markdown for CI, badges for a README."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
 
+from verify.citing.outcomes import SCHEMA, address
+from verify.citing.values import SOURCE
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
 from verify.evidence.words import badge, figures, most_serious, tallies
 from verify.text import numbers
 from verify.text.escapes import for_html, for_markdown, for_xml, prose_for_markdown
+from verify.text.latex import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from verify.evidence import Statement
 
 Case = tuple[str, str, str]
-"""A case's name, "" or "failure" or "error", and the message of one that does not pass."""
+"""A case's name, "" or "failure", "error" or "skipped", and the message of one that does not pass."""
+
+
+_TOTALS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
 def to_junit(record: RunRecord | AuditRecord) -> bytes:
     """Return the XML of a run or an audit, whose failing cases are refuted and whose errors are undecided.
 
     Of a run, each claim is a test suite; derivation, checks and controls are its cases, and a failed
-    derivation or a control that was not refuted fails as well. Properties of a suite say how its claim is
+    derivation or a control that was not refuted fails as well. Each source is one, too, of its statements:
+    one that is misprinted or wrong fails, but for those shipped that are known to be, and one that is open
+    is skipped. Properties of a suite say how its claim is
     derived, and how many of its checks are measured and exact. Of an audit, each layer is a suite, and the
     findings that decide are its cases.
     """
@@ -34,10 +45,13 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
         for claim in record.claims:
             suite = _suite(root, claim.id, f"{claim.chapter}.{claim.id}", _cases(claim))
             _add_properties(suite, claim)
+        for source in record.sources:
+            stated = (one for one in record.statements if one.source == source.id)
+            _suite(root, f"source {source.id}", f"source.{source.id}", (_case(record, one) for one in stated))
     else:
         for layer in record.layers:
             _suite(root, layer.id, f"audit.{layer.id}", _audit_cases(layer))
-    for total in ("tests", "failures", "errors"):
+    for total in ("tests", *_TOTALS.values()):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     root.set("time", f"{elapsed:.3f}")
     ET.indent(root)
@@ -48,8 +62,8 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
 def _suite(root: ET.Element, name: str, class_name: str, cases: Iterable[Case]) -> ET.Element:
     cases = list(cases)
     suite = ET.SubElement(root, "testsuite", name=name, tests=str(len(cases)))
-    for kind in ("failure", "error"):
-        suite.set(f"{kind}s", str(sum(problem == kind for _, problem, _ in cases)))
+    for kind, total in _TOTALS.items():
+        suite.set(total, str(sum(problem == kind for _, problem, _ in cases)))
     for case_name, problem, message in cases:
         case = ET.SubElement(suite, "testcase", classname=class_name, name=case_name)
         if problem:
@@ -96,6 +110,67 @@ def _cases(claim: ClaimRecord) -> Iterator[Case]:
         standing = control.verdict is not Verdict.REFUTED
         message = f"the wrong version was not refuted: {control.what}"
         yield f"control {control.id}", "failure" if standing else "", message
+
+
+def _case(record: RunRecord, statement: Statement) -> Case:
+    problem = "failure" if record.fails(statement) else "skipped" * (statement.outcome is Outcome.OPEN)
+    return statement.id, problem, f"{badge(statement.outcome).word}: {plain(statement.note)}"
+
+
+_RULES = {
+    "claim": "A claim about scaled dot-product attention, derived and measured.",
+    "statement": "A statement of a document, held against derivation and measurement.",
+}
+_KINDS: dict[Verdict | Outcome, str] = {
+    Verdict.CONFIRMED: "pass",
+    Verdict.APPROXIMATE: "pass",
+    Verdict.REFUTED: "fail",
+    Verdict.UNDECIDED: "open",
+    Outcome.HOLDS: "pass",
+    Outcome.WITH_CONDITIONS: "informational",
+    Outcome.MISPRINTED: "fail",
+    Outcome.WRONG: "fail",
+    Outcome.OPEN: "open",
+}
+"""What SARIF calls what was found; members of both kinds are texts, of which no two are equal."""
+
+
+def to_sarif(record: RunRecord, sources: Path | None = None, lines: Mapping[str, int] | None = None) -> bytes:
+    """Return SARIF of a run: a result for each claim and each statement, failing, passing or open.
+
+    ``lines`` are those on which statements start in the file ``sources``. What fails is an error; a statement
+    that ships with the tool and is known not to be right is but a note.
+    """
+    results = []
+    for claim in record.claims:
+        shield = badge_of(record, claim)
+        kind = "fail" if shield.is_error else _KINDS[claim.verdict]
+        text = f"{claim.id}: {shield.message}. {plain(claim.reason)}"
+        results.append(_result("claim", claim.id, kind, text))
+    for one in record.statements:
+        kind = _KINDS[one.outcome]
+        level = "error" if record.fails(one) else "note"
+        text = f"{one.id}: {badge(one.outcome).word}. {plain(one.note)}"
+        results.append(_result("statement", f"{SOURCE}.{one.id}", kind, text, level))
+        if sources is not None and lines and one.id in lines:
+            artifact = {"artifactLocation": {"uri": address(sources)}}
+            place = {"physicalLocation": {**artifact, "region": {"startLine": lines[one.id]}}}
+            results[-1]["locations"][0] |= place
+    rules = [{"id": name, "shortDescription": {"text": text}} for name, text in _RULES.items()]
+    driver = {"name": "sdpa-verify", "version": record.tool.version, "rules": rules}
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    return json.dumps(log, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def _result(rule: str, key: str, kind: str, text: str, level: str = "error") -> dict[str, Any]:
+    return {
+        "ruleId": rule,
+        "ruleIndex": list(_RULES).index(rule),
+        "kind": kind,
+        "level": level if kind == "fail" else "none",
+        "message": {"text": text},
+        "locations": [{"logicalLocations": [{"fullyQualifiedName": key}]}],
+    }
 
 
 _MARKS = {Verdict.CONFIRMED: "✅", Verdict.APPROXIMATE: "🟡", Verdict.REFUTED: "❌", Verdict.UNDECIDED: "⚪"}

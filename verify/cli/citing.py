@@ -47,13 +47,24 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     """List what can be quoted: keys and their present text.
 
     Besides claims, "run" stands for the run’s own values and "source" for the documents’ statements; a key
-    for its value and its parts. Of an audit, give layers, "audit" for its own values, or keys.
+    for its value and its parts. Of an audit, give layers, "audit" for its own values, or keys. Each has the
+    address of its page, where pyproject.toml names a site.
     """
+    from verify.citing.configuration import configuration
     from verify.citing.lookup import chosen
+    from verify.citing.site import address_on_site
+    from verify.evidence import RunRecord
 
-    listed = chosen(_present(results), names)
+    record, site = _present(results), configuration().site
+    listed = chosen(record, names)
     width = max((len(value.key) for value in listed), default=0)
-    say("\n".join(f"{value.key:<{width}}  {value.text}" for value in listed))
+    has_pages = site and isinstance(record, RunRecord)
+    pages = (f"  {address_on_site(site, value.key)}" if has_pages else "" for value in listed)
+    say(
+        "\n".join(
+            f"{value.key:<{width}}  {value.text}{page}" for value, page in zip(listed, pages, strict=True)
+        )
+    )
     end(0)
 
 
@@ -86,15 +97,17 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
     render = _chosen(form, FORMS)
     settings = configuration()
+    site = "" if url else settings.site
     url = url or settings.report
     check_address(url)
+    check_address(site)
     check_doi(doi)
     record = _present(results)
     value = lookup(record, key)
     whole, _, part = key.partition(":")
     if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    say(render(cite(record, value.subject, value.part, url, doi, settings.authors)))
+    say(render(cite(record, value.subject, value.part, url, doi, settings.authors, site)))
     end(0)
 
 

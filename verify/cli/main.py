@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli import auditing, citing, probing, recording, storing, verifying
+from verify.cli import auditing, citing, probing, publishing, recording, storing, verifying
 from verify.cli.console import PATH, complain, end, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.verifying import processes
@@ -65,6 +65,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
 for command in (
     *verifying.COMMANDS,
     *citing.COMMANDS,
+    *publishing.COMMANDS,
     *auditing.COMMANDS,
     *recording.COMMANDS,
     *probing.COMMANDS,

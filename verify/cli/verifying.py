@@ -85,10 +85,10 @@ def edition_option(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
-def compare_option(command: Callable[..., None]) -> Callable[..., None]:
+def since_option(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an earlier run that the page is to compare this one with."""
     return click.option(
-        "--compare",
+        "--since",
         type=PATH,
         metavar="OLD",
         help="An earlier results.json; the page then says what changed since.",
@@ -126,7 +126,9 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
         ),
         click.option(
-            "--strict-sources", is_flag=True, help="End with 1 if a statement is misprinted or wrong."
+            "--lenient-sources",
+            is_flag=True,
+            help="Do not end with 1 where a statement of --sources is misprinted or wrong.",
         ),
         click.option(
             "--out",
@@ -145,20 +147,20 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @run_options
 @edition_option
-@compare_option
-def report(out: Path, edition: str, compare: Path | None, *, strict_sources: bool, **options: Any) -> None:
+@since_option
+def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     from verify.files.names import RUN
     from verify.report.cache import usable_caches
     from verify.report.write import prepare_for_pdf
 
     # Before anything is measured, and before this run's results may take the place of the earlier ones.
-    earlier = _earlier(compare)
+    earlier = _earlier(since)
     with usable_caches(), processes(**options) as workers:
         prepare_for_pdf(workers)
         record = _verified(out, options, workers, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
         rendered(record, out, workers, record.run.phases_s, edition, earlier)
-    end(record.exit_status(strict_sources=strict_sources))
+    end(record.exit_status(lenient_sources=lenient_sources))
 
 
 @click.command()
@@ -167,13 +169,35 @@ def report(out: Path, edition: str, compare: Path | None, *, strict_sources: boo
 @click.option(
     "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
 )
-def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: bool, **options: Any) -> None:
+@click.option(
+    "--sarif",
+    type=PATH,
+    metavar="FILE",
+    help="Write claims and statements as SARIF as well, for code scanning.",
+)
+def run(
+    out: Path,
+    junit: Path | None,
+    summary: Path | None,
+    sarif: Path | None,
+    *,
+    lenient_sources: bool,
+    **options: Any,
+) -> None:
     """Verify claims and write results.json only."""
-    from verify.citing.summaries import to_junit, to_markdown
+    from verify.citing.summaries import to_junit, to_markdown, to_sarif
+    from verify.engine.sources import lines_of_statements
     from verify.files.writing import check_writable, write_together, write_whole
 
     results = out / "results.json"
-    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
+    sources = options["sources"]
+    # What a pipe gives can be read but once.
+    lines = lines_of_statements(sources) if sarif and sources and str(sources) != "-" else {}
+
+    def in_place(record: RunRecord) -> bytes:
+        return to_sarif(record, sources, lines)
+
+    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown), (sarif, "--sarif", in_place))
     taken = {os.path.realpath(results): "the results go"}
     for path, option, _ in forms:
         if path is not None:
@@ -192,15 +216,15 @@ def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: 
     write_together(files)
     for path in files:
         say(path)
-    end(record.exit_status(strict_sources=strict_sources))
+    end(record.exit_status(lenient_sources=lenient_sources))
 
 
 @click.command()
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
-@compare_option
-def render(results: Path, out: Path | None, edition: str, compare: Path | None) -> None:
+@since_option
+def render(results: Path, out: Path | None, edition: str, since: Path | None) -> None:
     """Rebuild the report from RESULTS, without deriving or drawing anything.
 
     RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
@@ -208,7 +232,7 @@ def render(results: Path, out: Path | None, edition: str, compare: Path | None) 
     from verify.evidence.load import load_either
 
     record = load_either(results)
-    rendered(record, out or results.parent, edition=edition, earlier=_earlier(compare))
+    rendered(record, out or results.parent, edition=edition, earlier=_earlier(since))
     end(record.exit_status())
 
 

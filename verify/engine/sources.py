@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
@@ -19,6 +20,7 @@ from verify.evidence.texts import prose
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
 from verify.text.escapes import one_line
+from verify.text.numbers import as_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -76,8 +78,8 @@ class PartEntry(Record):
     """One thing a statement says, as the file has it; ``about`` when the source itself says "about".
 
     ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis. Either
-    the ``evidence`` of a ``claim`` decides it, or what it has computed. ``given`` are the numbers of its
-    text that nothing decides.
+    the ``evidence`` of a ``claim`` decides it, or what it has computed, which may be printed or said.
+    ``given`` are the numbers of its text that nothing decides.
     """
 
     text: Prose
@@ -223,6 +225,10 @@ class SourceBook(Record):
             return f"statement {self.statements[statement].id}"
         return self._origin.at(("statement", statement, "part", part, key))
 
+    def line(self, statement: int) -> int:
+        """Return the line on which a statement starts in the file that this was read from, else 1."""
+        return 1 if self._origin is None else self._origin.line(("statement", statement))
+
     def read_from(self, origin: Origin) -> SourceBook:
         """Return this book with the file that errors are to name."""
         self._origin = origin
@@ -307,6 +313,16 @@ def read_sources(path: Path | None = None) -> SourceBook:
     return book.read_from(origin)
 
 
+def lines_of_statements(path: Path) -> dict[str, int]:
+    """Return the line of each statement of a file, by its id.
+
+    Raises:
+        SourcesError: the file cannot be read, has over 1 MB or is malformed; the text says where and how.
+    """
+    book = read_sources(path)
+    return {one.id: book.line(place) for place, one in enumerate(book.statements)}
+
+
 def _syntax(name: str, text: str, message: str) -> str:
     place = re.search(r" \(at line (\d+), column \d+\)$", message)
     line = int(place[1]) if place else text.rstrip().count("\n") + 1
@@ -320,10 +336,18 @@ _ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _BIND = "correct it, compute it, or list it under given"
 
 
-def numbers_without(text: str, others: Iterable[str]) -> list[str]:
-    """Return the numbers of a text that none of the others has; 0 and 1 are limits, and bound by none."""
+def numbers_without(text: str, others: Iterable[str], inputs: Iterable[float] = ()) -> list[str]:
+    """Return the numbers of a text that none of the others has; 0 and 1 are limits, and bound by none.
+
+    The others print their numbers as the text does; ``inputs`` are numbers, of which TOML keeps no last zero.
+    """
     known = {"0", "1", *(found for other in others for found in _ANY_NUMBER.findall(other))}
-    return [found for found in dict.fromkeys(_NUMBER.findall(text)) if found not in known]
+    values = {abs(as_decimal(number)) for number in inputs}
+    return [
+        found
+        for found in dict.fromkeys(_NUMBER.findall(text))
+        if found not in known and Decimal(found) not in values
+    ]
 
 
 def contradictions(
@@ -366,18 +390,25 @@ def _statement_contradictions(entry: StatementEntry) -> Iterator[tuple[str, str]
 
 def _unbound(entry: StatementEntry) -> list[str]:
     """Return the numbers of a statement's text that none of its parts has."""
-    parts = [part for one in entry.parts for part in (one.text, *one.given, *_figures(one))]
-    return numbers_without(entry.text, (*parts, *entry.given))
+    parts = [text for one in entry.parts for text in (one.text, *one.given, *_figures(one))]
+    inputs = [number for one in entry.parts for number in _inputs(one)]
+    return numbers_without(entry.text, (*parts, *entry.given), inputs)
 
 
 def _figures(part: PartEntry) -> tuple[str, ...]:
-    """Return all in which a part's numbers may stand besides its text: what decides it."""
-    return (part.printed or "", part.evidence_id, str(part.compute or ""))
+    """Return the texts in which a part's numbers may stand besides its own: those of what decides it."""
+    return (part.printed or "", part.evidence_id)
+
+
+def _inputs(part: PartEntry) -> list[float]:
+    """Return the numbers that its computation is given."""
+    given = [value if isinstance(value, list) else [value] for value in (part.compute or {}).values()]
+    return [one for values in given for one in values if type(one) in {int, float}]
 
 
 def _part_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
     yield from _evidence_contradictions(part)
-    for number in numbers_without(part.text, (*part.given, *_figures(part))):
+    for number in numbers_without(part.text, (*part.given, *_figures(part)), _inputs(part)):
         yield "text", f"has the number {number}, which neither its figure nor its evidence has; {_BIND}"
     if part.compute is None:
         yield from _figure_contradictions(part)
@@ -393,8 +424,8 @@ def _evidence_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
     for key in ("claim", "evidence"):
         if getattr(part, key) is not None:
             yield key, "has no place beside compute; remove one of them"
-    if part.kind == "says" or part.printed is None:
-        yield "kind", 'must be "prints", with the figure as printed, for what is computed; correct it'
+    if part.printed is None:
+        yield "printed", "is missing; add the figure that is to be what is computed"
     try:
         computations.inputs_of(part.compute)
     except ValueError as error:

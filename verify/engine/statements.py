@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, Record
 
 
+_NEAR = ", which is about {}: less than one unit of its last digit away"
 _BOUNDS = (INCOMPATIBLE, 1e-4, 1e-5)
 """What a probability may be said to be below; smaller ones are not evaluated reliably."""
 
@@ -34,15 +35,18 @@ class _Finding:
     exactly: bool = True
 
 
-def rounds_to(exact: float, printed: str) -> bool:
+def rounds_to(exact: float, printed: str, *, about: bool = False) -> bool:
     """Return whether ``exact`` rounds to the figure ``printed``, at the precision of its digits.
 
     A float stands for its shortest decimal, so 0.285 is a tie at two decimals; at a tie both rounding
-    half up and half to even are right. A percent sign means hundredths; trailing zeros count.
+    half up and half to even are right. A percent sign means hundredths; trailing zeros count. A figure that
+    is said to be ``about`` may be off by less than one unit of its last digit: "roughly 22" is true of 22.6.
 
     Raises:
         ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
     """
+    if about:
+        return abs(_in_unit(exact, printed) - _number(printed)) < _last_digit(printed)
     return _number(printed) in _roundings(exact, printed)
 
 
@@ -66,11 +70,12 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
 
     A part is open (``holds`` is None) when its claim is not among ``claims``, the claim's derivation
     failed, or its evidence is undecided. Else it holds or not, and the parts make the outcome: any
-    open, ``open``; something printed is false, ``misprinted``; everything said is false, ``wrong``;
-    some of it is, ``holds-with-conditions``; nothing is, ``holds``. The verdict ``approximate`` means
-    that the exact assertion is excluded though the measurement is within tolerance; it satisfies
-    a part only where the source says "about", and elsewhere limits the outcome to
-    ``holds-with-conditions``. While a statement is open its note says what it waits for, and where the
+    open, ``open``; something printed is false, ``misprinted``; a figure that is said is false, or
+    everything said is, ``wrong``; some of it is, ``holds-with-conditions``; nothing is, ``holds``. The
+    verdict ``approximate`` means that the exact assertion is excluded though the measurement is within
+    tolerance; it satisfies a part only where the source says "about", and elsewhere limits the outcome to
+    ``holds-with-conditions``. A figure that the source says is "about" may be off by less than one unit of
+    its last digit. While a statement is open its note says what it waits for, and where the
     outcome is not the one that the note was written for, the parts' reasons stand in its place.
 
     Raises:
@@ -118,13 +123,21 @@ def _number(printed: str) -> Decimal:
 
 def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
     """Return ``exact`` to as many decimals as ``printed`` has, rounded half up and half to even."""
+    value, place = _in_unit(exact, printed), int(_number(printed).as_tuple().exponent)
+    return rounded(value, place, ROUND_HALF_UP), rounded(value, place)
+
+
+def _in_unit(exact: float, printed: str) -> Decimal:
+    """Return ``exact`` in the unit of ``printed``: in hundredths where that has a percent sign."""
     value = as_decimal(exact)
     if not value.is_finite():
         raise ValueError(f"{exact} has no printed form")
-    if printed.endswith("%"):
-        value = value.scaleb(2)
-    place = -len(printed.removesuffix("%").partition(".")[2])
-    return rounded(value, place, ROUND_HALF_UP), rounded(value, place)
+    return value.scaleb(2) if printed.endswith("%") else value
+
+
+def _last_digit(printed: str) -> Decimal:
+    """Return one unit of the last digit of ``printed``."""
+    return Decimal(1).scaleb(int(_number(printed).as_tuple().exponent))
 
 
 def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
@@ -160,23 +173,25 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
 
 def _found(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> _Finding:
     if part.compute is not None:
-        return _held_against_computed(part.printed or "", *computations.inputs_of(part.compute))
+        return _held_against_computed(part, *computations.inputs_of(part.compute))
     return _examined(part, claims.get(part.claim or ""))
 
 
-def _held_against_computed(printed: str, what: str, inputs: Record) -> _Finding:
+def _held_against_computed(part: PartEntry, what: str, inputs: Record) -> _Finding:
     """Hold a printed figure against what is computed: to its digits, or as one sample of those expected."""
-    computed = computations.COMPUTATIONS[what].compute(inputs)
+    computed, printed = computations.COMPUTATIONS[what].compute(inputs), part.printed or ""
     shown = as_printed(computed.value, printed)
     if computed.sample is not None:
-        return _held_against_sample(printed, shown, computed.words, computed.sample)
-    holds = rounds_to(computed.value, printed)
-    return _Finding(holds, f"{computed.words} is {shown}{f', not {printed}' * (not holds)}.", shown)
+        return _held_against_sample(part, shown, computed.words, computed.sample)
+    holds = rounds_to(computed.value, printed, about=part.about)
+    against = "" if shown == printed else _NEAR.format(printed) if holds else f", not {printed}"
+    return _Finding(holds, f"{computed.words} is {shown}{against}.", shown)
 
 
-def _held_against_sample(printed: str, shown: str, words: str, sample: Sample) -> _Finding:
+def _held_against_sample(part: PartEntry, shown: str, words: str, sample: Sample) -> _Finding:
+    printed = part.printed or ""
     figure, unit = _number(printed), 100 if printed.endswith("%") else 1
-    half = Decimal(1).scaleb(int(figure.as_tuple().exponent)) / 2
+    half = _last_digit(printed) / (1 if part.about else 2)
     chance = sample.probability(float((figure - half) / unit), float((figure + half) / unit))
     fits = chance >= INCOMPATIBLE
     said = f"{chance:.2g}" if fits else f"below {min(one for one in _BOUNDS if one >= chance):g}"
@@ -194,10 +209,13 @@ def _outcome(parts: Sequence[Part], *, exactly: bool) -> Outcome:
         return Outcome.OPEN
     if any(part.kind == "prints" and not part.holds for part in parts):
         return Outcome.MISPRINTED
-    said = [part.holds for part in parts if part.kind == "says"]
-    if said and not any(said):
+    said = [part for part in parts if part.kind == "says"]
+    # A figure that is false is so under any condition.
+    if any(part.printed is not None and not part.holds for part in said) or (
+        said and not any(part.holds for part in said)
+    ):
         return Outcome.WRONG
-    return Outcome.HOLDS if all(said) and exactly else Outcome.WITH_CONDITIONS
+    return Outcome.HOLDS if all(part.holds for part in said) and exactly else Outcome.WITH_CONDITIONS
 
 
 def _listed(figures: Iterable[str | None]) -> str | None:
@@ -234,11 +252,13 @@ def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Finding:
             None, f"Open: measurement refutes the prediction of {part.claim}, no figure is settled."
         )
     computed = as_printed(figure, part.printed)
-    if rounds_to(figure, part.printed):
-        reason = f"The computed value rounds to the printed {part.printed}."
-        return _Finding(True, reason, computed, judged.exactly)
-    reason = f"The computed value rounds to {computed}, not to the printed {part.printed}."
-    return _Finding(False, reason, computed, judged.exactly)
+    holds, rounded_to = rounds_to(figure, part.printed, about=part.about), "The computed value rounds to"
+    if computed == part.printed:
+        reason = f"{rounded_to} the printed {part.printed}."
+    else:
+        against = _NEAR if holds else ", not to the printed {}"
+        reason = f"{rounded_to} {computed}{against.format(part.printed)}."
+    return _Finding(holds, reason, computed, judged.exactly)
 
 
 def _evidence(part: PartEntry, claim: ClaimRecord) -> tuple[Verdict, float | None]:

@@ -22,9 +22,9 @@ from verify.evidence.claims import (
     Setting,
     Step,
     Verdict,
-    digest_of,
     tightness,
 )
+from verify.evidence.digests import digest_of
 from verify.evidence.records import Record
 from verify.evidence.runs import (
     Budget,

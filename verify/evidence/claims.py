@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
-from verify.evidence.records import Record, Shown, by_id, fingerprint, shown, table
+from verify.evidence.digests import digest_of
+from verify.evidence.records import Record, Shown, by_id, shown, table
 from verify.evidence.texts import (
     Address,
     Chapter,
@@ -94,15 +95,6 @@ class Check(Record):
         wanted = tightness(self.relation, self.origin, self.estimate, self.prediction)
         refuse([(self.tightness not in {None, wanted}, "its tightness is not estimate over bound")])
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_said(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out words that are not needed: so the digests of claims without them stay what they were."""
-        content: dict[str, Any] = write(self)
-        for name in ("tolerance_because", "uncontrolled"):
-            if not getattr(self, name):
-                content.pop(name, None)
-        return content
 
     def __repr_args__(self) -> Shown:
         return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict")
@@ -411,10 +403,5 @@ class ClaimRecord(Record):
         return len(self.checks) - self.exact_checks
 
     def sealed(self) -> ClaimRecord:
-        """Return this record with its digest set: SHA-256 of its content as canonical JSON."""
+        """Return this record with its digest set."""
         return self.model_copy(update={"digest": digest_of(self)})
-
-
-def digest_of(record: ClaimRecord) -> str:
-    """Return the SHA-256, in hexadecimal, of a claim's record as canonical JSON without its digest."""
-    return fingerprint(record, without="digest")

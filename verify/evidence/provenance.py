@@ -45,10 +45,11 @@ def digest(record: RunRecord) -> str:
 
 
 def command(record: RunRecord) -> str:
-    """Return the command that repeats the run; claim files of the user's own are to be filled in."""
+    """Return the command that repeats the run; files of the user's own are to be filled in."""
     chosen, usual = record.run.settings, type(record.run.settings)()
     words = ["sdpa-verify report", *map(shlex.quote, record.run.claims)]
     words += ["--claims FILE"] * record.run.claim_files
+    words += ["--sources FILE"] * record.run.own_sources
     words += [f"--seed {chosen.seed}", f"--profile {chosen.profile}"]
     if chosen.tolerance != PROFILES[chosen.profile]:
         words.append(f"--tolerance {chosen.tolerance:g}")

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -71,9 +71,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def fingerprint(record: Record, without: str) -> str:
-    """Return the SHA-256, in hexadecimal, of a record as canonical JSON ``without`` one of its fields."""
-    content = record.model_dump(mode="json", by_alias=True, exclude={without})
+def fingerprint(content: Any) -> str:
+    """Return the SHA-256, in hexadecimal, of a record's content as canonical JSON."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -87,7 +86,7 @@ class Sealed(Record):
 
     def fitting_seal(self) -> str:
         """Return the seal that fits the content."""
-        return fingerprint(self, without="seal")
+        return fingerprint(self.model_dump(mode="json", by_alias=True, exclude={"seal"}))
 
     def to_json(self) -> str:
         """Return the JSON text of this record, ending with a newline."""

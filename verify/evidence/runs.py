@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from verify import defaults
 from verify.evidence.campaigns import Calibration, FalseClaims, Falsified
@@ -133,14 +133,6 @@ class Settings(Record):
     power: Rate = defaults.POWER
     device: Device | None = None
 
-    @model_serializer(mode="wrap")
-    def _as_before_devices(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out that there is none: so the seals of runs without one stay what they were."""
-        content: dict[str, Any] = write(self)
-        if self.device is None:
-            content.pop("device", None)
-        return content
-
 
 class Budget(Record):
     """How the false-alarm rate of the whole run is shared out.
@@ -173,7 +165,8 @@ class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
     ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claims
-    of the user's own, each of which takes a file to run it from the command line. ``spent_s`` are the
+    of the user's own, each of which takes a file to run it from the command line, and ``own_sources`` says
+    that the statements are the user's own as well. ``spent_s`` are the
     seconds of each claim's derivation and simulation, which overlap where there are several workers.
     ``stored`` says what came from a store, None where none was asked.
     """
@@ -181,6 +174,7 @@ class Run(Record):
     settings: Settings
     claims: Many[Slug] = ()
     claim_files: Count = 0
+    own_sources: bool = False
     budget: Budget
     environment: Named[Line]
     created: Moment
@@ -188,14 +182,6 @@ class Run(Record):
     phases_s: Named[Positive]
     spent_s: Named[Named[Positive]] = Field(default_factory=dict)
     stored: Stored | None = None
-
-    @model_serializer(mode="wrap")
-    def _as_before_the_store(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what was not asked for: so the seals of runs without a store stay what they were."""
-        content: dict[str, Any] = write(self)
-        if self.stored is None:
-            content.pop("stored", None)
-        return content
 
 
 class RunRecord(Sealed):
@@ -205,7 +191,7 @@ class RunRecord(Sealed):
     ``seal`` is a digest of all the rest, so that a change by hand does not pass for a result.
     """
 
-    schema_version: Literal[2] = Field(default=2, alias="schema")
+    schema_version: Literal[3] = Field(default=3, alias="schema")
     tool: Tool
     run: Run
     claims: Many[ClaimRecord]
@@ -215,15 +201,6 @@ class RunRecord(Sealed):
     false_claims: FalseClaims | None = None
     falsified: Falsified | None = None
     seal: Digest = ""
-
-    @model_serializer(mode="wrap")
-    def _as_before_the_campaigns(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a table that there is not: so the seals of runs before it stay what they were."""
-        content: dict[str, Any] = write(self)
-        for name in ("false_claims", "falsified"):
-            if getattr(self, name) is None:
-                content.pop(name, None)
-        return content
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
@@ -272,13 +249,18 @@ class RunRecord(Sealed):
         run = {claim.id for claim in self.claims}
         return tuple(one for one in self.statements if one.contradicts_its_note(run))
 
-    def exit_status(self, *, strict_sources: bool = False) -> int:
+    def fails(self, statement: Statement) -> bool:
+        """Return whether a statement is misprinted or wrong, and not one that ships and is known to be."""
+        is_known = statement.outcome is statement.noted and not self.run.own_sources
+        return statement.outcome in {Outcome.MISPRINTED, Outcome.WRONG} and not is_known
+
+    def exit_status(self, *, lenient_sources: bool = False) -> int:
         """Return 1 if anything is refuted or a derivation failed, else 3 if undecided, else 0.
 
-        With ``strict_sources``, a statement that is misprinted or wrong counts as refuted.
+        A statement of the user's own that is misprinted or wrong counts as refuted, unless
+        ``lenient_sources``.
         """
-        bad = {Outcome.MISPRINTED, Outcome.WRONG}
-        if strict_sources and any(statement.outcome in bad for statement in self.statements):
+        if not lenient_sources and any(map(self.fails, self.statements)):
             return 1
         if any(c.verdict is Verdict.REFUTED or c.derivation.status is Proof.FAILED for c in self.claims):
             return 1

@@ -66,6 +66,68 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
         clear_leftovers(folder)
 
 
+def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
+    """Write a folder of these files, by their paths in it, in the place of one of ours or of an empty one.
+
+    It is made whole beside its place and takes that at once. ``marker`` is a file with the paths of all
+    others, by which such a folder is told from others: one that holds anything else stays as it is.
+
+    Raises:
+        OutputError: the folder holds what is not ours, cannot be made, or the disk is full.
+    """
+    content = {**files, marker: "".join(f"{path}\n" for path in sorted(files)).encode()}
+    with _as_output_error(folder):
+        place = _led_to(folder)
+        _refuse_others(folder, place, marker)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        clear_leftovers(place.parent)
+        with _locked(lambda: tempfile.mkdtemp(_FOLDER[1], _FOLDER[0], place.parent)) as made:
+            try:
+                for path, one in content.items():
+                    (made / path).parent.mkdir(parents=True, exist_ok=True)
+                    (made / path).write_bytes(one)
+                made.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else _public(0o777))
+                _exchange(made, place)
+            finally:
+                shutil.rmtree(made, ignore_errors=True)
+
+
+def _refuse_others(folder: Path, place: Path, marker: str) -> None:
+    """Raise unless a folder is missing, empty, or has nothing but what its marker lists."""
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    found = {
+        path.relative_to(place).as_posix()
+        for path in place.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    }
+    known = (place / marker).read_text(encoding="utf-8").splitlines() if (place / marker).is_file() else []
+    others = sorted(found - {*known, marker})
+    if others or (found and not known):
+        named = others[0] if others else marker
+        raise OutputError(
+            f"{folder}: holds {named!r}, which is not part of what is written there; "
+            "remove it, or choose a new folder"
+        )
+
+
+def _exchange(made: Path, place: Path) -> None:
+    """Move a folder to its place; what was there stays until it is."""
+    if not place.exists():
+        made.rename(place)
+        return
+    before = Path(tempfile.mkdtemp(_FOLDER[1], _FOLDER[0], place.parent))
+    place.rename(before)
+    try:
+        made.rename(place)
+    except OSError:
+        before.rename(place)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Yield a new folder for temporary files; it is removed, by a later call if this process is killed.
@@ -157,12 +219,17 @@ def _led_to(path: Path) -> Path:
 def _mode(place: Path) -> int:
     """Return the mode of the file that is there; a new one is as public as the user's umask says."""
     if not place.is_file():
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return _public(0o666)
     if is_read_only(place):
         raise PermissionError(errno.EACCES, "it is read-only")
     return stat.S_IMODE(place.stat().st_mode)
+
+
+def _public(mode: int) -> int:
+    """Return what the user's umask leaves of a mode."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mode & ~mask
 
 
 @contextlib.contextmanager

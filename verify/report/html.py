@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -22,7 +22,7 @@ from verify.report.typeset import mark_drawings, render, standalone, trusted
 from verify.text.latex import spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
@@ -62,23 +62,44 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
     """
     parts = parts or Parts.of(record)
     called = names(record)
-    medium = HtmlMedium(parts.figures)
-    body = render(
+    made = make_page(
         f"{called.page}.j2",
-        parts.report,
-        parts.formulas,
-        medium,
+        parts,
         evidence=called.evidence,
         linked=trusted(linked_data(parts.report)) if isinstance(parts.report, Report) else "",
     )
-    body = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), body)
-    # The faces carry just the characters of this page; those of its markup are among them, at no cost.
-    style = rules_for_screen("".join(sorted(set(body))), characters_in(body))
-    style += _joined(*_STYLES[called]) + medium.mark_rules()
-    body = compact(body).replace("/* drawn */", medium.figure_rules(), 1)
+    style = faces_of([made.page]) + _joined(*_STYLES[called]) + made.mark_rules
+    body = compact(made.page).replace("/* drawn */", made.figure_rules, 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
     return before + _joined(*_SCRIPTS[called]) + after
+
+
+class Made(NamedTuple):
+    """A page made of a template, and the style rules of its marks and of its figures."""
+
+    page: str
+    mark_rules: str
+    figure_rules: str
+
+
+def make_page(template: str, parts: Parts, **more: object) -> Made:
+    """Return a page made of a template and a report's parts, with what else the template is given.
+
+    Raises:
+        RenderError: a formula of the report cannot be typeset.
+    """
+    medium = HtmlMedium(parts.figures)
+    page = render(template, parts.report, parts.formulas, medium, **more)
+    page = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), page)
+    return Made(page, medium.mark_rules(), medium.figure_rules())
+
+
+def faces_of(pages: Iterable[str]) -> str:
+    """Return the style rules that carry the faces, cut down to the characters of some pages."""
+    # Characters of the markup are among them, at no cost.
+    text = "".join(pages)
+    return rules_for_screen("".join(sorted(set(text))), characters_in(text))
 
 
 def _joined(*files: str) -> str:

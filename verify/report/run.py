@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing import citations
 from verify.citing.citations import Citation, cite
+from verify.citing.compare import Comparison, compare
 from verify.evidence import (
     ClaimRecord,
     Counted,
@@ -24,7 +25,6 @@ from verify.evidence import (
 from verify.evidence.provenance import command, creation, digest
 from verify.evidence.words import Badge, Tally, badge, cell_text, counted_checks, predicted, tallies
 from verify.report.cards import Card, Drawing, card, drawing
-from verify.report.changes import Changes, changes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
@@ -196,7 +196,7 @@ class Report(NamedTuple):
     panels: tuple[Drawing, ...]
     limits: tuple[tuple[Card, Prose], ...]
     explorer: tuple[Panel, ...]
-    changes: Changes | None
+    changes: Comparison | None
     levels: tuple[Level, ...]
     example: str
     entries: tuple[tuple[str, str], ...]
@@ -358,7 +358,7 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
             if one.claim.chapter == _LIMITS
         ),
         explorer=tuple(_explorer(claims)),
-        changes=changes(earlier, record) if earlier else None,
+        changes=compare(earlier, record) if earlier else None,
         levels=tuple(_levels(record.calibration)),
         example=example.key if example else "",
         entries=tuple((name, citations.FORMS[form](example)) for name, form in _ENTRIES) if example else (),

@@ -131,7 +131,7 @@ def _refuse_other_than_records(record: object, edition: str, earlier: object) ->
     if isinstance(record, AuditRecord) and edition != EDITIONS[0]:
         raise SettingsError(f"edition {edition!r}: an audit's PDF has one edition; leave it out")
     if earlier is not None and not (isinstance(earlier, RunRecord) and isinstance(record, RunRecord)):
-        raise SettingsError("compare: only a run can be compared, with an earlier run; give two results.json")
+        raise SettingsError("--since: only a run can be compared, with an earlier run; give two results.json")
 
 
 def prepare_for_pdf(workers: Workers) -> str:

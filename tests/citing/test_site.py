@@ -1,0 +1,106 @@
+"""Where the site has what a key names: one place for each key, in citations and in the inventory."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sphobjinv import Inventory
+
+from tests.auditing.records import good
+from tests.report.records import PAIRWISE, record
+from verify.citing.citations import FORMS, cite
+from verify.citing.lookup import by_key
+from verify.citing.site import address_on_site, inventory, place_on_site
+from verify.errors import SettingsError
+from verify.files.writing import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+
+SITE = "https://example.org/verify"
+
+
+@pytest.mark.parametrize(
+    ("key", "place", "anchor"),
+    [
+        ("run", "", ""),
+        ("run:seed", "", ""),
+        ("score-variance", "claims/score-variance/", ""),
+        ("score-variance:verdict", "claims/score-variance/", ""),
+        ("score-variance.slope", "claims/score-variance/", "#score-variance.slope"),
+        ("score-variance.slope:estimate", "claims/score-variance/", "#score-variance.slope"),
+        ("source.b3", "statements/b3/", ""),
+        ("source.b3:printed", "statements/b3/", ""),
+    ],
+)
+@pytest.mark.parametrize("site", [SITE, f"{SITE}/", f"{SITE}/index.html"])
+def test_a_key_has_one_address(site: str, key: str, place: str, anchor: str) -> None:
+    """However the site's own is written; its parts are where the whole is."""
+    assert place_on_site(key) == place
+    assert address_on_site(site, key) == f"{SITE}/{place}{anchor}"
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_every_citation_leads_to_the_page(form: str) -> None:
+    """In all forms; of an audit, which has no site, nothing of it is said."""
+    run = record()
+    cited = cite(run, PAIRWISE, PAIRWISE.checks[0], site=SITE)
+    page = address_on_site(SITE, f"{PAIRWISE.id}.{PAIRWISE.checks[0].id}")
+    assert cited.link == cited.page == page
+    assert page in FORMS[form](cited).replace("\\", "")
+    audit = good()
+    assert SITE not in FORMS[form](cite(audit, audit.layers[0], site=SITE))
+
+
+def test_the_inventory_has_every_place() -> None:
+    """Each key of a claim, a finding and a statement once, under a name that says which."""
+    run = record()
+    made = Inventory(zlib=inventory(run))
+    assert (made.project, made.version) == ("sdpa-verify", run.tool.version)
+    labels = {one.name: one for one in made.objects}
+    keys = {key for key in by_key(run) if ":" not in key and key != "run"}
+    names = {
+        f"statement:{key.removeprefix('source.')}" if key.startswith("source.") else f"claim:{key}"
+        for key in keys
+    }
+    assert labels.keys() == names
+    assert {(one.domain, one.role) for one in made.objects} == {("std", "label")}
+    first = labels[f"claim:{PAIRWISE.id}"]
+    assert first.uri == f"claims/{PAIRWISE.id}/index.html"
+    check = labels[f"claim:{PAIRWISE.id}.{PAIRWISE.checks[0].id}"]
+    assert check.uri_expanded == f"claims/{PAIRWISE.id}/index.html#{PAIRWISE.id}.{PAIRWISE.checks[0].id}"
+
+
+def test_an_inventory_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line says what to install."""
+    found = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == "sphobjinv":
+            raise ImportError(name)
+        return found(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(SettingsError, match=r"^site: needs sphobjinv; pip install 'sdpa-verify\[site\]'$"):
+        inventory(record())
+
+
+def test_the_site_is_named_once(
+    tool: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In pyproject.toml; cite and values take it from there, and --url stands before it."""
+    monkeypatch.chdir(tmp_path)
+    write_whole(tmp_path / "results.json", record().sealed().to_json().encode())
+    text = f'[tool.sdpa-verify]\nresults = "results.json"\nsite = "{SITE}/"\n'
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    page = f"{SITE}/claims/{PAIRWISE.id}/"
+    assert f"url = {{{page}}}" in tool("cite", PAIRWISE.id, "--format", "bibtex").out
+    other = tool("cite", PAIRWISE.id, "--format", "bibtex", "--url", "https://example.org/other").out
+    assert f"url = {{https://example.org/other/report.html#{PAIRWISE.id}}}" in other
+    lines = tool("values", PAIRWISE.id).out.splitlines()
+    assert all(page in line for line in lines)

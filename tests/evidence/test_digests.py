@@ -1,0 +1,203 @@
+"""Digests see every change that is more than rounding, and no rounding."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tests.report.builders import check, exact_check
+from tests.report.score_variance import SCORE_VARIANCE
+from tests.strategies import CLAIM_RECORDS, examples, floats
+from verify.evidence import ClaimRecord, Fact, Proof, Verdict, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.evidence import RunRecord
+
+Path = tuple[str | int, ...]
+
+
+def leaves(content: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the paths to all values in a JSON document."""
+    if isinstance(content, dict | list):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from leaves(value, (*path, key))
+    else:
+        yield path
+
+
+def place_of(content: Any, path: Path) -> Any:
+    """Return the list or table that a value is in."""
+    for key in path[:-1]:
+        content = content[key]
+    return content
+
+
+def size_at(content: Any, path: Path) -> float:
+    """Return the largest number of the finding that a number is of, or its own size."""
+    if path[0] not in {"checks", "controls", "fits", "series"} or path[2] in {"level", "tolerance", "power"}:
+        return abs(float(place_of(content, path)[path[-1]]))
+    finding = content[path[0]][path[1]]
+    found = (place_of(finding, one)[one[-1]] for one in leaves(finding))
+    return max((abs(one) for one in found if isinstance(one, float)), default=0.0)
+
+
+def changed(content: Any, path: Path) -> Any:
+    """Return another value of the same kind; another number by a hundred-millionth."""
+    value = place_of(content, path)[path[-1]]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, float):
+        return value + (1e-8 * size_at(content, path) or 1e-8)
+    return "x" if value is None else value + "x"
+
+
+@examples(60)
+@given(CLAIM_RECORDS, st.data())
+def test_the_digest_changes_if_anything_changes(record: ClaimRecord, data: st.DataObject) -> None:
+    """Any single value, by a part in a hundred million or one character, or it is no record at all."""
+    content = record.model_dump(mode="json")
+    fixed = {"verdict", "status", "method", "relation", "digest"}
+    path = data.draw(st.sampled_from([path for path in leaves(content) if path[-1] not in fixed]))
+    place_of(content, path)[path[-1]] = changed(content, path)
+    try:
+        other = ClaimRecord.model_validate(content)
+    except ValidationError:
+        event("refused")
+    else:
+        assert digest_of(other) != digest_of(record)
+
+
+@examples(15)
+@given(CLAIM_RECORDS)
+def test_the_digest_sees_verdicts(record: ClaimRecord) -> None:
+    """Another verdict, or another state of the proof, gives another digest."""
+    others = [record.model_copy(update={"verdict": v}) for v in Verdict if v is not record.verdict]
+    for proof in Proof:
+        if proof is not record.derivation.status:
+            derivation = record.derivation.model_copy(update={"status": proof})
+            others.append(record.model_copy(update={"derivation": derivation}))
+    digests = {digest_of(one) for one in (record, *others)}
+    assert len(digests) == len(others) + 1
+
+
+@examples(15)
+@given(CLAIM_RECORDS)
+def test_sealing(record: ClaimRecord) -> None:
+    """The digest covers all but itself, so sealing twice changes nothing; reading back keeps it."""
+    sealed = record.sealed()
+    assert len(sealed.digest) == 64
+    assert sealed.sealed() == sealed
+    assert digest_of(ClaimRecord.model_validate_json(sealed.model_dump_json())) == sealed.digest
+
+
+@examples(60)
+@given(floats(-9.9, 9.9), floats(1e-9, 9.9), st.integers(-30, 30), st.integers(-4, 4), st.integers(-4, 4))
+def test_the_digest_sees_no_rounding(value: float, width: float, power: int, one: int, other: int) -> None:
+    """Errors of a few last digits of the largest number of a check, in numbers near zero as well."""
+    low, middle, high = ((value + shift * width) * 10.0**power for shift in (-1, 0.1, 1))
+    made = check("a", middle, middle, error=width * 10.0**power)
+    largest = max(map(abs, (low, high)))
+    error = 2.0**-52 * largest
+
+    def claim(shift: int) -> ClaimRecord:
+        moved = {"estimate": middle + shift * error, "interval": (low - shift * error, high + shift * error)}
+        return SCORE_VARIANCE.model_copy(update={"checks": (made.model_copy(update=moved),)})
+
+    assert digest_of(claim(one)) == digest_of(claim(other))
+
+
+@pytest.mark.parametrize("power", [15, 14, 10, -1])
+def test_a_number_between_two_of_ten_digits_is_no_edge(power: int) -> None:
+    """Powers of two have few digits, and 1/32768 has eleven, of which the last is a five."""
+    digests = {
+        digest_of(
+            SCORE_VARIANCE.model_copy(update={"facts": (Fact(id="f", what="", latex="", value=value),)})
+        )
+        for value in (2.0**-power * (1 + error * 2.0**-52) for error in range(-4, 5))
+    }
+    assert len(digests) == 1
+
+
+def test_what_stands_in_place_of_zero_is_rounding_below_the_tolerance() -> None:
+    """5.6e-17 is 1.1e-16; above the tolerance every digit counts again."""
+
+    def found(value: float) -> str:
+        made = exact_check("a", 0.0, "", "an error")
+        moved = {"estimate": value, "interval": (value, value), "tolerance": 1e-12}
+        return digest_of(SCORE_VARIANCE.model_copy(update={"checks": (made.model_copy(update=moved),)}))
+
+    assert len({found(value) for value in (0.0, -0.0, 5.6e-17, 1.1e-16, 4e-13)}) == 1
+    assert len({found(value) for value in (0.0, 1e-12, 2e-12, 1e-9)}) == 4
+
+
+@pytest.mark.parametrize("value", [1.7976931348623157e308, -1.7976931348623157e308, 5e-324, 0.0])
+def test_the_ends_of_doubles_have_a_digest(value: float) -> None:
+    """The largest cannot be rounded up."""
+    fact = Fact(id="f", what="", latex="", value=value)
+    assert len(digest_of(SCORE_VARIANCE.model_copy(update={"facts": (fact,)}))) == 64
+
+
+def test_another_program_can_compute_it(quick: RunRecord) -> None:
+    """As the documentation says, of a claim with facts and checks: here with decimals in place of floats."""
+    claim = next(one for one in quick.claims if one.id == "score-variance")
+    assert claim.digest == hashlib.sha256(canonical(claim).encode()).hexdigest()
+
+
+def canonical(claim: ClaimRecord) -> str:
+    """Return the text of which a digest is made, by the rule of docs/quoting.md."""
+    content = json.loads(claim.model_dump_json(exclude={"digest"}))
+    for kind, names in {
+        "checks": ["prediction", "estimate", "standard_error", "interval", "band"],
+        "controls": ["prediction", "estimate", "interval", "band"],
+        "fits": ["slope", "intercept"],
+    }.items():
+        for one in content[kind]:
+            one.pop("tightness", None)
+            exact = one.get("method") == "exact" and one["prediction"] == 0
+            one.update(together({name: one[name] for name in names}, one["tolerance"] if exact else 0))
+    for layer in (layer for figure in content["series"] for layer in figure["layers"]):
+        layer.update(
+            together({"x": layer["x"]}), **together({name: layer[name] for name in ("y", "lo", "hi")})
+        )
+    return json.dumps(alone(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def together(values: dict[str, Any], least: float = 0) -> dict[str, Any]:
+    """Return values rounded to the tenth digit of the largest."""
+    numbers = [abs(one) for value in values.values() for one in several(value) if one is not None]
+    power = max(magnitude(max(numbers, default=0)) - 9, magnitude(least) if least else -400)
+    return json.loads(json.dumps(values), parse_float=lambda text: nearest(float(text), power))  # type: ignore[no-any-return]
+
+
+def several(value: Any) -> list[Any]:
+    """Return a list, or the one value as a list."""
+    return value if isinstance(value, list) else [value]
+
+
+def alone(value: Any) -> Any:
+    """Return JSON with its other fractions rounded to ten digits of their own."""
+    return json.loads(
+        json.dumps(value), parse_float=lambda text: nearest(float(text), magnitude(float(text)) - 9)
+    )
+
+
+def magnitude(value: float) -> int:
+    """Return the power of ten of a number of ten digits."""
+    return Decimal(f"{value:.9e}").adjusted()
+
+
+def nearest(value: float, power: int) -> float:
+    """Return a multiple of ten to this power, by way of one of a thousandth of that."""
+    between = Decimal(value).quantize(Decimal(1).scaleb(power - 3), context=Context(prec=400))
+    return float(Decimal(float(between)).quantize(Decimal(1).scaleb(power), context=Context(prec=400))) + 0.0

@@ -1,0 +1,178 @@
+"""The site of a run: a page for each claim and statement, links that lead somewhere, written whole."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import subprocess
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+import pytest
+
+from tests.auditing.records import good
+from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
+from tests.report.test_browser import BROWSER
+from verify.cli.publishing import site as command
+from verify.errors import FormulaError, OutputError, ResultsError
+from verify.evidence.load import load
+from verify.files.writing import write_folder, write_whole
+from verify.report import site as module
+from verify.report.site import MARKER, site_files, write_site
+from verify.text.latex import plain, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+
+ADDRESS = "https://example.org/verify/"
+_LINK = re.compile(r'(?:href|src)="([^"]*)"')
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, bytes]:
+    """Return the files of the made-up run's site."""
+    files, problem = site_files(record(), ADDRESS, workers=1)
+    assert problem is None
+    return files
+
+
+def pages(made: dict[str, bytes]) -> dict[str, str]:
+    """Return the pages as text."""
+    return {path: content.decode() for path, content in made.items() if path.endswith(".html")}
+
+
+def test_each_claim_and_statement_has_a_page(made: dict[str, bytes]) -> None:
+    """Under its permanent address, which it names; besides them the first, and the evidence."""
+    found = pages(made)
+    wanted = [f"claims/{claim.id}/index.html" for claim in CLAIMS]
+    wanted += [f"statements/{one.id}/index.html" for one in STATEMENTS]
+    assert sorted(found) == sorted(["index.html", *wanted])
+    for path in wanted:
+        address = f"{ADDRESS}{path.removesuffix('index.html')}"
+        assert f'<link rel="canonical" href="{address}">' in found[path]
+    badges = {f"badges/{claim.id}{suffix}" for claim in CLAIMS for suffix in (".svg", ".json")}
+    assets = {"assets/site.css", "assets/site.js", "results.json", "objects.inv"}
+    assert made.keys() - found.keys() == badges | assets
+
+
+def test_a_claim_has_its_whole_derivation_and_evidence(made: dict[str, bytes]) -> None:
+    """A line for each step, a row for each check and control, with their keys as anchors."""
+    found = pages(made)
+    for claim in CLAIMS:
+        page = found[f"claims/{claim.id}/index.html"]
+        steps = sum(1 + len(route.steps) for route in claim.derivation.routes)
+        assert len(re.findall(r'<li class="step', page)) == steps
+        ids = set(re.findall(r' id="([^"]+)"', page))
+        assert {f"{claim.id}.{one.id}" for one in claim.checks} <= ids
+        assert {f"{claim.id}.{one.id}" for one in claim.controls} <= ids
+        assert {f"{claim.id}.{one.id}" for one in claim.facts} <= ids
+        assert "<details" not in page.replace('<details class="values">', "")
+
+
+def test_every_link_leads_somewhere_and_none_leaves(made: dict[str, bytes]) -> None:
+    """Relative ones, to a file of the site and an anchor on it; so a folder will do, and any prefix."""
+    found = pages(made)
+    ids = {path: set(re.findall(r' id="([^"]+)"', page)) for path, page in found.items()}
+    count = 0
+    for path, page in found.items():
+        for link in _LINK.findall(page):
+            if link.startswith(("data:", ADDRESS, "https://", "http://")):
+                continue
+            file, _, anchor = link.partition("#")
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+            assert target in made, (path, link)
+            assert not anchor or unquote(anchor) in ids[target], (path, link)
+            count += 1
+    assert count > 5 * len(found)
+    outside = {link for page in found.values() for link in _LINK.findall(page) if link.startswith("http")}
+    references = {one.url for claim in CLAIMS for one in claim.references}
+    sources = {one.url for one in record().sources}
+    assert {link for link in outside if not link.startswith(ADDRESS)} <= references | sources
+    assert "http" not in made["assets/site.js"].decode()
+    assert "url('http" not in made["assets/site.css"].decode()
+
+
+def test_what_is_searched_for_has_titles_statements_and_keys(made: dict[str, bytes]) -> None:
+    """In small letters, on the first page itself."""
+    page = pages(made)["index.html"]
+    searched = re.findall(r'data-search="([^"]*)"', page)
+    assert len(searched) == len(CLAIMS) + len(STATEMENTS)
+    (entry,) = (one for one in searched if one.startswith(f"{PAIRWISE.id} "))
+    assert PAIRWISE.checks[0].id in entry
+    assert plain(PAIRWISE.title).casefold().split()[0] in entry
+
+
+def test_an_audit_has_no_site() -> None:
+    """One line says so."""
+    with pytest.raises(ResultsError, match=r"site: only a run has one; give a results\.json"):
+        site_files(good())
+
+
+def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The site is written, and what is wrong is told."""
+
+    def broken(*_: object) -> None:
+        raise FormulaError("no engine")
+
+    monkeypatch.setattr(module, "draw_formulas", broken)
+    claim = next(one for one in CLAIMS if one.derivation.latex)
+    problem = write_site(record(claim), tmp_path / "site", workers=1)
+    assert isinstance(problem, FormulaError)
+    page = (tmp_path / "site" / "claims" / claim.id / "index.html").read_text(encoding="utf-8")
+    assert f"<i>{spoken(claim.derivation.latex)}</i>" in page
+
+
+def test_a_site_takes_the_place_of_a_site_only(tmp_path: Path) -> None:
+    """Pages of claims that went are gone; a folder with anything else stays as it is."""
+    out = tmp_path / "site"
+    write_site(record(), out, workers=1)
+    write_site(record(PAIRWISE), out, workers=1)
+    assert [one.name for one in (out / "claims").iterdir()] == [PAIRWISE.id]
+    listed = (out / MARKER).read_text(encoding="utf-8").splitlines()
+    assert {one.relative_to(out).as_posix() for one in out.rglob("*") if one.is_file()} == {*listed, MARKER}
+    (out / "mine.txt").write_text("mine", encoding="utf-8")
+    before = sorted(out.rglob("*"))
+    with pytest.raises(OutputError, match=r"site: holds 'mine.txt', which is not part of what is written"):
+        write_site(record(), out, workers=1)
+    assert sorted(out.rglob("*")) == before
+    assert [one.name for one in tmp_path.iterdir()] == ["site"]
+
+
+def test_the_command_writes_the_site(
+    tool: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the results that are named, into the folder that is."""
+    monkeypatch.chdir(tmp_path)
+    write_whole(tmp_path / "r.json", record(PAIRWISE).sealed().to_json().encode())
+    ended = tool("site", "--results", "r.json", "--out", "docs/site")
+    assert (ended.status, ended.out.strip()) == (0, "docs/site/index.html")
+    assert load(tmp_path / "docs" / "site" / "results.json") == load(tmp_path / "r.json")
+    badge = json.loads((tmp_path / "docs" / "site" / "badges" / f"{PAIRWISE.id}.json").read_text())
+    assert badge["label"] == PAIRWISE.id
+    assert tool("site", "--results", "r.json", "--out", ".").status == 2
+    assert command.name == "site"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the PATH")
+@pytest.mark.parametrize(("words", "count"), [("pairs biased", 1), ("no such claim", 0)])
+def test_the_search_works_from_a_folder(
+    made: dict[str, bytes], tmp_path: Path, words: str, count: int
+) -> None:
+    """In Chromium, by the file's own address: the entries that have all words stay, and are counted."""
+    out = tmp_path / "site"
+    write_folder(out, made, MARKER)
+    command = [
+        str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
+        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
+        f"{(out / 'index.html').as_uri()}#q={quote(words)}",
+    ]  # fmt: skip
+    page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    entries = re.findall(r"<li class=\"entry\"[^>]*>", page)
+    assert len(entries) == len(CLAIMS) + len(STATEMENTS)
+    assert sum(" hidden" not in entry for entry in entries) == count
+    assert f">{count} of {len(entries)}</output>" in page

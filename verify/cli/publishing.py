@@ -1,0 +1,74 @@
+"""The commands that show results to others: compare two records, publish a site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from verify.cli.console import PATH, end, say
+
+
+@click.command()
+@click.argument("old", type=PATH)
+@click.argument("new", type=PATH)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of what is printed.",
+)
+def compare(old: Path, new: Path, form: str) -> None:
+    """Say what NEW has otherwise than OLD: verdicts, outcomes, keys, values and settings.
+
+    Both are a results.json or both an audit.json; - is standard input. Values that were drawn otherwise have
+    moved where their intervals are apart. Ends with 1 if a verdict or an outcome changed.
+    """
+    from verify.citing.compare import FORMS, compare
+    from verify.evidence.load import load_either
+
+    found = compare(load_either(old), load_either(new))
+    say(FORMS[form](found))
+    end(found.exit_status)
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=PATH,
+    default=Path("site"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder to write; one that holds anything but such a site is left alone.",
+)
+@click.option(
+    "--results",
+    type=PATH,
+    metavar="FILE",
+    help="A results.json, or - for standard input.  [default: what [tool.sdpa-verify] in pyproject.toml "
+    "names, else reports/results.json, else the reference that comes with the tool]",
+)
+def site(out: Path, results: Path | None) -> None:
+    """Write a run as a static site: a page for each claim and each statement, to publish and to link to.
+
+    Citations lead there once pyproject.toml has its address, as [tool.sdpa-verify] site. Its objects.inv is
+    for intersphinx, MyST and mkdocstrings: claim:KEY and statement:ID.
+    """
+    from verify.citing.configuration import configuration
+    from verify.evidence.load import present
+    from verify.files.writing import temporary_files_together
+    from verify.report.site import write_site
+
+    chosen = configuration()
+    record = present(results or chosen.results_file)
+    with temporary_files_together():
+        problem = write_site(record, out, chosen.site)
+    say(out / "index.html")
+    if problem is not None:
+        raise problem
+    end(0)
+
+
+COMMANDS = (compare, site)
