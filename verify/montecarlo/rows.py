@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verify.montecarlo.attention import largest, softmax
+from verify.montecarlo.attention import largest
 from verify.montecarlo.blocks import double
 from verify.montecarlo.sources import QUERIES, Source
-from verify.montecarlo.statistics import Statistic, scale_setting, scores_of
+from verify.montecarlo.statistics import Statistic, scale_setting
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.inputs import Shape
+
+
+def rows_of(queries: Array, keys: Array) -> Array:
+    """Return the scores QKᵀ, shape (blocks, m, n), with the keys furthest apart in memory.
+
+    What is taken over a row's keys is then taken over long rows of numbers, one for each key.
+    """
+    (blocks, m), n = queries.shape[:2], keys.shape[1]
+    by_key = np.empty((n, blocks, m), queries.dtype)
+    np.matmul(keys, queries.swapaxes(1, 2), out=by_key.swapaxes(0, 1))
+    return np.moveaxis(by_key, 0, -1)
 
 
 OfRow = Literal["largest", "squares", "entropy", "sharp", "jacobian", "product"]
@@ -30,7 +41,7 @@ def of_rows(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
 
     Rows of few keys are faster where the keys lie furthest apart in memory.
     """
-    rows = RowSoftmax(scores)
+    rows = RowSoftmax.of(scores)
     return np.stack([getattr(rows, name) for name in wanted], axis=-1)
 
 
@@ -44,59 +55,65 @@ def row_means(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
 
 
 class RowSoftmax:
-    """Rows of scores with their softmax, and all that may be wanted of it, each computed once.
+    """All that may be wanted of the softmax of rows, each computed once.
 
-    ``scores`` have shape (…, keys), results shape (…). Arrays are NumPy's, or those of a library ``xp`` with
-    ``einsum``, ``amax`` and ``log``, whose ``weights``, the softmax of the scores, are given as well.
+    ``below`` are the scores less the largest of their row, and ``sizes`` their exponentials, both of shape
+    (…, keys); results have shape (…). A weight is its size over the row's total, which is divided by once a
+    row. Arrays are NumPy's, or those of a library ``xp`` with ``einsum`` and ``log``.
     """
 
-    def __init__(self, scores: Array, weights: Array | None = None, xp: Any = np) -> None:
-        self.scores, self.p, self._xp = scores, softmax(scores) if weights is None else weights, xp
+    def __init__(self, below: Array, sizes: Array, xp: Any = np) -> None:
+        self.below, self.sizes, self._xp = below, sizes, xp
 
-    def _top(self, rows: Array) -> Array:
-        found: Array = largest(rows) if self._xp is np else self._xp.amax(rows, axis=-1)
-        return found
+    @classmethod
+    def of(cls, scores: Array) -> RowSoftmax:
+        """Return the rows' softmax of NumPy's ``scores``, shape (…, keys)."""
+        below = scores - largest(scores)[..., None]
+        return cls(below, np.exp(below))
 
-    def _sum(self, terms: str, *of: Array) -> Array:
-        total: Array = self._xp.einsum(f"{terms}->...", *of)
+    def _sum(self, *of: Array) -> Array:
+        total: Array = self._xp.einsum(f"{','.join(['...j'] * len(of))}->...", *of)
         return total
 
     @cached_property
+    def _total(self) -> Array:
+        return self._sum(self.sizes)
+
+    @cached_property
     def largest(self) -> Array:
-        """The largest probability."""
-        return self._top(self.p)
+        """The largest probability, whose size is 1."""
+        return 1 / self._total
 
     @cached_property
     def squares(self) -> Array:
         """Σp²."""
-        return self._sum("...j,...j", self.p, self.p)
+        return self._sum(self.sizes, self.sizes) / self._total**2
 
     @cached_property
     def entropy(self) -> Array:
         """The entropy in nats."""
-        # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
-        # scores those that weigh are near 0 then, and little is lost to rounding.
-        moved = self.scores - self._top(self.scores)[..., None]
-        entropy: Array = -self._xp.log(self.largest) - self._sum("...j,...j", self.p, moved)
+        # ln p is what a score is below the largest, less the logarithm of the total. Of large scores those
+        # that weigh are near 0 then, and little is lost to rounding.
+        entropy: Array = self._xp.log(self._total) - self._sum(self.sizes, self.below) / self._total
         return entropy
 
     @cached_property
     def sharp(self) -> Array:
         """1 where the entropy is more than half a nat below that of even weights, else 0."""
-        is_sharp: Any = self.entropy < np.log(self.p.shape[-1]) - 0.5
+        is_sharp: Any = self.entropy < np.log(self.sizes.shape[-1]) - 0.5
         sharp: Array = 1.0 * is_sharp
         return sharp
 
     @cached_property
     def jacobian(self) -> Array:
         """The squared Frobenius norm of diag(p) - ppᵀ."""
-        cubes = self._sum("...j,...j,...j", self.p, self.p, self.p)
+        cubes = self._sum(self.sizes, self.sizes, self.sizes) / self._total**3
         return self.squares - 2 * cubes + self.squares**2
 
     @cached_property
     def product(self) -> Array:
         """p₁(1 - p₁) of the first key."""
-        first = self.p[..., 0]
+        first = self.sizes[..., 0] / self._total
         return first * (1 - first)
 
 
@@ -120,7 +137,7 @@ class SoftmaxRows(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the rows' means, shape (blocks, wanted)."""
-        return row_means(scores_of(self.scale * queries, keys), self.wanted)
+        return row_means(rows_of(self.scale * queries, keys), self.wanted)
 
 
 @dataclass(frozen=True)
@@ -137,7 +154,7 @@ class BothScales(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return (mean unscaled, mean scaled), shape (blocks, 2)."""
-        scores, d = scores_of(queries, keys), queries.shape[2]
+        scores, d = rows_of(queries, keys), queries.shape[2]
         both = [row_means(scale * scores, ("jacobian",)) for scale in (1.0, d**-0.5)]
         return np.concatenate(both, axis=1)
 
@@ -178,7 +195,7 @@ class CausalRows(Statistic):
         """Return entropies and shares, shape (blocks, 2·positions)."""
         queries = self.scale * queries
         seen = ((queries[:, some], keys[:, before]) for some, before in self.views)
-        rows = [row_means(scores_of(*one), ("entropy", "sharp")) for one in seen]
+        rows = [row_means(rows_of(*one), ("entropy", "sharp")) for one in seen]
         return np.concatenate(np.moveaxis(np.stack(rows), 2, 0), axis=0).T
 
 
@@ -191,7 +208,7 @@ class RowVariance(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the mean row variance, shape (blocks, 1)."""
-        rows: Array = double(scores_of(queries, keys)).var(axis=2, ddof=1).mean(axis=1)
+        rows: Array = double(rows_of(queries, keys)).var(axis=2, ddof=1).mean(axis=1)
         return rows[:, None]
 
 
