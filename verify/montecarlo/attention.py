@@ -29,7 +29,7 @@ class Gradients:
     @cached_property
     def values(self) -> Array:
         """The gradient with respect to the values."""
-        return np.swapaxes(self.weights, -1, -2) @ self.upstream
+        return np.swapaxes(self._in_precision(self.weights), -1, -2) @ self.upstream
 
     @cached_property
     def probabilities(self) -> Array:
@@ -43,7 +43,11 @@ class Gradients:
 
     @cached_property
     def _unscaled(self) -> Array:
-        return self.scale * self.scores
+        return self._in_precision(self.scale * self.scores)
+
+    def _in_precision(self, coefficients: Array) -> Array:
+        # Weights may be more precise, for what nearly 1 lacks; products of them with vectors need not be.
+        return coefficients.astype(self.upstream.dtype, copy=False)
 
     @cached_property
     def queries(self) -> Array:
