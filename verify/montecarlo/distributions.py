@@ -168,18 +168,19 @@ def _fill_normal(rng: np.random.Generator, out: Array) -> None:
 def _fill_piece(rng: np.random.Generator, out: Array) -> None:
     half = (out.size + 1) // 2
     words = rng.bit_generator.random_raw((3 * half + 3) // 4)
-    radius = words.view(np.uint32)[:half].astype(np.float32)
-    angle = words.view(np.uint16)[2 * half : 3 * half].astype(np.float32)
+    radius = out[:half] if out.dtype == np.float32 else np.empty(half, np.float32)
+    radius[...] = words.view(np.uint32)[:half]
     radius += np.float32(0.5)
     radius *= np.float32(2.0**-32)
     np.log(radius, out=radius)
     radius *= np.float32(-2)
     np.sqrt(radius, out=radius)
+    angle = words.view(np.uint16)[2 * half : 3 * half].astype(np.float32)
     angle += np.float32(0.5)
     angle *= np.float32(2 * math.pi * 2.0**-16)
-    np.multiply(radius, np.cos(angle), out=out[:half])
     rest = out.size - half
     np.multiply(radius[:rest], np.sin(angle[:rest]), out=out[half:])
+    np.multiply(radius, np.cos(angle, out=angle), out=out[:half])
 
 
 def _fill_unit_interval(rng: np.random.Generator, out: Array) -> None:

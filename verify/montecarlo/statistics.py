@@ -94,9 +94,13 @@ def shares_within(values: Array, grid: tuple[float, ...]) -> Array:
 
     Counting by sorted position costs one search per value instead of one comparison per point.
     """
-    blocks, many = values.shape
+    points, (blocks, many) = np.asarray(grid), values.shape
+    if len(grid) == 1:
+        share: Array = (values <= points).mean(axis=1, keepdims=True)
+        return share
     width = len(grid) + 1
-    places = np.searchsorted(np.asarray(grid), values) + width * np.arange(blocks)[:, None]
+    # A search that follows that of a smaller value is short.
+    places = np.searchsorted(points, np.sort(values, axis=1)) + width * np.arange(blocks)[:, None]
     histogram = np.bincount(places.ravel(), minlength=width * blocks).reshape(blocks, width)
     shares: Array = np.cumsum(histogram, axis=1)[:, :-1] / many
     return shares
