@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verify.montecarlo.attention import largest
+from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.blocks import double
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.sources import QUERIES, Source
@@ -45,7 +45,7 @@ def of_rows(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
 
     Rows of few keys are faster where the keys lie furthest apart in memory.
     """
-    rows = RowSoftmax.of(scores)
+    rows = RowSoftmax(scores)
     return np.stack([getattr(rows, name) for name in wanted], axis=-1)
 
 
@@ -59,65 +59,59 @@ def row_means(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
 
 
 class RowSoftmax:
-    """All that may be wanted of the softmax of rows, each computed once.
+    """Rows of scores with their softmax, and all that may be wanted of it, each computed once.
 
-    ``below`` are the scores less the largest of their row, and ``sizes`` their exponentials, both of shape
-    (…, keys); results have shape (…). A weight is its size over the row's total, which is divided by once a
-    row. Arrays are NumPy's, or those of a library ``xp`` with ``einsum`` and ``log``.
+    ``scores`` have shape (…, keys), results shape (…). Arrays are NumPy's, or those of a library ``xp`` with
+    ``einsum``, ``amax`` and ``log``, whose ``weights``, the softmax of the scores, are given as well.
     """
 
-    def __init__(self, below: Array, sizes: Array, xp: Any = np) -> None:
-        self.below, self.sizes, self._xp = below, sizes, xp
+    def __init__(self, scores: Array, weights: Array | None = None, xp: Any = np) -> None:
+        self.scores, self.p, self._xp = scores, softmax(scores) if weights is None else weights, xp
 
-    @classmethod
-    def of(cls, scores: Array) -> RowSoftmax:
-        """Return the rows' softmax of NumPy's ``scores``, shape (…, keys)."""
-        below = scores - largest(scores)[..., None]
-        return cls(below, np.exp(below))
+    def _top(self, rows: Array) -> Array:
+        found: Array = largest(rows) if self._xp is np else self._xp.amax(rows, axis=-1)
+        return found
 
-    def _sum(self, *of: Array) -> Array:
-        total: Array = self._xp.einsum(f"{','.join(['...j'] * len(of))}->...", *of)
+    def _sum(self, terms: str, *of: Array) -> Array:
+        total: Array = self._xp.einsum(f"{terms}->...", *of)
         return total
 
     @cached_property
-    def _total(self) -> Array:
-        return self._sum(self.sizes)
-
-    @cached_property
     def largest(self) -> Array:
-        """The largest probability, whose size is 1."""
-        return 1 / self._total
+        """The largest probability."""
+        return self._top(self.p)
 
     @cached_property
     def squares(self) -> Array:
         """Σp²."""
-        return self._sum(self.sizes, self.sizes) / self._total**2
+        return self._sum("...j,...j", self.p, self.p)
 
     @cached_property
     def entropy(self) -> Array:
         """The entropy in nats."""
-        # ln p is what a score is below the largest, less the logarithm of the total. Of large scores those
-        # that weigh are near 0 then, and little is lost to rounding.
-        entropy: Array = self._xp.log(self._total) - self._sum(self.sizes, self.below) / self._total
+        # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
+        # scores those that weigh are near 0 then, and little is lost to rounding.
+        moved = self.scores - self._top(self.scores)[..., None]
+        entropy: Array = -self._xp.log(self.largest) - self._sum("...j,...j", self.p, moved)
         return entropy
 
     @cached_property
     def sharp(self) -> Array:
         """1 where the entropy is more than half a nat below that of even weights, else 0."""
-        is_sharp: Any = self.entropy < np.log(self.sizes.shape[-1]) - 0.5
+        is_sharp: Any = self.entropy < np.log(self.p.shape[-1]) - 0.5
         sharp: Array = 1.0 * is_sharp
         return sharp
 
     @cached_property
     def jacobian(self) -> Array:
         """The squared Frobenius norm of diag(p) - ppᵀ."""
-        cubes = self._sum(self.sizes, self.sizes, self.sizes) / self._total**3
+        cubes = self._sum("...j,...j,...j", self.p, self.p, self.p)
         return self.squares - 2 * cubes + self.squares**2
 
     @cached_property
     def product(self) -> Array:
         """p₁(1 - p₁) of the first key."""
-        first = self.sizes[..., 0] / self._total
+        first = self.p[..., 0]
         return first * (1 - first)
 
 
@@ -245,7 +239,7 @@ class NormalRows:
 
     @property
     def _mirrored(self) -> bool:
-        """Whether half of the rows are the others with the other sign; of few keys they would say the same."""
+        """Whether rows are drawn by half; of few keys those of the other sign would say the same."""
         return self.keys >= _MIRRORED and self.rows % 2 == 0 and self.distribution == NORMAL
 
     @property
