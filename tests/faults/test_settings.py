@@ -289,6 +289,12 @@ def _row_scores(cell: Cell, label: str) -> bool:
     return bool(named and follows(sampler.distribution, "normal"))
 
 
+def _both_signs(cell: Cell, label: str) -> bool:
+    ((drawn,),) = cell.sampler.readings(stream(1, "rows", cell.id, 0), 3)  # type: ignore[attr-defined]
+    first, others = np.split(drawn.vectors, 2, axis=1)
+    return label == "each also with the other sign" and np.array_equal(others, -first)
+
+
 def _initialisation(cell: Cell, label: str) -> bool:
     sampler = Drawn(cell)
     drawn = float(sampler.distribution.variance * sampler.variance)
@@ -375,6 +381,7 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "components": _components,
     "entries": _distribution_of("distribution"),
     "scores": _row_scores,
+    "rows": _both_signs,
     "correlation": _field("correlation"),
     "error of an entry": _field("error"),
     "variance": _variance,

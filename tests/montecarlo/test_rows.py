@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy import stats
 
 from tests.montecarlo.samples import SINGLE, Spy, generator
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL
 from verify.montecarlo.estimands import complex_step
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.rows import (
@@ -24,6 +25,9 @@ from verify.montecarlo.rows import (
     of_rows,
 )
 from verify.montecarlo.statistics import Reduced
+
+if TYPE_CHECKING:
+    from verify.montecarlo.distributions import Distribution
 
 ALL: tuple[OfRow, ...] = ("largest", "squares", "entropy", "sharp", "jacobian", "product")
 
@@ -122,3 +126,30 @@ def test_normal_rows_have_their_deviation() -> None:
     frozen = NormalRows(8, 4, 1e6, NORMAL, ("squares",)).sample(np.random.default_rng(3), 10)
     assert even == pytest.approx(1 / 8)
     assert frozen == pytest.approx(1)
+
+
+def test_many_normal_rows_come_with_both_signs() -> None:
+    """Half of the numbers are drawn; the statistics are those of all rows, of either sign."""
+    sampler = NormalRows(32, 4, 2.0, NORMAL, ("squares", "largest"))
+    assert sampler.coordinates == 2 * 32
+    ((rows,),) = sampler.readings(generator(8), 5)
+    assert np.array_equal(rows.vectors[:, 2:], -rows.vectors[:, :2])
+    expected = of_rows(rows.vectors, sampler.wanted).mean(axis=1)
+    assert np.allclose(sampler.sample(generator(8), 5), expected, rtol=SINGLE)
+
+
+@pytest.mark.parametrize(
+    ("keys", "rows", "law"),
+    [
+        pytest.param(32, 4, EXPONENTIAL, id="skewed"),
+        pytest.param(32, 4, NORMAL.moved(1, 1), id="not centred"),
+        pytest.param(32, 3, NORMAL, id="odd"),
+        pytest.param(2, 4, NORMAL, id="of two keys"),
+    ],
+)
+def test_other_rows_are_all_drawn(keys: int, rows: int, law: Distribution) -> None:
+    """The other sign has another law, or says nothing new; so rows are drawn one by one."""
+    sampler = NormalRows(keys, rows, 2.0, law, ("squares",))
+    assert sampler.coordinates == rows * keys
+    ((drawn,),) = sampler.readings(generator(9), 1)
+    assert len(np.unique(np.abs(drawn.vectors))) == rows * keys

@@ -29,7 +29,7 @@ class Gradients:
     @cached_property
     def values(self) -> Array:
         """The gradient with respect to the values."""
-        return np.swapaxes(self.weights, -1, -2) @ self.upstream
+        return _sent(self._in_precision(self.weights), self.upstream)
 
     @cached_property
     def probabilities(self) -> Array:
@@ -43,7 +43,11 @@ class Gradients:
 
     @cached_property
     def _unscaled(self) -> Array:
-        return self.scale * self.scores
+        return self._in_precision(self.scale * self.scores)
+
+    def _in_precision(self, coefficients: Array) -> Array:
+        # Weights may be more precise, for what nearly 1 lacks; products of them with vectors need not be.
+        return coefficients.astype(self.upstream.dtype, copy=False)
 
     @cached_property
     def queries(self) -> Array:
@@ -53,7 +57,15 @@ class Gradients:
     @cached_property
     def keys(self) -> Array:
         """The gradient with respect to the keys."""
-        return np.swapaxes(self._unscaled, -1, -2) @ self.passed[0]
+        return _sent(self._unscaled, self.passed[0])
+
+
+def _sent(coefficients: Array, vectors: Array) -> Array:
+    """Return what queries' ``vectors`` send to every key, by their ``coefficients`` (…, queries, keys)."""
+    by_key = np.swapaxes(coefficients, -1, -2)
+    # Of one query these are plain products, and many small products of matrices are slow.
+    sent: Array = by_key * vectors if vectors.shape[-2] == 1 else by_key @ vectors
+    return sent
 
 
 _FEW = 16

@@ -168,18 +168,19 @@ def _fill_normal(rng: np.random.Generator, out: Array) -> None:
 def _fill_piece(rng: np.random.Generator, out: Array) -> None:
     half = (out.size + 1) // 2
     words = rng.bit_generator.random_raw((3 * half + 3) // 4)
-    radius = words.view(np.uint32)[:half].astype(np.float32)
-    angle = words.view(np.uint16)[2 * half : 3 * half].astype(np.float32)
+    radius = out[:half] if out.dtype == np.float32 else np.empty(half, np.float32)
+    radius[...] = words.view(np.uint32)[:half]
     radius += np.float32(0.5)
     radius *= np.float32(2.0**-32)
     np.log(radius, out=radius)
     radius *= np.float32(-2)
     np.sqrt(radius, out=radius)
+    angle = words.view(np.uint16)[2 * half : 3 * half].astype(np.float32)
     angle += np.float32(0.5)
     angle *= np.float32(2 * math.pi * 2.0**-16)
-    np.multiply(radius, np.cos(angle), out=out[:half])
     rest = out.size - half
     np.multiply(radius[:rest], np.sin(angle[:rest]), out=out[half:])
+    np.multiply(radius, np.cos(angle, out=angle), out=out[:half])
 
 
 def _fill_unit_interval(rng: np.random.Generator, out: Array) -> None:
@@ -208,20 +209,39 @@ def _fill_signs(rng: np.random.Generator, out: Array) -> None:
 
 
 def _fill_laplace(rng: np.random.Generator, out: Array) -> None:
-    # Minus the logarithm of a uniform number is exponential, here with a sign; 1/√2 makes the variance 1.
-    rng.random(out=out)
-    out -= 0.5 - 2.0**-54  # an odd multiple of 2^-54, so never 0
-    size = np.empty_like(out)
-    np.abs(out, out=size)
-    size *= 2
-    np.log(size, out=size)
-    size *= -math.sqrt(0.5)
-    np.copysign(size, out, out=out)
+    """Fill with signed exponential numbers made as ``_fill_exponential`` makes them, of variance 1."""
+    flat = out.reshape(-1)
+    for first in range(0, flat.size, _PIECE):
+        part = flat[first : first + _PIECE]
+        signed = _words_of(rng, part.size).view(np.int32).astype(np.float32)
+        signed += np.float32(0.5)
+        size = np.abs(signed)
+        size *= np.float32(2.0**-31)
+        np.log(size, out=size)
+        size *= np.float32(-math.sqrt(0.5))
+        np.copysign(size, signed, out=part)
 
 
 def _fill_exponential(rng: np.random.Generator, out: Array) -> None:
-    rng.standard_exponential(out=out)
-    out -= 1.0
+    """Fill with minus the logarithms of the middles of 2³² intervals less 1, in single precision.
+
+    Twice as fast as NumPy's ziggurat. The price: they end at 22 (beyond lies a share of 1e-10), and moments
+    up to the fourth are off by less than 1e-6 of themselves, which no check resolves.
+    """
+    flat = out.reshape(-1)
+    for first in range(0, flat.size, _PIECE):
+        part = flat[first : first + _PIECE]
+        size = _words_of(rng, part.size).astype(np.float32)
+        size += np.float32(0.5)
+        size *= np.float32(2.0**-32)
+        np.log(size, out=size)
+        np.subtract(np.float32(-1), size, out=part)
+
+
+def _words_of(rng: np.random.Generator, many: int) -> NDArray[np.uint32]:
+    """Return random numbers of 32 bits, shape (many,)."""
+    words: NDArray[np.uint32] = rng.bit_generator.random_raw((many + 1) // 2).view(np.uint32)[:many]
+    return words
 
 
 def _fill_cauchy(rng: np.random.Generator, out: Array) -> None:
@@ -263,9 +283,11 @@ UNIFORM = Distribution("uniform", _moments(1, 0, 1, 0, Fraction(9, 5)), _fill_un
 _OF_UNIT_INTERVAL = tuple(Fraction(1, n + 1) for n in range(5))
 UNIT_INTERVAL = Distribution("U(0,1)", _OF_UNIT_INTERVAL, _fill_unit_interval, fills_single=True)
 RADEMACHER = Distribution("Rademacher", _moments(1, 0, 1, 0, 1), _fill_signs, fills_single=True)
-LAPLACE = Distribution("Laplace", _moments(1, 0, 1, 0, 6), _fill_laplace)
+LAPLACE = Distribution("Laplace", _moments(1, 0, 1, 0, 6), _fill_laplace, fills_single=True)
 CAUCHY = Distribution("Cauchy", _moments(1), _fill_cauchy)
-EXPONENTIAL = Distribution("centred exponential", _moments(1, 0, 1, 2, 9), _fill_exponential)
+EXPONENTIAL = Distribution(
+    "centred exponential", _moments(1, 0, 1, 2, 9), _fill_exponential, fills_single=True
+)
 
 
 def student_t(freedom: int) -> Distribution:

@@ -18,9 +18,10 @@ QUERIES, KEYS = 0, 1
 class Source:
     """Vectors of shape (blocks, many, size), drawn one for each query or each key, which is its ``place``.
 
-    Components are independent, also of those of other such sources, and follow ``law``. With a ``factor``
-    they are instead ``mean`` + factor·z, z being numbers of variance 1 with the shape of ``law``, which all
-    such sources of one place share.
+    Components are independent, also of those of other such sources, and follow ``law``; those of different
+    vectors need not be where a statistic is a mean over what is made of each vector by itself. With a
+    ``factor`` they are instead ``mean`` + factor·z, z being numbers of variance 1 with the shape of ``law``,
+    which all such sources of one place share.
     """
 
     vectors: Array
