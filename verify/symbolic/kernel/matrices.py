@@ -8,7 +8,7 @@ transpose, and sines and cosines are exponentials.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from sympy.matrices.expressions import MatAdd, MatMul, MatPow, MatrixSymbol
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.symbolic.kernel.algebra import replaced
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Vectors, rule
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Vectors, parts_of, rule
 from verify.symbolic.kernel.moments import unfold
 from verify.symbolic.kernel.multiplied_out import Reader
 from verify.symbolic.kernel.sums import vanishes
@@ -143,7 +143,7 @@ class _Entries:
         if type(expression) in {Add, Mul, Pow, E, Var}:
             return expression.func(*map(self.read, expression.args))
         if type(expression) in {sin, cos} and isinstance(expression.args[0].as_coeff_Mul()[1], MatrixElement):
-            return expression.func(self.read(expression.args[0])).rewrite(exp)
+            return expression.func(self.read(expression.args[0]))
         raise Refused(f"{expression} is nothing that entries of matrices make")
 
     def entry(self, matrix: Any, row: Any, column: Any) -> Any:
@@ -217,7 +217,7 @@ class MatrixIdentity(Rule):
         known = _symmetric(under.law) if isinstance(under.law, Vectors) else set()
         entries = _Entries({*self.symmetric, *known})
         sides = entries.read(before), entries.read(after)
-        if not vanishes(sides[0] - sides[1], entries.families):
+        if not vanishes(_in_exponentials(sides[0] - sides[1]), entries.families):
             raise Refused("the sums of entries differ")
         found = entries.families.hypotheses(*sides)
         assumed = frozenset(("symmetric", one) for one in self.symmetric if one not in known)
@@ -260,7 +260,7 @@ class VectorMoments(Rule):
         for part in filter(_is_matrix, parts):
             entries.family(part)
         values = [replaced(side, E, partial(_mean, entries=entries, law=self.law)) for side in sides]
-        if not vanishes(values[0] - values[1], entries.families):
+        if not vanishes(_in_exponentials(values[0] - values[1]), entries.families):
             raise Refused("the means differ")
         found = entries.families.hypotheses(*sides)
         return Conclusion(hypotheses=found.merged(Hypotheses(law=self.law)))
@@ -293,10 +293,43 @@ def _is_covariance(matrix: Any, one: Any, other: Any, vectors: Any) -> bool:
     return isinstance(matrix, Expr) and one.shape == other.shape and not matrix.has(MatrixSymbol, Indexed)
 
 
+def _in_exponentials(expression: Any) -> Any:
+    """Return an expression with the sines and cosines of entries as exponentials."""
+    return expression.xreplace({one: one.rewrite(exp) for one in _turns(expression)})
+
+
+def _turns(expression: Any) -> set[Any]:
+    return {one for one in parts_of(expression, cos, sin) if one.has(Indexed)}
+
+
 def _mean(argument: Any, entries: _Entries, law: Vectors) -> Any:
-    """Return the mean of an expression of entries."""
-    terms = Reader(entries.families, argument).terms(argument)
-    return Add(*(_mean_of_term(term, entries, law) for term in terms))
+    """Return the mean of an expression of entries.
+
+    Sines and cosines of constants are entries of families of their own meanwhile, and not multiplied out.
+
+    Raises:
+        Refused: one is of what is random.
+    """
+    vectors = [entries.family(one) for one in law.moments]
+    hidden: dict[Any, Any] = {}
+    stand_ins: dict[Any, Any] = {}
+    for one in _turns(argument):
+        number, entry = one.args[0].as_coeff_Mul()
+        if not isinstance(entry, Indexed) or one.has(*vectors):
+            raise Refused(f"{one} is no constant")
+        family = stand_ins.setdefault((one.func, number, entry.base), IndexedBase(Dummy()))
+        hidden[one] = family[entry.indices]
+    families, argument = entries.families, argument.xreplace(hidden)
+    of = {family: kind for kind, family in stand_ins.items()}
+    sizes = {family: families.sizes[base] for family, (_, _, base) in of.items()}
+    terms = Reader(replace(families, sizes={**families.sizes, **sizes}), argument).terms(argument)
+    found = Add(*(_mean_of_term(term, entries, law) for term in terms))
+    back = {}
+    for one in parts_of(found, Indexed):
+        if one.base in of:
+            turn, number, base = of[one.base]
+            back[one] = turn(number * base[one.indices])
+    return found.xreplace(back)
 
 
 def _mean_of_term(term: Term, entries: _Entries, law: Vectors) -> Any:
