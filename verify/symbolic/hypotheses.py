@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sympy import Idx, Indexed, IndexedBase, Interval, MatrixSymbol, Range, S, Symbol, oo
 
-from verify.symbolic.kernel.core import Vectors, assumed, bound_in
+from verify.symbolic.kernel.core import Vectors, assumed, bound_in, free_symbols, parts_of
 from verify.symbolic.kernel.words import E, Ordered, Var
 from verify.symbolic.printing import latex
 
@@ -23,6 +24,16 @@ _ENTRIES = {
     "symmetric": "${0}$ is symmetric.",
     "runs": "${0}$ is one of $1, \\dots, {1}$.",
     "bounded": "Every ${0}_i$ lies between $-{1}$ and ${1}$.",
+}
+
+
+_KNOWN = {
+    Range(1, oo): "positive whole number",
+    Range(0, oo): "whole number from $0$ on",
+    S.Integers: "whole number",
+    S.Reals: "real number",
+    Interval.open(0, oo): "positive number",
+    Interval(0, oo): "number from $0$ on",
 }
 
 
@@ -59,7 +70,7 @@ def _defined(name: Any, meaning: Any) -> tuple[Any, Any]:
 
 def _indices(theorem: Theorem) -> dict[Any, str]:
     """Return how the indices of families of entries are printed, as many as their entries have."""
-    entries = (one for side in (theorem.lhs, theorem.rhs) for one in side.atoms(Indexed))
+    entries = parts_of(theorem.lhs, Indexed) | parts_of(theorem.rhs, Indexed)
     return {one.base: "ijabce"[: len(one.indices)] for one in entries}
 
 
@@ -147,18 +158,17 @@ def _domains(found: Hypotheses, theorem: Theorem) -> Iterator[str]:
     """Yield the domains of all free symbols, those of one domain together."""
     bound = bound_in(theorem.lhs) | bound_in(theorem.rhs)
     random = set(found.law.moments) if found.law else set()
-    names = {one.label for side in (theorem.lhs, theorem.rhs) for one in side.atoms(IndexedBase)}
-    matrices = {one for side in (theorem.lhs, theorem.rhs) for one in side.atoms(MatrixSymbol)}
+    families = parts_of(theorem.lhs, IndexedBase) | parts_of(theorem.rhs, IndexedBase)
+    matrices = parts_of(theorem.lhs, MatrixSymbol) | parts_of(theorem.rhs, MatrixSymbol)
     sizes = {one for matrix in matrices for size in matrix.shape for one in size.free_symbols}
-    free = theorem.lhs.free_symbols | theorem.rhs.free_symbols | sizes | _of_law(found.law)
+    free = free_symbols(theorem.lhs) | free_symbols(theorem.rhs) | sizes | _of_law(found.law)
     free |= {one for one, _ in found.domains}
-    free -= bound | random | names
+    free -= bound | random | {one.label for one in families}
     by_domain: dict[tuple[str, str], list[str]] = {}
     for one in sorted(free, key=str):
         if type(one) in {Symbol, Ordered}:
             by_domain.setdefault(_in_words(found.domain(one)), []).append(f"${latex(one)}$")
-    families = {one for side in (theorem.lhs, theorem.rhs) for one in side.atoms(IndexedBase)} - random
-    for one in sorted(families, key=str):
+    for one in sorted(families - random, key=str):
         if (domain := assumed(one[Idx("i")])) not in {S.Complexes, S.Reals}:
             by_domain.setdefault(_in_words(domain), []).append(f"${latex(one[Idx('i')])}$")
     for (single, many), members in by_domain.items():
@@ -191,22 +201,15 @@ def _sizes(matrices: set[Any], kind: str = "") -> Iterator[str]:
         yield f"{_listed(members)} {'are' if several else 'is'} {words} of ${size}$ real numbers."
 
 
+@cache
 def _in_words(domain: Any) -> tuple[str, str]:
     """Return what a domain is called, of one symbol and of several."""
     if isinstance(domain, Range) and domain.stop == oo and domain.start > 1:
         words = f"whole number from ${domain.start}$ on"
         return f"any {words}", words.replace("number", "numbers")
-    known = {
-        Range(1, oo): "positive whole number",
-        Range(0, oo): "whole number from $0$ on",
-        S.Integers: "whole number",
-        S.Reals: "real number",
-        Interval.open(0, oo): "positive number",
-        Interval(0, oo): "number from $0$ on",
-    }
     if domain == S.Complexes:
         return "", ""
-    if words := known.get(domain, ""):
+    if words := _KNOWN.get(domain, ""):
         return f"any {words}", words.replace("number", "numbers")
     inside = f"in ${latex(domain)}$"
     return inside, inside

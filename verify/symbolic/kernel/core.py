@@ -397,6 +397,7 @@ def _plainer(condition: Any) -> Any:
     return _plainer(kind(rest, 0))
 
 
+@kept
 def assumed(symbol: Any) -> Set:
     """Return the domain that a symbol's own assumptions say; they are hypotheses like all others."""
     if symbol.is_integer:
