@@ -316,7 +316,7 @@ def _mean(argument: Any, entries: _Entries, law: Vectors) -> Any:
     for one in _turns(argument):
         number, entry = one.args[0].as_coeff_Mul()
         if not isinstance(entry, Indexed) or one.has(*vectors):
-            raise Refused(f"{one} is no constant")
+            raise Refused(f"{one} is no product of random entries")
         family = stand_ins.setdefault((one.func, number, entry.base), IndexedBase(Dummy()))
         hidden[one] = family[entry.indices]
     families, argument = entries.families, argument.xreplace(hidden)

@@ -289,7 +289,7 @@ def _derivative(expression: Any, *orders: Any) -> Any:
     return expression
 
 
-def _slope(expression: Any, by: Any) -> Any:
+def _slope(expression: Any, by: Any) -> Any:  # noqa: PLR0911  # a case for each kind
     """Return a derivative by one symbol or entry, in less time than SymPy takes to simplify on the way."""
     moving = by.base if isinstance(by, Indexed) else by
     if not has_any(expression, [moving]):
