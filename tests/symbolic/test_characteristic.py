@@ -10,7 +10,7 @@ from scipy import integrate, special
 
 from verify.symbolic.characteristic import OF_ONE_PRODUCT, OF_SCORE, START, route, t
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.scores import d
 
 

@@ -11,7 +11,7 @@ from scipy import special
 from sympy import Rational, Symbol, erf, exp, sqrt
 
 from tests.strategies import examples, floats
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.scores import d, mu_q, sigma_q
 
 
