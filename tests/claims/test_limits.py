@@ -15,7 +15,7 @@ from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper, x
 from verify.claims.limits.shared.even_dimensions import b, j, k, m, tail, value
 from verify.symbolic.law import below
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 
 
 @pytest.mark.parametrize("t", [0.1, 0.5, 1.0, 3.0])

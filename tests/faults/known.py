@@ -273,19 +273,19 @@ GUARDS = {
         "verify/symbolic/kernel/equations.py", "tuple(ends) == (1, ranges[index])", "True"
     ),
     "range-of-half": Known(
-        "verify/symbolic/kernel/surplus.py", "M * (1 - ratio) / (1 + ratio)", "M / (1 + ratio)"
+        "verify/symbolic/kernel/sums.py", "M * (1 - ratio) / (1 + ratio)", "M / (1 + ratio)"
     ),
     "one-key-for-two": Known(
-        "verify/symbolic/kernel/surplus.py",
+        "verify/symbolic/kernel/sums.py",
         'new = [Dummy(f"i{place}", integer=True) for place in range(len(indices))]',
         'new = [Dummy("i", integer=True)] * len(indices)',
     ),
     "sums-of-any-size": Known(
-        "verify/symbolic/kernel/multiplied_out.py",
+        "verify/symbolic/kernel/terms.py",
         "if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):",
         "if held and held != {index}:",
     ),
-    "sums-from-two": Known("verify/symbolic/kernel/multiplied_out.py", "if low != 1 or", "if low > 2 or"),
+    "sums-from-two": Known("verify/symbolic/kernel/terms.py", "if low != 1 or", "if low > 2 or"),
     "fields-of-any-growth": Known(
         "verify/symbolic/kernel/normal.py", "if not _is_tame(self.field):", "if False:"
     ),

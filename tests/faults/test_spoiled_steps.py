@@ -11,11 +11,10 @@ from sympy import IndexedBase, S, Sum, Symbol, symbols
 from tests.faults.spoiled_steps import places, spoil, survives
 from tests.faults.spoiling import spoiled
 from verify.engine.catalogue import catalogue
-from verify.symbolic.checks import By
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.equations import Identity, PutIn
 from verify.symbolic.kernel.words import E
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.routes import By, Route, Step
 from verify.symbolic.scores import d, index, k, q
 
 SHORT = ("score-mean", "sqrt-scaling", "scaling-exponent")

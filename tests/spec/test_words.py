@@ -18,11 +18,10 @@ from verify.spec.checks import biased, fact, variances, wrong
 from verify.spec.claim import Claim
 from verify.spec.figures import figure, line, scatter
 from verify.spec.words import Words, titled
-from verify.symbolic.checks import by
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.words import E
-from verify.symbolic.routes import one_step
+from verify.symbolic.routes import by, one_step
 from verify.symbolic.scores import STANDARD, d, mean_route, score, variance_route
 
 MEAN = mean_route(score, STANDARD).defining("the mean").called("mean")

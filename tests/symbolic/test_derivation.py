@@ -12,7 +12,6 @@ from tests.catalogue import derivation
 from tests.following import with_step
 from verify.errors import ClaimError
 from verify.symbolic import derivation as module
-from verify.symbolic.checks import By
 from verify.symbolic.derivation import Approx, Derivation, Iff, relation_of
 from verify.symbolic.kernel.core import NOTHING, Population, Reviewed, prove
 from verify.symbolic.kernel.equations import Equivalent, FirstTerms, Identity
@@ -20,7 +19,7 @@ from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import latex
-from verify.symbolic.routes import Definition, Route, Step, one_step
+from verify.symbolic.routes import By, Definition, Route, Step, one_step
 from verify.symbolic.scores import (
     GENERAL,
     STANDARD,

@@ -11,8 +11,7 @@ from sympy import Integral, sqrt
 from tests.catalogue import derivation
 from tests.following import holds, holds_with
 from verify.claims.gradients.shared.saturation import by_ties
-from verify.symbolic.checks import By
-from verify.symbolic.routes import Route
+from verify.symbolic.routes import By, Route
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,10 @@ from sympy import MatrixSymbol, Rational, Trace, sin, symbols
 from verify.claims.limits import dependent_query_key
 from verify.claims.modern import rotary_positions, variance_split
 from verify.symbolic.falsifier import Counterexample, falsify
-from verify.symbolic.joints import degree
 from verify.symbolic.kernel.core import Hypotheses, Vectors
 from verify.symbolic.kernel.words import E, Var
-from verify.symbolic.scores import d
-from verify.symbolic.traces import KEY, PRODUCT, QUERY, SIGMA_Q
+from verify.symbolic.layouts import degree
+from verify.symbolic.scores import KEY, PRODUCT, QUERY, SIGMA_Q, d
 
 TRUE = {
     "pairings": dependent_query_key.derive().routes[0],

@@ -12,7 +12,7 @@ from verify.symbolic import law
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.words import n
 from verify.symbolic.law import DENSITY, below, distribution, rounding_error, x
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.scores import d
 
 

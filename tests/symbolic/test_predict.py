@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sympy import Symbol
 
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.scores import d
 
 

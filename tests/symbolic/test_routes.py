@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from sympy import Derivative, Interval, Symbol, symbols
 
-from verify.symbolic.checks import By, by, made_by
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.core import NOTHING, Reach, Refused, is_theorem
 from verify.symbolic.kernel.equations import Identity
-from verify.symbolic.routes import Definition, Route, Step, one_step
+from verify.symbolic.routes import By, Definition, Route, Step, by, made_by, one_step
 
 x, a, h = symbols("x a h", positive=True)
 r = Symbol("r", real=True)

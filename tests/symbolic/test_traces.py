@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import Matrix, MatrixSymbol, Symbol, Trace
 
-from verify.symbolic.traces import in_numbers
+from verify.symbolic.scores import in_numbers
 
 D = Symbol("d", integer=True, positive=True)
 A, B = MatrixSymbol("A", D, D), MatrixSymbol("B", D, D)

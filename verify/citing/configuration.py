@@ -20,8 +20,8 @@ class Configuration:
     """A project's settings, all of them optional; paths are relative to its ``folder``.
 
     ``results`` is the results file that documents quote, ``documents`` are files, folders or patterns that
-    ``check-docs`` checks, ``report`` is where the report is published, ``site`` where its site is, ``authors``
-    are those of the project's own claims, and ``gates`` are those of audits.
+    ``check-docs`` checks, ``report`` is where the report is published, ``site`` where its site is,
+    ``authors`` are those of the project's own claims, and ``gates`` are those of audits.
     """
 
     folder: Path = field(default_factory=Path)

@@ -17,8 +17,7 @@ from verify.evidence import PROFILES
 from verify.executors.workers import Task, Workers
 from verify.spec.claim import several
 from verify.spec.words import Words, titled
-from verify.symbolic.hypotheses import assumptions_of
-from verify.symbolic.printing import unicode_art
+from verify.symbolic.printing import assumptions_of, unicode_art
 from verify.text.latex import plain, spoken
 from verify.text.numbers import exact
 

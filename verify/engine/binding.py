@@ -22,23 +22,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import optimize
 from sympy import (
-    Add,
-    ImmutableDenseMatrix,
     Indexed,
     IndexedBase,
-    Integer,
     Integral,
     Limit,
     MatrixSymbol,
     Ne,
     S,
-    Sum,
     Symbol,
-    lambdify,
     sympify,
 )  # fmt: skip
 
-from verify.engine.on_draws import Draws, OtherLawError, UnknownError, numbers
+from verify.engine.on_draws import Draws, OtherLawError, UnknownError, evaluated, in_floats, numbers
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.distributions import NORMAL
@@ -47,13 +42,14 @@ from verify.montecarlo.experiment import Fit, Quantity
 from verify.montecarlo.inputs import Input
 from verify.montecarlo.sources import KEYS, Traced
 from verify.montecarlo.statistics import Reduced
-from verify.symbolic.kernel.core import FLIPPED, Population, Refused, Vectors
+from verify.symbolic.arithmetics import Undefined, Unknown
+from verify.symbolic.kernel.core import FLIPPED, Population, Refused, Vectors, free_symbols
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var, n
 from verify.symbolic.scores import NORMAL_MOMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.experiment import Comparison
@@ -70,7 +66,7 @@ _GRID = np.concatenate([-_REACH[::-1], [0.0], _REACH])
 _MANY = {"m", "n", "side", "rows"}
 """What samplers and inputs call how many vectors of a kind a block has."""
 
-_UNTOLD = (UnknownError, Refused, ArithmeticError, LookupError, TypeError, ValueError)
+_UNTOLD = (UnknownError, Unknown, Undefined, Refused, ArithmeticError, LookupError, TypeError, ValueError)
 """What is raised where a theorem cannot be evaluated on draws."""
 
 Given = dict[Any, tuple["Source", int]]
@@ -97,7 +93,8 @@ def bound(claim: str, theorems: Iterable[Theorem], checks: Iterable[Comparison])
     Raises:
         ClaimError: a prediction is called derived, and theorems say it of something else only.
     """
-    known = tuple(map(_Written, theorems))
+    laws = _Laws()
+    known = tuple(_Written(one, laws) for one in theorems)
     found: dict[str, Told] = {}
     drawn: dict[Any, _Drawn] = {}
 
@@ -132,11 +129,55 @@ def _greatest(each: Iterable[Told]) -> Told:
     return most
 
 
+@dataclass(frozen=True)
+class _Laws:
+    """Numbers the laws of sources, which take long to compare."""
+
+    _numbers: dict[Any, int] = field(default_factory=dict)
+    _of: dict[int, tuple[Source, int]] = field(default_factory=dict)
+
+    def number(self, source: Source) -> int:
+        """Return the number of a source's law, and of where and how long its vectors are."""
+        if id(source) not in self._of:
+            parts = _raw(source.factor), _raw(source.mean), source.place, source.vectors.shape[2]
+            number = self._numbers.setdefault((source.law, *parts), len(self._numbers))
+            self._of[id(source)] = source, number  # kept, for another might get its id
+        return self._of[id(source)][1]
+
+
+def _raw(array: Array | None) -> tuple[Any, ...] | None:
+    return None if array is None else (array.shape, array.tobytes())
+
+
 @dataclass(frozen=True, eq=False)
 class _Written:
     """A theorem with what its names stand for in their places, and what of it is asked for every check."""
 
     theorem: Theorem
+    laws: _Laws
+    _known: dict[Any, Any] = field(default_factory=dict)
+
+    def at(self, given: Given, settings: Mapping[str, Any]) -> _At:
+        """Return the end at the values that settings and drawn laws tell, found once for each laws.
+
+        Raises:
+            OtherLawError: what is drawn does not have the law of the hypotheses.
+            UnknownError: a moment of what is drawn is not known.
+        """
+        each = [id(source) for source, _ in given.values()]
+        laws = ((name, self.laws.number(source), other) for name, (source, other) in given.items())
+        names = sorted(one.name for one in self.symbols if one.name in settings)
+        named = ((name, _raw(np.asarray(settings[name]))) for name in names)
+        key = *named, *laws, *map(each.index, each)
+        if key not in self._known:
+            try:
+                self._known[key] = _at(self, given, settings)
+            except (OtherLawError, *_UNTOLD) as error:
+                self._known[key] = error
+        if isinstance(self._known[key], Exception):
+            raise self._known[key]
+        found: _At = self._known[key]
+        return found
 
     @cached_property
     def start(self) -> Any:
@@ -220,8 +261,7 @@ def _is_traced(sampler: Any) -> bool:
 class _Said:
     """A theorem, and what a check predicts and measures.
 
-    With a ``sign`` of -1 the check's are a constant less what the theorem says, as of a complement. ``known``
-    are the values at which it says the prediction, by the laws of what its names stand for.
+    With a ``sign`` of -1 the check's are a constant less what the theorem says, as of a complement.
     """
 
     written: _Written
@@ -229,7 +269,6 @@ class _Said:
     is_same_relation: bool
     predicted: float
     measured: float
-    known: dict[Any, tuple[list[tuple[dict[Any, Any], float, bool]], Told]] = field(default_factory=dict)
 
 
 def _compared(said: _Said, given: Given, settings: Mapping[str, Any], sources: int) -> Told:
@@ -238,53 +277,38 @@ def _compared(said: _Said, given: Given, settings: Mapping[str, Any], sources: i
     That the start is something else is told only of a theorem that has the check's relation, is about all
     that is drawn, and has no symbol whose value was chosen after the prediction.
     """
-    each = [id(source) for source, _ in given.values()]
-    laws = (
-        (name, one.law, *map(_raw, (one.factor, one.mean)), one.place, one.vectors.shape[2], other)
-        for name, (one, other) in given.items()
-    )
-    key = settings.get(n.name), *laws, *map(each.index, each)
-    if key not in said.known:
-        said.known[key] = _saying(said, given, settings)
-    found, rest = said.known[key]
-    told = Told.NOTHING
+    told, whole = Told.NOTHING, len({id(source) for source, _ in given.values()}) == sources
     try:
-        for values, ends, is_chosen in found:
+        for values, ends, is_chosen in _saying(said, said.written.at(given, settings)):
             constant = said.predicted - ends if said.sign == -1 else 0.0
             draws, told = Draws(given, values), Told.OPEN
-            for unbiased in (False, True):
-                start = draws.value(said.written.start, unbiased=unbiased)
+            for start in draws.both(said.written.start):
                 if _near(constant + said.sign * start, said.measured):
                     return Told.BOUND
-            whole = len(set(each)) == sources
             if said.is_same_relation and said.sign == 1 and whole and not is_chosen:
                 told = Told.OF_OTHER
     except OtherLawError:
         return told
     except _UNTOLD:
         return max(told, Told.OPEN)
-    return max(told, rest)
+    return told
 
 
-def _raw(array: Array | None) -> tuple[Any, ...] | None:
-    return None if array is None else (array.shape, array.tobytes())
+def _saying(said: _Said, at: _At) -> Iterator[tuple[dict[Any, Any], float, bool]]:
+    """Yield the values at which a theorem says what is predicted, its end, and whether one was chosen so.
 
-
-def _saying(
-    said: _Said, given: Given, settings: Mapping[str, Any]
-) -> tuple[list[tuple[dict[Any, Any], float, bool]], Told]:
-    """Return the values at which a theorem says what is predicted, and what is told if it is of no other."""
-    found = []
-    try:
-        for values, end, is_chosen in _values(said, given, settings):
-            ends = said.sign * float(end.subs(numbers(values)))
-            if (said.sign == -1 or _near(ends, said.predicted)) and _speaks_of(said.written.theorem, values):
-                found.append((values, ends, is_chosen))
-    except OtherLawError:
-        return found, Told.NOTHING
-    except _UNTOLD:
-        return found, Told.OPEN
-    return found, Told.NOTHING
+    One symbol that is left has each value that makes the end the prediction.
+    """
+    every: list[tuple[dict[Any, Any], bool]] = [(at.values, False)]
+    if len(at.left) == 1 and said.sign != -1:
+        (one,) = at.left
+        domain = said.written.theorem.hypotheses.domain(one)
+        roots = (root for root in _solutions(at.end, said.predicted, one, at.values) if _may_be(domain, root))
+        every = [(at.values | {one: root}, True) for root in roots]
+    for values, is_chosen in every:
+        ends = said.sign * (evaluated(at.end, values) if is_chosen else at.number)
+        if (said.sign == -1 or _near(ends, said.predicted)) and _speaks_of(said.written.theorem, values):
+            yield values, ends, is_chosen
 
 
 def _near(one: Any, other: Any) -> bool:
@@ -343,86 +367,67 @@ def _choices(said: _Said, reading: tuple[Source, ...]) -> Iterator[Given]:
                 yield {name: (pool[place], other) for name, (place, other) in zip(names, chosen, strict=True)}
 
 
-def _values(
-    said: _Said, given: Given, settings: Mapping[str, Any]
-) -> Iterator[tuple[dict[Any, Any], Any, bool]]:
-    """Yield values of a theorem's symbols from settings and drawn laws, and its end.
+@dataclass(frozen=True)
+class _At:
+    """A theorem's end and the ``values`` of its symbols, as far as settings and drawn laws tell them."""
 
-    One symbol that is left has the value that makes the end the prediction; the last that is yielded is
-    whether there was such a one.
+    end: Any
+    values: dict[Any, Any]
+
+    @cached_property
+    def left(self) -> set[Any]:
+        """The symbols that have no value."""
+        return {one for one in free_symbols(self.end) if isinstance(one, Symbol)} - self.values.keys()
+
+    @cached_property
+    def number(self) -> float:
+        """The end's value."""
+        return evaluated(self.end, self.values)
+
+
+def _at(written: _Written, given: Given, settings: Mapping[str, Any]) -> _At:
+    """Return a theorem's end at the values that settings and drawn laws tell.
 
     Raises:
         OtherLawError: what is drawn does not have the law of the hypotheses.
         UnknownError: a moment of what is drawn is not known.
     """
-    values = {one: settings[one.name] for one in said.written.symbols - given.keys() if one.name in settings}
-    law = said.written.theorem.hypotheses.law
+    values = {one: settings[one.name] for one in written.symbols - given.keys() if one.name in settings}
+    law, end = written.theorem.hypotheses.law, written.end
     if isinstance(law, Vectors):
         _of_vectors(law, given, values)
     elif law:
         for component, moments in law.laws:
             if component in given:
                 _of_component(component in law.normal, moments, given[component][0].law, values)
-    matrices = [(one, values[one].astype(float)) for one in values if isinstance(one, MatrixSymbol)]
-    end = _put_in(said.written.end, tuple((one, _exact(true.tobytes(), len(true))) for one, true in matrices))
-    if isinstance(law, Population) and end.has(E, Var):
-        drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
-        end = evaluate(end, Population(drawn, law.dimension))
-    for found, is_chosen in _completed(said, end, values):
-        yield found, end, is_chosen
+        if end.has(E, Var):
+            drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
+            end = evaluate(end, Population(drawn, law.dimension))
+    return _At(end, values)
 
 
-@lru_cache(maxsize=64)
-def _exact(raw: bytes, rows: int) -> Any:
-    """Return an array's numbers as SymPy's matrix, which takes long to make."""
-    return ImmutableDenseMatrix(np.frombuffer(raw).reshape(rows, -1))
+def _solutions(expression: Any, value: float, symbol: Any, known: Mapping[Any, Any]) -> tuple[float, ...]:
+    """Return where an expression of a symbol has a value, whole numbers if it stands for such."""
+    others = {one: known[one] for one in free_symbols(expression) if one in known}
+    if any(map(np.ndim, others.values())):
+        return _roots(in_floats(expression, symbol, others), value, symbol)
+    return _roots_among_numbers(expression, value, symbol, tuple(others.items()))
 
 
-@lru_cache(maxsize=64)
-def _put_in(end: Any, matrices: tuple[tuple[Any, Any], ...]) -> Any:
-    """Return an end with matrices of numbers in the places of their symbols."""
-    sizes = tuple((rows, true.shape[0]) for one, true in matrices for rows in one.shape[:1])
-    given = {one.subs(sizes): true for one, true in matrices}
-    return _unrolled(end, sizes).xreplace(given).doit() if matrices else end
+@lru_cache(maxsize=256)
+def _roots_among_numbers(
+    expression: Any, value: float, symbol: Any, others: tuple[tuple[Any, float], ...]
+) -> tuple[float, ...]:
+    return _roots(in_floats(expression, symbol, dict(others)), value, symbol)
 
 
-@lru_cache(maxsize=64)
-def _unrolled(end: Any, sizes: tuple[tuple[Any, int], ...]) -> Any:
-    """Return an end with sums over vectors of these sizes term by term."""
-    return end.subs(sizes).replace(
-        lambda part: isinstance(part, Sum) and len(part.limits) == 1 and part.limits[0][2].is_Integer,
-        lambda part: Add(
-            *(
-                part.function.xreplace({part.limits[0][0]: Integer(at)})
-                for at in range(int(part.limits[0][1]), int(part.limits[0][2]) + 1)
-            )
-        ),
-    )
-
-
-def _completed(said: _Said, end: Any, values: dict[Any, Any]) -> Iterator[tuple[dict[Any, Any], bool]]:
-    """Yield the values, with each value of one symbol more that makes the end the prediction, and if so."""
-    left = {one for one in end.free_symbols if isinstance(one, Symbol)} - values.keys()
-    if len(left) != 1 or said.sign == -1 or end.has(MatrixSymbol):
-        yield values, False
-        return
-    (one,) = left
-    domain = said.written.theorem.hypotheses.domain(one)
-    for root in _solutions(end.subs(numbers(values)) - said.predicted, one):
-        if _may_be(domain, root):
-            yield values | {one: root}, True
-
-
-@lru_cache(maxsize=64)
-def _solutions(expression: Any, symbol: Any) -> list[float]:
-    """Return the values of a symbol for which an expression is 0, whole numbers if it stands for such."""
-    function = lambdify(symbol, expression, "numpy")
-    at = np.broadcast_to(function(_GRID), _GRID.shape)
-    found = [float(one) for one in _GRID[at == 0]]
-    for place in np.flatnonzero(at[:-1] * at[1:] < 0):
+def _roots(function: Callable[[Any], Any], value: float, symbol: Any) -> tuple[float, ...]:
+    gaps = np.broadcast_to(function(_GRID) - value, _GRID.shape)
+    found = [float(one) for one in _GRID[gaps == 0]]
+    for place in np.flatnonzero(gaps[:-1] * gaps[1:] < 0):
         low, high = _GRID[place : place + 2]
-        found.append(optimize.brentq(lambda x: float(function(np.float64(x))), low, high, xtol=1e-13))
-    return [round(one) for one in found] if symbol.is_integer else found
+        found.append(optimize.brentq(lambda x: function(np.float64(x)).item() - value, low, high, xtol=1e-13))
+    return tuple(map(round, found)) if symbol.is_integer else tuple(found)
 
 
 def _speaks_of(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
@@ -474,15 +479,14 @@ def _read_off(assumed: Any, true: float, values: dict[Any, Any]) -> None:
     Raises:
         OtherLawError: they differ.
     """
-    plain = assumed.is_Number or (assumed.is_Symbol and assumed not in values)
-    left = assumed if plain else assumed.subs(numbers(values))
-    if left.is_Symbol:
-        values[left] = true
-    elif len(left.free_symbols) == 1:
-        (one,) = left.free_symbols
-        found = [root for root in _solutions(left - true, one) if one.is_nonnegative is None or root >= 0]
-        values[one] = found[0]
-    elif left.free_symbols or not _near(float(left), true):
+    left = free_symbols(assumed) - values.keys()
+    if assumed in left:
+        values[assumed] = true
+    elif len(left) == 1:
+        (one,) = left
+        found = _solutions(assumed, true, one, values)
+        values[one] = next(root for root in found if one.is_nonnegative is None or root >= 0)
+    elif left or not _near(evaluated(assumed, values), true):
         raise OtherLawError(f"{assumed} is {true}")
 
 
@@ -522,7 +526,12 @@ def _hold(assumed: Any, true: Array, values: dict[Any, Any]) -> None:
 
 def _mean(source: Source) -> Array:
     size = source.vectors.shape[2]
-    return np.full(size, float(source.law.mean)) if source.mean is None else source.mean
+    return np.full(size, float(_moments(source.law)[1])) if source.mean is None else source.mean
+
+
+@lru_cache(maxsize=64)
+def _variance(law: Distribution) -> float:
+    return float(law.variance)
 
 
 def _covariance(one: tuple[Source, int], other: tuple[Source, int], *, least: bool = False) -> Array:
@@ -530,7 +539,7 @@ def _covariance(one: tuple[Source, int], other: tuple[Source, int], *, least: bo
     (first, copy), (second, another) = one, other
     if first.factor is None or second.factor is None:
         same = first is second and copy == another
-        return float(first.law.variance) * np.eye(first.vectors.shape[2]) * same
+        return _variance(first.law) * np.eye(first.vectors.shape[2]) * same
     if (first.place, copy) != (second.place, another):
         return np.zeros((len(first.factor), len(second.factor)))
     factors = [np.abs(factor) if least else factor for factor in (first.factor, second.factor)]

@@ -42,9 +42,8 @@ from verify.spec.claim import USER, Claim, several
 from verify.spec.words import Words
 from verify.symbolic.derivation import relation_of, tried
 from verify.symbolic.falsifier import FULL, GLANCE
-from verify.symbolic.hypotheses import assumptions_of
 from verify.symbolic.kernel.core import Reach
-from verify.symbolic.printing import latex, plain
+from verify.symbolic.printing import assumptions_of, latex, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

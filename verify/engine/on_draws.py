@@ -7,14 +7,15 @@ the mean over vectors that all differ.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flint import arb, arb_mat, ctx
 from sympy import (
     Abs,
     Add,
-    Float,
+    Dummy,
     Idx,
     Indexed,
     KroneckerDelta,
@@ -33,13 +34,16 @@ from sympy import (
     sinh,
     tanh,
 )
-from sympy.matrices.expressions import Transpose
+from sympy.matrices.expressions import MatrixSymbol, Transpose
 from sympy.matrices.expressions.matexpr import MatrixElement
 
+from verify.symbolic.arithmetics import FLOATS
+from verify.symbolic.balls import Scene, value
+from verify.symbolic.kernel.core import free_symbols
 from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.sources import Source
@@ -58,6 +62,9 @@ _FUNCTIONS = {
 _LEAD = 6
 """Axes of any part: blocks, queries, keys, other queries, other keys, and the values of a lone variable."""
 
+_BITS = 128
+"""The precision at which expressions of numbers are evaluated."""
+
 Bound = tuple[tuple[Any, int, int], ...]
 """The indices that sums have bound so far: each with its least value, and how many values it has."""
 
@@ -73,6 +80,62 @@ class OtherLawError(Exception):
 def numbers(values: Mapping[Any, Any]) -> dict[Any, Any]:
     """Return the values of symbols that stand for single numbers."""
     return {one: value for one, value in values.items() if isinstance(one, Symbol)}
+
+
+def evaluated(expression: Any, values: Mapping[Any, Any]) -> float:
+    """Return the value of an expression without means, at values of its symbols and matrices.
+
+    Raises:
+        Unknown: nothing evaluates it.
+        Undefined: it has no value there.
+        UnknownError: it has a mean in it, or is no real number.
+    """
+    if expression.is_Rational:
+        return float(expression)
+    with ctx.workprec(_BITS):
+        found = value(expression, _scene(expression, values))
+    if not isinstance(found, arb):
+        raise UnknownError("a complex number")
+    return float(found.mid())
+
+
+def in_floats(expression: Any, symbol: Any, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
+    """Return an expression without means as a function of one symbol's values, at values of the others.
+
+    Raises:
+        UnknownError: it has a mean in it.
+    """
+    scene = _scene(expression, values)
+    return lambda at: value(expression, scene.having({symbol: at}, arithmetic=FLOATS))
+
+
+def _scene(expression: Any, values: Mapping[Any, Any]) -> Scene:
+    """Return single numbers and matrices as FLINT's; a whole number may be an index or a size."""
+    if expression.has(E, Var):
+        raise UnknownError("a mean")
+    found: dict[Any, Any] = {}
+    for one in free_symbols(expression) & values.keys():
+        given = values[one]
+        if isinstance(one, MatrixSymbol):
+            found[one] = arb_mat(np.reshape(given, (len(given), -1)).astype(float).tolist())
+        elif not np.ndim(given):
+            found[one] = int(given) if np.isfinite(given) and given == int(given) else arb(float(given))
+    return Scene(found)
+
+
+@lru_cache(maxsize=256)
+def _with_names(expression: Any, unbiased: bool) -> tuple[Any, dict[Any, Any], dict[Any, Any]]:
+    """Return an expression with a symbol for each mean, and if ``unbiased`` for each product of two.
+
+    And what the symbols stand for: the products, and the means.
+    """
+    products: dict[Any, Any] = {}
+    if unbiased:
+        expression = expression.replace(Var, lambda one: E(one**2) - E(one) ** 2)
+        products = {one: Dummy() for one in expression.atoms(Mul, Pow) if len(_means_of(one)) == 2}
+    rest = expression.xreplace(products)
+    means = {one: Dummy() for one in rest.atoms(E, Var)}
+    return rest.xreplace(means), products, means
 
 
 def _means_of(product: Any) -> list[Any]:
@@ -105,22 +168,18 @@ class Draws:
     given: Mapping[Any, tuple[Source, int]]
     values: Mapping[Any, Any]
 
-    @cached_property
-    def _numbers(self) -> dict[Any, Any]:
-        return numbers(self.values)
-
-    def value(self, expression: Any, *, unbiased: bool = False) -> float:
-        """Return an expression with its means taken over the draws; products of means ``unbiased`` or not.
+    def both(self, expression: Any) -> Iterator[float]:
+        """Yield an expression with its means taken over the draws, and again with products without bias.
 
         Raises:
             UnknownError: nothing here evaluates it.
         """
-        if unbiased:
-            expression = expression.replace(Var, lambda one: E(one**2) - E(one) ** 2)
-            products = {one for one in expression.atoms(Mul, Pow) if len(_means_of(one)) == 2}
-            expression = expression.xreplace({one: self._unbiased(one) for one in products})
-        means = {one: Float(self._mean(one)) for one in expression.atoms(E, Var)}
-        return float(expression.xreplace(means).subs(self._numbers))
+        for unbiased in (False, True):
+            rest, products, means = _with_names(expression, unbiased)
+            if products or not unbiased:
+                values = {name: self._unbiased(one) for one, name in products.items()}
+                values |= {name: self._mean(one) for one, name in means.items()}
+                yield evaluated(rest, {**self.values, **values})
 
     def _mean(self, one: Any) -> float:
         found = self._sample(one)
@@ -135,7 +194,7 @@ class Draws:
         mean = np.average(found, weights=weights)
         return float(np.average((found - mean) ** 2, weights=weights) if isinstance(one, Var) else mean)
 
-    def _unbiased(self, product: Any) -> Any:
+    def _unbiased(self, product: Any) -> float:
         """Return a product of two means, over pairs that share neither a query nor a key (a U-statistic)."""
         one, other = np.broadcast_arrays(
             *(_by_query_and_key(self._sample(mean)) for mean in _means_of(product))
@@ -143,7 +202,7 @@ class Draws:
         pairs = [1 - np.eye(size) if size > 1 else np.ones((1, 1)) for size in one.shape[1:]]
         total = np.sum(one * (pairs[0] @ other @ pairs[1]))
         rest = Mul(*(factor for factor in Mul.make_args(product) if not factor.has(E)))
-        return rest * Float(total / (len(one) * pairs[0].sum() * pairs[1].sum()))
+        return self._number(rest) * float(total / (len(one) * pairs[0].sum() * pairs[1].sum()))
 
     def _sample(self, mean: Any) -> Array:
         """Return what a mean is of, for everything drawn.
@@ -167,7 +226,7 @@ class Draws:
         return np.full((1,) * (_LEAD + len(bound)), self._number(part))
 
     def _number(self, part: Any) -> float:
-        return float(part if part.is_Number else self._numbers.get(part) or part.subs(self._numbers))
+        return float(self.values[part]) if part in self.values else evaluated(part, self.values)
 
     def _sum(self, part: Any, bound: Bound) -> Any:
         for index, *ends in part.limits:

@@ -357,14 +357,6 @@ class ClaimRecord(Record):
         refuse_repeated((one.id for one in self.series), "figures")
         return self
 
-    @model_serializer(mode="wrap")
-    def _without_no_authors(self, content: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return the content; a claim that names no authors has no field for them, and the same digest."""
-        fields: dict[str, Any] = content(self)
-        if not self.authors:
-            fields.pop("authors", None)
-        return fields
-
     def check(self, name: str) -> Check:
         """Return the check of this id.
 

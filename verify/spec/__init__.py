@@ -283,8 +283,7 @@ from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.core import Population
 from verify.symbolic.kernel.moments import evaluate, unfold
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var, n, p, s, sigma
-from verify.symbolic.predict import function
-from verify.symbolic.printing import latex, ordered
+from verify.symbolic.printing import function, latex, ordered
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.scores import (
     CENTRED,

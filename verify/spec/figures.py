@@ -12,8 +12,7 @@ from verify.errors import ClaimError
 from verify.evidence import Axis, Check, Figure, Layer
 from verify.spec.cells import place_of
 from verify.spec.notation import printed
-from verify.symbolic.predict import function
-from verify.symbolic.printing import latex
+from verify.symbolic.printing import function, latex
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:

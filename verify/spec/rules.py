@@ -109,7 +109,6 @@ by_component          an expression with every mean split by linearity and indep
 
 from typing import TYPE_CHECKING
 
-from verify.symbolic.checks import by
 from verify.symbolic.kernel.calculus import (
     AtItsLeast,
     AtItsMost,
@@ -135,7 +134,6 @@ from verify.symbolic.kernel.equations import (
     Turned,
     Unfolded,
 )
-from verify.symbolic.kernel.gaussian import SCORES, LargestOfNormal, OverNormal
 from verify.symbolic.kernel.integrals import (
     EulerIntegrals,
     Even,
@@ -156,12 +154,18 @@ from verify.symbolic.kernel.laws import (
     exceeds,
     normal_density,
 )
-from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive
-from verify.symbolic.kernel.many_terms import AboutTheMean, CentralLimit
-from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
+from verify.symbolic.kernel.limits import AboutTheMean, AtLimit, Between, CentralLimit, TimesPositive
+from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments, WhichCoincide
 from verify.symbolic.kernel.moments import Evaluation, by_component
-from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
-from verify.symbolic.kernel.normal_means import OneOfAll, OverQueries, Shifted
+from verify.symbolic.kernel.normal import (
+    ByParts,
+    EvenIsMost,
+    LargestScore,
+    OneOfAll,
+    OverQueries,
+    Shifted,
+    TotalGrows,
+)
 from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.special_integrals import (
     BesselIntegrals,
@@ -171,14 +175,20 @@ from verify.symbolic.kernel.special_integrals import (
     GaussIntegrals,
     SplitAt,
 )
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.sums import FewKeys, SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.transforms import DensityByTransform, Moments, Multiplied, SameLaw
-from verify.symbolic.kernel.vectors import WhichCoincide
+from verify.symbolic.kernel.transforms import (
+    SCORES,
+    DensityByTransform,
+    LargestOfNormal,
+    Moments,
+    Multiplied,
+    OverNormal,
+    SameLaw,
+)
 from verify.symbolic.kernel.words import MatrixShape, largest
-from verify.symbolic.kernel.written_out import FewKeys
-from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
+from verify.symbolic.routes import by
+from verify.symbolic.scores import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 if TYPE_CHECKING:
     # As in ``verify.spec``.

@@ -11,7 +11,7 @@ from sympy import Symbol, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.spec.notation import PIECE, SYMBOLS, Notation, expression_of, in_line, refuse_typed
-from verify.symbolic.hypotheses import assumptions_of
+from verify.symbolic.printing import assumptions_of
 from verify.text.numbers import estimate, exact
 
 if TYPE_CHECKING:

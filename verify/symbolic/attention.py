@@ -15,7 +15,7 @@ from sympy import Derivative, Dummy, Idx, IndexedBase, Sum, exp
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import Ordered, OrderedBase, n
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:

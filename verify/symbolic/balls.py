@@ -407,6 +407,8 @@ def _matrix_entry(expression: Any, at: Scene) -> Any:
     parent, *place = expression.args
     matrix = _matrix(parent, at)
     row, column = (whole(one, at) for one in place)
+    if isinstance(row, np.ndarray) or isinstance(column, np.ndarray):
+        return np.vectorize(lambda *at: FLOATS.lift(matrix[at]), otypes=[float])(row, column)
     return at.arithmetic.lift(matrix[row, column])
 
 

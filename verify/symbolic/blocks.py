@@ -15,7 +15,7 @@ from sympy import IndexedBase, S, Sum, Symbol, symbols
 from verify.symbolic.kernel.core import Population
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.scores import d, index, mu_k, mu_q
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from sympy import Sum, Symbol, exp, symbols
 
 from verify.symbolic.kernel.equations import Applied, PutIn, Replaced, Turned
 from verify.symbolic.kernel.limits import Between, TimesPositive
-from verify.symbolic.kernel.normal_means import Shifted
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.normal import Shifted
+from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.words import E, n, s, sigma
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import SQUARES, TOTAL, i

@@ -8,10 +8,10 @@ from sympy import Float, Integral, Symbol, erf, exp, oo, pi, sqrt
 
 from verify.symbolic.gauss import integrals
 from verify.symbolic.kernel.equations import Unfolded
-from verify.symbolic.kernel.gaussian import LargestOfNormal
+from verify.symbolic.kernel.transforms import LargestOfNormal
 from verify.symbolic.kernel.words import E, Ordered, n, sigma
 from verify.symbolic.kernel.words import largest as largest_score
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.routes import Route, Step
 
 z = Symbol("z", real=True)

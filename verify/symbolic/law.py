@@ -22,7 +22,7 @@ from verify.symbolic.kernel.laws import (
 )
 from verify.symbolic.kernel.special_integrals import BesselIntegrals, Exchanged, GaussIntegrals
 from verify.symbolic.kernel.words import E, Ordered, n
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import NORMAL_VECTORS, d, index, k, q, score
 

@@ -33,9 +33,8 @@ from sympy.core.relational import Relational
 
 from verify.symbolic.arithmetics import EXACT, Undefined, Unknown, fraction, rational
 from verify.symbolic.balls import Scene, value, whole
-from verify.symbolic.joints import joint
 from verify.symbolic.kernel.words import E
-from verify.symbolic.layouts import SYMMETRIC, Layout, number_at
+from verify.symbolic.layouts import SYMMETRIC, Layout, joint, number_at
 from verify.symbolic.means import TOGETHER, Law, laws_with, moment
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Chains of expressions, each following from the one before by a rule of the kernel's."""
+"""Chains of expressions, each following from the one before by a rule of the kernel's or of an author's."""
 
 from __future__ import annotations
 
@@ -7,13 +7,34 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from verify.errors import described
-from verify.symbolic.checks import By
 from verify.symbolic.kernel.core import NOTHING, Reach, Refused, Reviewed, Same, admit, chained, prove
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from verify.symbolic.kernel.core import Hypotheses, Rule, Theorem
+
+
+@dataclass(frozen=True)
+class By:
+    """A check written for one step; ``test`` gets the expression before and after it.
+
+    What it lets pass is *reviewed*, below proved: nothing but its author's word says that it is right.
+    """
+
+    label: str
+    test: Callable[[Any, Any], bool] = field(repr=False)
+    numerically: bool = False
+
+
+def by(label: str, *, numerically: bool = False) -> Callable[[Callable[[Any, Any], bool]], By]:
+    """Return a decorator that makes of a test the check ``By`` of this label."""
+    return lambda test: By(label, test, numerically)
+
+
+def made_by(label: str, make: Callable[[Any], Any]) -> By:
+    """Return the check of a step to exactly what ``make`` makes of the expression before it."""
+    return By(label, lambda before, after: bool(after == make(before)))
 
 
 @dataclass(frozen=True)

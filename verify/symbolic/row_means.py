@@ -17,7 +17,7 @@ from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, expand, lo
 
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.row_integrals import (
     Approximation,
     Exponents,

@@ -1,16 +1,37 @@
-"""The score q·k and its variance, derived step by step; what several claims share."""
+"""The score q·k and its variance, derived step by step, and its query and key as random vectors."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import reduce
+from operator import mul
+from typing import TYPE_CHECKING, Any
 
-from sympy import Idx, Indexed, S, Sum, apart, expand, factor, factorial2, sqrt
+from sympy import (
+    Idx,
+    Indexed,
+    MatMul,
+    MatPow,
+    MatrixSymbol,
+    S,
+    Sum,
+    Trace,
+    Transpose,
+    apart,
+    expand,
+    factor,
+    factorial2,
+    sqrt,
+)
 
 from verify.symbolic.kernel.core import Hypotheses, Population
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.moments import Evaluation, by_component, by_index, by_moments, unfold
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 from verify.symbolic.routes import Route, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 d = Ordered("d_k", "a", integer=True, positive=True)
 """The dimension of queries and keys."""
@@ -138,3 +159,27 @@ def kurtosis_route(population: Population, title: str = "Index by index") -> Rou
         ),
         under=Hypotheses(law=population),
     )
+
+
+QUERY, KEY = MatrixSymbol("q", d, 1), MatrixSymbol("k", d, 1)
+MU_Q, MU_K = MatrixSymbol("mu_q", d, 1), MatrixSymbol("mu_k", d, 1)
+SIGMA_Q, SIGMA_K = MatrixSymbol("Sigma_q", d, d), MatrixSymbol("Sigma_k", d, d)
+"""A query and a key, their means and their covariance matrices."""
+
+PRODUCT = Trace(QUERY.T * KEY)
+"""Their score."""
+
+
+def in_numbers(expression: Any, given: Mapping[Any, Any]) -> Any:
+    """Return the value of an expression in traces for the ``given`` matrices."""
+    return expression.replace(
+        lambda part: isinstance(part, Trace), lambda part: _in_numbers(part.arg, given).trace()
+    ).doit()
+
+
+def _in_numbers(matrix: Any, given: Mapping[Any, Any]) -> Any:
+    if isinstance(matrix, Transpose):
+        return _in_numbers(matrix.arg, given).T
+    if isinstance(matrix, MatMul):
+        return reduce(mul, (_in_numbers(one, given) for one in matrix.args))
+    return _in_numbers(matrix.base, given) ** matrix.exp if isinstance(matrix, MatPow) else given[matrix]

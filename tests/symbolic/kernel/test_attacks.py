@@ -50,7 +50,7 @@ from sympy import (
 from sympy.matrices.expressions import MatrixSymbol
 
 import verify
-from verify.symbolic.kernel import RULES, multiplied_out
+from verify.symbolic.kernel import RULES, terms
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, Compared, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
     NOTHING,
@@ -92,8 +92,7 @@ from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.special_integrals import GaussIntegrals, SplitAt
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.transforms import Moments
 from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma, x
@@ -248,7 +247,7 @@ def _transform() -> Theorem:
 def _under_names_of_readers() -> Theorem | None:
     """Return a sum of products as a product, by one of the names that bound indices are given."""
     prove(SumIdentity(), 2 * Sum(x[i], (i, 1, n)), Sum(2 * x[i], (i, 1, n)))
-    for name in tuple(multiplied_out._NAMES):
+    for name in tuple(terms._NAMES):
         with suppress(Refused):
             return prove(SumIdentity(), Sum(x[i], (i, 1, n)) * s[name], Sum(x[i] * s[i], (i, 1, n)))
     raise Refused("under no name")

@@ -28,8 +28,7 @@ from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, Refused
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import Applied, Identity, PutIn, Replaced, Turned, Unfolded
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, M, n, p, s, x
 from verify.symbolic.softmax import i, j

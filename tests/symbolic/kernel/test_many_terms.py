@@ -22,8 +22,8 @@ from sympy import (
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import Population
-from verify.symbolic.kernel.many_terms import AboutTheMean, CentralLimit
-from verify.symbolic.kernel.vectors import WhichCoincide
+from verify.symbolic.kernel.limits import AboutTheMean, CentralLimit
+from verify.symbolic.kernel.matrices import WhichCoincide
 from verify.symbolic.kernel.words import E
 from verify.symbolic.scores import GENERAL, NORMAL_MOMENTS, STANDARD, d, index, k, q, score
 

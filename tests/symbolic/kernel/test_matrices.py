@@ -24,15 +24,13 @@ from sympy import (
 )  # fmt: skip
 
 from verify.claims.limits import dependent_query_key
-from verify.symbolic.hypotheses import assumptions_of
 from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, Vectors, prove
 from verify.symbolic.kernel.equations import Applied, Assuming, Identity, PutIn, Replaced
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.words import E, MatrixShape, Var
-from verify.symbolic.printing import latex
-from verify.symbolic.scores import STANDARD, d, q
-from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q
+from verify.symbolic.printing import assumptions_of, latex
+from verify.symbolic.scores import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, STANDARD, d, q
 
 if TYPE_CHECKING:
     from verify.symbolic.kernel.core import Rule

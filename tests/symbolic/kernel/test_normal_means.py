@@ -10,8 +10,7 @@ from sympy import Rational, S, Sum, Symbol, exp, log, sqrt
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, Theorem, prove
-from verify.symbolic.kernel.normal import NORMAL_SCORES, EvenIsMost
-from verify.symbolic.kernel.normal_means import OneOfAll, OverQueries, Shifted
+from verify.symbolic.kernel.normal import NORMAL_SCORES, EvenIsMost, OneOfAll, OverQueries, Shifted
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.scores import d, k, q

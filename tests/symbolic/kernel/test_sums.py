@@ -37,8 +37,7 @@ from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
 from verify.symbolic.kernel.core import Population, Refused, prove
-from verify.symbolic.kernel.sums import SumIdentity, normal_form, vanishes
-from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.sums import SumIdentity, Surplus, normal_form, vanishes
 from verify.symbolic.kernel.terms import Families, in_scores
 from verify.symbolic.kernel.words import E, M, largest, n, p, s, sigma, x
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, scores, written_out

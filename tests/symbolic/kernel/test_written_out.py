@@ -6,8 +6,8 @@ import pytest
 from sympy import Max, Min, Rational, Sum, exp
 
 from tests.symbolic.kernel.proving import proved, refused
+from verify.symbolic.kernel.sums import FewKeys
 from verify.symbolic.kernel.words import E, n, p, s
-from verify.symbolic.kernel.written_out import FewKeys
 from verify.symbolic.softmax import i, j
 
 FIRST = 1 / (1 + exp(s[2] - s[1]))

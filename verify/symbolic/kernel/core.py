@@ -397,6 +397,7 @@ def _plainer(condition: Any) -> Any:
     return _plainer(kind(rest, 0))
 
 
+@kept
 def assumed(symbol: Any) -> Set:
     """Return the domain that a symbol's own assumptions say; they are hypotheses like all others."""
     if symbol.is_integer:
@@ -732,28 +733,39 @@ def admit(one: Any) -> None:
     Raises:
         Refused: it is something else, such as an object that claims to equal everything.
     """
+    _admit(one, {})
+
+
+def _admit(one: Any, seen: dict[int, Any]) -> None:
     kind = type(one)
     if kind is Theorem:
         if not is_theorem(one):
             raise Refused("a premise is no theorem of this process, or was changed; replay it")
     elif isinstance(one, Basic):
-        _admit_expression(one)
+        _admit_expression(one, seen)
     elif id(kind) not in _PLAIN:
         for part in _parts_of(one):
-            admit(part)
+            _admit(part, seen)
 
 
-def _admit_expression(one: Basic) -> None:
-    """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
-    waiting, seen = [one], {id(one): one}  # by identity: a part may claim to equal another
+def _admit_expression(one: Basic, seen: dict[int, Any]) -> None:
+    """Refuse an expression, a relation or a set with a node that is no word of the kernel.
+
+    Nodes that were ``seen`` are known by identity, for a part may claim to equal another.
+    """
+    waiting = [one]
     while waiting:
         node = waiting.pop()
-        of_sets = isinstance(node, Set) and _is_of(type(node), "sympy.sets.")
-        if not (is_word(node) or of_sets or id(type(node)) in _BESIDE):
+        if id(node) in seen:
+            continue
+        seen[id(node)] = node
+        if not (is_word(node) or id(type(node)) in _BESIDE or _is_set(node)):
             raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
-        new = {id(part): part for part in node.args if id(part) not in seen}
-        waiting += new.values()
-        seen |= new
+        waiting += node.args
+
+
+def _is_set(node: Basic) -> bool:
+    return isinstance(node, Set) and _is_of(type(node), "sympy.sets.")
 
 
 def _is_of(kind: type, package: str) -> bool:

@@ -1,4 +1,4 @@
-"""Means over independent normal scores, for any number of keys and any σ: by parts, and along σ.
+"""Means over independent normal variables, for any number of keys: by parts, shifted, and by the largest.
 
 For a function F_j of the scores that grows no faster than a polynomial, E ΣF_j·s_j = σ²·E Σ∂F_j/∂s_j (Stein):
 both sides differ by the integral of a divergence, that of F times the density, which vanishes at infinity.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from sympy import (
     Add,
@@ -17,11 +17,14 @@ from sympy import (
     Dummy,
     Idx,
     Indexed,
+    Integral,
+    Limit,
     Mul,
     Pow,
     S,
     Sum,
     Symbol,
+    Tuple,
     exp,
     expand,
     log,
@@ -29,14 +32,23 @@ from sympy import (
     symbols,
 )
 
-from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
-from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.moments import pointwise
-from verify.symbolic.kernel.signs import where_defined
+from verify.symbolic.kernel.algebra import is_zero, replaced
+from verify.symbolic.kernel.core import (
+    Conclusion,
+    Hypotheses,
+    Population,
+    Refused,
+    Rule,
+    Theorem,
+    depending_on,
+    rule,
+)
+from verify.symbolic.kernel.equations import is_inside, same
+from verify.symbolic.kernel.moments import pointwise, refuse_nested
+from verify.symbolic.kernel.signs import is_known, visibly, where_defined
 from verify.symbolic.kernel.sums import vanishes, where_zero
 from verify.symbolic.kernel.terms import ROW, in_scores
-from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
+from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, n, p, s, sigma
 
 i, j = Idx("i"), Idx("j")
 
@@ -168,3 +180,286 @@ class EvenIsMost(Rule):
         return Conclusion(
             "≤", ROW.hypotheses(before, after).merged(where_zero(pointwise(after - before) - lost))
         )
+
+
+def agree(one: Any, other: Any) -> bool:
+    """Return whether two expressions are the same, means, sums and integrals by what stands in them."""
+    theirs = [part for part in other.atoms(*OPAQUE) if not is_inside(part, other)]
+    put = {}
+    for part in one.atoms(*OPAQUE):
+        if is_inside(part, one) or part in theirs:
+            continue
+        alike = (each for each in theirs if each.func == part.func and each.args[1:] == part.args[1:])
+        if found := [each for each in alike if agree(part.args[0], each.args[0])]:
+            put[part] = found[0]
+    return same(one.xreplace(put), other)
+
+
+def _agree_on_average(one: Any, other: Any) -> bool:
+    """Return whether what is averaged agrees, sums over one range by what their terms are together."""
+    totals: dict[Any, Any] = {}
+    for term in Add.make_args((pointwise(one) - pointwise(other)).expand(deep=False)):
+        before, total = _apart(term)
+        limits = () if total == 1 else total.limits
+        if total != 1 and before.has(*total.variables):
+            raise Refused(f"an index stands inside a sum and outside: {term}")
+        totals[limits] = totals.get(limits, S.Zero) + before * (total.function if limits else 1)
+    return all(same(gap, S.Zero) for gap in totals.values())
+
+
+def _refuse_unknown(expression: Any, law: Population, under: Hypotheses) -> None:
+    """Refuse what may depend on the components of a law and is none of them: other families, definitions.
+
+    Raises:
+        Refused: there is such a part.
+    """
+    families = {one.base for one in expression.atoms(Indexed)} - law.moments.keys()
+    hidden = {largest} | {name for base in law.moments for name in depending_on(base, under) - {base}}
+    if bad := sorted(map(str, families | {one for one in hidden if expression.has(one)})):
+        raise Refused(f"it may depend on {', '.join(map(str, law.moments))}: {bad[0]}")
+    if expression.has(E, Var, Integral, Limit, Derivative):
+        raise Refused(f"only sums may stand in {expression}")
+
+
+def _normal(base: Any, law: Population) -> tuple[Any, Any]:
+    """Return the mean and the variance of the entries of a normal family.
+
+    Raises:
+        Refused: they are not normal, or no variance is assumed.
+    """
+    if base not in law.normal:
+        raise Refused(f"{base} is not normal")
+    mean = law.moment(base, 1)
+    return mean, law.moment(base, 2) - mean**2
+
+
+def _apart(product: Any) -> tuple[Any, Any]:
+    """Return what stands before a product's only sum, and the sum; S.One for that where there is none."""
+    sums = [one for one in Mul.make_args(product) if isinstance(one, Sum)]
+    if len(sums) != 1 or len(sums[0].limits) != 1:
+        return product, S.One
+    return product / sums[0], sums[0]
+
+
+def _refuse_unless_entry(entry: Any) -> None:
+    """Refuse what is no entry of a family, named by one index or by a number from 1 on.
+
+    Raises:
+        Refused: it is none.
+    """
+    if not (isinstance(entry, Indexed) and len(entry.indices) == 1):
+        raise Refused(f"{entry} is no entry of a family")
+    (index,) = entry.indices
+    if not (isinstance(index, Idx) or (index.is_Integer and index >= 1)):
+        raise Refused(f"there is no entry {entry}")
+
+
+@rule
+@dataclass(frozen=True)
+class Shifted(Rule):
+    """The mean of a function of a normal variable x is that of the function at x + h, weighted.
+
+    E f(x) = E f(x + h) exp(-h(x - μ)/v - h²/(2v)): the variable of integration is shifted. The variable is
+    an ``entry`` of a family of independent ones, shifted ``by`` h. Where the entry's index is that of a sum,
+    every term is shifted in its own entry. In f a sum over all entries moves by what its one term does.
+    """
+
+    entry: Any
+    by: Any
+    law: Population = NORMAL_SCORES
+    label = "the variable of integration is shifted: the square is completed"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation of the means."""
+        _refuse_unless_entry(self.entry)
+        _, variance = _normal(self.entry.base, self.law)
+        if not is_known(variance, under, strict=True) or not self.by.is_real or self.by.has(Indexed):
+            raise Refused(f"{variance} must be positive, and {self.by} a real constant")
+        refuse_nested(before)
+        _refuse_unknown(self.by, self.law, under)
+        for one in before.atoms(E):
+            _refuse_unknown(one.args[0], self.law, under)
+        moved = replaced(before, E, lambda inside: E(Add(*map(self._moved, Add.make_args(inside)))))
+        if moved == before or not _agree_on_average(moved, after):
+            raise Refused(f"shifted it is {moved}")
+        found = where_defined(after, where_defined(before, under)).merged(Hypotheses(law=self.law))
+        return Conclusion(hypotheses=self._there(found))
+
+    def _there(self, found: Hypotheses) -> Hypotheses:
+        """Return hypotheses under which there is such an entry."""
+        (index,) = self.entry.indices
+        if index.is_Integer:
+            return found.having(self.law.dimension >= index)
+        return found.merged(Hypotheses(entries=frozenset({("runs", index, self.law.dimension)})))
+
+    def _moved(self, term: Any) -> Any:
+        """Return a term of what is averaged, shifted; each term of a sum over its index in its own entry."""
+        (index,) = self.entry.indices
+        before, total = _apart(term)
+        if total == 1 or index not in total.variables:
+            return self._weighted(term)
+        if tuple(total.limits[0]) != (index, 1, self.law.dimension) or before.has(Indexed):
+            raise Refused(f"{term} is no constant times a sum over all entries")
+        return before * Sum(self._weighted(total.function), *total.limits)
+
+    def _weighted(self, function: Any) -> Any:
+        mean, variance = _normal(self.entry.base, self.law)
+        exponent = -self.by * (self.entry - mean) / variance - self.by**2 / (2 * variance)
+        return self._shifted(function) * exp(exponent)
+
+    def _shifted(self, part: Any) -> Any:
+        base, (index,) = self.entry.base, self.entry.indices
+        if part == self.entry:
+            return part + self.by
+        if isinstance(part, Indexed) and part.base == base:
+            if not (index.is_Integer and part.indices[0].is_Integer):
+                raise Refused(f"{part} may be {self.entry}, or not")
+            return part
+        if not part.has(base):
+            return part
+        if isinstance(part, Sum):
+            return part + self._of_one_term(part)
+        return part.func(*map(self._shifted, part.args))
+
+    def _of_one_term(self, total: Any) -> Any:
+        """Return by what a sum over all entries moves: by what the term of the shifted entry does."""
+        base, (index,) = self.entry.base, self.entry.indices
+        ((own, *ends),) = total.limits
+        entries = {one for one in total.function.atoms(Indexed) if one.base == base}
+        if tuple(ends) != (1, self.law.dimension) or entries != {base[own]} or total.function.has(Sum):
+            raise Refused(f"{total} is no sum over all entries, one by one")
+        term = total.function.xreplace({base[own]: self.entry})
+        if term.has(own) or (own == index):
+            raise Refused(f"{total}: its terms are not alike")
+        return term.xreplace({self.entry: self.entry + self.by}) - term
+
+
+_KEY, _AT = Dummy("j", integer=True), Dummy("i", integer=True)
+
+
+def _grows_slowly(part: Any) -> bool:
+    """Return whether an expression grows as a polynomial in scores and σ at most.
+
+    Probabilities are bounded, and their logarithms, and that of the total, grow as the scores do.
+    """
+    if isinstance(part, Add | Mul):
+        return all(map(_grows_slowly, part.args))
+    if isinstance(part, Sum):
+        return _grows_slowly(part.function)
+    if isinstance(part, log):
+        inside = part.args[0]
+        total = isinstance(inside, Sum) and inside.function == exp(s[inside.limits[0][0]])
+        return total or (isinstance(inside, Indexed) and inside.base == p) or _is_constant(part)
+    if isinstance(part, Pow) and part.exp.is_Rational and part.exp > 0:
+        whole = part.exp.is_Integer or part.base == sigma
+        return bool(whole and _grows_slowly(part.base)) or _is_constant(part)
+    entry = isinstance(part, Indexed) and part.base in {p, s}
+    return entry or part in {sigma, largest} or _is_constant(part)
+
+
+def _is_constant(part: Any) -> bool:
+    """Return whether nothing in an expression is random, or what the scores' law depends on."""
+    return not part.has(Indexed, sigma, largest, E, Var, Integral, Limit, Derivative)
+
+
+@rule
+@dataclass(frozen=True)
+class OverQueries(Rule):
+    """What holds of the means over independent normal scores, for any σ, holds over queries and keys.
+
+    Scores s_j = c·Σ_i q_i k_ji of one query and normal keys are, given the query, independent and normal with
+    mean 0 and standard deviation c|q|. So in a relation that is linear in its means, and holds for every
+    σ > 0, σ is c|q| under the mean over the query as well: a mean is that of the means given the query. A
+    standard normal query is 0 with probability 0. What is averaged is nowhere negative, or grows as a
+    polynomial at most, so that its mean exists. ``square`` is |q|² as a sum, ``scale`` is c.
+    """
+
+    square: Any
+    key: Any
+    scale: Any
+    known: Any = None
+    moves: ClassVar[bool] = True
+    label = "given the query, scores are normal: the mean of the means given the query"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the relation of the means over queries and keys."""
+        known = self.known
+        query, dimension = self._query()
+        self._refuse_other_hypotheses(known, {query, self.key, dimension})
+        if not is_known(self.scale, known.hypotheses, strict=True) or self.scale.has(Indexed, sigma, n):
+            raise Refused(f"not known to be a positive constant: {self.scale}")
+        if known.relation not in {"=", "≤", "≥", "<", ">"}:
+            raise Refused(f"{known.relation} is none of means")
+        lhs, rhs = (self._over_queries(side, known.hypotheses) for side in (known.lhs, known.rhs))
+        if rhs != after and not agree(rhs, after):
+            raise Refused(f"over queries it is {rhs}")
+        law = Population({query: (1, 0, 1), self.key: (1, 0, 1)}, dimension, normal=(query, self.key))
+        score = self.scale * Sum(query[_AT] * self.key[_KEY, _AT], (_AT, 1, dimension))
+        found = Hypotheses(
+            known.hypotheses.domains,
+            known.hypotheses.conditions,
+            law,
+            known.hypotheses.definitions,
+            known.hypotheses.entries,
+        ).defining((s, Tuple(Tuple(_KEY), score)))
+        return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), found, lhs=lhs)
+
+    def _query(self) -> tuple[Any, Any]:
+        """Return the family of the query's components, and how many there are."""
+        if not (isinstance(self.square, Sum) and len(self.square.limits) == 1):
+            raise Refused(f"{self.square} is no sum of squares")
+        ((index, low, dimension),) = self.square.limits
+        base, power = self.square.function.as_base_exp()
+        right = isinstance(base, Indexed) and base.indices == (index,) and (low, power) == (1, 2)
+        if not (right and dimension.is_Symbol and dimension.is_integer and dimension.is_positive):
+            raise Refused(f"{self.square} is no sum of all squares")
+        if base.base == self.key or s in {base.base, self.key}:
+            raise Refused("queries, keys and scores are different families")
+        return base.base, dimension
+
+    def _refuse_other_hypotheses(self, known: Theorem, names: set[Any]) -> None:
+        """Refuse a theorem of other scores, for some σ only, or in which the query stands already."""
+        found = known.hypotheses
+        if found.law != NORMAL_SCORES:
+            raise Refused("the theorem is not one of independent normal scores")
+        if any(sigma in one.free_symbols for one in found.conditions) or sigma in dict(found.domains):
+            raise Refused(f"it holds for some values of {sigma} only")
+        if depending_on(sigma, found) != {sigma} or s in dict(found.definitions):
+            raise Refused(f"something is defined by {sigma}, or the scores are")
+        meanings = [meaning for _, meaning in found.definitions]
+        if any(side.has(*names) for side in (known.lhs, known.rhs, *found.conditions, *meanings)):
+            raise Refused("queries or keys stand in it already")
+
+    def _over_queries(self, side: Any, under: Hypotheses) -> Any:
+        inside = pointwise(side)
+        if not (is_known(inside, under) or _grows_slowly(inside)):
+            raise Refused(f"neither nowhere negative nor known to grow as a polynomial at most: {inside}")
+        return E(inside.xreplace({sigma: self.scale * sqrt(self.square)}))
+
+
+@rule
+@dataclass(frozen=True)
+class OneOfAll(Rule):
+    """A function of the largest score that is nowhere negative is at most its sum over all scores.
+
+    The largest is one of them. Under means as well.
+    """
+
+    label = "the largest is one of them"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound, for any number of scores."""
+        if before.has(E) != after.has(E):
+            raise Refused("one side is a mean, and the other none")
+        inside, total = pointwise(before), pointwise(after)
+        if not (isinstance(total, Sum) and len(total.limits) == 1):
+            raise Refused(f"{total} is no sum over the scores")
+        ((index, *ends),) = total.limits
+        if tuple(ends) != (1, n) or inside.has(Indexed, Sum, index) or not inside.has(largest):
+            raise Refused(f"{total} is no sum over all scores")
+        at = Dummy(real=True)
+        if not (visibly(inside) or is_known(inside.xreplace({largest: at}), under)):
+            raise Refused(f"not known to be nowhere negative: {inside}")
+        if not same(inside.xreplace({largest: s[index]}), total.function):
+            raise Refused("the terms are not the same function of each score")
+        return Conclusion("≤", where_defined(inside, under))

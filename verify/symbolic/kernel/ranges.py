@@ -189,7 +189,7 @@ class On:
             return True
         ends = [one for one in (self.low, self.high) if one not in {-oo, oo}]
         inside = self.is_continuous(function) and all(
-            self.value_at(function, one) is not None for one in ends
+            self.value_at(function, {self.at: one}) is not None for one in ends
         )
         return inside and all(
             self.dies_away(function, one) for one in (self.low, self.high) if one in {-oo, oo}
@@ -208,14 +208,17 @@ class On:
         sides = (larger - function, larger + function)
         return self.is_continuous(function) and all(map(self.is_nonnegative, sides))
 
-    def value_at(self, expression: Any, point: Any) -> Any:
-        """Return the value at a finite point if it is continuous there, from inside the range, else None."""
+    def value_at(self, expression: Any, point: dict[Any, Any]) -> Any:
+        """Return the value at a finite point if it is continuous there, from inside the range, else None.
+
+        The point is told by the values of ``at``, or of parts of the expression.
+        """
         for one in sorted(expression.atoms(Pow, log), key=default_sort_key):
-            if one.has(self.at) and not _is_defined(one, {self.at: point}, self.given):
+            if one.has(self.at) and not _is_defined(one, point, self.given):
                 return None
         if not self._is_of_known_functions(expression):
             return None
-        found = expression.xreplace({self.at: point})
+        found = expression.xreplace(point)
         return None if found.has(S.NaN, S.ComplexInfinity, oo, -oo) else found
 
     def _is_of_known_functions(self, expression: Any) -> bool:
@@ -230,7 +233,9 @@ class On:
         Raises:
             Refused: none is known that is a number.
         """
-        found = self.value_at(expression, end) if end not in {-oo, oo} else self._far(expression, end)
+        found = (
+            self.value_at(expression, {self.at: end}) if end not in {-oo, oo} else self._far(expression, end)
+        )
         if found is None:
             found = self._by_parts(expression, end)
         if found is None or not (found.is_finite or found.is_finite is None):
@@ -241,10 +246,13 @@ class On:
         """Return the limit at an infinite end of what dies away, or is continuous in one over it."""
         if self.dies_away(expression, end):
             return S.Zero
+        gone = {one: S.Zero for one in expression.atoms(exp) if one.has(self.at) and self.dies_away(one, end)}
+        if gone and not expression.xreplace(gone).has(self.at):
+            return self.value_at(expression, gone)
         small = Dummy("small", positive=True)
         turned = _over_small(expression.xreplace({self.at: 1 / small if end == oo else -1 / small}), small)
         near = On(S.Zero, oo, self.given)
-        return near.value_at(turned.xreplace({small: near.at}), S.Zero)
+        return near.value_at(turned.xreplace({small: near.at}), {near.at: S.Zero})
 
     def _by_parts(self, expression: Any, end: Any) -> Any:
         """Return the limit of a sum of constants times elementary functions of the variable alone."""

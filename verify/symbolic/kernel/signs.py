@@ -58,6 +58,7 @@ from verify.symbolic.kernel.core import (
     assumed,
     free_symbols,
     kept,
+    parts_of,
     prove,
     rule,
 )
@@ -354,19 +355,16 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
     Raises:
         Refused: a denominator is 0 whatever its symbols are.
     """
-    parts = expression.atoms(Pow, log, gamma, factorial, binomial)
-    parts |= {1 / cos(one.args[0]) for one in expression.atoms(tan)}
+    parts = parts_of(expression, Pow, log, gamma, factorial, binomial)
+    parts = {one for one in parts if not (isinstance(one, Pow) and one.exp.is_nonnegative)}
+    parts |= {1 / cos(one.args[0]) for one in parts_of(expression, tan)}
     for one in sorted(parts, key=default_sort_key):
         inside = one.args[0] + int(isinstance(one, factorial | binomial))
         if not isinstance(one, Pow):
             for each in _at_ends(inside, expression):
                 if not _is_positive(each, under):
                     under = under.having(each > 0)
-        elif not (
-            one.exp.is_nonnegative
-            or Ne(inside, 0, evaluate=False) in under.conditions
-            or _differs_from_zero(inside, under)
-        ):
+        elif Ne(inside, 0, evaluate=False) not in under.conditions and not _differs_from_zero(inside, under):
             if is_zero(inside):
                 raise Refused(f"divided by what is 0: {inside}")
             under = under.having(Ne(inside, 0))

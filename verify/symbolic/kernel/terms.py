@@ -1,4 +1,4 @@
-"""Products of entries with bound indices, and a form of them that the indices' names do not change."""
+"""Sums over symbolically many indices multiplied out into products of entries, whatever their names."""
 
 from __future__ import annotations
 
@@ -7,13 +7,32 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, permutations, product
 from typing import TYPE_CHECKING, Any
 
-from sympy import Dummy, Indexed, KroneckerDelta, S, Sum, Symbol, Tuple, exp
+from sympy import (
+    Add,
+    Derivative,
+    Dummy,
+    Function,
+    Idx,
+    Indexed,
+    Integer,
+    KroneckerDelta,
+    Mul,
+    Pow,
+    S,
+    Sum,
+    Symbol,
+    Tuple,
+    exp,
+    log,
+    sympify,
+)
 
-from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in, free_symbols
-from verify.symbolic.kernel.words import n, p, s
+from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in, free_symbols, has_any, parts_of
+from verify.symbolic.kernel.words import E, n, p, s
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
 
 _THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
 """Stand for one index and for all others, where only what it looks like counts."""
@@ -215,3 +234,338 @@ def _named(entries: Mapping[Any, Any], bound: Mapping[Any, Any]) -> Any:
         renamed = _by_text([(one.xreplace(names), power) for one, power in entries.items()])
         found.append((tuple(bound[index] for index in indices), tuple(renamed)))
     return found[0] if len(found) == 1 else min(found, key=str)
+
+
+_INNER = "_in"
+"""What names of indices of sums in exponents begin with."""
+
+_ANY = Symbol("_", integer=True)
+"""Stands for the index of a sum that is a symbol of its own."""
+
+_NAMES: list[Any] = []
+"""Names of bound indices. Every reader takes them from the first on, for SymPy remembers what it made."""
+
+_HELD = (Indexed, Idx, Sum, Derivative, E, KroneckerDelta)
+"""What makes an expression more than a coefficient."""
+
+_SECOND = 2
+"""The highest order of a moment that a variance gives."""
+
+
+class _Total(Function):  # type: ignore[misc]  # SymPy has no types
+    """The sum of an exponential over all values of ``_ANY``, up to a size."""
+
+    nargs = 2
+
+
+class Reader:
+    """Multiplies an expression out into terms, whose bound indices have names of their own."""
+
+    def __init__(self, families: Families, expression: Any, squares: Mapping[Any, Any] | None = None) -> None:
+        self._families = families
+        self._squares = squares or {}
+        self._sizes = _sizes_of_indices(families, expression)
+        self._below: dict[Any, Terms] = {}
+        self._taken, self._own = 0, list[Any]()
+        self._there = _dummies(families, expression, *self._squares.values())
+        self.ranges: dict[Any, Any] = {}
+        """Up to where free indices must run, for a sum that runs as far picks the term of one."""
+
+    def _name(self) -> Any:
+        """Return a name for a bound index that no other has in this reader, nor anything in what it reads."""
+        while True:
+            if self._taken == len(_NAMES):
+                _NAMES.append(Dummy(f"i{self._taken + 1}", integer=True))
+            self._taken += 1
+            if _NAMES[self._taken - 1] not in self._there:
+                self._own.append(_NAMES[self._taken - 1])
+                return self._own[-1]
+
+    def terms(self, expression: Any) -> Terms:
+        """Return the terms of an expression, reduced."""
+        return tuple(chain.from_iterable(map(self._reduced, self._read(expression))))
+
+    def _read(self, expression: Any) -> Terms:
+        if expression.has(*_HELD) or not self._sizes.keys().isdisjoint(free_symbols(expression)):
+            for kind, read in _READERS.items():
+                if isinstance(expression, kind):
+                    return read(self, expression)
+            raise Refused(f"{expression} has no normal form")
+        return (Term(expression),)
+
+    def _added(self, expression: Any) -> Terms:
+        return tuple(chain.from_iterable(map(self._read, expression.args)))
+
+    def _multiplied(self, expression: Any) -> Terms:
+        return self._product(expression.args)
+
+    def _product(self, factors: Iterable[Any]) -> Terms:
+        found: Terms = (Term(),)
+        for factor in factors:
+            found = tuple(one.times(other) for one, other in product(found, self._read(factor)))
+        return found
+
+    def _raised(self, expression: Any) -> Terms:
+        base, power = expression.args
+        if not power.is_Integer:
+            raise Refused(f"{expression} has no normal form")
+        if power > 0:
+            return self._product([base] * int(power))
+        if base not in self._below:
+            self._below[base] = self.terms(base)
+        if len(self._below[base]) != 1:
+            raise Refused(f"{expression}: one over several terms has no normal form")
+        (below,) = self._below[base]
+        if any(isinstance(one, KroneckerDelta) for one in below.powers):
+            raise Refused(f"{expression} is not defined where a delta is 0")
+        return (below.inverse(-int(power)),)
+
+    def _summed(self, expression: Any) -> Terms:
+        names, bound = {}, {}
+        for index, low, high in expression.limits:
+            if low != 1 or not high.is_integer or self._moves(high, expression):
+                raise Refused(f"{expression}: only sums from 1 to a whole number are covered")
+            names[index] = self._name()
+            bound[names[index]] = self._sizes[names[index]] = high
+        inside = self.terms(expression.function.xreplace(names))
+        return tuple(term.times(Term(bound=bound)) for term in inside)
+
+    def _moves(self, size: Any, expression: Any) -> bool:
+        """Return whether a size depends on an index."""
+        return not free_symbols(size).isdisjoint(self._sizes.keys() | set(expression.variables))
+
+    def _entry(self, expression: Any) -> Terms:
+        meaning = self._families.unfolded(expression)
+        return _opaque(expression) if meaning is expression else self.terms(self._with_own_indices(meaning))
+
+    def _itself(self, expression: Any) -> Terms:
+        """Return a delta, or an index that stands for its own value, as a factor."""
+        return _opaque(expression)
+
+    def _exponential(self, expression: Any) -> Terms:
+        exponent = self._unfolded(expression.args[0])
+        if isinstance(exponent, Indexed):
+            return _opaque(exp(exponent))
+        found = Term()
+        for part in Add.make_args(exponent.expand()):
+            number, rest = part.as_coeff_Mul()
+            one, power = (rest, int(number)) if number.is_Integer and rest != 1 else (part, 1)
+            found = found.times(Term(powers={exp(_with_alike_names(one)): power}))
+        return (found,)
+
+    def _logarithm(self, expression: Any) -> Terms:
+        inside = self.terms(expression.args[0])
+        if len(inside) != 1 or inside[0].bound:
+            raise Refused(f"{expression}: the logarithm of a sum has no normal form")
+        found: list[Terms] = [(Term(log(inside[0].coefficient)),)]
+        for entry, power in inside[0].powers.items():
+            one = self._read(entry.args[0]) if isinstance(entry, exp) else _opaque(log(entry))
+            found.append(tuple(term.times(Term(Integer(power))) for term in one))
+        return tuple(chain.from_iterable(found))
+
+    def _differentiated(self, expression: Any) -> Terms:
+        """Return a derivative: of what is written, in which a family is a constant."""
+        several = {one for part in expression.atoms(Derivative) for one in part.variables}
+        variables = {one.base if isinstance(one, Indexed) else one for one in several}
+        for base, by in product({one.base for one in expression.expr.atoms(Indexed)}, variables):
+            if self._families.depends(base, by):
+                raise Refused(f"{base} depends on {by}; write it out in {expression}")
+        if expression.expr.has(E):
+            raise Refused(f"{expression}: a mean is not differentiated")
+        # Not by doit, which tries for a closed form of every sum.
+        within = self._with_own_indices(expression.expr)
+        within = within.replace(Derivative, _derivative)
+        return self._read(_derivative(within, *expression.variable_count))
+
+    def _unfolded(self, expression: Any) -> Any:
+        """Return an expression in entries that are made of nothing."""
+        for _ in range(len(self._families.made_of) + 1):
+            meanings = {one: self._families.unfolded(one) for one in expression.atoms(Indexed)}
+            new = {one: what for one, what in meanings.items() if what is not one}
+            if not new:
+                return expression
+            own = {one: self._with_own_indices(what) for one, what in new.items()}
+            expression = self._with_own_indices(expression).xreplace(own)
+        raise Refused(f"{expression} stands for something made of itself")
+
+    def _with_own_indices(self, expression: Any) -> Any:
+        """Return an expression whose sums run over indices that occur nowhere else."""
+        return expression.replace(
+            Sum,
+            lambda inside, *limits: Sum(
+                inside.xreplace(names := {limit[0]: self._name() for limit in limits}),
+                *((names[limit[0]], *limit[1:]) for limit in limits),
+            ),
+        )
+
+    def _averaged(self, expression: Any) -> Terms:
+        found = self.terms(expression.args[0])
+        for base, variance in self._families.variances.items():
+            found = tuple(chain.from_iterable(_mean(term, base, variance) for term in found))
+        return tuple(chain.from_iterable(map(self._reduced, found)))
+
+    def _reduced(self, term: Term) -> Iterator[Term]:
+        """Yield the term with its deltas put in, and without indices on which nothing depends any more."""
+        self._refuse_other_sizes(term)
+        term = self._without_squares(term)
+        for delta in (one for one in term.powers if isinstance(one, KroneckerDelta)):
+            if kept := self._put_in(delta, term):
+                yield from self._reduced(kept)
+                return
+        for index, size in term.bound.items():
+            holding = [entry for entry in term.powers if index in free_symbols(entry)]
+            rest = term.without(index, *holding)
+            if not holding:
+                yield from self._reduced(rest.times(Term(size)))
+                return
+            if len(holding) == 1 and isinstance(holding[0], exp) and term.powers[holding[0]] == 1:
+                total = _Total(holding[0].xreplace({index: _ANY}), size)
+                yield from self._reduced(rest.times(Term(powers={total: 1})))
+                return
+        if not any(entry == 0 for entry in term.powers):
+            yield term
+
+    def _put_in(self, delta: Any, term: Term) -> Term | None:
+        """Return the term with one index for both of a delta's, or None if that is so already."""
+        one, other = delta.args
+        if one not in term.bound:
+            one, other = other, one
+        rest = term.without(one, delta)
+        if one in term.bound:
+            self._refuse_beyond(delta, other, term.bound[one])
+            return rest.put(one, other)
+        gone, kept = sorted(delta.args, key=str)
+        if gone.is_Integer:
+            gone, kept = kept, gone
+        if term.powers[delta] == 1 and not any(gone in free_symbols(entry) for entry in rest.powers):
+            return None
+        return rest.put(gone, kept).times(Term(powers={delta: 1}))
+
+    def _without_squares(self, term: Term) -> Term:
+        """Return a term with the squares that are known put in."""
+        for entry, power in term.powers.items():
+            if isinstance(entry, Indexed) and entry.base in self._squares:
+                odd = {entry: power % 2} if power % 2 else {}
+                known = Term(self._squares[entry.base] ** (power // 2), odd)
+                term = term.without(None, entry).times(known)
+        return term
+
+    def _refuse_beyond(self, delta: Any, other: Any, size: Any) -> None:
+        """Refuse that a sum up to a size picks the term of an index which is no value or runs further."""
+        if other.is_Integer:
+            if other < 1:
+                raise Refused(f"{delta}: there is no such entry")
+        elif self._sizes.get(other) != size:
+            raise Refused(f"{delta}: its indices do not run over the same values")
+        elif other not in self._own:
+            self.ranges[other] = size
+
+    def _refuse_other_sizes(self, term: Term) -> None:
+        for entry in set().union(*(parts_of(one, Indexed) for one in term.powers)):
+            for place, index in enumerate(entry.indices):
+                held = free_symbols(index) & term.bound.keys()
+                if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):
+                    raise Refused(f"{entry}: its index does not run over all of its values")
+
+
+_READERS: dict[type, Callable[[Reader, Any], Terms]] = {
+    exp: Reader._exponential,
+    log: Reader._logarithm,
+    Add: Reader._added,
+    Mul: Reader._multiplied,
+    Pow: Reader._raised,
+    Sum: Reader._summed,
+    Indexed: Reader._entry,
+    KroneckerDelta: Reader._itself,
+    Idx: Reader._itself,
+    Symbol: Reader._itself,
+    Derivative: Reader._differentiated,
+    E: Reader._averaged,
+}
+
+
+def _derivative(expression: Any, *orders: Any) -> Any:
+    """Return a derivative by some symbols or entries, each as often as is said with it."""
+    for by, times in orders:
+        for _ in range(int(times)):
+            expression = _slope(expression, by)
+    return expression
+
+
+def _slope(expression: Any, by: Any) -> Any:  # noqa: PLR0911  # a case for each kind
+    """Return a derivative by one symbol or entry, in less time than SymPy takes to simplify on the way."""
+    moving = by.base if isinstance(by, Indexed) else by
+    if not has_any(expression, [moving]):
+        return S.Zero
+    inside = expression.args
+    if isinstance(expression, Add):
+        return Add(*(_slope(one, by) for one in inside))
+    if isinstance(expression, Mul):
+        parts = ((at, _slope(one, by)) for at, one in enumerate(inside))
+        return Add(*(Mul(*inside[:at], new, *inside[at + 1 :]) for at, new in parts if new != 0))
+    if isinstance(expression, Pow) and not has_any(expression.exp, [moving]):
+        return expression.exp * expression.base ** (expression.exp - 1) * _slope(expression.base, by)
+    if isinstance(expression, exp):
+        return expression * _slope(inside[0], by)
+    if isinstance(expression, Sum) and not any(has_any(one, [moving]) for one in inside[1:]):
+        return Sum(_slope(inside[0], by), *expression.limits)
+    if isinstance(expression, Indexed) and isinstance(by, Indexed) and expression.base == moving:
+        return Mul(*(KroneckerDelta(*both) for both in zip(expression.indices, by.indices, strict=True)))
+    return expression.diff(by)
+
+
+def _opaque(expression: Any) -> Terms:
+    return (Term(powers={expression: 1}),)
+
+
+def _with_alike_names(expression: Any) -> Any:
+    """Return an expression whose sums run over indices of the same names, however they were called.
+
+    The innermost have the first names, which occur nowhere else.
+    """
+
+    def renamed(inside: Any, *limits: Any) -> Any:
+        taken = sum(str(one).startswith(_INNER) for one in inside.atoms(Symbol))
+        names = {limit[0]: Symbol(f"{_INNER}{taken + at}", integer=True) for at, limit in enumerate(limits)}
+        return Sum(inside.xreplace(names), *((names[one], *ends) for one, *ends in limits))
+
+    return expression.replace(Sum, renamed)
+
+
+def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
+    """Yield the mean of a term over a family of independent entries with mean 0.
+
+    Raises:
+        Refused: the term is of more than the second order in them.
+    """
+    held = {entry: power for entry, power in term.powers.items() if entry.has(base)}
+    if any(not isinstance(entry, Indexed) or power < 0 for entry, power in held.items()):
+        raise Refused(f"nothing is said about the mean of {term.powers}")
+    drawn = [entry for entry, power in held.items() for _ in range(power)]
+    if len(drawn) > _SECOND:
+        raise Refused(f"nothing is said about moments of {base} beyond the second")
+    if not drawn:
+        yield term
+    if len(drawn) == _SECOND:
+        found = Term(variance).times(term.without(None, *drawn))
+        for pair in zip(*(entry.indices for entry in drawn), strict=True):
+            delta = KroneckerDelta(*pair)
+            found = found.times(Term() if delta == 1 else Term(powers={delta: 1}))
+        yield found
+
+
+def _dummies(families: Families, *expressions: Any) -> set[Any]:
+    """Return the dummies in expressions, and in what is said of families."""
+    meanings = (meaning for _, meaning in families.made_of.values())
+    sizes = chain(chain.from_iterable(families.sizes.values()), families.indices.values())
+    said = chain(expressions, meanings, sizes, families.variances.values())
+    return set().union(*(parts_of(sympify(one), Dummy) for one in said))
+
+
+def _sizes_of_indices(families: Families, expression: Any) -> dict[Any, Any]:
+    """Return up to where free indices run, by the entries that have them; none where these disagree."""
+    found: dict[Any, set[Any]] = {index: {size} for index, size in families.indices.items()}
+    for entry in expression.atoms(Indexed):
+        for place, index in enumerate(entry.indices):
+            found.setdefault(index, set()).add(families.size(entry, place))
+    return {index: sizes.pop() for index, sizes in found.items() if len(sizes) == 1}

@@ -224,6 +224,9 @@ WORDS = frozenset([
 _BY_IDENTITY = frozenset(map(id, WORDS))
 """What tells classes apart: one may claim to equal another."""
 
+_NAMELESS = frozenset(id(one) for one in WORDS if not issubclass(one, Symbol | Str))
+"""Those whose nodes have no name."""
+
 _OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
 """All that the class of such a function holds."""
 
@@ -238,6 +241,8 @@ def is_word(node: Any) -> bool:
     names begin with an underscore are the kernel's own: normal forms take them for bound indices.
     """
     kind = type(node)
+    if id(kind) in _NAMELESS:
+        return True
     if type(kind) is UndefinedFunction:
         return type(kind.__name__) is str and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
     called = (getattr(node, part, "") for part in _CALLED) if isinstance(node, Symbol | Str) else ()

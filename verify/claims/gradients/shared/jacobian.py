@@ -16,7 +16,7 @@ from sympy import (
 
 from verify.symbolic.kernel.algebra import replaced
 from verify.symbolic.kernel.words import M, n, p, x
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.softmax import SQUARES, i, j
 
 __all__ = ["CUBES", "ENTRY", "FORM", "FROBENIUS", "LENGTH", "M", "value", "x"]

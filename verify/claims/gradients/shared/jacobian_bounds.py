@@ -23,7 +23,7 @@ from verify.symbolic.kernel.core import NOTHING
 from verify.symbolic.kernel.entries import FamilyPutIn, with_entries
 from verify.symbolic.kernel.equations import Applied, Identity, Replaced
 from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.sums import Surplus
 from verify.symbolic.kernel.words import n, p, x
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import i, j

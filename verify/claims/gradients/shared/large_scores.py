@@ -16,9 +16,9 @@ from verify.symbolic.kernel.equations import Applied, Replaced, Turned
 from verify.symbolic.kernel.limits import Between, TimesPositive
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, EvenIsMost, LargestScore
-from verify.symbolic.kernel.normal_means import OneOfAll
+from verify.symbolic.kernel.normal import OneOfAll
 from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.sums import Surplus
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.routes import Route, Step
 from verify.claims.gradients.shared.saturation import VALUES, identity

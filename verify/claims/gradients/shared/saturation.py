@@ -27,16 +27,16 @@ from sympy import (
 from verify.symbolic.extremes import BELOW, BY_DENSITY, NORMAL_DENSITY, TIES, by_definition, z
 from verify.claims.gradients.shared.jacobian import FROBENIUS
 from verify.symbolic.kernel.core import Hypotheses
-from verify.symbolic.kernel.gaussian import LargestOfNormal
+from verify.symbolic.kernel.transforms import LargestOfNormal
 from verify.symbolic.kernel.integrals import EulerIntegrals, IntegralByParts, Primitive
 from verify.symbolic.kernel.normal import ByParts
 from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.sums import Surplus
 from verify.symbolic.kernel.terms import in_scores
 from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma
-from verify.symbolic.kernel.written_out import FewKeys
+from verify.symbolic.kernel.sums import FewKeys
 from verify.symbolic.law import lengths
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, j

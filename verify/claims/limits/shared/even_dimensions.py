@@ -30,7 +30,7 @@ from verify.symbolic.kernel.laws import exceeds
 from verify.symbolic.kernel.special_integrals import BinomialTheorem, Exchanged, GammaTail, SplitAt
 from verify.symbolic.kernel.transforms import SameLaw
 from verify.symbolic.kernel.words import Ordered
-from verify.symbolic.predict import function
+from verify.symbolic.printing import function
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d, score
 
