@@ -72,7 +72,7 @@ def recorded(*layers: Layer) -> Recording:
     ],
 )
 def test_what_could_not_be_judged_is_named(options: tuple[dict[str, Any], ...], said: list[str]) -> None:
-    """Without outputs nothing was compared, the audit says so, and it is no whole one unless that is allowed."""
+    """Without outputs nothing was compared: the audit says so, and is one in part unless that is allowed."""
     layers = [Layer(f"layer {number}", [call(tokens=5, **one)]) for number, one in enumerate(options)]
     record = audit_recording(Recording("a program", layers), audit_settings("0.3"))
     assert [text[: len(start)] for text, start in zip(record.left_out, said, strict=True)] == said
@@ -90,7 +90,7 @@ def test_what_was_left_out_makes_an_audit_one_in_part(where: str, reason: str) -
     record = audit_recording(recording, audit_settings())
     assert (record.unseen, record.exit_status(), record.verdict) == ((reason,), 3, "confirmed in part")
     assert audit_recording(recording, audit_settings(allow_unseen=reason)).exit_status() == 0
-    with pytest.raises(SettingsError, match="allow-unseen: .*did you mean 'output'"):
+    with pytest.raises(SettingsError, match=r"allow-unseen: .*did you mean 'output'"):
         audit_settings(allow_unseen=["outputs"])
 
 

@@ -208,7 +208,7 @@ def test_one_row_of_one_sequence_is_enough(row: int, sequence: int) -> None:
 
 
 def test_calls_of_one_token_are_compared_with_the_keys_they_saw() -> None:
-    """Decoding goes on with sequences that were seen before: a fault there is found, and is no observation."""
+    """Decoding goes on with sequences seen before: a fault there is found, and is no observation."""
     first = call(sequences=2, causal=True)
     later = [
         replace(call(seed=at, sequences=2, queries=1, keys=24 + at), continues=True) for at in range(1, 5)
@@ -326,7 +326,9 @@ def test_alike_tokens_do_not_settle_a_scale(dtype: Any, apart: float) -> None:
             for _ in range(3)
         )
         q, k, v = (array.astype(dtype).astype(np.float32) for array in made)
-        out = Arithmetic(dtype).attend(*(array.astype(np.float64) for array in (q, k, v)), SCALE)
+        out = Arithmetic(dtype).attend(
+            q.astype(np.float64), k.astype(np.float64), v.astype(np.float64), SCALE
+        )
         one = Call(q, k, v, out.astype(np.float32), dtype=np.dtype(dtype).name)
         for found in verify.audit(Recording("x", (Layer("a", [one]),)), workers=1).findings:
             if found.kind in ("scale-implied", "reconstruction"):
@@ -361,7 +363,7 @@ def test_calls_without_output_or_values_are_not_compared(missing: str) -> None:
 
 
 def test_one_key_and_broken_numbers_leave_nothing_to_imply() -> None:
-    """With a single key the output is its value, whatever the scale; rows of NaN are compared with nothing."""
+    """With a single key the output is its value; rows of NaN are compared with nothing."""
     single = of_calls(call(keys=1))
     assert single["reconstruction"].judgement is Judgement.CONFIRMED
     assert single["scale-implied"].judgement is Judgement.UNDECIDED

@@ -110,11 +110,12 @@ def test_means_are_those_of_the_definitions(name: str, monkeypatch: pytest.Monke
 def test_rows_that_see_few_keys_are_left_out_and_counted() -> None:
     """Of causal rows the first seven; a row that sees no key is counted as such, and none is used."""
     found = means(call(causal=True), 0, 0)
-    assert (found.few, found.blind, found.used) == (7, 0, 33)
+    assert [int(one[0]) for one in (found.few, found.blind, found.used)] == [7, 0, 33]
     ((keys, times),) = found.patterns
     assert (keys[0], keys[-1], times[-1]) == (8, 30, 11)
     blind = means(call(mask=np.zeros((1, 1, 40, 30), dtype=bool)), 0, 0)
-    assert (blind.few, blind.blind, blind.used, blind.largest_score) == (40, 40, 0, -np.inf)
+    assert [int(one[0]) for one in (blind.few, blind.blind, blind.used)] == [40, 40, 0]
+    assert blind.largest_score[0] == -np.inf
     assert np.isnan(blind.entropy)
 
 

@@ -133,7 +133,7 @@ def share_coverage(law: str, count: int, alpha: float, trials: int) -> Missed:
 
 
 def warnings(alike: int, count: int, trials: int) -> int:
-    """Return how many samples are warned of where ``alike`` sequences that follow each other share a factor."""
+    """Return how many samples are warned of where ``alike`` sequences in a row share a factor."""
     rng, found = np.random.default_rng([_SEED, alike]), 0
     for _ in range(trials):
         shared = np.repeat(rng.standard_normal(-(-count // alike)), alike)[:count] if alike > 1 else 0.0

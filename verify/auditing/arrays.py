@@ -49,7 +49,8 @@ def as_stored(array: Array, dtype: str = "") -> np.ndarray:
 def in_memory(call: Call) -> Call:
     """Return a call with NumPy's arrays, wherever they were; ``dtype`` says what was computed in."""
     given = {name: getattr(call, name) for name in ARRAYS.values() if getattr(call, name) is not None}
-    return replace(call, dtype=dtype_of(call), **{name: as_stored(array) for name, array in given.items()})
+    stored: dict[str, Any] = {name: as_stored(array) for name, array in given.items()}
+    return replace(call, dtype=dtype_of(call), **stored)
 
 
 def widened(array: np.ndarray) -> np.ndarray:

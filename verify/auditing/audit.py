@@ -200,7 +200,8 @@ def audit(
     ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
     the recording, else to 1/√d. ``intended_mask`` is the mask that was meant: ``none``, ``causal``,
     ``window=W``, ``prefix=N`` or ``documents``; the last one takes the number of each token's document,
-    ``documents`` of shape [sequence, token]. Each ``gate`` is FINDING or FINDING:LOW..HIGH, and lets that finding decide.
+    ``documents`` of shape [sequence, token]. Each ``gate`` is FINDING or FINDING:LOW..HIGH, and lets that
+    finding decide.
     ``false_alarm`` is the rate of the whole audit. What was not seen and could differ makes it one in part,
     unless ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were not
     given, or what is ``unrecorded``. ``workers`` None means one for each processor and changes

@@ -1,4 +1,4 @@
-"""What an audit looks at: the head that findings are about, and some rows of one sequence of it in float64."""
+"""What an audit looks at: the head that findings are about, and some rows of one sequence in float64."""
 
 from __future__ import annotations
 

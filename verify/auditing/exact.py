@@ -6,7 +6,6 @@ Each is judged by a rule of its own, and one sequence is enough. ``EXACT`` has t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +16,13 @@ from verify.auditing.arrays import LARGEST
 from verify.auditing.blocks import OWN_RULE, is_inside
 from verify.auditing.layers import NEAR
 from verify.auditing.reconstruction import COARSER, TOLERANCE
-from verify.auditing.rows import Compared
+from verify.auditing.rows import Compared, each
 from verify.auditing.scales import ROUNDING, Widths, diagnose
 from verify.evidence.audits import Judgement
 from verify.text.escapes import as_prose, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -145,7 +145,8 @@ def _together(found: Compared, scale: Floats, intended: Floats) -> tuple[Compare
 
 def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the scale that outputs imply, sequence by sequence and all together."""
-    head, common = subject.head, {"quantity": r"$\hat{c}$ over the intended scale", "exact": True}
+    head = subject.head
+    common: dict[str, Any] = {"quantity": r"$\hat{c}$ over the intended scale", "exact": True}
     found = seen.compared_of(head)
     tells = (
         np.zeros(0, dtype=bool)
@@ -166,14 +167,14 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     batches = [one for one in seen.batches if one.compared is not None]
     intended = seen.in_order(lambda one: np.full(len(one.places), one.intended), compared=True)[tells]
     keys = seen.in_order(lambda one: np.full(len(one.places), one.keys), compared=True)[tells]
-    of_head = found.__class__(*(array[tells] for array in found))
+    of_head = each(found, lambda array: array[tells])
     # One interval for each sequence and one for all together share the place's rate.
     alpha = subject.alpha / (len(scale) + 1)
-    each = Scales(of_head, scale, intended, alpha)
+    single = Scales(of_head, scale, intended, alpha)
     low, high = (-math.inf if band[0] is None else band[0]), (math.inf if band[1] is None else band[1])
-    off = np.flatnonzero((each.value + each.half < low) | (each.value - each.half > high))
+    off = np.flatnonzero((single.value + single.half < low) | (single.value - single.half > high))
     place = int(off[0]) if len(off) else 0
-    one = each if len(off) else Scales(*_together(of_head, scale, intended), alpha)
+    one = single if len(off) else Scales(*_together(of_head, scale, intended), alpha)
     at = place if len(off) else 0
     value, half, error = float(one.value[at]), float(one.half[at]), float(one.error[at])
     interval, known = (value - half, value + half), math.isfinite(half)
@@ -191,7 +192,8 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     verdict["reason"] = "; ".join(filter(None, [verdict.get("reason", ""), some]))
     return [
         subject.finding(
-            "scale-implied", **common, **verdict, level=1 - alpha, band=band, decides=True, sequences=len(scale),
+            "scale-implied", **common, **verdict, level=1 - alpha, band=band, decides=True,
+            sequences=len(scale),
             estimate=value if known else None,
             standard_error=error if known and math.isfinite(error) else None,
             interval=interval if known else (None, None),
@@ -244,15 +246,13 @@ def _doubt(spread: float, half: float) -> str:
 
 def _summed(found: Compared) -> Compared:
     """Return all sequences as one at their own scales."""
-    return Compared(*(array.sum(keepdims=True) for array in found))._replace(
-        alike=found.alike.max(keepdims=True)
-    )
+    return each(found, lambda array: array.sum(keepdims=True))._replace(alike=found.alike.max(keepdims=True))
 
 
 def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the row that most exceeds what rounding leaves, and the weight of hidden keys over all rows."""
     head, found = subject.head, seen.compared_of(subject.head)
-    common = {"quantity": _RECONSTRUCTION, "exact": True}
+    common: dict[str, Any] = {"quantity": _RECONSTRUCTION, "exact": True}
     if found is None or not (found.attention.any() or found.output.any()):
         asked = "reconstruction" in subject.gates
         return [
@@ -270,7 +270,10 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     off = 0.0 if coarse.any() else float(whole.off_by_factor(seen.unit)[0])
     weak: dict[str, Any] = {}
     if share:
-        cause = f"keys that the mask hides have weight, as if it added about {math.log(share):.2g} where it should hide"
+        cause = (
+            "keys that the mask hides have weight, as if it added about "
+            f"{math.log(share):.2g} where it should hide"
+        )
         weak = {"judgement": Judgement.REFUTED, "cause": cause, "fix": "add -inf where a key is hidden"}
     if not is_inside((math.inf, worst), band):
         verdict = _explained(seen, subject)
@@ -321,8 +324,9 @@ def _explained(seen: Seen, subject: Subject) -> dict[str, Any]:
         else f" (row {worst.row} of sequence {worst.sequence}, the first it was looked for in)"
     )
     reason = (
-        f"the output is not the attention of the queries, keys and values recorded{where}, whatever the scale, "
-        "and no known mistake gives it; dropout, or vectors changed after they were recorded, would do this"
+        f"the output is not the attention of the queries, keys and values recorded{where}, "
+        "whatever the scale, and no known mistake gives it; dropout, or vectors changed after they were "
+        "recorded, would do this"
     )
     if worst is not None and worst.one_sided:
         reason = f"it is no rounding, for {worst.one_sided}; {reason}"

@@ -1,13 +1,12 @@
-"""A layer that is run through: its calls stacked by shape, and what is kept of every head of every sequence."""
+"""A layer that is run through: its calls stacked by shape, and what is kept of every head and sequence."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,10 +14,10 @@ from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_
 from verify.auditing.masks import Meant, Misseen, described, misseen
 from verify.auditing.reconstruction import Progress, examine
 from verify.auditing.recording import ARRAYS, Call
-from verify.auditing.rows import Compared, RowMeans, hidden_from, unseen
+from verify.auditing.rows import Compared, RowMeans, each, hidden_from, unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,8 +37,8 @@ _STRIP = 1 << 20
 class Pairs(NamedTuple):
     """Numbers of two sequences that follow each other, shape (pairs, heads); products have no bias so.
 
-    Of queries and of keys: |μ|²/d, tr Σ/d over all tokens, and (tr Σ)²/(d·tr Σ²) in sequences. ``independence``
-    is the row variance over that of scores with the other sequence's keys.
+    Of queries and of keys: |μ|²/d, tr Σ/d over all tokens, and (tr Σ)²/(d·tr Σ²) in sequences.
+    ``independence`` is the row variance over that of scores with the other sequence's keys.
     """
 
     query_mean: Floats
@@ -127,7 +126,9 @@ class Seen:
         Taken are those of ``new`` sequences only, or those that were ``compared``, if that is asked for.
         """
         some = [
-            one for one in self.batches if not ((new and one.continues) or (compared and one.compared is None))
+            one
+            for one in self.batches
+            if not ((new and one.continues) or (compared and one.compared is None))
         ]
         if not some:
             return None
@@ -140,13 +141,14 @@ class Seen:
         return max(one.unit for one in self.batches)
 
     def compared_of(self, head: int) -> Compared | None:
-        """Return how outputs of a head differ, shape (sequences,); None where no call had values and output."""
-        fields = range(len(Compared._fields))
+        """Return how outputs of a head differ, shape (sequences,); None without values or outputs."""
         if all(one.compared is None for one in self.batches):
             return None
-        return Compared(
-            *(self.in_order(lambda one, at=at: one.compared[at][:, head], compared=True) for at in fields)
-        )
+
+        def of_head(at: int) -> Any:
+            return self.in_order(lambda one: cast("Compared", one.compared)[at][:, head], compared=True)
+
+        return Compared(*map(of_head, range(len(Compared._fields))))
 
     @cached_property
     def new_rows(self) -> RowMeans | None:
@@ -241,11 +243,12 @@ def _keep(
         value = intended(int(call.key.shape[2]))
         is_open = seen.meant is not None and seen.meant.kind == "documents" and call.documents is None
         found = examine(call, value, first, seen.progress, mapper)
-        means, compared = (
-            None if one is None else type(one)(*(array.reshape(shape + array.shape[1:]) for array in one))
-            for one in found.looked
-        )
-        assert means is not None
+
+        def shaped(array: Any, shape: tuple[int, int] = shape) -> Any:
+            return array.reshape(shape + array.shape[1:])
+
+        means = each(found.looked[0], shaped)
+        compared = None if found.looked[1] is None else each(found.looked[1], shaped)
         if not call.continues:
             spreads |= {int(place): (means, row) for row, place in enumerate(places)}
         nothing = np.zeros((0, 0))
@@ -357,7 +360,7 @@ def _numbers(one: dict[str, Floats], other: dict[str, Floats]) -> Pairs:
         for place, both in enumerate((one, other))
     )
     found["independence"] = (one["variance"] + other["variance"]) / 2 / crossed
-    is_finite = one["finite"] & other["finite"]
+    is_finite = np.logical_and(one["finite"], other["finite"])
     return Pairs(**{name: np.where(is_finite, array, np.nan) for name, array in found.items()})
 
 
@@ -385,7 +388,8 @@ def _margins(call: Call) -> Margins:
     precision. Only near its limit all pairs are computed.
     """
     limit = LARGEST.get(dtype_of(call), LARGEST["float64"])
-    shape = sequences, heads = call.query.shape[:2]
+    shape = call.query.shape[:2]
+    heads = int(shape[1])
     shared = np.arange(heads) // (heads // call.key.shape[1])
     arrays = {"queries": call.query, "keys": call.key, "values": call.value, "outputs": call.output}
     lost = {name: np.zeros(shape, dtype=np.intp) for name in arrays}

@@ -70,7 +70,7 @@ def intended_mask(text: str) -> Meant:
 
 
 def misseen(call: Call, meant: Meant) -> list[Misseen | None]:
-    """Return for each head the first row of a call that sees other keys than were meant, None where none does.
+    """Return for each head the first row that sees other keys than were meant, None where none does.
 
     Rows that see no key, and keys that no query sees, are padding.
     """

@@ -1,10 +1,10 @@
-"""Whether a call's output is the attention that it declares, row by row; else which scale or which other it is."""
+"""Whether a call's output is the attention that it declares, row by row; else which other it is."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from verify.auditing.alternatives import Place
 from verify.auditing.arrays import unit_of
 from verify.auditing.blocks import head_of
 from verify.auditing.implied_scale import ROUNDINGS, Rounding, fitted, implied_scale
-from verify.auditing.rows import look, replaced
+from verify.auditing.rows import each, look, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -120,9 +120,7 @@ class _Examination:
 
     @property
     def compared(self) -> Compared:
-        compared = self.looked[1]
-        assert compared is not None
-        return compared
+        return cast("Compared", self.looked[1])
 
     def run(self) -> Examined:
         if self.looked[1] is not None:
@@ -170,13 +168,12 @@ class _Examination:
             return 0
         scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(places))
         other = look(self.call, self.blocks[places], scales, unit or self.unit, self.mapper)
-        found = other[1]
-        assert found is not None
+        found = cast("Compared", other[1])
         better = (2 * found.bad <= found.rows) & (found.bad <= self.compared.bad[places])
         if unit is not None:
             better = found.bad == 0
-        kept = tuple(type(one)(*(array[better] for array in one)) for one in other)  # type: ignore[union-attr]
-        replaced(self.looked, places[better], kept)  # type: ignore[arg-type]  # of the same two types
+        kept = (each(other[0], lambda array: array[better]), each(found, lambda array: array[better]))
+        replaced(self.looked, places[better], kept)
         self.scale[places[better]] = scales[better]
         return int(better.sum())
 
@@ -242,8 +239,8 @@ class _Examination:
         # So coarse a type leaves all rows in the sums.
         one = np.array([place])
         _, loose = look(self.call, self.blocks[one], self.scale[one], _LOOSE)
-        assert loose is not None
-        return Fault(self.first + sequence, row, worst, found, _one_sided(loose, 0), not everything.size)
+        one_sided = _one_sided(cast("Compared", loose), 0)
+        return Fault(self.first + sequence, row, worst, found, one_sided, is_lost=not everything.size)
 
 
 def _one_sided(compared: Compared, place: int) -> str:

@@ -1,4 +1,4 @@
-"""What the catalogue derives for rows of unit variance: reference values by the numbers of keys that rows see."""
+"""What the catalogue derives for rows of unit variance, by the numbers of keys that rows see."""
 
 from __future__ import annotations
 

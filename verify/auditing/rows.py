@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from verify.auditing.arrays import to_numpy
 from verify.auditing.blocks import HIDING
+
+T = TypeVar("T", bound="tuple[Any, ...]")
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,11 +107,10 @@ class Compared(NamedTuple):
     The rest is of the rows that are not bad, e being a row's error. ``along`` is Σ d·e for the slope d of the
     output by the scale, ``slope`` Σ|d|², ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)² and ``mixed`` Σ(d·e)|d|²;
     ``room`` bounds |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves
-    on average, and ``least`` is the variance that rounding the output alone adds. ``factor`` is Σ o·e, ``kept``
-    Σ|o|², ``joint`` Σ d·o, ``weak`` Σ g·e for the slope g by the weight of hidden keys, and ``hidden`` Σ|g|²; the others
-    of both are as for d. ``alike`` is the
-    largest number of rows that share their errors, ``spread`` the mean variance of scores inside rows
-    that see several keys, NaN without one.
+    on average, and ``least`` is the variance that rounding the output alone adds. ``factor`` is Σ o·e,
+    ``kept`` Σ|o|², ``joint`` Σ d·o, ``weak`` Σ g·e for the slope g by the weight of hidden keys, and
+    ``hidden`` Σ|g|²; the others of both are as for d. ``alike`` is the largest number of rows that share
+    their errors, ``spread`` the mean variance of scores inside rows that see several keys, NaN without one.
     """
 
     rows: Places
@@ -139,7 +140,7 @@ class Compared(NamedTuple):
     weak_noise: Floats
     weak_mixed: Floats
     weak_fourth: Floats
-    alike: Places
+    alike: Any
     spread: Floats
 
     @property
@@ -160,7 +161,7 @@ class Compared(NamedTuple):
         return np.divide(noise, self.slope**2, out=found, where=self.slope**2 > 0)
 
     def off_by_factor(self, unit: float) -> Floats:
-        """Return the relative factor that outputs are off by, 0 where rounding or another scale might do that.
+        """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
 
         Rounding always to one side moves weights and outputs by two roundings at most.
         """
@@ -169,15 +170,14 @@ class Compared(NamedTuple):
         # Beside the scale that fits best, of least squares in both.
         slope = np.where(self.slope > 0, self.slope, 1.0)
         left = self.kept - self.joint**2 / slope
-        beside = np.divide(
-            self.factor - self.along * self.joint / slope, left, out=factor.copy(), where=left > 0
-        )
+        own = self.factor - self.along * self.joint / slope
+        beside = np.divide(own, left, out=factor.copy(), where=left > 0)
         least = 2 * unit + SURE * error
         return np.where((np.abs(factor) > least) & (np.abs(beside) > least), factor, 0.0)
 
     @property
     def hidden_weight(self) -> Floats:
-        """The weight that hidden keys keep, over what they would have unhidden; 0 where it may be rounding."""
+        """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding."""
         sums = (self.weak, self.hidden, self.weak_noise, self.weak_mixed, self.weak_fourth)
         weight, error = _pooled(*sums, self.alike)
         return np.where(weight > SURE * error, weight, 0.0)
@@ -222,6 +222,12 @@ def look(call: Call, blocks: Places, scale: Floats, unit: float, mapper: Mapper 
     means = RowMeans(*map(np.concatenate, zip(*(one for one, _ in found), strict=True)))
     compared = [one for _, one in found if one is not None]
     return means, Compared(*map(np.concatenate, zip(*compared, strict=True))) if compared else None
+
+
+def each(found: T, change: Callable[[Any], Any]) -> T:
+    """Return what was found with every array changed."""
+    made: T = type(found)(*map(change, found))
+    return made
 
 
 def replaced(found: Looked, places: Places, other: Looked) -> None:
@@ -337,26 +343,65 @@ def unseen(call: Call, blocks: Places) -> tuple[NDArray[np.bool_] | None, NDArra
     return padding, seen
 
 
+class _Scored(NamedTuple):
+    """Scores of a strip, [block, row, key], less ``top``, and what their softmax is made of.
+
+    ``raised`` are their exponentials, 0 for hidden keys, and ``everything`` those of all keys; ``moved`` is
+    raised·scores, and ``inner`` its sum. ``extra`` is the exponential of a sink, ``total`` the sum of all.
+    ``rise`` is what scores rise by with the scale where that is not as scores themselves do.
+    """
+
+    hidden: Any
+    products: Floats
+    scores: Floats
+    rise: Any
+    top: Floats
+    highest: Floats
+    raised: Floats
+    everything: Floats
+    moved: Floats
+    inner: Floats
+    extra: Floats
+    total: Floats
+
+
 def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) -> dict[str, Any]:
     """Return numbers of each row of a strip, shape [block, row]."""
     keys = min(rows.stop, given.key.shape[1]) if call.causal else given.key.shape[1]
     hidden, bias = hidden_from(call, blocks, rows, keys)
-    query, key = given.query[:, rows], given.key[:, :keys]
-    products = query @ key.mT
+    products = given.query[:, rows] @ given.key[:, :keys].mT
     scores = given.scale[:, :, None] * products
     shape = scores.shape[:2]
-    if hidden is None:
-        count, known = np.full(shape, keys), scores
-    else:
+    count, known = np.full(shape, keys), scores
+    if hidden is not None:
+        # Of what is broadcast, one number stands for all keys.
         count = np.broadcast_to(keys - hidden.sum(axis=2) * (keys // hidden.shape[2]), shape)
         known = np.where(hidden, 0.0, scores)
-    first = known.sum(axis=-1)
-    mean = first / np.maximum(count, 1)
-    if hidden is None:
-        centred = scores - mean[:, :, None]
-    else:
-        centred = np.where(hidden, 0.0, scores - mean[:, :, None])
-    second = np.vecdot(centred, centred)
+    mean = known.sum(axis=-1) / np.maximum(count, 1)
+    centred = scores - mean[:, :, None]
+    if hidden is not None:
+        centred = np.where(hidden, 0.0, centred)
+    some = _scored(call, given, products, scores, hidden, bias, count)
+    sink = 0.0 if given.sink is None else some.extra * (given.sink - some.top)
+    number = count + (given.sink is not None)
+    squared = some.raised * some.raised
+    found = {
+        "count": count,
+        "mean": mean,
+        "variance": np.vecdot(centred, centred) / np.maximum(count - 1, 1),
+        "highest": np.where(count > 0, some.highest, -math.inf),
+        "entropy": (np.log(some.total) - (some.inner + sink) / some.total) / np.log(np.maximum(number, 2)),
+        "squares": (squared.sum(axis=-1) + some.extra**2) / some.total**2,
+        "cubes": (np.vecdot(squared, some.raised) + some.extra**3) / some.total**3,
+        "largest": np.exp(some.highest - some.top) / some.total,
+        "broken": _broken(rows, hidden, keys, shape, (given.broken_queries, given.broken_keys)),
+    }
+    return found if given.output is None else found | _comparison(given, some, rows, found, unit)
+
+
+def _scored(
+    call: Call, given: _Given, products: Floats, scores: Floats, hidden: Any, bias: Any, count: Any
+) -> _Scored:
     rise = None
     if call.softcap is not None:
         bent = np.tanh(scores / call.softcap)
@@ -365,111 +410,69 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     if bias is not None:
         scores = scores + bias
         rise = products if rise is None else rise
-    top = (scores if hidden is None else np.where(hidden, _NEVER, scores)).max(axis=-1)
-    highest = top
-    if given.sink is not None:
-        top = np.maximum(top, given.sink)
+    highest = (scores if hidden is None else np.where(hidden, _NEVER, scores)).max(axis=-1)
+    top = highest if given.sink is None else np.maximum(highest, given.sink)
     scores -= top[:, :, None]
     if hidden is not None:
         np.minimum(scores, _FAR_ABOVE, out=scores)
-    raised = np.exp(scores)
-    everything = raised
+    raised = everything = np.exp(scores)
     if hidden is not None:
         raised = np.where(hidden | (count == 0)[:, :, None], 0.0, raised)
     moved = raised * scores
-    squared = raised * raised
-    extra = np.zeros(shape) if given.sink is None else np.exp(given.sink - top)
+    extra = np.zeros(top.shape) if given.sink is None else np.exp(given.sink - top)
     total = raised.sum(axis=-1) + extra
     total = np.where(total > 0, total, 1.0)
-    of_sink = extra * (np.zeros(shape) if given.sink is None else given.sink - top)
     inner = moved.sum(axis=-1)
-    number = count + (given.sink is not None)
-    found = {
-        "count": count,
-        "mean": mean,
-        "variance": second / np.maximum(count - 1, 1),
-        "highest": np.where(count > 0, highest, -math.inf),
-        "entropy": (np.log(total) - (inner + of_sink) / total) / np.log(np.maximum(number, 2)),
-        "squares": (squared.sum(axis=-1) + extra**2) / total**2,
-        "cubes": (np.vecdot(squared, raised) + extra**3) / total**3,
-        "largest": np.exp(highest - top) / total,
-        "broken": _broken(given, rows, hidden, keys, shape, (given.broken_queries, given.broken_keys)),
-    }
-    if given.output is None or given.value is None:
-        return found
-    # What the attention computed here, its slopes, and what rounding may do to it.
-    value, scale = given.value[:, :keys], given.scale
+    return _Scored(
+        hidden, products, scores, rise, top, highest, raised, everything, moved, inner, extra, total
+    )
+
+
+def _comparison(
+    given: _Given, some: _Scored, rows: slice, found: dict[str, Any], unit: float
+) -> dict[str, Any]:
+    """Return how far rows of the output are off, over what rounding may do, and sums along its slopes."""
+    keys = some.products.shape[-1]
+    value, key, output = given.value[:, :keys], given.key[:, :keys], given.output[:, rows]  # type: ignore[index]
     lengths = np.stack([np.vecdot(value, value), np.vecdot(key, key)], axis=-1)
-    weighted = raised @ np.concatenate([value, lengths], axis=-1)
-    attended = weighted[..., :-2] / total[..., None]
-    error = given.output[:, rows] - attended
-    whole = (total - extra) / total
-    if rise is None:
-        # Scores are c·q·k - top: what rows have in common moves no softmax but for a sink.
-        with_values = moved @ value / total[..., None] + (top * (1 - whole))[..., None] * attended
-        slope = (with_values - (inner / total)[..., None] * attended) / np.where(scale != 0, scale, 1.0)[
-            ..., None
-        ]
-        if not scale.all():
-            flat = scale[:, 0] == 0
-            slope[flat] = _slope(raised[flat] * products[flat], value[flat], total[flat], attended[flat])
-    else:
-        slope = _slope(raised * rise, value, total, attended)
-    size = np.vecdot(attended, attended)
-    of_values, of_keys = weighted[..., -2] / total, weighted[..., -1] / total
+    weighted = some.raised @ np.concatenate([value, lengths], axis=-1) / some.total[..., None]
+    attended, of_values, of_keys = weighted[..., :-2], weighted[..., -2], weighted[..., -1]
+    error, size = output - attended, np.vecdot(attended, attended)
+    whole = (some.total - some.extra) / some.total
     sigma = np.sqrt(np.maximum(of_values - (2 - whole) * size, 0.0))
-    of_scores = np.maximum(np.vecdot(moved, scores) + 2 * top * inner + top**2 * (total - extra), 0.0) / total
-    inputs = np.zeros(shape)
-    if unit > SINGLE:
-        inputs = scale**2 * np.vecdot(query**2, raised @ key**2) / total
-    single = min(unit, SINGLE)
-    width = math.sqrt(query.shape[-1]) * np.abs(scale) * np.sqrt(np.vecdot(query, query) * of_keys)
-    room = unit * np.sqrt(9 * of_scores + 4 * inputs) * sigma + single * width * sigma
-    steep = 3 * unit * np.abs(highest) > _LINEAR
-    if steep.any():
-        room[steep] = np.maximum(room, _steep(scores, top, hidden, total, value, attended, unit))[steep]
-    after = unit * (2 * np.sqrt(of_values) + np.sqrt(size)) + single * math.sqrt(
-        given.key.shape[1]
-    ) * np.sqrt(of_values)
-    allowed = room + after
+    square = np.vecdot(some.moved, some.scores) + 2 * some.top * some.inner
+    square = np.sqrt(np.maximum(square / some.total + some.top**2 * whole, 0.0))
+    allowed = _allowed(given, some, rows, value, attended, (sigma, square, of_values, of_keys), unit)
+    shape = size.shape
+    broken = _broken(rows, some.hidden, keys, shape, (given.broken_outputs, given.broken_values))
+    broken |= found["broken"]
+    compared = (found["count"] > 0) & ~broken
     distance = np.sqrt(np.vecdot(error, error))
-    broken = (
-        _broken(given, rows, hidden, keys, shape, (given.broken_outputs, given.broken_values))
-        | found["broken"]
-    )
-    compared = (count > 0) & ~broken
-    ratio = np.where(
-        compared,
-        np.divide(distance, allowed, out=np.where(distance > 0, math.inf, 0.0), where=allowed > 0),
-        0.0,
-    )
+    ratio = np.divide(distance, allowed, out=np.where(distance > 0, math.inf, 0.0), where=allowed > 0)
+    ratio = np.where(compared, ratio, 0.0)
     good = compared & (ratio <= 1)
-    along, length = np.where(good, np.vecdot(slope, error), 0.0), np.where(good, np.vecdot(slope, slope), 0.0)
+    slope = _by_scale(given, some, value, attended, whole)
+    length = np.where(good, np.vecdot(slope, slope), 0.0)
     weak, weight = np.zeros(shape), np.zeros(shape)
-    if hidden is not None and unit < 1:
-        theirs = (everything - raised) @ np.concatenate([value, np.ones((*value.shape[:2], 1))], axis=-1)
-        share = theirs[..., -1] / total
-        turned = theirs[..., :-1] / total[..., None] - share[..., None] * attended
+    if some.hidden is not None:
+        theirs = (some.everything - some.raised) @ np.concatenate(
+            [value, np.ones((*value.shape[:2], 1))], axis=-1
+        )
+        share = theirs[..., -1] / some.total
+        turned = theirs[..., :-1] / some.total[..., None] - share[..., None] * attended
         use = good & (share > 0) & (share < _SATURATED)
         weak = np.where(use, np.vecdot(turned, error), 0.0)
         weight = np.where(use, np.vecdot(turned, turned), 0.0)
-    bent_by = (
-        1.5
-        * _MEAN_SQUARE
-        * unit**2
-        * np.sqrt(of_scores)
-        * np.maximum(np.abs(top), np.sqrt(of_scores))
-        * sigma
-    )
-    return found | {
+    bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
+    return {
         "compared": compared,
         "ratio": ratio,
         "lost": broken,
         "error": np.where(compared, distance**2, 0.0),
-        "output": np.where(compared, np.vecdot(given.output[:, rows], given.output[:, rows]), 0.0),
+        "output": np.where(compared, np.vecdot(output, output), 0.0),
         "attention": np.where(compared, size, 0.0),
         "kept": np.where(good, size, 0.0),
-        "along": along,
+        "along": np.where(good, np.vecdot(slope, error), 0.0),
         "slope": length,
         "joint": np.where(good, np.vecdot(slope, attended), 0.0),
         "factor": np.where(good, np.vecdot(attended, error), 0.0),
@@ -478,8 +481,49 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
         "least": _MEAN_SQUARE * unit**2 * length * size / value.shape[-1],
         "weak": weak,
         "hidden": weight,
-        "scores": np.sqrt(of_scores),
+        "scores": square,
     }
+
+
+def _allowed(
+    given: _Given, some: _Scored, rows: slice, value: Floats, attended: Floats, sizes: Any, unit: float
+) -> Floats:
+    """Return how far rounding may move rows of the output; honest ones reach some 0.4 of it.
+
+    With u of the stored type and u' that of single precision, or u where that is less, it is
+    u(√(9S² + 4T²)σ + 2m + |o|) + u'(√d·c|q|Kσ + √n·m). S² = Σps² is of the scores, T² = c²Σ_i q_i²Σ_j p_j k_ji²
+    of the inputs, where they may have been rounded once more; K² = Σp|k|², m² = Σp|v|², σ² = Σp|v - o|².
+    """
+    sigma, square, of_values, of_keys = sizes
+    query, single = given.query[:, rows], min(unit, SINGLE)
+    inputs = np.zeros(sigma.shape)
+    if unit > SINGLE:
+        of_each = some.raised @ given.key[:, : some.products.shape[-1]] ** 2
+        inputs = given.scale**2 * np.vecdot(query**2, of_each) / some.total
+    width = math.sqrt(query.shape[-1]) * np.abs(given.scale) * np.sqrt(np.vecdot(query, query) * of_keys)
+    room = unit * np.sqrt(9 * square**2 + 4 * inputs) * sigma + single * width * sigma
+    steep = 3 * unit * np.abs(some.highest) > _LINEAR
+    if steep.any():
+        room[steep] = np.maximum(room, _steep(some, value, attended, unit))[steep]
+    size = np.sqrt(np.vecdot(attended, attended))
+    found: Floats = room + unit * (2 * np.sqrt(of_values) + size)
+    found += single * np.sqrt(given.key.shape[1] * of_values)
+    return found
+
+
+def _by_scale(given: _Given, some: _Scored, value: Floats, attended: Floats, whole: Floats) -> Floats:
+    """Return the derivative of the output by the scale."""
+    if some.rise is not None:
+        return _slope(some.raised * some.rise, value, some.total, attended)
+    # Scores are c·q·k - top: what rows have in common moves no softmax but for a sink.
+    with_values = some.moved @ value / some.total[..., None] + (some.top * (1 - whole))[..., None] * attended
+    slope = with_values - (some.inner / some.total)[..., None] * attended
+    slope /= np.where(given.scale != 0, given.scale, 1.0)[..., None]
+    if not given.scale.all():
+        flat = given.scale[:, 0] == 0
+        moved = some.raised[flat] * some.products[flat]
+        slope[flat] = _slope(moved, value[flat], some.total[flat], attended[flat])
+    return slope
 
 
 def _slope(moved: Floats, value: Floats, total: Floats, attended: Floats) -> Floats:
@@ -487,26 +531,23 @@ def _slope(moved: Floats, value: Floats, total: Floats, attended: Floats) -> Flo
     return (moved @ value - moved.sum(axis=-1)[..., None] * attended) / total[..., None]
 
 
-def _steep(
-    scores: Floats, top: Floats, hidden: Any, total: Floats, value: Floats, attended: Floats, unit: float
-) -> Floats:
+def _steep(some: _Scored, value: Floats, attended: Floats, unit: float) -> Floats:
     """Return what rounding of large scores may do to rows: errors of a score multiply weights by e to them.
 
     Where ε bounds the error of a score, a weight p is off by at most min(1, p·(e^2ε - 1)).
     """
-    error = 6 * unit * np.abs(scores + top[..., None])
-    share = scores - np.log(total)[..., None]
+    error = 6 * unit * np.abs(some.scores + some.top[..., None])
+    share = some.scores - np.log(some.total)[..., None]
     off = np.exp(np.minimum(share + error, 0.0)) * -np.expm1(-error)
-    off = off if hidden is None else np.where(hidden, 0.0, off)
-    apart = (
-        np.vecdot(value, value)[:, None] - 2 * attended @ value.mT + np.vecdot(attended, attended)[..., None]
-    )
+    off = off if some.hidden is None else np.where(some.hidden, 0.0, off)
+    apart = np.vecdot(value, value)[:, None] - 2 * attended @ value.mT
+    apart += np.vecdot(attended, attended)[..., None]
     found: Floats = np.vecdot(off, np.sqrt(np.maximum(apart, 0.0)))
     return found
 
 
 def _broken(
-    given: _Given, rows: slice, hidden: Any, keys: int, shape: tuple[int, ...], sides: tuple[Any, Any]
+    rows: slice, hidden: Any, keys: int, shape: tuple[int, ...], sides: tuple[Any, Any]
 ) -> NDArray[np.bool_]:
     """Return which rows have a number that is not finite in themselves, or in a key that they see."""
     of_rows, of_keys = sides

@@ -7,7 +7,6 @@ law of theirs and any number of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from verify.evidence.audits import Judgement, Reference
 from verify.montecarlo.intervals import betting_mean, hull
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     Interval = tuple[float, float]
 
 DEPENDENT = 4.0
-"""Standard errors of the rank correlation of sequences that follow each other from which on it is warned of."""
+"""Standard errors of the rank correlation of neighbouring sequences from which on it is warned of."""
 
 _WHOLE_LINE = (-math.inf, math.inf)
 _MOST_NEEDED = 10**7
@@ -95,7 +94,7 @@ def dependence(values: Floats) -> float:
 
 
 class Estimate(NamedTuple):
-    """An estimate with its interval, from so many ``sequences`` or pairs, and the ``values`` that it is of."""
+    """An estimate with its interval, and the ``values`` of sequences or pairs that it is of."""
 
     value: float
     interval: Interval
@@ -235,13 +234,16 @@ class Statistical:
 
 
 def _too_few(number: int, per: int, alpha: float) -> str:
-    what = _of(number, "pair of sequences" if per == 2 else "sequence").replace("sequencess", "sequences")
-    return f"{what} {'is' if number == 1 else 'are'} too few for an interval, which takes {fewest_sequences(alpha)}"
+    what = (
+        ("pair of sequences is", "pairs of sequences are") if per == 2 else ("sequence is", "sequences are")
+    )
+    return f"{number:,} {what[number != 1]} too few for an interval, which takes {fewest_sequences(alpha)}"
 
 
 def _inside(values: Floats, band: Band) -> int:
     low, high = band
-    return int(((low is None or values >= low) & (high is None or values <= high)).sum())
+    low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
+    return int(((values >= low) & (values <= high)).sum())
 
 
 def _judged(
@@ -410,7 +412,8 @@ STATISTICAL = (
         tuple(
             Quantity(
                 f"largest-score-{limit}", rf"share of sequences with a score beyond {limit:,}", None,
-                partial(_beyond, limit), are_bounded=True, rule=partial(_no_score_beyond, limit), remark=_largest,
+                partial(_beyond, limit), are_bounded=True, rule=partial(_no_score_beyond, limit),
+                remark=_largest,
             )
             for limit in (*_WARNED, _FATAL)
         ),

@@ -211,7 +211,7 @@ class AuditBudget(Record):
 
 
 UNSEEN = ("calls", "output", "unrecorded")
-"""What an audit may not have seen: calls that were left out, values or outputs, what could not be recorded."""
+"""What an audit may not have seen: calls left out, values or outputs, what could not be recorded."""
 
 
 class AuditSettings(Record):
@@ -230,9 +230,10 @@ class AuditSettings(Record):
 class AuditRecord(Sealed):
     """Everything that an audit found; what ``audit.json`` holds.
 
-    ``differences`` say in what the calls of layers differ. ``left_out`` says what of the program could not be seen, or was not looked at, and why; ``unseen`` are the
-    reasons of `UNSEEN` among them that could hide a fault and were not allowed. ``seal`` is a digest of all
-    the rest, so that a change by hand does not pass for a result.
+    ``differences`` say in what the calls of layers differ. ``left_out`` says what of the program could not be
+    seen, or was not looked at, and why; ``unseen`` are the reasons of `UNSEEN` among them that could hide a
+    fault and were not allowed. ``seal`` is a digest of all the rest, so that a change by hand does not pass
+    for a result.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="audit_schema")
@@ -268,7 +269,7 @@ class AuditRecord(Sealed):
         return tuple(one for layer in self.layers for one in layer.findings)
 
     def exit_status(self) -> int:
-        """Return 1 if a finding that decides is refuted, else 3 if one is undecided or not all was seen, else 0."""
+        """Return 1 if a finding that decides is refuted, else 3 if one is undecided or unseen, else 0."""
         deciding = {one.judgement for one in self.findings if one.decides}
         if Judgement.REFUTED in deciding:
             return 1
@@ -428,7 +429,7 @@ def shared(layers: Sequence[LayerRecord], judgement: str) -> tuple[Shared, ...]:
 
 
 def summary_lines(record: AuditRecord) -> Iterator[str]:
-    """Yield what an audit found, a line for each cause: what is wrong first, at last the verdict with counts."""
+    """Yield what an audit found, a line for each cause: what is wrong first, at last the verdict."""
     layers = record.layers
     for judgement, mark in _MARKS.items():
         for some in shared(layers, judgement):
