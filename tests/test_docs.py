@@ -129,7 +129,7 @@ def test_the_finding_is_made_as_those_of_the_tool_are(
     monkeypatch.setattr("verify.auditing.audit.kinds", lambda: (kind, kind_of("effective-keys")))
     q, k, _ = (one.astype(np.float32) for one in arrays(sequences=5))
     record = verify.audit(q, k)
-    assert record.budget.places == 2 * 4
+    assert record.budget.places == 2 * 2 * 4
     for head in range(4):
         own, ours = (one for one in record.findings if one.head == head)
         assert own.id == f"concentration-head-{head}"

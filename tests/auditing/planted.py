@@ -12,11 +12,9 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from tests.auditing.calls import arrays
-from verify.auditing.audit import audit_recording, audit_settings, kinds
-from verify.auditing.blocks import Block, Subject
+from verify.auditing.audit import audit_recording, audit_settings
 from verify.auditing.recording import Call, Intended, Layer, Recording
-from verify.auditing.scales import scale_expression
-from verify.evidence.audits import Finding, Intention, Judgement
+from verify.evidence.audits import Finding, Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,19 +84,9 @@ class Fault:
 
 
 def exact_findings(layer: Layer, head: int = 1) -> dict[str, Finding]:
-    """Return the exact findings on one head of a layer, by kind, at a false-alarm rate of 1e-6 each."""
-    calls, (first, *_) = tuple(layer.calls), layer.calls
-    assert layer.intended is not None
-    expression = scale_expression(layer.intended.expression)
-    heads, d = int(first.query.shape[1]), int(first.query.shape[3])
-    value = expression.value(d=d, h=heads, D=layer.width, n=int(first.key.shape[2]))
-    intention = Intention(expression=expression.text, latex=expression.latex, value=value, origin="given")
-    subject = Subject(layer, head, heads, int(first.key.shape[1]), d, intention, 1e-6)
-    sequences = [(call, one) for call in calls for one in range(call.query.shape[0])]
-    blocks = [Block(call, one, head, value, place=place) for place, (call, one) in enumerate(sequences)]
-    exact = [kind for kind in kinds() if kind.name in EXACT]
-    found = [one for kind in exact for one in kind.find([kind.reduce(block) for block in blocks], subject)]
-    return {one.kind: one for one in found}
+    """Return the exact findings on one head of a layer, by kind, at a false-alarm rate of 1e-3 in all."""
+    record = audit_recording(Recording("planted", (layer,)), audit_settings(false_alarm=1e-3), workers=1)
+    return {one.kind: one for one in record.findings if one.head == head and one.kind in EXACT}
 
 
 def _scaled(factor: Callable[[int], float]) -> Callable[[Arithmetic, Any, Any, Any], Any]:

@@ -10,7 +10,7 @@ from ml_dtypes import bfloat16
 
 from tests.auditing.calls import SCALE, arrays, attention, call
 from verify.auditing.arrays import to_numpy, unit_roundoff
-from verify.auditing.blocks import HIDDEN, Block, head_of, softmax
+from verify.auditing.blocks import HIDDEN, head_of, softmax
 from verify.auditing.recording import Call
 
 
@@ -97,13 +97,3 @@ def test_softmax_of_hidden_rows_is_zero() -> None:
     """A row that sees nothing has no weight, and no warning is raised."""
     scores = np.array([[0.0, HIDDEN], [HIDDEN, HIDDEN]])
     assert np.array_equal(softmax(scores), [[1.0, 0.0], [0.0, 0.0]])
-
-
-def test_the_scale_is_the_applied_one_where_there_is_one() -> None:
-    """The intended scale stands in only where the call was given none; 0 is a scale."""
-    q, k, _ = arrays()
-    assert [Block(Call(q, k, scale=scale), 0, 0, 0.5).scale for scale in (None, 0.25, 0.0)] == [
-        0.5,
-        0.25,
-        0.0,
-    ]

@@ -11,8 +11,7 @@ import pytest
 from tests.auditing.calls import SCALE, arrays, attention, call, of_calls
 from tests.auditing.planted import exact_findings
 from verify.auditing.arrays import LARGEST
-from verify.auditing.blocks import Block
-from verify.auditing.exact import margin, short
+from verify.auditing.exact import short
 from verify.auditing.recording import Call, Intended, Layer
 from verify.evidence.audits import Finding, Judgement
 
@@ -251,10 +250,14 @@ def test_rows_that_see_no_key_may_be_no_numbers() -> None:
 def test_share_is_that_of_the_largest_product(deviation: float) -> None:
     """Near the limit the share is the largest of all products; elsewhere it lies below the bound."""
     one = _half(deviation)
-    found = margin(Block(one, 1, 2, 1 / 8))
-    query, key = (array[1, 2].astype(np.float64) for array in (one.query, one.key))
-    largest = np.abs(query @ key.T).max() / LARGEST["float16"]
-    assert found.share <= largest * (1 + 1e-12)
-    assert largest <= found.bound * (1 + 1e-12)
-    if found.bound > 0.25:
-        assert found.share == found.bound == pytest.approx(largest)
+    found = _finding(one)
+    query, key = (array[:, 0].astype(np.float64) for array in (one.query, one.key))
+    largest = np.abs(query @ key.mT).max() / LARGEST["float16"]
+    share, bound = found.interval
+    assert share == found.estimate
+    assert share is not None
+    assert bound is not None
+    assert share <= largest * (1 + 1e-12)
+    assert largest <= bound * (1 + 1e-12)
+    if bound > 0.25:
+        assert share == bound == pytest.approx(largest)

@@ -528,3 +528,37 @@ def test_arrays_of_jax_in_memory_are_viewed() -> None:
         assert found.dtype == dtype
         assert isinstance(found.query, np.ndarray)
         assert np.array_equal(found.query.astype(np.float32), np.asarray(q, dtype=np.float32))
+
+
+def _archive(path: Path, names: tuple[str, ...], header: bytes | None = None) -> Path:
+    """Write an archive with these members, arrays of zeros, or with this header."""
+    import io  # noqa: PLC0415
+    import warnings  # noqa: PLC0415
+    import zipfile  # noqa: PLC0415
+
+    stream = io.BytesIO()
+    np.save(stream, np.zeros((1, 1, 4, 4), np.float32))
+    content = stream.getvalue() if header is None else stream.getvalue().replace(b"(1, 1, 4, 4)", header)
+    with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a name that is there already
+        for name in names:
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "header", "message"),
+    [
+        (("q.npy", "k.npy", "q.npy"), None, "has q.npy twice; give each array once"),
+        (("q.npy", "k.npy"), b"(1, 1,-4,-4)", "negative"),
+        (("x" * 60_000 + "/q.npy", "x" * 60_000 + "/k.npy"), None, "its name has 60,000 characters"),
+    ],
+)
+def test_hostile_archives_are_refused_in_a_short_line(
+    tmp_path: Path, names: tuple[str, ...], header: bytes | None, message: str
+) -> None:
+    """An array twice, negative sizes, and a name that would fill pages."""
+    with pytest.raises(RecordingError, match=message) as caught:
+        load(_archive(tmp_path / "a.npz", names, header))
+    assert len(str(caught.value)) < 600
+    assert "\n" not in str(caught.value)

@@ -210,3 +210,10 @@ def test_instruction_says_what_is_right(intended: float, text: str) -> None:
 def test_how_far_off_scores_are_is_said_in_words(factor: float, words: str) -> None:
     """Small differences are in per cent, large ones in multiples."""
     assert how_far_off(factor) == words
+
+
+@pytest.mark.parametrize("text", ["d**d**d", "2**d", "n**(-n)", "(d**16)**d"])
+def test_powers_that_have_no_end_are_refused_at_once(text: str) -> None:
+    """An exponent is a number: else d = 64 would be worked out to more digits than there is memory."""
+    with pytest.raises(SettingsError, match="is no number up to 16"):
+        scale_expression(text)

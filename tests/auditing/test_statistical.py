@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.auditing.calls import SCALE, arrays, call, of_vectors
 from tests.auditing.records import good
 from verify.auditing.audit import audit_settings, kind_of, kinds
-from verify.auditing.blocks import OWN_RULE, Block, Subject
-from verify.auditing.recording import Layer
+from verify.auditing.blocks import OWN_RULE, Subject
+from verify.auditing.layers import Seen, run_through
+from verify.auditing.recording import Call, Layer
+from verify.auditing.rows import RowMeans
 from verify.auditing.statistical import (
-    FEWEST_BLOCKS,
     AtUnitVariance,
-    BlockStatistics,
-    BoundedMean,
-    MeanFunction,
+    Estimate,
     Quantity,
-    ShareOfBlocks,
     Statistical,
-    blocks_needed,
-    judge,
+    fewest_sequences,
+    median_interval,
+    needed_to_decide,
+    share_interval,
 )
 from verify.claims.chapters import CHAPTERS
 from verify.errors import SettingsError
-from verify.evidence.audits import Finding, Intention, Judgement
-from verify.montecarlo.estimands import Measured, component, ratio
-from verify.montecarlo.intervals import betting_mean, bounded_mean, student_quantile
+from verify.evidence.audits import Finding, Judgement
+from verify.montecarlo.intervals import betting_mean
 from verify.symbolic.row_integrals import mean_entropy, mean_squares
 
 if TYPE_CHECKING:
@@ -93,11 +94,13 @@ def test_every_formula_is_a_claim_of_the_catalogue() -> None:
 def test_standard_components_have_the_textbook_values(
     standard: dict[str, Finding], name: str, truth: float
 ) -> None:
-    """Estimates lie within four standard errors of what the claims say of them."""
+    """Estimates lie near what the claims say of them, and their intervals hold it."""
     one = standard[name]
-    assert one.standard_error is not None
-    assert one.estimate == pytest.approx(truth, abs=4 * one.standard_error)
-    assert one.standard_error < 0.05
+    low, high = one.interval
+    assert low is not None
+    assert high is not None
+    assert low <= truth <= high
+    assert one.estimate == pytest.approx(truth, abs=0.03)
 
 
 def test_rows_of_unit_variance_come_near_their_reference_values(standard: dict[str, Finding]) -> None:
@@ -154,11 +157,13 @@ SUBJECT = Subject(Layer("attention", ()), 0, 8, 8, 64, LAYER.intention, 1e-6)
 def test_every_kind_keeps_to_the_contract(kind: Kind) -> None:
     """Of a sequence in which no key is seen it makes a finding a name at most, and estimates no statistic."""
     blind = replace(call(queries=9, keys=9), value=None, output=None, mask=np.zeros((1, 1), bool))
-    found = list(kind.find([kind.reduce(Block(blind, 0, 0, SCALE))], SUBJECT))
+    seen = Seen(4)
+    run_through([blind], seen, lambda _: SCALE, lambda _: None, map)
+    found = list(kind.find(seen, SUBJECT))
     assert {one.name for one in found} <= set(kind.names)
     assert len({one.id for one in found}) == len(found)
     assert {one.kind for one in found} <= {kind.name}
-    assert kind.places in (0, len(kind.names))
+    assert kind.places in (0, len(kind.names), 2 * len(kind.names))
     if isinstance(kind, Statistical) and kind.name != "largest-score":
         assert [one.estimate for one in found] == [None] * len(kind.names)
         assert not [one for one in found if one.decides]
@@ -178,7 +183,7 @@ def test_queries_that_know_their_sequences_keys_are_not_independent() -> None:
     q, k = normal()
     length = np.exp(0.5 * np.random.default_rng(3).standard_normal((60, 1, 1, 1))).astype(np.float32)
     assert of_vectors(q * length, k)["independence"].estimate == pytest.approx(1.0, abs=0.05)
-    assert (of_vectors(q * length, k * length)["independence"].estimate or 0) > 1.5
+    assert (of_vectors(q * length, k * length)["independence"].interval[0] or 0) > 1.1
 
 
 def test_a_wrong_scale_shows_in_the_row_variance_and_its_remark() -> None:
@@ -230,36 +235,41 @@ def test_an_infinite_score_is_the_largest() -> None:
     assert found["entropy"].sequences == 7
 
 
-INTENTION = Intention(expression="1/sqrt(d)", latex="1", value=0.125, origin="default")
 VALUES = np.random.default_rng(6).uniform(0.4, 0.6, size=200)
 
 
-def found(looks: list[BlockStatistics], gate: Any = None, **more: Any) -> Finding:
-    """Return the finding of head 2 on a share, held against the band ``gate``."""
-    quantity = Quantity(
-        "share",
-        "$x$",
-        "attention-entropy",
-        BoundedMean(0),
-        reference=AtUnitVariance("effective-keys", lambda known: float(known[0])),
-        **more,
+def quantity(**more: Any) -> Quantity:
+    """Return a quantity of rows: their variance, by its median unless it is bounded."""
+    return Quantity("share", "$x$", "attention-entropy", lambda rows: rows.variance, **more)
+
+
+def found(values: Any, gate: Any = None, *, labels: Any = None, **more: Any) -> Finding:
+    """Return the finding of head 0 on these numbers of sequences, held against the band ``gate``."""
+    count, values = len(values), np.asarray(values, dtype=np.float64)[:, None]
+    nothing, none = np.zeros((count, 1)), np.zeros((count, 1), dtype=np.intp)
+    patterns = np.empty((count, 1), dtype=object)
+    patterns[:, 0] = [((8,), (1,))] * count
+    rows = RowMeans(
+        **dict.fromkeys(RowMeans._fields, nothing)
+        | {"variance": values, "finite": np.isfinite(values), "few": none + 2, "blind": none + 1}
+        | {"patterns": patterns, "padding": none}
     )
-    kind = Statistical("shares", (quantity,), lambda _: looks[0])
+    seen = Seen(1)
+    seen.__dict__["new_rows"] = rows
+    seen.__dict__["distinct"] = np.ones(count, bool) if labels is None else np.asarray(labels)
+    seen.in_order = lambda *_, **__: np.full((count, 1), np.nan)  # type: ignore[method-assign]
+    kind = Statistical("shares", (quantity(**more),))
     gates = {} if gate is None else {"share": gate}
-    (finding,) = kind.find(looks, Subject(Layer("a", ()), 2, 4, 4, 64, INTENTION, 0.01, gates))
+    (finding,) = kind.find(seen, Subject(Layer("a", ()), 0, 4, 4, 64, LAYER.intention, 0.01, gates))
     return finding
 
 
-LOOKS = [BlockStatistics((value,), (0.25,), left_out=2, blind=1) for value in VALUES]
-
-
 def test_without_a_gate_a_finding_is_reported_with_all_that_is_known() -> None:
-    """Measured, interval, level, reference, claim, sequences and rows left out; nothing decides."""
-    one = found(LOOKS)
-    assert (one.id, one.kind, one.head) == ("share-head-2", "shares", 2)
-    assert one.estimate is not None
-    assert one.estimate == pytest.approx(VALUES.mean())
-    assert (one.interval[0] or 1) < one.estimate < (one.interval[1] or 0)
+    """Median, interval, level, reference, claim, sequences and rows left out; nothing decides."""
+    one = found(VALUES, reference=AtUnitVariance("effective-keys", lambda keys: keys / 32))
+    assert (one.id, one.kind, one.head) == ("share-head-0", "shares", 0)
+    assert one.estimate == np.median(VALUES)
+    assert (one.interval[0] or 1) < (one.estimate or 0) < (one.interval[1] or 0)
     assert (one.level, one.sequences, one.rows_left_out) == (0.99, 200, 400)
     assert one.reference is not None
     assert (one.reference.value, one.reference.claim, one.claim) == (
@@ -281,171 +291,153 @@ def test_without_a_gate_a_finding_is_reported_with_all_that_is_known() -> None:
         ((0.501, 0.9), Judgement.UNDECIDED),
     ],
 )
-def test_a_gate_decides_by_the_interval(band: Any, judgement: Judgement) -> None:
-    """Inside confirms, outside refutes, anything else is undecided, with a number of sequences."""
-    one = found(LOOKS, band)
+def test_a_gate_decides_by_the_share_inside_the_band(band: Any, judgement: Judgement) -> None:
+    """More than half inside confirms, less than half refutes, anything else is undecided."""
+    one = found(VALUES, band)
     assert (one.judgement, one.decides, one.band) == (judgement, True, band)
-    assert (one.sequences_needed is not None) == (judgement is Judgement.UNDECIDED)
-    assert one.sequences_needed is None or one.sequences_needed > 200
+    assert re.search("[0-9]+ of 200 lie inside the band, which proves [0-9]+% to [0-9]+% of all", one.reason)
+    if judgement is Judgement.UNDECIDED:
+        assert (one.sequences_needed or 300) > 200
 
 
-def test_an_estimate_at_the_edge_says_no_number() -> None:
-    """No number of sequences is sure to decide where the estimate may lie on either side."""
-    one = found(LOOKS, (float(VALUES.mean()), 0.9))
+@pytest.mark.parametrize(("count", "proved"), [(48, "90%"), (200, "97%")])
+def test_a_confirmed_gate_says_how_much_it_proves(count: int, proved: str) -> None:
+    """Even if all sequences lie inside: the lower bound of the share at this level, here 99%."""
+    one = found(np.linspace(0.4, 0.6, count), (0.3, 0.7))
+    assert one.judgement is not Judgement.REFUTED
+    assert f"{count} of {count} lie inside the band, which proves {proved} to 100% of all" in one.reason
+
+
+def test_a_median_does_not_hide_what_is_rare() -> None:
+    """3% of the sequences have five times the value: a mean over all is refused, the share is printed."""
+    values = np.where(np.arange(200) % 33 == 5, 5.0, 1.0) * np.random.default_rng(3).permutation(VALUES)
+    one = found(values, (0.3, 0.7))
+    assert one.judgement is Judgement.CONFIRMED
+    assert "194 of 200 lie inside the band" in one.reason
+    assert found(values, (None, 0.7), are_bounded=False).estimate == np.median(values)
+
+
+def test_few_sequences_are_undecided_and_say_how_many_would_do() -> None:
+    """Five sequences prove nothing at 99%, wherever they lie."""
+    one = found(VALUES[:5], (0.3, 0.7))
+    assert one.judgement is Judgement.UNDECIDED
+    assert 5 < (one.sequences_needed or 0) < 30
+    assert found(VALUES[: one.sequences_needed], (0.3, 0.7)).judgement is Judgement.CONFIRMED
+    alone = found(VALUES[:5])
+    assert (alone.interval, alone.judgement) == ((None, None), Judgement.REPORTED)
+    assert "5 sequences are too few for an interval, which takes 8" in alone.reason
+
+
+def test_about_half_inside_says_no_number() -> None:
+    """No number of sequences is sure to decide."""
+    one = found(VALUES, (float(np.median(VALUES)), 0.9))
     assert (one.judgement, one.sequences_needed) == (Judgement.UNDECIDED, None)
-    assert "too near the edge of the band to say how many sequences would decide" in one.reason
-
-
-def test_the_edge_of_a_band_belongs_to_it() -> None:
-    """An interval that ends where the band does lies inside; one that only touches it is not outside."""
-    one = Measured(0.5, 0.1, (0.25, 0.75), 9, 0)
-    assert judge(one, (0.25, 0.75)) is Judgement.CONFIRMED
-    assert judge(one, (0.75, 1.0)) is Judgement.UNDECIDED
-    assert judge(one, (0.7500001, 1.0)) is Judgement.REFUTED
-    assert judge(Measured(0.5, 0.1, (-math.inf, math.inf), 9, 0), (0.0, 1.0)) is Judgement.UNDECIDED
+    assert "no number of them is sure to decide" in one.reason
 
 
 def test_scores_that_are_not_finite_leave_a_gate_undecided() -> None:
     """The others are still reported; more sequences are no help, so that no number is given."""
-    looks = [*LOOKS, BlockStatistics(None, broken=True)]
-    one = found(looks, (0.3, 0.7))
+    one = found([*VALUES, np.nan], (0.3, 0.7))
     assert one.judgement is Judgement.UNDECIDED
     assert "1 sequence left out for NaN or infinite scores" in one.reason
     assert (one.sequences, one.sequences_needed) == (200, None)
-    assert found(looks).judgement is Judgement.REPORTED
+    assert found([*VALUES, np.nan]).judgement is Judgement.REPORTED
 
 
-def test_where_nothing_was_kept_there_is_no_estimate() -> None:
-    """Sequences too short for the finding say so; where it is gated that decides nothing."""
-    looks = [BlockStatistics(None, left_out=3)] * 4
-    one = found(looks)
-    assert (one.estimate, one.judgement, one.rows_left_out) == (None, Judgement.REPORTED, 12)
-    assert "no sequence has what this finding needs" in one.reason
-    assert found(looks, (0.3, 0.7)).judgement is Judgement.UNDECIDED
-    assert found([]).estimate is None
+def test_equal_sequences_count_as_one_and_as_many() -> None:
+    """The interval is the hull of both, and the gate holds either way."""
+    order = np.random.default_rng(2).permutation(500)
+    values = np.concatenate([VALUES, np.repeat(0.9, 300)])[order]
+    labels = np.array((np.arange(500) <= 200)[order])
+    whole, once = found(values).interval, found(values[labels]).interval
+    assert found(values, labels=labels).interval == (once[0], whole[1])
+    assert found(values, (0.3, 0.7)).judgement is Judgement.REFUTED
+    assert found(values[labels], (0.3, 0.7)).judgement is Judgement.CONFIRMED
+    assert found(values, (0.3, 0.7), labels=labels).judgement is Judgement.UNDECIDED
+
+
+def test_equal_sequences_are_found_in_what_is_audited() -> None:
+    """By their vectors, without their padding."""
+    q, k = normal(30)
+    q[10:20], k[10:20] = q[:10], k[:10]
+    seen = Seen(1)
+    run_through([Call(q, k)], seen, lambda _: SCALE, lambda _: None, map)
+    assert list(np.flatnonzero(~seen.distinct)) == list(range(10, 20))
+    token, padded = np.ones((1, 1, 40, 4), np.float32), np.arange(40) < 30
+    rng = np.random.default_rng(1)
+    token[:, :, :30] = rng.standard_normal((1, 1, 30, 4))
+    other = np.where(padded[:, None], token, 7).astype(np.float32)
+    seen = Seen(1)
+    calls = [Call(one, one, mask=padded[None, None, None]) for one in (token, other)]
+    run_through(
+        [*calls, Call(token[:, :, :30], token[:, :, :30])], seen, lambda _: SCALE, lambda _: None, map
+    )
+    assert list(seen.distinct) == [True, False, False]
+
+
+def test_sequences_that_follow_each_other_and_are_alike_are_warned_of() -> None:
+    """Eight of a document: no gate is confirmed on them as if they were independent."""
+    values = np.repeat(VALUES[::8], 8) + 1e-3 * VALUES
+    one = found(values, (0.3, 0.7))
+    assert "sequences that follow each other are alike (a rank correlation of 0." in one.reason
+    assert one.judgement is Judgement.UNDECIDED
+    assert "follow each other" not in found(VALUES, (0.3, 0.7)).reason
 
 
 def test_an_own_rule_hears_whether_it_decides() -> None:
     """Without a band the rule judges; a band overrules it."""
 
-    def rule(estimate: Measured, decides: bool) -> tuple[Judgement, str]:
-        return (Judgement.REFUTED if decides else Judgement.WARNED), f"at {estimate.blocks}"
+    def rule(estimate: Estimate, decides: bool) -> tuple[Judgement, str]:
+        return (Judgement.REFUTED if decides else Judgement.WARNED), f"at {estimate.sequences}"
 
-    assert found(LOOKS, rule=rule).judgement is Judgement.WARNED
-    gated = found(LOOKS, OWN_RULE, rule=rule)
+    some = np.zeros(200)
+    assert found(some, rule=rule).judgement is Judgement.WARNED
+    gated = found(some, OWN_RULE, rule=rule)
     assert (gated.judgement, gated.band, gated.decides) == (Judgement.REFUTED, None, True)
     assert gated.reason.startswith("at 200")
-    assert found(LOOKS, (0.3, 0.7), rule=rule).judgement is Judgement.CONFIRMED
-
-
-def test_an_open_end_is_none() -> None:
-    """The inverse of a mean that may be 0 has no upper end."""
-    looks = [BlockStatistics((value,), ()) for value in (0.0, 0.4, 0.6)]
-    inverse = BoundedMean(0, lambda mean: 1 / mean if mean else float("inf"))
-    kind = Statistical(
-        "inverse", (Quantity("inverse", "$1/x$", "effective-keys", inverse),), lambda _: looks[0]
-    )
-    (one,) = kind.find(looks, Subject(Layer("a", ()), 0, 1, 1, 64, INTENTION, 0.01))
-    assert one.interval == (1.0, None)
-    assert one.estimate == pytest.approx(3)
-
-
-RNG = np.random.default_rng(4)
-EVEN = MeanFunction(component("x"), ("x",))
-
-
-def ends(found: Measured) -> tuple[float, float]:
-    """Return the interval, which there must be."""
-    assert found.reliable
-    return found.interval
+    assert found(some, (0.0, 0.7), rule=rule).judgement is Judgement.CONFIRMED
 
 
 def test_a_bounded_mean_keeps_its_interval_through_a_function() -> None:
-    """Of 1/m the ends change places; the error goes through the slope."""
-    values = RNG.uniform(0.2, 0.4, size=(50, 1))
-    plain, inverse = BoundedMean(0), BoundedMean(0, lambda mean: 1 / mean)
-    one, other = plain.measure(values, 0.01), inverse.measure(values, 0.01)
-    assert one.interval == betting_mean(values[:, 0], 0.01)
-    assert other.interval == (1 / ends(one)[1], 1 / ends(one)[0])
-    assert other.value == 1 / one.value
-    assert other.error == pytest.approx(one.error / one.value**2, rel=1e-4)
+    """Of 1/m the ends change places, and an end that is open is None."""
+    values = np.random.default_rng(4).uniform(0.2, 0.4, size=50)
+    plain = quantity(are_bounded=True).measure(values, 0.01)
+    inverse = quantity(are_bounded=True, function=lambda mean: 1 / mean if mean else math.inf)
+    assert plain.interval == pytest.approx(betting_mean(values, 0.01))
+    assert inverse.measure(values, 0.01).interval == (1 / plain.interval[1], 1 / plain.interval[0])
+    one = found([0.0, 0.4, 0.6], are_bounded=True, function=lambda mean: 1 / mean if mean else math.inf)
+    assert one.estimate == pytest.approx(3)
+    assert one.interval == (1.0, None)
 
 
-def test_a_share_has_the_interval_of_rare_events() -> None:
-    """None of 20 sequences leaves room for some of all."""
-    found = ShareOfBlocks(0).measure(np.zeros((20, 1)), 0.01)
-    assert (found.value, found.interval) == (0.0, bounded_mean(0.0, 0.01, 20))
-    assert ends(found)[1] > 0.1
+def test_the_interval_of_a_median_misses_no_more_often_than_coins_say() -> None:
+    """One rank further in would miss more often than it may; of too few values it is the whole line."""
+    for count in (8, 22, 100, 1000):
+        for alpha in (0.05, 1e-3, 7e-6):
+            low, high = median_interval(np.arange(count, dtype=float), alpha)
+            if not math.isfinite(low):
+                assert count < fewest_sequences(alpha)
+                continue
+            assert high == count - 1 - low
+            assert 2 * stats.binom.cdf(low, count, 0.5) <= alpha < 2 * stats.binom.cdf(low + 1, count, 0.5)
 
 
-def test_student_interval_is_at_least_as_wide_as_the_plain_one() -> None:
-    """With little skewness the interval holds Student's, and is hardly wider."""
-    values = RNG.normal(3, 1, size=(200, 1))
-    found = EVEN.measure(values, 0.01)
-    width = student_quantile(0.01, 200) * float(values.std(ddof=1)) / math.sqrt(200)
-    assert found.value == pytest.approx(values.mean())
-    low, high = ends(found)
-    assert low <= found.value - width * (1 - 1e-9)
-    assert high >= found.value + width * (1 - 1e-9)
-    assert high - low < 2.2 * width
+def test_a_share_has_the_exact_interval() -> None:
+    """At its ends so many or more, or fewer, have half the rate."""
+    low, high = share_interval(7, 20, 0.05)
+    assert stats.binom.sf(6, 20, low) == pytest.approx(0.025)
+    assert stats.binom.cdf(7, 20, high) == pytest.approx(0.025)
+    assert share_interval(0, 20, 0.05)[0] == 0
+    assert share_interval(20, 20, 0.05)[1] == 1
 
 
-def test_few_or_skewed_blocks_have_no_interval_and_a_number_that_would_do() -> None:
-    """Seven blocks are too few for any; of a hundred exponential ones thousands are needed at 1e-6."""
-    few = EVEN.measure(RNG.normal(size=(FEWEST_BLOCKS - 1, 1)), 0.05)
-    assert (few.reliable, few.interval) == (False, (-math.inf, math.inf))
-    assert math.isnan(few.error)
-    assert few.needed == FEWEST_BLOCKS
-    skewed = EVEN.measure(RNG.exponential(size=(100, 1)), 1e-6)
-    assert not skewed.reliable
-    assert "skewed" in skewed.doubt
-    assert 300 < (skewed.needed or 0) < 30_000
-    alike = EVEN.measure(np.ones((50, 1)), 0.05)
-    assert not alike.reliable
-    assert "agree" in alike.doubt
-
-
-def test_a_ratio_of_means_is_measured_by_the_catalogues_estimand() -> None:
-    """A ratio's standard error is that of its linearisation."""
-    blocks = np.column_stack([RNG.normal(4, 1, 500), RNG.normal(2, 0.1, 500)])
-    found = MeanFunction(ratio("a", "b"), ("a", "b")).measure(blocks, 0.01)
-    linear = blocks[:, 0] / blocks[:, 1].mean() - found.value * blocks[:, 1] / blocks[:, 1].mean()
-    assert found.value == pytest.approx(blocks[:, 0].mean() / blocks[:, 1].mean())
-    assert found.error == pytest.approx(linear.std(ddof=1) / math.sqrt(500))
-
-
-def test_blocks_needed_follow_the_distance_to_the_band() -> None:
-    """Four times as many blocks halve the interval; near the edge no number can be said."""
-    exact = Measured(1.0, 0.0, (0.5, 1.6), 50, 0)
-    assert blocks_needed(exact, (0.7, None)) == 50 * 4
-    assert blocks_needed(exact, (0.1, 1.3)) == 50 * 4
-    found = replace(exact, error=0.1)
-    assert 400 < (blocks_needed(found, (0.7, None)) or 0) < 600
-    assert blocks_needed(found, (1.0, None)) is None
-    assert blocks_needed(found, (1.05, None)) is None
-    assert blocks_needed(replace(exact, error=math.nan), (0.7, None)) is None
-    assert blocks_needed(found, (0.0, 9.0)) == 51
-    assert (
-        blocks_needed(
-            Measured(1.0, math.nan, (-math.inf, math.inf), 3, 0, doubt="too few", needed=8), (0.5, 2.0)
-        )
-        == 8
-    )
-
-
-@pytest.mark.parametrize("blocks", [12, 40, 150])
-def test_as_many_blocks_as_are_said_to_decide_mostly_do(blocks: int) -> None:
-    """Of 60 undecided samples, new ones of the size that each calls for decide in four of five cases."""
-    rng, band = np.random.default_rng(blocks), (0.9, None)
-    decided: list[bool] = []
-    while len(decided) < 60:
-        found = EVEN.measure(rng.normal(1, 0.5, size=(blocks, 1)), 1e-3)
-        needed = blocks_needed(found, band)
-        if not found.reliable or needed is None or judge(found, band) is not Judgement.UNDECIDED:
-            continue
-        values = rng.normal(1, 0.5, size=(min(needed, 100_000), 1))
-        decided.append(judge(EVEN.measure(values, 1e-3), band) is not Judgement.UNDECIDED)
-    assert np.mean(decided) >= 0.75
+@pytest.mark.parametrize(("count", "number"), [(10, 12), (30, 40), (60, 100), (5, 40)])
+def test_as_many_sequences_as_are_said_to_decide_mostly_do(count: int, number: int) -> None:
+    """Where the share is what it seems: the number decides with it, and one in four less does not."""
+    needed = needed_to_decide(count, number, 1e-4) or 0
+    assert needed > number
+    low, high = share_interval(round(count / number * needed), needed, 1e-4)
+    assert low > 0.5 or high < 0.5
 
 
 def test_gates_are_read_from_texts_and_from_bands() -> None:

@@ -1,8 +1,8 @@
-"""How often an audit's intervals miss, for sequences whose tokens depend strongly on each other.
+"""How often an audit's intervals miss: for dependent tokens, mixtures of sequences, rare ones, duplicates.
 
-Run by hand: ``python -m tests.calibration.audits``. Tokens follow an autoregression with coefficient 0.99,
-and each sequence has a length and a mean of its own. A large number of sequences is the whole population, so
-that every true value is known; audits draw theirs from it with replacement.
+Run by hand: ``python -m tests.calibration.audits``. Sequences are drawn from laws whose median and mean are
+known from a large number of them, and audits draw theirs with replacement. Tokens that follow an
+autoregression with coefficient 0.99 show that treating tokens as independent fails.
 """
 
 from __future__ import annotations
@@ -14,56 +14,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from verify.auditing.audit import kinds
-from verify.auditing.blocks import Block, Subject
-from verify.auditing.recording import Call, Layer
-from verify.auditing.statistical import Statistical
-from verify.evidence.audits import Intention
+from verify.auditing.recording import Call
+from verify.auditing.rows import RowMeans, look
+from verify.auditing.statistical import Quantity, dependence, share_interval
 from verify.montecarlo import intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from verify.evidence.audits import Finding
 
     Floats = NDArray[np.float64]
 
 D, TOKENS = 16, 48
 DEPENDENCE = 0.99
-SEQUENCES = (32, 128, 1000)
-LEVELS = (0.05, 0.01)
+SEQUENCES = (48, 200, 1000)
+LEVELS = (0.05, 7e-6)
+LAWS = ("independent", "autocorrelated", "two clusters", "3% with 5 times", "duplicates")
+BAND = 2.0
+"""Upper end of the gate, in medians of the law."""
 _SEED = 20170612
 
 
 @dataclass(frozen=True)
-class Population:
-    """All sequences there are: what each kind kept of each, and each row's variance, [sequence, row]."""
+class Missed:
+    """Of so many ``trials`` how many had an interval, and how many of these excluded the true value."""
 
-    kept: dict[str, tuple[Any, ...]]
-    rows: Floats
+    trials: int
+    given: int
+    misses: int
 
-    def truth(self, kind: Statistical) -> dict[str, float]:
-        """Return the true value of each of a kind's quantities."""
-        found = kind.find(self.kept[kind.name], subject(0.5))
-        return {one.id: one.estimate for one in found if one.estimate is not None}
-
-    def drawn(self, kind: Statistical, places: Floats) -> list[Any]:
-        """Return what a kind kept of some blocks, places in [0, 1) of the population being given."""
-        kept = self.kept[kind.name]
-        return [kept[place] for place in (places * len(kept)).astype(int)]
-
-
-def statistical() -> tuple[Statistical, ...]:
-    """Return the kinds that have intervals."""
-    return tuple(kind for kind in kinds() if isinstance(kind, Statistical))
-
-
-def subject(alpha: float) -> Subject:
-    """Return a head that intervals at level 1 - ``alpha`` are asked for."""
-    intention = Intention(expression="1/sqrt(d)", latex="1", value=D**-0.5, origin="default")
-    return Subject(Layer("layer", ()), 0, 1, 1, D, intention, alpha)
+    def compatible_with(self, alpha: float, confidence: float = 0.9999) -> bool:
+        """Return whether so many misses are no surprise where each trial misses at ``alpha`` at most."""
+        return bool(stats.binom.sf(self.misses - 1, self.trials, alpha) > 1 - confidence)
 
 
 def sequences(rng: np.random.Generator, count: int) -> Call:
@@ -80,18 +63,82 @@ def sequences(rng: np.random.Generator, count: int) -> Call:
 
 
 @cache
-def population(size: int) -> Population:
-    """Return the population of so many sequences."""
-    call = sequences(np.random.default_rng(_SEED), size)
-    found: dict[str, list[Any]] = {kind.name: [] for kind in statistical()}
-    waiting = None
-    for place in range(size):
-        block = Block(call, place, 0, D**-0.5, waiting)
-        waiting = block if block.partner is None else None
-        for kind in statistical():
-            found[kind.name].append(kind.reduce(block))
-    kept = {name: tuple(one for one in some if one.statistics is not None) for name, some in found.items()}
-    return Population(kept, row_variances(call))
+def population(law: str, size: int = 20_000) -> RowMeans:
+    """Return what rows of so many sequences of a law are like."""
+    rng = np.random.default_rng([_SEED, LAWS.index(law)])
+    if law == "autocorrelated":
+        call = sequences(rng, size)
+    else:
+        made = rng.standard_normal((2, size, 1, TOKENS, D))
+        if law == "two clusters":
+            made[0] *= np.where(rng.random((size, 1, 1, 1)) < 0.4, 3.0, 1.0)
+        elif law == "3% with 5 times":
+            made[0] *= np.where(rng.random((size, 1, 1, 1)) < 0.03, 5.0, 1.0)
+        call = Call(made[0].astype(np.float32), made[1].astype(np.float32))
+    return look(call, np.arange(size), np.full(size, D**-0.5), 2.0**-24)[0]
+
+
+QUANTITIES: dict[str, tuple[Quantity, Callable[[RowMeans], Floats]]] = {
+    "row-variance": (Quantity("v", "$v$", None, lambda rows: rows.variance), lambda rows: rows.variance),
+    "entropy": (
+        Quantity("h", "$h$", None, lambda rows: rows.entropy, are_bounded=True),
+        lambda rows: rows.entropy,
+    ),
+}
+
+
+def drawn(rng: np.random.Generator, values: Floats, count: int, law: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return so many values of a population, and which are not the same sequence as an earlier one.
+
+    Duplicates come from a source that repeats half of its sequences.
+    """
+    places = rng.integers(len(values), size=count)
+    if law == "duplicates":
+        places = np.where(rng.random(count) < 0.5, rng.choice(places[: max(1, count // 4)], count), places)
+    distinct = np.zeros(count, dtype=bool)
+    distinct[np.unique(places, return_index=True)[1]] = True
+    return values[places], distinct
+
+
+def coverage(name: str, law: str, count: int, alpha: float, trials: int) -> Missed:
+    """Return how often the interval of a quantity misses the true median, or mean if it is bounded."""
+    quantity, of = QUANTITIES[name]
+    values = of(population(law))
+    truth = float(values.mean() if quantity.are_bounded else np.median(values))
+    rng, given, misses = np.random.default_rng([_SEED, count]), 0, 0
+    for _ in range(trials):
+        low, high = quantity.measure(*_second(drawn(rng, values, count, law), alpha)).interval
+        given += bool(np.isfinite(low))
+        misses += not low <= truth <= high
+    return Missed(trials, given, misses)
+
+
+def _second(some: tuple[Floats, Any], alpha: float) -> tuple[Floats, float, Any]:
+    return some[0], alpha, some[1]
+
+
+def share_coverage(law: str, count: int, alpha: float, trials: int) -> Missed:
+    """Return how often the interval of the share of sequences inside a band misses the true share."""
+    values = population(law).variance
+    inside = (values <= BAND * np.median(values)).astype(float)
+    truth, rng, misses = float(inside.mean()), np.random.default_rng([_SEED, count]), 0
+    for _ in range(trials):
+        some, distinct = drawn(rng, inside, count, law)
+        low, high = intervals.hull(
+            share_interval(int(some.sum()), count, alpha),
+            share_interval(int(some[distinct].sum()), int(distinct.sum()), alpha),
+        )
+        misses += not low <= truth <= high
+    return Missed(trials, trials, misses)
+
+
+def warnings(alike: int, count: int, trials: int) -> int:
+    """Return how many samples are warned of where ``alike`` sequences in a row share a factor."""
+    rng, found = np.random.default_rng([_SEED, alike]), 0
+    for _ in range(trials):
+        shared = np.repeat(rng.standard_normal(-(-count // alike)), alike)[:count] if alike > 1 else 0.0
+        found += dependence(np.exp(shared + 0.5 * rng.standard_normal(count))) > 4
+    return found
 
 
 def row_variances(call: Call) -> Floats:
@@ -99,64 +146,6 @@ def row_variances(call: Call) -> Floats:
     scores = call.query[:, 0] @ call.key[:, 0].transpose(0, 2, 1) / np.sqrt(D)
     variances: Floats = scores.astype(np.float64).var(axis=2, ddof=1)
     return variances
-
-
-@dataclass(frozen=True)
-class Missed:
-    """Of so many ``trials`` how many had an interval, and how many of these excluded the true value."""
-
-    trials: int
-    given: int
-    misses: int
-
-    def compatible_with(self, alpha: float, confidence: float = 0.9999) -> bool:
-        """Return whether so many misses are no surprise where each trial misses at ``alpha`` at most."""
-        return bool(stats.binom.sf(self.misses - 1, self.trials, alpha) > 1 - confidence)
-
-
-def excludes(finding: Finding, truth: float) -> bool:
-    """Return whether a finding has an interval, and the true value lies outside."""
-    low, high = finding.interval
-    return (low is not None and truth < low) or (high is not None and truth > high)
-
-
-def coverage(
-    kind: Statistical, known: Population, count: int, alpha: float, trials: int
-) -> dict[str, Missed]:
-    """Return how often each of a kind's intervals misses with so many sequences, by the finding's id."""
-    truth, rng = known.truth(kind), np.random.default_rng([_SEED, count])
-    given, misses = dict.fromkeys(truth, 0), dict.fromkeys(truth, 0)
-    for _ in range(trials):
-        kept = known.drawn(kind, rng.random(count // kind.sequences))
-        for one in kind.find(kept, subject(alpha)):
-            given[one.id] += one.interval != (None, None)
-            misses[one.id] += excludes(one, truth[one.id])
-    return {name: Missed(trials, given[name], misses[name]) for name in truth}
-
-
-def false_alarms(known: Population, count: int, rate: float, heads: int, trials: int) -> Missed:
-    """Return how many audits of so many heads have an interval that excludes the true value.
-
-    That is what refutes a true finding where its gate's band ends at the true value, and nothing else does.
-    """
-    truths = {kind.name: known.truth(kind) for kind in statistical()}
-    alpha = rate / (heads * sum(kind.places for kind in statistical()))
-    rng, alarms = np.random.default_rng([_SEED, count, heads]), 0
-    for _ in range(trials):
-        alarms += any(
-            excludes(one, truths[kind.name][one.id])
-            for kind, places in _places(rng, count, heads)
-            for one in kind.find(known.drawn(kind, places), subject(alpha))
-        )
-    return Missed(trials, trials, alarms)
-
-
-def _places(rng: np.random.Generator, count: int, heads: int) -> Iterator[tuple[Statistical, Floats]]:
-    """Yield each kind with the places of its blocks, head by head; a pair is a place of its own."""
-    for _ in range(heads):
-        single, pairs = rng.random(count), rng.random(count // 2)
-        for kind in statistical():
-            yield kind, single if kind.sequences == 1 else pairs
 
 
 def tokens_as_independent(known: Floats, count: int, alpha: float, trials: int) -> Missed:
@@ -173,24 +162,28 @@ def tokens_as_independent(known: Floats, count: int, alpha: float, trials: int) 
 
 
 def main() -> None:
-    """Print the tables of coverage, false alarms, and of what treating tokens as independent does."""
-    known, trials = population(20_000), 1000
-    print(f"{'finding':<30} {'level':>6} " + " ".join(f"{count:>16} sequences" for count in SEQUENCES))
-    for kind in statistical():
+    """Print the tables of coverage, of warnings, and of what treating tokens as independent does."""
+    trials = 500
+    print(f"{'law':<18} {'quantity':<14} {'level':>8} " + " ".join(f"{count:>8}" for count in SEQUENCES))
+    for law in LAWS:
         for alpha in LEVELS:
-            found = [coverage(kind, known, count, alpha, trials) for count in SEQUENCES]
-            for name in found[0]:
+            for name in (*QUANTITIES, "share inside"):
+                found = [
+                    share_coverage(law, count, alpha, trials)
+                    if name not in QUANTITIES
+                    else coverage(name, law, count, alpha, trials)
+                    for count in SEQUENCES
+                ]
                 cells = " ".join(
-                    f"{one[name].misses / trials:8.2%} of {one[name].given / trials:7.1%}"
-                    f" {'' if one[name].compatible_with(alpha) else 'HIGH':>6}"
+                    f"{one.misses:>4}/{one.given}{'' if one.compatible_with(alpha) else ' HIGH'}"
                     for one in found
                 )
-                print(f"{name:<30} {1 - alpha:6.0%} {cells}", flush=True)
-    for count in SEQUENCES[:2]:
-        alarms = false_alarms(known, count, 0.05, 2, 2000)
-        print(f"{alarms.misses} of {alarms.trials} audits of {count} sequences alarm at a rate of 5%")
+                print(f"{law:<18} {name:<14} {alpha:>8g} {cells}", flush=True)
+    for alike in (1, 2, 8):
+        print(f"{alike} alike in a row: {warnings(alike, 200, 2000)} of 2000 samples are warned of")
+    rows = row_variances(sequences(np.random.default_rng(1), 5000))
     for count in SEQUENCES:
-        naive = tokens_as_independent(known.rows, count, 0.05, trials)
+        naive = tokens_as_independent(rows, count, 0.05, trials)
         print(f"tokens as independent, {count} sequences: {naive.misses / trials:.0%} miss at 95%")
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from tests.calibration.audits import (
+    LAWS,
+    LEVELS,
+    QUANTITIES,
     Missed,
     coverage,
-    false_alarms,
-    population,
     row_variances,
     sequences,
-    statistical,
+    share_coverage,
     tokens_as_independent,
+    warnings,
 )
-
-if TYPE_CHECKING:
-    from verify.auditing.statistical import Statistical
 
 
 def test_tokens_counted_as_independent_are_shown_to_fail() -> None:
@@ -36,17 +33,22 @@ def test_surprising_misses_are_noticed() -> None:
     assert not Missed(1000, 1000, 90).compatible_with(0.05)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", statistical(), ids=lambda kind: kind.name)
-@pytest.mark.parametrize("count", [32, 128])
-def test_no_interval_misses_more_often_than_it_may(kind: Statistical, count: int) -> None:
-    """Every finding on sequences of strongly dependent tokens, at 5%."""
-    found = coverage(kind, population(3000), count, 0.05, 400)
-    assert all(one.compatible_with(0.05) for one in found.values())
+@pytest.mark.parametrize(("alike", "found"), [(1, (0, 1)), (8, (195, 200))])
+def test_dependent_sequences_are_warned_of_and_others_are_not(alike: int, found: tuple[int, int]) -> None:
+    """Two hundred samples of two hundred sequences each."""
+    assert found[0] <= warnings(alike, 200, 200) <= found[1]
 
 
 @pytest.mark.slow
-def test_whole_audits_alarm_no_more_often_than_their_rate() -> None:
-    """Two heads, every finding gated at the true value, a rate of 20%."""
-    alarms = false_alarms(population(3000), 32, 0.2, 2, 300)
-    assert alarms.compatible_with(0.2)
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", [*QUANTITIES, "share"])
+def test_no_interval_misses_more_often_than_it_may(name: str, law: str) -> None:
+    """At 5% and at the level of a large audit, whatever the law of sequences."""
+    for alpha in LEVELS:
+        for count in (48, 200):
+            found = (
+                coverage(name, law, count, alpha, 150)
+                if name in QUANTITIES
+                else share_coverage(law, count, alpha, 150)
+            )
+            assert found.compatible_with(alpha), (alpha, count, found)

@@ -36,7 +36,7 @@ def test_a_wrong_scale_comes_first_with_its_fix(tool: Callable[..., Ended], tmp_
     first, *_, counts, path = ended.out.splitlines()
     assert first.startswith("✗ layer, all 4 heads: scale-implied refuted: ")
     assert "divide by √16, not √64: every score is 2 times too small" in first
-    assert counts.startswith("1 layer, 4 heads: ")
+    assert counts.startswith("refuted: 1 layer, 4 heads: ")
     assert " 4 refuted" in counts
     assert path == str(tmp_path / "out" / "audit.json")
     record = AuditRecord.model_validate_json((tmp_path / "out" / "audit.json").read_text("utf-8"))

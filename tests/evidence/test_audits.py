@@ -284,7 +284,7 @@ def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
         "? all 4 layers, head 0: row-variance undecided: decoder.layers.1.self_attn, head 0: 1.279, interval"
     )
     assert undecided.endswith("; it would take about 210 sequences to decide")
-    assert counts.startswith("4 layers, 16 heads: ")
+    assert counts.startswith("refuted: 4 layers, 16 heads: ")
 
 
 def test_where_all_is_well_there_are_counts_alone() -> None:
@@ -307,7 +307,7 @@ def test_heads_are_told_apart_where_they_differ(estimates: tuple[float, ...], sa
         one.model_copy(update={**alike, "id": f"x-head-{head}", "head": head, "estimate": estimate})
         for head, estimate in enumerate(estimates)
     )
-    line = next(summary_lines([layer.model_copy(update={"findings": findings})], ()))
+    line = next(summary_lines(_with(layer.model_copy(update={"findings": findings}))))
     assert line == f"? {layer.name}, both heads: x undecided: {said}"
 
 
@@ -324,7 +324,12 @@ def _line(**changes: object) -> str:
     exact = next(one for one in layer.findings if one.exact)
     numbers = {"estimate": 0.3, "standard_error": None, "interval": (None, None), "decides": True}
     one = exact.model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
-    return next(summary_lines([layer.model_copy(update={"findings": (one,)})], ()))
+    return next(summary_lines(_with(layer.model_copy(update={"findings": (one,)}))))
+
+
+def _with(layer: LayerRecord) -> AuditRecord:
+    """Return an audit of this one layer."""
+    return good(1, 1).model_copy(update={"layers": (layer,)})
 
 
 def test_a_layer_of_one_head_does_not_count_its_heads() -> None:

@@ -51,7 +51,8 @@ class Variant:
     """A head that attends otherwise: what the program does, what to do, and its output at a scale.
 
     ``head`` is what rounding is computed from, with ``weights`` at a scale where its own are not of the
-    right size. Where ``is_factor``, ``attend`` takes a factor of the output in place of a scale of scores.
+    right size. Where ``is_factor``, ``attend`` takes a factor of the output in place of a scale of scores, or
+    what ``says`` names in words.
     """
 
     cause: str
@@ -59,6 +60,7 @@ class Variant:
     head: Head
     attend: Callable[[float], Floats]
     is_factor: bool = False
+    says: Callable[[float], str] | None = None
     weights: Callable[[float], Floats] | None = None
 
 
@@ -85,6 +87,24 @@ def masks(place: Place) -> Iterator[Variant]:
         head,
         added=shown + ~hidden,
     )
+    unhidden = replace(head, added=shown)
+
+    def weakly(weight: float) -> Floats:
+        scores = unhidden.scores(place.intended)
+        raised = np.exp(scores - scores.max(axis=-1, keepdims=True)) * np.where(hidden, weight, 1.0)
+        found: Floats = (raised / raised.sum(axis=-1, keepdims=True)) @ head.value
+        return found
+
+    if head.sink is None:
+        weak = "the mask is weak: it adds about {:.3g} to the scores of hidden keys"
+        yield Variant(
+            "the mask is weak",
+            "add -inf where a key is hidden",
+            replace(head, added=np.where(hidden, -10.0, head.added)),
+            weakly,
+            is_factor=True,
+            says=lambda weight: weak.format(np.log(weight) if weight > 0 else HIDDEN),
+        )
     if call.mask is not None and call.causal:
         only_causal = _added(place, mask=None)
         yield changed("the mask is lost beside the causal one", "apply both masks", head, added=only_causal)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import array_api_compat
 import numpy as np
-from array_api_compat import is_jax_array, is_numpy_array, is_torch_array
+from array_api_compat import is_torch_array
 from ml_dtypes import bfloat16
 
 from verify.auditing.recording import ARRAYS
@@ -47,16 +47,10 @@ def as_stored(array: Array, dtype: str = "") -> np.ndarray:
 
 
 def in_memory(call: Call) -> Call:
-    """Return a call with NumPy's arrays, where all of it lies in the processor's memory; others as they are.
-
-    There NumPy is as fast as anything, in threads of ours. bfloat16 is widened; what is not contiguous is
-    copied; ``dtype`` says what was computed in.
-    """
+    """Return a call with NumPy's arrays, wherever they were; ``dtype`` says what was computed in."""
     given = {name: getattr(call, name) for name in ARRAYS.values() if getattr(call, name) is not None}
-    if not all(map(_is_on_host, given.values())):
-        return call
-    viewed: dict[str, Any] = {name: widened(as_stored(array)) for name, array in given.items()}
-    return replace(call, dtype=dtype_of(call), **viewed)
+    stored: dict[str, Any] = {name: as_stored(array) for name, array in given.items()}
+    return replace(call, dtype=dtype_of(call), **stored)
 
 
 def widened(array: np.ndarray) -> np.ndarray:
@@ -64,24 +58,19 @@ def widened(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float32) if array.dtype == bfloat16 else array
 
 
-def _is_on_host(array: Array) -> bool:
-    if is_torch_array(array):
-        return bool(array.device.type == "cpu")
-    if is_jax_array(array):
-        return all(device.platform == "cpu" for device in array.devices())
-    return is_numpy_array(array)
-
-
 def dtype_of(call: Call) -> str:
     """Return the name of the dtype that the program computed a call in, such as ``"bfloat16"``."""
     return call.dtype or str(call.query.dtype).rsplit(".", 1)[-1]
 
 
-def floating(array: Array) -> Array:
-    """Return an array in single precision at least, without the record of its gradient."""
-    xp = array_api_compat.array_namespace(array)
-    plain = array.detach() if hasattr(array, "detach") else array
-    return plain if plain.dtype in (xp.float32, xp.float64) else xp.astype(plain, xp.float32)
+def unit_of(call: Call) -> float:
+    """Return the relative error of one rounding in the coarsest type that a call declares for its arrays.
+
+    It follows what is declared, not what the numbers happen to fit: 2^-24 for float32, 2^-8 for bfloat16.
+    """
+    arrays = (call.query, call.key, call.value, call.output)
+    types = {str(one.dtype).rsplit(".", 1)[-1] for one in arrays if one is not None}
+    return 2.0 ** -min(_DIGITS.get(name, 53) for name in (dtype_of(call), *types))
 
 
 def to_numpy(array: Array) -> Any:

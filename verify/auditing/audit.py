@@ -1,6 +1,6 @@
 """An audit: what it can find and what of that decides, and the run through a recording.
 
-Head by head and sequence by sequence, one call at a time.
+All rows of every call, a few calls at a time.
 """
 
 from __future__ import annotations
@@ -10,24 +10,25 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import array_api_compat
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.arrays import dtype_of, in_memory
-from verify.auditing.blocks import OWN_RULE, Block, Subject
+from verify.auditing.arrays import dtype_of
+from verify.auditing.blocks import OWN_RULE, Subject
 from verify.auditing.exact import EXACT, Exact
 from verify.auditing.files import load
-from verify.auditing.reconstruction import implied_unlike_declared
+from verify.auditing.layers import Seen, run_through
+from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
-from verify.auditing.scales import DEFAULT, ScaleExpression, scale_expression
+from verify.auditing.scales import DEFAULT, scale_expression
 from verify.auditing.statistical import STATISTICAL, Statistical
 from verify.errors import RecordingError, SettingsError, unknown
 from verify.evidence.audits import (
     RESERVED,
+    UNSEEN,
     AuditBudget,
     AuditRecord,
     AuditSettings,
@@ -35,6 +36,7 @@ from verify.evidence.audits import (
     Intention,
     Judgement,
     LayerRecord,
+    together,
 )
 from verify.evidence.runs import Tool
 from verify.executors.machine import environment, processors
@@ -43,16 +45,17 @@ from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from verify.auditing.recording import Array
+    from verify.auditing.rows import Mapper
     from verify.evidence.claims import Band
 
 Gates = str | Iterable[str] | Mapping[str, tuple[float | None, float | None] | None]
 """Gates as they are given: FINDING or FINDING:LOW..HIGH, one or several, or bands by findings' names."""
 
 Kind = Exact | Statistical
-"""A kind of finding: it reduces every block, and makes findings of what it keeps of a head."""
+"""A kind of finding: it makes findings of what is kept of a layer, head by head."""
 
 FALSE_ALARM = 1e-3
 """The false-alarm rate of an audit where none is given."""
@@ -99,21 +102,37 @@ def kind_of(finding: str) -> Kind:
 
 
 def audit_settings(
-    intended: str | float | None = None, gate: Gates = (), false_alarm: float = FALSE_ALARM
+    intended: str | float | None = None,
+    gate: Gates = (),
+    false_alarm: float = FALSE_ALARM,
+    *,
+    mask: str = "",
+    allow_unseen: Iterable[str] = (),
 ) -> AuditSettings:
     """Return the settings of an audit after checking them.
 
     Raises:
-        SettingsError: the intended scale is no expression, a gate names no finding or has no band where one
-            is needed, or the false-alarm rate is not between 0 and 1.
+        SettingsError: the intended scale is no expression, or the mask none of `INTENDED_MASKS`, a gate names
+            no finding or has no band where one is needed, the false-alarm rate is not between 0 and 1, or
+            what may be unseen is no reason.
     """
+    allowed = (allow_unseen,) if isinstance(allow_unseen, str) else tuple(allow_unseen)
+    for reason in allowed:
+        if reason not in UNSEEN:
+            raise SettingsError(
+                "allow-unseen: " + unknown("reason", reason, UNSEEN, f"there are {', '.join(UNSEEN)}")
+            )
+    if mask:
+        intended_mask(mask)
     if intended is not None:
         intended = scale_expression(str(intended)).text
     if isinstance(false_alarm, bool) or not isinstance(false_alarm, int | float):
         raise SettingsError(f"false-alarm {false_alarm!r}: give a number")
     if not LEAST_FALSE_ALARM <= false_alarm < 1:
         raise SettingsError(f"--false-alarm {false_alarm:g}: must lie between {LEAST_FALSE_ALARM:g} and 1")
-    return AuditSettings(false_alarm=false_alarm, intended=intended, gates=_gates(gate))
+    return AuditSettings(
+        false_alarm=false_alarm, intended=intended, mask=mask, gates=_gates(gate), allow_unseen=allowed
+    )
 
 
 def _gates(given: Gates) -> dict[str, Band]:
@@ -160,8 +179,11 @@ def audit(
     softcap: float | None = None,
     causal: bool = False,
     intended: str | float | None = None,
+    intended_mask: str = "",
+    documents: Array | None = None,
     gate: Gates = (),
     false_alarm: float = FALSE_ALARM,
+    allow_unseen: Iterable[str] = (),
     workers: int | None = None,
 ) -> AuditRecord:
     """Judge what a program's attention does: a recording, or the arrays of one layer.
@@ -176,19 +198,33 @@ def audit(
     part in the softmax's sum alone.
 
     ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
-    the recording, else to 1/√d. Each ``gate`` is FINDING or FINDING:LOW..HIGH, and lets that finding decide.
-    ``false_alarm`` is the rate of the whole audit. ``workers`` None means one for each processor and changes
+    the recording, else to 1/√d. ``intended_mask`` is the mask that was meant: ``none``, ``causal``,
+    ``window=W``, ``prefix=N`` or ``documents``; the last one takes the number of each token's document,
+    ``documents`` of shape [sequence, token]. Each ``gate`` is FINDING or FINDING:LOW..HIGH, and lets that
+    finding decide.
+    ``false_alarm`` is the rate of the whole audit. What was not seen and could differ makes it one in part,
+    unless ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were not
+    given, or what is ``unrecorded``. ``workers`` None means one for each processor and changes
     no result.
 
     Returns:
         The record of the audit. Its ``exit_status`` is 1 if a finding that decides is refuted, else 3 if one
-        is undecided, else 0.
+        is undecided or the audit is one in part, else 0.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
     """
-    settings = audit_settings(intended, gate, false_alarm)
-    arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias, "sink": sink}
+    settings = audit_settings(intended, gate, false_alarm, mask=intended_mask, allow_unseen=allow_unseen)
+    arrays = {
+        "q": q,
+        "k": k,
+        "v": v,
+        "out": out,
+        "mask": mask,
+        "bias": bias,
+        "sink": sink,
+        "documents": documents,
+    }
     numbers = {"scale": scale, "softcap": softcap}
     if not isinstance(q, Recording | Path | str):
         recording = Recording("arrays", [Layer("attention", [_call(arrays, numbers, causal=causal)])])
@@ -236,7 +272,7 @@ def audit_recording(
     """
     begun = time.perf_counter()
     threads = processors(workers)
-    layers = [_LayerAudit.of(layer, settings) for layer in recording.layers]
+    layers = [_LayerAudit(layer, settings) for layer in recording.layers]
     if not layers:
         raise RecordingError(
             f"{recording.source}: no attention call was seen; record a program that makes one"
@@ -244,37 +280,58 @@ def audit_recording(
     places = sum(one.heads for one in layers) * sum(kind.places for kind in kinds())
     budget = AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
     names: set[str] = set()
-    records = []
+    records, declared = [], []
     with threadpool_limits(limits=1, user_api="blas"), thread_map(threads) as mapper:
         for one in layers:
-            one.run_through(mapper if one.is_numpy else map)
+            one.run_through(mapper)
             records.append(one.record(_slug(one.layer.name, names), settings, budget))
-            one.kept.clear()
+            declared.append(one.declared())
+            one.seen = Seen(one.heads)
+    differences = tuple(_differences(records, declared))
+    left_out = list(_left_out(recording, records))
     return AuditRecord(
         tool=Tool(version=__version__),
         settings=settings,
         budget=budget,
         source=one_line(recording.source),
         layers=tuple(records),
-        left_out=(*map(_plain, recording.left_out), *_without_scale(records)),
+        left_out=tuple(text for _, text in left_out),
+        differences=differences,
+        unseen=tuple(sorted({reason for reason, _ in left_out} - set(settings.allow_unseen))),
         environment=environment(threads, _PACKAGES),
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         elapsed_s=round(time.perf_counter() - begun, 3),
     ).sealed()
 
 
-def _without_scale(layers: Sequence[LayerRecord]) -> Iterator[str]:
-    """Yield in a line that layers had nothing to judge the scale by, if any had."""
-    names = [
-        layer.name
-        for layer in layers
-        if all(one.kind not in _ON_SCALE or one.judgement is Judgement.REPORTED for one in layer.findings)
-    ]
-    if names:
-        some = f"{len(names)} of {len(layers)} layers, such as {_plain(names[0])}"
-        of = "" if len(layers) == 1 else f" of all {len(layers)} layers"
-        of = of if len(names) == len(layers) else f" of {some}"
-        yield f"the scale{of}, which could not be judged: give v and out, or the scale that calls were given"
+def _differences(records: Sequence[LayerRecord], declared: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Yield a line for each thing in which the calls of layers differ, with the layers of each kind."""
+    for what in declared[0]:
+        alike: dict[str, list[str]] = {}
+        for record, one in zip(records, declared, strict=True):
+            alike.setdefault(one[what], []).append(record.name)
+        if len(alike) > 1:
+            yield f"{what}: " + "; ".join(f"{value} in {together(names)}" for value, names in alike.items())
+
+
+def _left_out(recording: Recording, records: Sequence[LayerRecord]) -> Iterator[tuple[str, str]]:
+    """Yield what was not seen and could differ: its reason, one of `UNSEEN`, and a line."""
+    yield from (("unrecorded", _plain(text)) for text in recording.left_out)
+    for layer in recording.layers:
+        yield from (("calls", f"{_plain(layer.name)}: calls {_plain(text)}") for text in layer.left_out)
+    silent = [layer for layer in records if layer.rows_compared + layer.rows_without_key < layer.rows]
+    if silent:
+        some = f"{len(silent)} of {len(records)} layers, such as {_plain(silent[0].name)}"
+        of = "" if len(records) == 1 else f" of all {len(records)} layers"
+        of = of if len(silent) == len(records) else f" of {some}"
+        scale = all(
+            one.kind not in _ON_SCALE or one.judgement is Judgement.REPORTED for one in silent[0].findings
+        )
+        what = "the scale and the formula" if scale else "the formula"
+        yield (
+            "output",
+            f"outputs{of}, in whole or in part, so that {what} could not be judged: give v and out",
+        )
 
 
 def _plain(text: str) -> str:
@@ -294,81 +351,34 @@ def _slug(name: str, taken: set[str]) -> str:
     return slug
 
 
-@dataclass
 class _LayerAudit:
-    """A layer that is run through: what its calls have in common, and what was kept of them, but no array.
+    """A layer of a recording: what its calls have in common, and what is kept of them once it is run through.
 
-    ``kept`` is by head and kind. ``tokens`` and ``keys`` are the numbers of them in a sequence; ``is_given``
-    says whether some call was given a scale.
+    Only the shapes of its first call are looked at at first.
+
+    Raises:
+        RecordingError: the layer has no call, or its first one's arrays do not fit each other.
     """
 
-    layer: Layer
-    intended: Intended
-    expression: ScaleExpression
-    heads: int
-    key_heads: int
-    d_k: int
-    d_v: int | None
-    dtype: str
-    is_numpy: bool
-    kept: list[list[list[Any]]]
-    sequences: int = 0
-    tokens: set[int] = field(default_factory=set)
-    keys: set[int] = field(default_factory=set)
-    is_given: bool = False
-
-    @classmethod
-    def of(cls, layer: Layer, settings: AuditSettings) -> _LayerAudit:
-        """Return a layer before it is run through: only the shapes of its first call are looked at.
-
-        Raises:
-            RecordingError: the layer has no call, or its first one's arrays do not fit each other.
-        """
+    def __init__(self, layer: Layer, settings: AuditSettings) -> None:
         first = next(iter(layer.calls), None)
         if first is None:
             raise RecordingError(f"layer {layer.name}: has no calls; record again")
         check_call(first, f"layer {layer.name}")
-        first = in_memory(first)
-        intended = layer.intended or Intended(DEFAULT, "default")
-        if settings.intended is not None:
-            intended = Intended(settings.intended, "given")
-        _, heads, _, d_k = map(int, first.query.shape)
-        d_v = None if first.value is None else int(first.value.shape[3])
-        is_numpy = bool(array_api_compat.is_numpy_array(first.query))
-        kept: list[list[list[Any]]] = [[[] for _ in kinds()] for _ in range(heads)]
-        expression, key_heads = scale_expression(intended.expression), int(first.key.shape[1])
-        shape = (heads, key_heads, d_k, d_v)
-        return cls(layer, intended, expression, *shape, dtype_of(first), is_numpy, kept)
+        given = None if settings.intended is None else Intended(settings.intended, "given")
+        self.layer = layer
+        self.intended = given or layer.intended or Intended(DEFAULT, "default")
+        self.expression = scale_expression(self.intended.expression)
+        _, self.heads, _, self.d_k = map(int, first.query.shape)
+        self.key_heads = int(first.key.shape[1])
+        self.d_v = None if first.value is None else int(first.value.shape[3])
+        self.dtype = dtype_of(first)
+        self.mask = settings.mask or layer.mask
+        self.seen = Seen(self.heads, intended_mask(self.mask) if self.mask else None)
 
-    def run_through(self, mapper: Callable[..., Any]) -> None:
-        """Keep what the kinds of findings make of every block, one call at a time."""
-        heads = range(self.heads)
-        pending: list[Block | None] = [None for _ in heads]
-        unexplained: list[list[int]] = [[] for _ in heads]
-        implied: list[float | None] = [None for _ in heads]
-        for call in map(in_memory, self.layer.calls):
-            self._check(call)
-            sequences, _, queries, _ = map(int, call.query.shape)
-            keys = int(call.key.shape[2])
-            intended = self._value(keys)
-
-            def reduce(
-                head: int, call: Call = call, intended: float = intended, sequences: int = sequences
-            ) -> None:
-                for sequence in range(sequences):
-                    place = self.sequences + sequence
-                    block = Block(call, sequence, head, intended, pending[head], place, unexplained[head])
-                    implied[head] = implied_unlike_declared(block, implied[head])
-                    block = replace(block, implied=implied[head])
-                    pending[head] = block if block.partner is None else None
-                    for kept, kind in zip(self.kept[head], kinds(), strict=True):
-                        kept.append(kind.reduce(block))
-
-            list(mapper(reduce, heads))
-            self.is_given |= call.scale is not None
-            self.sequences += sequences
-            self.tokens.add(queries)
-            self.keys.add(keys)
+    def run_through(self, mapper: Mapper) -> None:
+        """Keep what all calls are like, a few at a time."""
+        run_through(self.layer.calls, self.seen, self._value, self._check, mapper)
 
     def _check(self, call: Call) -> None:
         """Refuse a call that does not fit the first one.
@@ -393,22 +403,35 @@ class _LayerAudit:
         except SettingsError as error:
             raise SettingsError(f"layer {one_line(self.layer.name)}: {error}") from error
 
+    def declared(self) -> dict[str, str]:
+        """Return in words what calls of the layer declare."""
+        some = self.seen.batches
+        kinds_of = {
+            "mask": (one.mask for one in some if one.queries > 1),
+            "scale": ("none given" if one.given is None else f"{one.given:.6g}" for one in some),
+            "soft-cap": ("none" if one.softcap is None else f"{one.softcap:g}" for one in some),
+        }
+        return {what: " or ".join(sorted(set(values))) or "none" for what, values in kinds_of.items()}
+
     def record(self, name: str, settings: AuditSettings, budget: AuditBudget) -> LayerRecord:
         """Return the record of the layer, which was run through."""
+        seen = self.seen
         intention = Intention(
             expression=self.expression.text,
             latex=self.expression.latex,
-            value=self._value(max(self.keys)),
+            value=self._value(max(one.keys for one in seen.batches)),
             origin=self.intended.origin,
             where=_plain(self.intended.where),
         )
+        is_given = any(one.given is not None for one in seen.batches)
+        tells, alpha = bool(self.layer.backend) and not is_given, budget.false_alarm / budget.places
         findings: list[Finding] = []
-        tells, alpha = bool(self.layer.backend) and not self.is_given, budget.false_alarm / budget.places
-        for head, by_kind in enumerate(self.kept):
+        for head in range(self.heads):
             sizes = (head, self.heads, self.key_heads, self.d_k)
-            subject = Subject(self.layer, *sizes, intention, alpha, settings.gates, tells)
-            for kept, kind in zip(by_kind, kinds(), strict=True):
-                findings.extend(kind.find(kept, subject))
+            subject = Subject(self.layer, *sizes, intention, alpha, settings.gates, tells, self.mask)
+            findings.extend(one for kind in kinds() for one in kind.find(seen, subject))
+        compared = [one.compared for one in seen.batches if one.compared is not None]
+        tokens = [one.queries for one in seen.batches]
         return LayerRecord(
             id=name,
             name=one_line(self.layer.name),
@@ -416,8 +439,12 @@ class _LayerAudit:
             key_heads=self.key_heads,
             d_k=self.d_k,
             d_v=self.d_v,
-            sequences=self.sequences,
-            tokens=(min(self.tokens), max(self.tokens)),
+            calls=seen.calls,
+            sequences=seen.sequences,
+            tokens=(min(tokens), max(tokens)),
+            rows=sum(len(one.places) * self.heads * one.queries for one in seen.batches),
+            rows_compared=sum(int(one.rows.sum()) for one in compared),
+            rows_without_key=sum(int(one.means.blind.sum()) for one in seen.batches),
             dtype=self.dtype,
             backend=one_line(self.layer.backend),
             intention=intention,

@@ -1,7 +1,4 @@
-"""What an audit looks at: a block, one sequence of one head; some of its rows in float64; and the head.
-
-A block is the independent unit, for tokens of one sequence depend on each other.
-"""
+"""What an audit looks at: the head that findings are about, and some rows of one sequence in float64."""
 
 from __future__ import annotations
 
@@ -12,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from verify.auditing.arrays import dtype_of, to_numpy, unit_roundoff
+from verify.auditing.arrays import to_numpy, unit_of
 from verify.evidence.audits import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -39,60 +36,6 @@ OWN_RULE: Band = (None, None)
 """The band of a gate that names a finding and leaves it to the finding's own rule."""
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """One head's part of one sequence of a call.
-
-    ``intended`` is the scale that was meant for this number of keys, and ``implied`` the one that outputs say
-    was applied, where that is not the declared one. ``partner`` is the block of the same head before this
-    one, on every second sequence, so that pairs of independent sequences can be looked at. ``place`` counts
-    the sequences of the layer before this one, of all its calls. ``unexplained``, shared by all blocks of a
-    head, has the places of those whose output is not the declared attention.
-    """
-
-    call: Call
-    sequence: int
-    head: int
-    intended: float
-    partner: Block | None = None
-    place: int = 0
-    unexplained: list[int] = field(default_factory=list)
-    implied: float | None = None
-    _found: dict[Any, Any] = field(default_factory=dict)
-
-    @property
-    def declared(self) -> float:
-        """The factor that products q·k should get: the one given to the call, else the intended one."""
-        return self.intended if self.call.scale is None else self.call.scale
-
-    @property
-    def scale(self) -> float:
-        """The factor that products q·k get: the implied one where there is one, else the declared one."""
-        return self.declared if self.implied is None else self.implied
-
-    @property
-    def query(self) -> Array:
-        """Queries, shape [query, d]."""
-        return self.call.query[self.sequence, self.head]
-
-    @property
-    def key(self) -> Array:
-        """Keys, shape [key, d]; those of the group where query heads share keys."""
-        return self.call.key[self.sequence, self.key_head]
-
-    @property
-    def key_head(self) -> int:
-        """The head of keys and values that this head reads."""
-        return int(self.head // (self.call.query.shape[1] // self.call.key.shape[1]))
-
-    def once(self, compute: Callable[[Block], T]) -> T:
-        """Return ``compute`` of this block, computed when it is first asked for."""
-        if compute not in self._found:
-            self._found[compute] = compute(self)
-        found: T = self._found[compute]
-        return found
-
-
 @dataclass(frozen=True)
 class Subject:
     """The head that findings are about, and what was asked of them.
@@ -111,6 +54,7 @@ class Subject:
     alpha: float
     gates: Mapping[str, Band] = field(default_factory=dict)
     only_output_tells: bool = False
+    mask: str = ""
 
     def finding(self, name: str, kind: str = "", **found: Any) -> Finding:
         """Return this head's finding of this name; its kind has the same one unless it is given."""
@@ -233,7 +177,7 @@ def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp], 
         output=output,
         added=added,
         places=places,
-        unit=max(unit_roundoff(output, dtype_of(call)), unit_roundoff(query)),
+        unit=unit_of(call),
         softcap=call.softcap,
         sink=sink_of(call, head),
     )

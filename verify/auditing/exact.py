@@ -6,42 +6,43 @@ Each is judged by a rule of its own, and one sequence is enough. ``EXACT`` has t
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from scipy import special
 
-from verify.auditing.arrays import LARGEST, dtype_of, to_numpy
-from verify.auditing.blocks import HIDDEN, OWN_RULE, added_to, is_inside, is_outside
-from verify.auditing.implied_scale import student_interval
-from verify.auditing.reconstruction import TOLERANCE, examine
+from verify.auditing.arrays import LARGEST
+from verify.auditing.blocks import OWN_RULE, is_inside
+from verify.auditing.layers import NEAR
+from verify.auditing.reconstruction import COARSER, TOLERANCE
+from verify.auditing.rows import Compared, each
 from verify.auditing.scales import ROUNDING, Widths, diagnose
 from verify.evidence.audits import Judgement
 from verify.text.escapes import as_prose, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from verify.auditing.blocks import Block, Floats, Subject
-    from verify.auditing.implied_scale import Implied
-    from verify.auditing.reconstruction import Examined, Explanation
-    from verify.auditing.recording import Array
+    from numpy.typing import NDArray
+
+    from verify.auditing.blocks import Subject
+    from verify.auditing.layers import Seen
+    from verify.auditing.reconstruction import Explanation
     from verify.evidence.audits import Finding
-    from verify.evidence.claims import Band
 
-NEAR = 0.25
-"""Share of the largest number beyond which products are warned of."""
+    Floats = NDArray[np.float64]
 
 _BFLOAT16 = 2.0**-8
-_RECONSTRUCTION = r"$\lVert O-\operatorname{softmax}(\hat{c}QK^\top+B)V\rVert/\lVert O\rVert$"
+_RECONSTRUCTION = (
+    r"largest $|o-\operatorname{softmax}(\hat{c}qK^\top+B)V|$ of a row over what rounding may leave of it"
+)
 _MOST_NAMED = 3
 _RECOVERED = 1e-4
 """As near as a scale is known that reproduces an output, of relative size."""
 _WHOLE = 2000
 """Whole numbers up to here differ by more than that."""
-_STRIP = 2**20
+_FEWEST_DF = 5.0
 _WIDER = "scale the queries before the product, or keep scores in float32"
 
 
@@ -49,14 +50,12 @@ _WIDER = "scale the queries before the product, or keep scores in float32"
 class Exact:
     """A kind of finding that makes at most one of a head, and judges it by a rule of its own.
 
-    ``reduce`` returns what is kept of one block, no array of the call, and is called from several threads;
-    ``find`` makes findings of what was kept of all blocks of a head, in their order. ``places`` counts its
+    ``find`` makes findings of what was kept of a layer, on the subject's head. ``places`` counts its
     intervals that take a share of the false-alarm rate.
     """
 
     name: str
-    reduce: Callable[[Block], Any]
-    find: Callable[[Sequence[Any], Subject], Iterable[Finding]]
+    find: Callable[[Seen, Subject], Iterable[Finding]]
     places: int = 0
     has_rule: bool = True
 
@@ -66,14 +65,9 @@ class Exact:
         return (self.name,)
 
 
-def _factor_given(block: Block) -> tuple[float | None, float, int]:
-    """Return the factor that the call was given, the intended one, and the number of keys."""
-    return block.call.scale, block.intended, int(block.call.key.shape[2])
-
-
-def _scale_applied(kept: Sequence[tuple[float | None, float, int]], subject: Subject) -> list[Finding]:
+def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the factor that is farthest off; none where no call was given one."""
-    given = [(scale, intended, keys) for scale, intended, keys in kept if scale is not None]
+    given = [(one.given, one.intended, one.keys) for one in seen.batches if one.given is not None]
     if not given:
         return []
     scale, intended, keys = max(given, key=lambda one: abs(one[0] / one[1] - 1))
@@ -90,102 +84,159 @@ def _scale_applied(kept: Sequence[tuple[float | None, float, int]], subject: Sub
     quantity = "the factor given over the intended scale"
     one = subject.finding(
         "scale-applied", quantity=quantity, estimate=ratio, exact=True, band=band, decides=True,
-        sequences=len(given), **found,
+        sequences=sum(len(one.places) for one in seen.batches if one.given is not None), **found,
     )  # fmt: skip
     return [one]
 
 
-@dataclass(frozen=True)
-class _Ratio:
-    """The implied scale over the intended one: value, standard error, degrees of freedom, possible bias."""
+class Scales:
+    """The implied scale over the intended one by sequence, of one head: value, half of its interval, error.
 
-    value: float
-    error: float
-    df: float
-    bias: float
+    The half-width is what rounding at its worst may move the scale by, or where that is less, Student's of
+    the rows' own errors, which are independent but for rows that are alike.
+    """
 
-    @classmethod
-    def of(cls, implied: Implied, intended: float) -> _Ratio:
-        size = abs(intended)
-        return cls(implied.scale / intended, implied.standard_error / size, implied.df, implied.bias / size)
-
-    @classmethod
-    def together(cls, ratios: Sequence[_Ratio]) -> _Ratio:
-        """Return the mean of ratios weighted by their accuracy."""
-        known = [ratio for ratio in ratios if math.isfinite(ratio.error)]
-        if not known:
-            return ratios[0]
-        weights = [ratio.error**-2 for ratio in known]
-        value = sum(weight * ratio.value for weight, ratio in zip(weights, known, strict=True)) / sum(weights)
-        # Weights are estimates, too: the degrees of freedom are those of the least.
-        bias = max(ratio.bias for ratio in known)
-        return cls(value, sum(weights) ** -0.5, min(ratio.df for ratio in known), bias)
-
-    def interval(self, alpha: float) -> tuple[float, float]:
-        return student_interval(self.value, self.error, self.df, 1 - alpha, self.bias)
+    def __init__(self, found: Compared, scale: Floats, intended: Floats, alpha: float) -> None:
+        size = np.abs(intended)
+        with np.errstate(all="ignore"):
+            self.value = (scale + found.step) / intended
+            self.error = np.sqrt(found.variance) / size
+            self.half = np.minimum(
+                np.where(found.slope > 0, found.room / np.where(found.slope > 0, found.slope, 1.0), math.inf)
+                / size,
+                _student(self.error, found.freedom, alpha) + _shift(found) / size,
+            )
+        self.half = np.where(np.isfinite(self.value) & ~np.isnan(self.half), self.half, math.inf)
 
 
-def _scale_implied(kept: Sequence[Examined | None], subject: Subject) -> list[Finding]:
+def _shift(found: Compared) -> Floats:
+    return np.divide(found.bias, found.slope, out=np.full_like(found.bias, math.inf), where=found.slope > 0)
+
+
+def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
+    """Return the half-width of Student's interval, infinite with few degrees of freedom.
+
+    Source: R. M. Bell and D. F. McCaffrey, Bias reduction in standard errors for linear regression with
+    multi-stage samples, Survey Methodology 28 (2002), 169-181.
+    """
+    known = (freedom >= _FEWEST_DF) & np.isfinite(error)
+    quantile = -special.stdtrit(np.where(known, freedom, 1.0), alpha / 2)
+    return np.where(known, quantile * np.where(known, error, 1.0), math.inf)
+
+
+def _together(found: Compared, scale: Floats, intended: Floats) -> tuple[Compared, Floats, Floats]:
+    """Return all sequences as one, by the ratio of the scale to the intended one: sums, the ratio, and 1."""
+    slope = found.slope * intended**2
+    middle = float(np.average(scale / intended, weights=slope)) if slope.any() else 1.0
+    size = np.abs(intended)
+    sums = {
+        "along": found.along * intended + slope * (scale / intended - middle),
+        "slope": slope,
+        "fourth": found.fourth * intended**4,
+        "noise": found.noise * intended**2,
+        "mixed": found.mixed * intended**3,
+        "room": found.room * size,
+        "bias": found.bias * size,
+        "least": found.least * intended**2,
+    }
+    joined = {name: np.array([array.sum()]) for name, array in sums.items()}
+    return found._replace(**joined, alike=np.array([found.alike.max()])), np.array([middle]), np.ones(1)
+
+
+def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the scale that outputs imply, sequence by sequence and all together."""
-    examined = [one for one in kept if one is not None]
-    fitted = [(one, one.implied) for one in examined if one.implied is not None and one.implied.fits]
+    head = subject.head
     common: dict[str, Any] = {"quantity": r"$\hat{c}$ over the intended scale", "exact": True}
-    if not fitted:
+    found = seen.compared_of(head)
+    tells = (
+        np.zeros(0, dtype=bool)
+        if found is None
+        else (2 * found.bad <= found.rows) & (found.rows > 0) & (found.output > 0)
+    )
+    is_off = found is not None and bool(_summed(found).off_by_factor(seen.unit)[0])
+    if found is None or not tells.any() or is_off:
         asked = "scale-implied" in subject.gates or subject.only_output_tells
-        found = _undecided(examined, _why_no_scale(examined, subject), asked=asked)
-        return [subject.finding("scale-implied", **common, **found)]
+        return [
+            subject.finding(
+                "scale-implied", **common, **_undecided(seen, _why_no_scale(seen, subject), head, asked=asked)
+            )
+        ]
     gate = subject.gates.get("scale-implied", OWN_RULE)
     band = (1 - TOLERANCE, 1 + TOLERANCE) if gate == OWN_RULE else gate
-    ratios = [_Ratio.of(implied, one.intended) for one, implied in fitted]
+    scale = seen.in_order(lambda one: one.scale, compared=True)[tells, head]
+    batches = [one for one in seen.batches if one.compared is not None]
+    intended = seen.in_order(lambda one: np.full(len(one.places), one.intended), compared=True)[tells]
+    keys = seen.in_order(lambda one: np.full(len(one.places), one.keys), compared=True)[tells]
+    of_head = each(found, lambda array: array[tells])
     # One interval for each sequence and one for all together share the place's rate.
-    alpha = subject.alpha / (len(ratios) + 1)
-    off = [place for place, ratio in enumerate(ratios) if is_outside(ratio.interval(alpha), band)]
-    ratio, one = (ratios[off[0]], fitted[off[0]][0]) if off else (_Ratio.together(ratios), fitted[0][0])
-    reason = _rows_seen(examined, len(kept), len(off), len(ratios))
-    found = _verdict(ratio, one, alpha, band, subject)
-    found["reason"] = "; ".join(filter(None, [found.get("reason", ""), reason]))
-    common |= {"level": 1 - alpha, "band": band, "decides": True, "sequences": len(ratios)}
-    return [subject.finding("scale-implied", **common, **found)]
+    alpha = subject.alpha / (len(scale) + 1)
+    single = Scales(of_head, scale, intended, alpha)
+    low, high = (-math.inf if band[0] is None else band[0]), (math.inf if band[1] is None else band[1])
+    off = np.flatnonzero((single.value + single.half < low) | (single.value - single.half > high))
+    place = int(off[0]) if len(off) else 0
+    one = single if len(off) else Scales(*_together(of_head, scale, intended), alpha)
+    at = place if len(off) else 0
+    value, half, error = float(one.value[at]), float(one.half[at]), float(one.error[at])
+    interval, known = (value - half, value + half), math.isfinite(half)
+    verdict: dict[str, Any] = {"judgement": Judgement.UNDECIDED}
+    if is_inside(interval, band):
+        verdict["judgement"] = Judgement.CONFIRMED
+    elif interval[1] < low or interval[0] > high:
+        meant = float(intended[place])
+        widths = widths_of(subject, int(keys[place]), batches[0].d_v)
+        diagnosis = diagnose(value * meant, meant, widths, uncertainty=half * abs(meant))
+        verdict = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
+    else:
+        verdict["reason"] = _doubt(_typical(of_head.spread), half)
+    some = f"it is so in {len(off):,} of {len(scale):,} sequences" if 0 < len(off) < len(scale) else ""
+    verdict["reason"] = "; ".join(filter(None, [verdict.get("reason", ""), some]))
+    return [
+        subject.finding(
+            "scale-implied", **common, **verdict, level=1 - alpha, band=band, decides=True,
+            sequences=len(scale),
+            estimate=value if known else None,
+            standard_error=error if known and math.isfinite(error) else None,
+            interval=interval if known else (None, None),
+        )
+    ]  # fmt: skip
 
 
-def _why_no_scale(examined: Sequence[Examined], subject: Subject) -> str:
+def _why_no_scale(seen: Seen, subject: Subject) -> str:
     """Return why no output is explained by any scale."""
-    if any(one.broken for one in examined):
-        return "outputs with NaN or infinities tell no scale; see the finding on overflow"
-    if any(one.implied is not None or one.lost for one in examined):
-        return "no scale reproduces the output; see the finding on reconstruction"
-    if not examined and subject.only_output_tells:
+    found = seen.compared_of(subject.head)
+    if found is None and subject.only_output_tells:
         notes = (as_prose(one_line(note)) for note in subject.layer.notes)
         return "; ".join(("calls were given no scale, and no output that would tell it was kept", *notes))
-    return _why_nothing(examined)
+    if found is not None and found.rows.any() and found.attention.any():
+        return "no scale reproduces the output; see the finding on reconstruction"
+    return _why_nothing(seen, subject.head)
 
 
-def _verdict(ratio: _Ratio, one: Examined, alpha: float, band: Band, subject: Subject) -> dict[str, Any]:
-    """Return the estimate, and what it makes of the finding."""
-    known, interval = math.isfinite(ratio.error), ratio.interval(alpha)
-    found: dict[str, Any] = {"judgement": Judgement.UNDECIDED}
-    if is_inside(interval, band):
-        found["judgement"] = Judgement.CONFIRMED
-    elif is_outside(interval, band):
-        half = (interval[1] - interval[0]) / 2 * abs(one.intended)
-        widths = widths_of(subject, one.keys, one.d_v)
-        diagnosis = diagnose(ratio.value * one.intended, one.intended, widths, uncertainty=half)
-        found = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
-    else:
-        found["reason"] = _doubt(one.implied.spread if one.implied else 0.0, interval)
-    return found | {
-        "estimate": ratio.value if known else None,
-        "standard_error": ratio.error if known else None,
-        "interval": interval if known else (None, None),
-    }
+def _why_nothing(seen: Seen, head: int) -> str:
+    """Return why rows say nothing of the scale."""
+    found = seen.compared_of(head)
+    if found is None:
+        return "no call was recorded with its values and output"
+    if found.broken.any() and not found.rows.any():
+        return "outputs with NaN or infinities tell no scale; see the finding on overflow"
+    if found.rows.any() and not found.attention.any():
+        return "the output is 0 throughout, as it should be, and tells no scale"
+    return "every key is hidden from every query, so that nothing reaches the output"
 
 
-def _doubt(spread: float, interval: tuple[float, float]) -> str:
+def _typical(variances: Floats) -> float:
+    """Return the root of the mean of those that are known, NaN where none is."""
+    known = variances[np.isfinite(variances)]
+    return math.sqrt(float(known.mean())) if known.size else math.nan
+
+
+def _doubt(spread: float, half: float) -> str:
     """Return why the scale is undecided."""
-    half = (interval[1] - interval[0]) / 2
+    if math.isnan(spread):
+        return "no query sees two keys, and with one key every scale gives the same output"
     if not math.isfinite(half) and spread <= 1:
         return "the output does not depend on the scale: all scores of a row, or all values, are equal"
-    if half > 1:
+    if not math.isfinite(half) or half > 1:
         return "the output does not tell the scale: what it changes is lost in rounding"
     return (
         f"rounding leaves the scale uncertain by {half:.1%}, where scores differ by a standard deviation of "
@@ -193,54 +244,93 @@ def _doubt(spread: float, interval: tuple[float, float]) -> str:
     )
 
 
-def _reconstruction(kept: Sequence[Examined | None], subject: Subject) -> list[Finding]:
-    """Judge the residual of the sequence where it most exceeds what rounding leaves."""
-    examined = [one for one in kept if one is not None]
-    tried = [(one, one.implied) for one in examined if one.implied is not None]
-    if any(one.lost for one in examined):
-        # There is no norm to divide by.
-        found: dict[str, Any] = {
-            "estimate": None,
-            "judgement": Judgement.REFUTED,
-            "decides": True,
-            "cause": "the output is 0 throughout, and the attention of what was recorded is not",
-            "fix": "look whether the output is written, and recorded after it is",
-            "sequences": len(examined),
-        }
-    elif tried:
-        worst, implied = max(tried, key=lambda one: one[1].residual / one[1].rounding)
-        gate = subject.gates.get("reconstruction", OWN_RULE)
-        band = (None, implied.rounding) if gate == OWN_RULE else gate
-        off, found = 0, {"judgement": Judgement.CONFIRMED}
-        if not is_inside((math.inf, implied.residual), band):
-            off = sum(not one.fits for _, one in tried)
-            found = _explained(worst, next((one.explanations for one, _ in tried if one.explanations), ()))
-        seen = _rows_seen(examined, len(kept), off, len(tried))
-        found["reason"] = "; ".join(filter(None, [found.get("reason", ""), seen]))
-        found |= {"estimate": implied.residual, "band": band, "decides": True, "sequences": len(tried)}
-    else:
-        broken = any(one.broken for one in examined)
-        reason = "NaN or infinities leave nothing to compare; see the finding on overflow"
-        reason = reason if broken else _why_nothing(examined)
-        found = _undecided(examined, reason, asked="reconstruction" in subject.gates)
-    return [subject.finding("reconstruction", quantity=_RECONSTRUCTION, exact=True, **found)]
+def _summed(found: Compared) -> Compared:
+    """Return all sequences as one at their own scales."""
+    return each(found, lambda array: array.sum(keepdims=True))._replace(alike=found.alike.max(keepdims=True))
 
 
-def _explained(worst: Examined, named: Sequence[Explanation]) -> dict[str, Any]:
-    """Return the judgement of an output that is not the declared attention, with reason or cause."""
-    if named:
-        causes = " or ".join(_cause(one, worst.intended) for one in named[:_MOST_NAMED])
-        return {"judgement": Judgement.REFUTED, "cause": causes, "fix": named[0].fix}
-    if worst.precision:
-        reason = (
-            f"the output agrees to {worst.precision} only: the program computes more coarsely than it stores"
+def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
+    """Judge the row that most exceeds what rounding leaves, and the weight of hidden keys over all rows."""
+    head, found = subject.head, seen.compared_of(subject.head)
+    common: dict[str, Any] = {"quantity": _RECONSTRUCTION, "exact": True}
+    if found is None or not (found.attention.any() or found.output.any()):
+        asked = "reconstruction" in subject.gates
+        return [
+            subject.finding(
+                "reconstruction", **common, **_undecided(seen, _why_nothing(seen, head), head, asked=asked)
+            )
+        ]
+    gate = subject.gates.get("reconstruction", OWN_RULE)
+    band = (None, 1.0) if gate == OWN_RULE else gate
+    worst, bad, rows = float(found.worst.max()), int(found.bad.sum()), int(found.rows.sum())
+    coarse = seen.in_order(lambda one: one.coarse, compared=True)[:, head]
+    verdict: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
+    whole = _summed(found)
+    share = float(whole.hidden_weight[0])
+    off = 0.0 if coarse.any() else float(whole.off_by_factor(seen.unit)[0])
+    weak: dict[str, Any] = {}
+    if share:
+        cause = (
+            "keys that the mask hides have weight, as if it added about "
+            f"{math.log(share):.2g} where it should hide"
         )
-        return {"judgement": Judgement.WARNED, "reason": reason}
-    reason = (
-        "the output is not the attention of the queries, keys and values recorded, whatever the scale, and "
-        "no known mistake gives it; dropout, or vectors changed after they were recorded, would do this"
+        weak = {"judgement": Judgement.REFUTED, "cause": cause, "fix": "add -inf where a key is hidden"}
+    if not is_inside((math.inf, worst), band):
+        verdict = _explained(seen, subject)
+        sequences = int((found.bad > 0).sum())
+        said = f"{bad:,} of {rows:,} rows are off, in {sequences:,} of {len(found.bad):,} sequences"
+        verdict = weak or verdict if not verdict.get("cause") else verdict
+        verdict["reason"] = "; ".join(filter(None, [verdict.get("reason", ""), said]))
+    elif weak:
+        verdict = weak
+    elif off:
+        verdict = _explained(seen, subject)
+        said = (
+            f"outputs are {abs(off):.2g} of their size too {'large' if off > 0 else 'small'}, over all rows"
+        )
+        verdict["reason"] = "; ".join(filter(None, [said, verdict.get("reason", "")]))
+    elif coarse.any():
+        name = list(COARSER)[int(coarse.max()) - 1]
+        reason = f"the output agrees to {name} only: the program computes more coarsely than it stores"
+        verdict = {"judgement": Judgement.WARNED, "reason": reason}
+    estimate = worst if math.isfinite(worst) else None
+    return [
+        subject.finding(
+            "reconstruction", **common, **verdict, estimate=estimate, band=band, decides=True,
+            sequences=int((found.rows > 0).sum()),
+        )
+    ]  # fmt: skip
+
+
+def _explained(seen: Seen, subject: Subject) -> dict[str, Any]:
+    """Return the judgement of an output that is not the declared attention, with reason or cause."""
+    faults = seen.progress[subject.head].faults
+    refuted: dict[str, Any] = {"judgement": Judgement.REFUTED}
+    for fault in faults:
+        if fault.is_lost:
+            return refuted | {
+                "cause": "the output is 0 throughout, and the attention of what was recorded is not",
+                "fix": "look whether the output is written, and recorded after it is",
+            }
+        if fault.explanations:
+            causes = " or ".join(
+                _cause(one, subject.intention.value) for one in fault.explanations[:_MOST_NAMED]
+            )
+            return refuted | {"cause": causes, "fix": fault.explanations[0].fix}
+    worst = max(faults, key=lambda one: one.worst, default=None)
+    where = (
+        ""
+        if worst is None
+        else f" (row {worst.row} of sequence {worst.sequence}, the first it was looked for in)"
     )
-    return {"judgement": Judgement.REFUTED, "reason": reason}
+    reason = (
+        f"the output is not the attention of the queries, keys and values recorded{where}, "
+        "whatever the scale, and no known mistake gives it; dropout, or vectors changed after they were "
+        "recorded, would do this"
+    )
+    if worst is not None and worst.one_sided:
+        reason = f"it is no rounding, for {worst.one_sided}; {reason}"
+    return refuted | {"reason": reason}
 
 
 def _cause(found: Explanation, intended: float) -> str:
@@ -272,131 +362,50 @@ def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
     return Widths(subject.d_k, subject.heads, subject.layer.width, keys, padded)
 
 
-def _undecided(examined: Sequence[Examined], reason: str, *, asked: bool) -> dict[str, Any]:
+def _undecided(seen: Seen, reason: str, head: int, *, asked: bool) -> dict[str, Any]:
     """Return what is left to say where nothing could be compared."""
-    decides = bool(examined) or asked
+    found = seen.compared_of(head)
+    decides = found is not None or asked
     judgement = Judgement.UNDECIDED if decides else Judgement.REPORTED
-    found = {"estimate": None, "judgement": judgement, "decides": decides}
-    return found | {"reason": reason, "sequences": len(examined)}
+    sequences = 0 if found is None else len(found.rows)
+    return {
+        "estimate": None,
+        "judgement": judgement,
+        "decides": decides,
+        "reason": reason,
+        "sequences": sequences,
+    }
 
 
-def _why_nothing(examined: Sequence[Examined]) -> str:
-    """Return why blocks without a broken output say nothing of the scale."""
-    if not examined:
-        return "no call was recorded with its values and output"
-    if any(one.zero for one in examined):
-        return "the output is 0 throughout, as it should be, and tells no scale"
-    if all(one.blind for one in examined):
-        return "every key is hidden from every query, so that nothing reaches the output"
-    return "no query sees two keys, and with one key every scale gives the same output"
-
-
-def _rows_seen(examined: Sequence[Examined], sequences: int, off: int, of: int) -> str:
-    """Return in words how many rows were looked at, and that ``off`` of sequences are wrong, if not all."""
-    rows, queries = sum(one.rows for one in examined), sum(one.queries for one in examined)
-    of_rows = f"all {rows:,} rows" if rows == queries else f"{rows:,} of {queries:,} rows, drawn,"
-    some = f"{len(examined):,} of " if len(examined) < sequences else ""
-    seen = f"looked at {of_rows} of {some}{sequences:,} sequence{'' if sequences == 1 else 's'}"
-    return f"it is so in {off:,} of {of:,} sequences; {seen}" if 0 < off < of else seen
-
-
-@dataclass(frozen=True)
-class Margin:
-    """The largest |q·k| of a block, before any scale, over the largest number of its dtype.
-
-    ``share`` is the largest seen and ``bound`` what none can exceed; they are equal where ``share`` had to be
-    computed from all pairs. ``broken`` counts numbers that are NaN or infinite, by the name of their array,
-    and ``blind`` rows of the output that are so for want of a key.
-    """
-
-    share: float
-    bound: float
-    dtype: str
-    has_output: bool
-    broken: Counter[str]
-    blind: int
-
-
-def margin(block: Block) -> Margin:
-    """Return the margin of a block.
-
-    |q·k| is at most d times the largest components of both, and at most |q||k|: this settles all but half
-    precision. Only near its limit all pairs are computed, strip by strip.
-    """
-    call, dtype = block.call, dtype_of(block.call)
-    limit = LARGEST.get(dtype, LARGEST["float64"])
-    arrays = {"queries": block.query, "keys": block.key}
-    if call.value is not None:
-        arrays["values"] = call.value[block.sequence, block.key_head]
-    sizes = {name: _largest(array) for name, array in arrays.items()}
-    broken = Counter(
-        {
-            name: int(np.sum(~np.isfinite(to_numpy(arrays[name]))))
-            for name, size in sizes.items()
-            if not math.isfinite(size)
-        }
-    )
-    blind = 0
-    if call.output is not None:
-        lost, blind = _lost(block, call.output[block.sequence, block.head])
-        broken += Counter({"outputs": lost})
-    bound = int(call.query.shape[3]) * sizes["queries"] * sizes["keys"] / limit
-    share, bound = _largest_products(block, limit, bound)
-    return Margin(share, bound, dtype, call.output is not None, broken, blind)
-
-
-def _largest_products(block: Block, limit: float, bound: float) -> tuple[float, float]:
-    """Return the largest |q·k| seen, and what none exceeds, over ``limit``; one ``bound`` is known."""
-    if bound <= NEAR:
-        one = to_numpy(block.query[:1]) @ to_numpy(block.key[:1]).T
-        return abs(float(one[0, 0])) / limit, bound
-    query, key = (np.nan_to_num(to_numpy(one), posinf=0, neginf=0) for one in (block.query, block.key))
-    bound = math.prod(float(np.linalg.norm(one, axis=1).max()) for one in (query, key)) / limit
-    if bound > NEAR:
-        bound = _largest_product(query, key) / limit
-        return bound, bound
-    return abs(float(query[0] @ key[0])) / limit, bound
-
-
-def _lost(block: Block, output: Array) -> tuple[int, int]:
-    """Return how many numbers of an output are none, and in how many rows besides that see no key."""
-    if math.isfinite(_largest(output)):
-        return 0, 0
-    wrong = ~np.isfinite(to_numpy(output))
-    rows = np.flatnonzero(wrong.any(axis=1))
-    sees = (added_to(block.call, block.sequence, block.head, rows) > HIDDEN).any(axis=1)
-    return int(wrong[rows[sees]].sum()), int((~sees).sum())
-
-
-def _largest(array: Array) -> float:
-    """Return the largest size of an array's numbers, where the array is; NaN or infinite if one is."""
-    xp = array_namespace(array)
-    return float(xp.max(xp.abs(array)))
-
-
-def _largest_product(query: Floats, key: Floats) -> float:
-    strip = max(1, _STRIP // len(key))
-    parts = (query[start : start + strip] @ key.T for start in range(0, len(query), strip))
-    return max((float(np.abs(part).max()) for part in parts), default=-math.inf)
-
-
-def _overflow(kept: Sequence[Margin], subject: Subject) -> list[Finding]:
-    """Judge the margins of all blocks together."""
-    share, worst = max(one.share for one in kept), max(kept, key=lambda one: one.bound)
+def _overflow(seen: Seen, subject: Subject) -> list[Finding]:
+    """Judge the margins of all sequences together."""
+    head = subject.head
+    margins = [(one, one.margins) for one in seen.batches]
+    share = max(float(each.share[:, head].max()) for _, each in margins)
+    batch, worst = max(margins, key=lambda one: float(one[1].bound[:, head].max()))
+    bound = float(worst.bound[:, head].max())
     gate = subject.gates.get("overflow", OWN_RULE)
-    quantity = r"largest $|q\cdot k|$ before scaling over the largest number of the dtype"
+    limit = 1.0 if gate[1] is None else gate[1]
     one = subject.finding(
-        "overflow", quantity=quantity, estimate=share, interval=(share, max(share, worst.bound)), exact=True,
-        band=(None, 1.0) if gate == OWN_RULE else gate, decides=True, sequences=len(kept),
-        **_judged_margins(kept, share, worst, 1.0 if gate[1] is None else gate[1]),
+        "overflow", quantity=r"largest $|q\cdot k|$ before scaling over the largest number of the dtype",
+        estimate=share, interval=(share, max(share, bound) if math.isfinite(bound) else None), exact=True,
+        band=(None, 1.0) if gate == OWN_RULE else gate, decides=True, sequences=seen.sequences,
+        **_judged_margins(seen, head, share, bound, batch.dtype, limit),
     )  # fmt: skip
     return [one]
 
 
-def _judged_margins(kept: Sequence[Margin], share: float, worst: Margin, limit: float) -> dict[str, Any]:
+def _judged_margins(
+    seen: Seen, head: int, share: float, bound: float, dtype: str, limit: float
+) -> dict[str, Any]:
     """Return the judgement, with reason, cause and fix."""
-    dtype, blind = worst.dtype, sum(one.blind for one in kept)
-    broken: Counter[str] = sum((one.broken for one in kept), Counter())
+    margins = [one.margins for one in seen.batches]
+    blind = sum(int(one.blind[:, head].sum()) for one in margins)
+    counts = {
+        name: sum(int(getattr(one, name)[:, head].sum()) for one in margins)
+        for name in ("queries", "keys", "values", "outputs")
+    }
+    broken = {name: count for name, count in counts.items() if count}
     largest = f"the largest product is {share * LARGEST.get(dtype, 1.0):,.0f}"
     beyond = f"{largest}, beyond {dtype}'s {LARGEST.get(dtype, 1.0):,.0f}"
     if broken:
@@ -409,12 +418,12 @@ def _judged_margins(kept: Sequence[Margin], share: float, worst: Margin, limit: 
         cause, fix = (beyond, _WIDER) if share >= 1 else (cause, fix)
         reason = f"NaN or infinite numbers: {found}"
         return {"judgement": Judgement.REFUTED, "reason": reason, "cause": cause, "fix": fix}
-    if worst.bound < limit and worst.bound <= NEAR:
+    if bound < limit and bound <= NEAR:
         reason = f"{blind:,} rows of the output are no numbers, for they see no key" if blind else ""
         return {"judgement": Judgement.CONFIRMED, "reason": reason}
-    if worst.bound < limit:
+    if bound < limit:
         judgement, reason = Judgement.WARNED, f"{largest}, more than a quarter of {dtype}'s range"
-    elif all(one.has_output for one in kept):
+    elif all(one.has_output for one in seen.batches):
         judgement = Judgement.WARNED
         reason = f"{largest}, yet the output is finite: scores are kept in a wider type, or scaled first"
     else:
@@ -426,14 +435,34 @@ def _judged_margins(kept: Sequence[Margin], share: float, worst: Margin, limit: 
     return {"judgement": judgement, "reason": reason, "fix": _WIDER}
 
 
-def _examined(block: Block) -> Examined | None:
-    return block.once(examine)
+def _mask(seen: Seen, subject: Subject) -> list[Finding]:
+    """Judge whether rows see the keys that were meant; none where nothing was."""
+    if seen.meant is None:
+        return []
+    known = [one.misseen[subject.head] for one in seen.batches if one.misseen is not None]
+    wrong = next((one for one in known if one is not None), None)
+    found: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
+    if wrong is not None:
+        does = "does not see" if wrong.is_missing else "sees"
+        should = "although it should" if wrong.is_missing else "which it should not"
+        place = f"row {wrong.row} of sequence {wrong.sequence} {does} key {wrong.key}, {should}"
+        fix = f"give the call the mask that was meant, {subject.mask}"
+        found = {"judgement": Judgement.REFUTED, "estimate": 1.0, "cause": place, "fix": fix}
+    elif len(known) < len(seen.batches):
+        reason = "nothing tells which token is of which document; give documents, [sequence, token]"
+        found = {"judgement": Judgement.UNDECIDED, "estimate": None, "reason": reason}
+    one = subject.finding(
+        "mask", quantity="1 where a row sees other keys than were meant", exact=True, decides=True,
+        band=(None, 0.0), sequences=seen.sequences, **found,
+    )  # fmt: skip
+    return [one]
 
 
 EXACT = (
-    Exact("scale-applied", _factor_given, _scale_applied),
-    Exact("scale-implied", _examined, _scale_implied, places=1),
-    Exact("reconstruction", _examined, _reconstruction),
-    Exact("overflow", margin, _overflow),
+    Exact("mask", _mask),
+    Exact("scale-applied", _scale_applied),
+    Exact("scale-implied", _scale_implied, places=1),
+    Exact("reconstruction", _reconstruction),
+    Exact("overflow", _overflow),
 )
 """The kinds of exact findings, in the order in which they are shown."""

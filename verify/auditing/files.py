@@ -26,6 +26,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from verify.auditing.arrays import as_stored, widened
+from verify.auditing.masks import intended_mask
 from verify.auditing.recording import (
     ARRAYS,
     FLOATING,
@@ -52,8 +53,10 @@ if TYPE_CHECKING:
 INDEX = "recording.json"
 _AN_INDEX = Kind(32 * MEGABYTE, RecordingError, "give the folder of a recording, which is written at its end")
 _WANTED = "give a NumPy archive (.npz), a safetensors file, or the folder of a recording"
-_NUMBERS = ("scale", "causal", "softcap")
-_KEYS = (*ARRAYS, *_NUMBERS, "intended")
+_NUMBERS = ("scale", "causal", "softcap", "continues")
+_TEXTS = ("intended", "intended_mask")
+_KEYS = (*ARRAYS, *_NUMBERS, *_TEXTS)
+_LONGEST_NAME = 200
 _DTYPES = {
     "BOOL": "bool",
     "F16": "float16",
@@ -103,6 +106,8 @@ class StoredLayer(Record):
     backend: Line = ""
     padded: Named[Count] = Field(default_factory=dict)
     notes: Many[Line] = ()
+    left_out: Many[Line] = ()
+    mask: Line = ""
 
 
 class Index(Record):
@@ -169,13 +174,13 @@ class Stored:
 class _StoredCall:
     """The arrays and numbers of one call in a file, by their keys without the layer's name.
 
-    ``place`` says in messages where it is; ``text`` is the intended scale in the file's metadata, if any.
+    ``place`` says in messages where it is; ``texts`` are those of the file's metadata by the same keys.
     """
 
     place: str
     name: str
     stored: Mapping[str, Stored]
-    text: str | None
+    texts: Mapping[str, str]
 
     def number(self, key: str) -> float | None:
         """Return a number of the call, None where it has none."""
@@ -189,16 +194,16 @@ class _StoredCall:
             raise RecordingError(f"{self.place}: {key} is {value}; give a finite number, or none")
         return value
 
-    def intended(self) -> str | None:
-        """Return the intended scale as it is written, None where nothing is."""
-        if self.text is None and "intended" in self.stored:
-            if not self.stored["intended"].described.dtype.startswith("str"):
-                return repr(self.number("intended"))
-            given = self.stored["intended"].read()
-            if given.size != 1:
-                raise RecordingError(f"{self.place}: intended is an array of texts; give one expression")
-            return str(given.reshape(()))
-        return self.text
+    def text(self, key: str) -> str | None:
+        """Return a text of the call, such as the intended scale, None where there is none."""
+        if key in self.texts or key not in self.stored:
+            return self.texts.get(key)
+        if not self.stored[key].described.dtype.startswith("str"):
+            return repr(self.number(key))
+        given = self.stored[key].read()
+        if given.size != 1:
+            raise RecordingError(f"{self.place}: {key} is an array of texts; give one expression")
+        return str(given.reshape(()))
 
     def call(self) -> Call:
         """Read the call."""
@@ -207,6 +212,7 @@ class _StoredCall:
             scale=self.number("scale"),
             softcap=self.number("softcap"),
             causal=bool(self.number("causal")),
+            continues=bool(self.number("continues")),
             dtype="bfloat16" if self.stored["q"].described.dtype == "bfloat16" else "",
         )
 
@@ -232,14 +238,17 @@ class _Calls:
 def _layer(stored: _StoredCall) -> Layer:
     for key in _NUMBERS:
         stored.number(key)
-    expression, intended = stored.intended(), None
-    if expression is not None:
-        try:
+    expression, mask = map(stored.text, _TEXTS)
+    try:
+        if expression is not None:
             scale_expression(expression)
-        except SettingsError as error:
-            raise RecordingError(f"{stored.place}: {error}") from error
-        intended = Intended(expression, "recorded", f"intended in {stored.place}")
-    return Layer(name=stored.name, calls=_Calls((stored,)), intended=intended)
+        if mask is not None:
+            intended_mask(mask)
+    except SettingsError as error:
+        raise RecordingError(f"{stored.place}: {error}") from error
+    place = f"intended in {stored.place}"
+    intended = None if expression is None else Intended(expression, "recorded", place)
+    return Layer(name=stored.name, calls=_Calls((stored,)), intended=intended, mask=mask or "")
 
 
 def _stored_calls(path: Path) -> list[_StoredCall]:
@@ -248,14 +257,19 @@ def _stored_calls(path: Path) -> list[_StoredCall]:
     by_layer: dict[str, dict[str, Stored]] = {}
     for key, array in arrays.items():
         name, _, last = key.rpartition("/")
+        if len(name) > _LONGEST_NAME:
+            raise RecordingError(
+                f"{path}: layer {one_line(name[:40])}…: its name has {len(name):,} characters; "
+                f"give at most {_LONGEST_NAME}"
+            )
         if last not in _KEYS:
             raise RecordingError(f"{path}: {_unknown_key(key, arrays)}")
         by_layer.setdefault(name, {})[last] = array
     calls = []
     for name in sorted(by_layer, key=_natural):
         place = one_line(f"{path}: layer {name}" if name else str(path))
-        text = texts.get(f"{name}/intended" if name else "intended")
-        call = _StoredCall(place, one_line(name) or one_line(path.stem), by_layer[name], text)
+        own = {key: texts[full] for key in _TEXTS if (full := f"{name}/{key}" if name else key) in texts}
+        call = _StoredCall(place, one_line(name) or one_line(path.stem), by_layer[name], own)
         check_shapes(call.described, place)
         calls.append(call)
     return calls
@@ -345,6 +359,8 @@ def _stored(
     path: Path, name: str, described: Described, itemsize: int, read: Callable[[], np.ndarray]
 ) -> Stored:
     """Return an array of a file, if it is not larger than any one layer's batch."""
+    if any(size < 0 for size in described.shape):
+        raise RecordingError(f"{path}: {name} has a negative size, {list(described.shape)}; write it again")
     if math.prod(described.shape) * itemsize > _ARRAY_AT_MOST:
         raise RecordingError(
             f"{path}: {name} is larger than {_ARRAY_AT_MOST // MEGABYTE} MB; give fewer sequences, "
@@ -363,6 +379,8 @@ def _open_zip(path: Path) -> dict[str, Stored]:
         names = archive.namelist()
         if len(names) > _MEMBERS_AT_MOST:
             raise RecordingError(f"{path}: has more than {_MEMBERS_AT_MOST} arrays; give fewer layers")
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            raise RecordingError(f"{path}: has {twice[0][:_LONGEST_NAME]} twice; give each array once")
         arrays = {}
         for name in names:
             if not name.endswith(".npy"):
@@ -441,7 +459,8 @@ class FolderWriter:
         number = list(self._files).index(name)
         file = f"{number:04d}-{len(written):04d}.safetensors"
         arrays = {key: getattr(call, field) for key, field in ARRAYS.items()}
-        numbers = {"scale": call.scale, "softcap": call.softcap, "causal": call.causal or None}
+        numbers = {"scale": call.scale, "causal": call.causal or None}
+        numbers |= {"softcap": call.softcap, "continues": call.continues or None}
         content = {key: as_stored(one, call.dtype) for key, one in arrays.items() if one is not None}
         content |= {key: as_stored(np.float64(one)) for key, one in numbers.items() if one is not None}
         write_together({self.folder / file: save(content)}, durably=False)
@@ -469,4 +488,6 @@ def _described(layer: Layer, files: Sequence[str]) -> StoredLayer:
         backend=one_line(layer.backend),
         padded=dict(layer.padded),
         notes=tuple(map(one_line, layer.notes)),
+        left_out=tuple(map(one_line, layer.left_out)),
+        mask=layer.mask,
     )

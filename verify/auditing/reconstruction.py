@@ -1,34 +1,40 @@
-"""Whether a call's output is the attention that it declares: the scale it implies, else which other it is."""
+"""Whether a call's output is the attention that it declares, row by row; else which other it is."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from verify.auditing import alternatives
 from verify.auditing.alternatives import Place
-from verify.auditing.block_statistics import row_means
+from verify.auditing.arrays import unit_of
 from verify.auditing.blocks import head_of
 from verify.auditing.implied_scale import ROUNDINGS, Rounding, fitted, implied_scale
+from verify.auditing.rows import each, look, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verify.auditing.alternatives import Variant
-    from verify.auditing.blocks import Block, Floats, Head
-    from verify.auditing.implied_scale import Implied, Model
+    from verify.auditing.blocks import Floats, Head
+    from verify.auditing.implied_scale import Model
+    from verify.auditing.recording import Call
+    from verify.auditing.rows import Compared, Looked, Mapper, Places
 
     Kind = Callable[[Place], Iterator[Variant]]
 
 TOLERANCE = 0.01
 """Relative difference from the intended scale that counts as none."""
 
-_ROWS, _MOST_ROWS, _FEW_ROWS = 16, 256, 4
-_MOST_UNEXPLAINED = 2
-_LEVEL = 1 - 1e-8
+_STEPS, _FARTHEST, _LEAST_STEP, _SURE = 4, 0.5, 2e-3, 5.0
+"""Gauss-Newton: iterations, the longest and shortest steps relative to the scale, and standard errors."""
+_SEARCHED_ROWS = 32
+_NAMED_ROWS = 64
+"""Rows that are off, and as many others, that a cause has to explain."""
+_MOST_SEARCHED, _MOST_UNEXPLAINED = 3, 2
 _FEWEST_FITTED = 20
 
 _STEP = 1e-5
@@ -37,110 +43,217 @@ _FAR = 0.1
 """Relative residual after that many iterations beyond which a variant is given up."""
 _CLEARLY = 0.5
 """A wrong attention is named where it leaves at most so much of what the declared one does."""
-_COARSER = {"11 binary digits (TF32 or float16)": 2.0**-11, "8 binary digits (bfloat16)": 2.0**-8}
+_ONE_SIDED = 0.5
+"""Share of a residual's square from which on what one direction explains is no noise."""
+_LOOSE = 0.5
+COARSER = {"11 binary digits (TF32 or float16)": 2.0**-11, "8 binary digits (bfloat16)": 2.0**-8}
 
 
-@dataclass(frozen=True)
-class Examined:
-    """What was found of some rows of one block whose call has values and output.
+class Fault(NamedTuple):
+    """What was found of a block with rows that are off: its sequence's place, a row, and what explains it.
 
-    ``implied`` is None where nothing tells the scale: ``broken`` says that this is for NaN or infinities,
-    ``lost`` that the output is 0 throughout where attention is not, ``zero`` that it is so rightly, ``blind``
-    that no query sees a key.
-    ``explanations`` are wrong attentions that fit where the declared one does not, ``precision`` the coarser
-    one that would. ``keys`` is the number of keys, ``rows`` that of the ``queries`` that were looked at.
+    ``explanations`` are wrong attentions that fit; ``one_sided`` names the direction in which rows are off,
+    and ``is_lost`` says that the output is 0 throughout.
     """
 
-    intended: float
-    keys: int
-    queries: int
-    d_v: int
-    implied: Implied | None
-    rows: int = 0
-    broken: bool = False
-    lost: bool = False
-    zero: bool = False
-    blind: bool = False
-    explanations: tuple[Explanation, ...] = ()
-    precision: str = ""
+    sequence: int
+    row: int
+    worst: float
+    explanations: tuple[Explanation, ...]
+    one_sided: str
+    is_lost: bool
 
 
-def examine(block: Block) -> Examined | None:
-    """Return what is found of a block; None where its call has no output, or enough is known to be wrong.
+@dataclass
+class Progress:
+    """What is known of a head from the sequences before: its implied scale, searches made, faults found."""
 
-    The rows are drawn, others in each block. Of the sequences 0, 1, 2, 4, 8 … of a layer there are more, up
-    to as many as settle the scale; of the others a few, for a mistake may be in one of them only. When the
-    outputs of two sequences of a head are no declared attention, its further ones are not looked at.
+    implied: float | None = None
+    searched: int = 0
+    faults: list[Fault] = field(default_factory=list)
+
+
+class Examined(NamedTuple):
+    """What was found of all blocks of a call, each at the scale that explains it best.
+
+    ``implied`` says where that is not the declared one, up to the tolerance. ``coarse`` are places in
+    `COARSER` plus 1 of the precision that would explain a residual, 0 where none has to.
     """
-    call = block.call
-    if call.value is None or call.output is None or len(block.unexplained) >= _MOST_UNEXPLAINED:
-        return None
-    found = Examined(
-        block.intended, int(call.key.shape[2]), int(call.query.shape[2]), int(call.value.shape[3]), None
-    )
-    is_thorough = not block.place & (block.place - 1)
-    rows = _ROWS if is_thorough else _FEW_ROWS
-    while True:
-        head = _drawn(block, rows)
-        found = replace(found, rows=len(head.places))
-        finite = np.isfinite(head.output).all(axis=1) & np.isfinite(head.query).all(axis=1)
-        if not finite.all() or not (np.isfinite(head.key).all() and np.isfinite(head.value).all()):
-            return replace(found, broken=True)
-        if not len(head.places):
-            return replace(found, blind=block.once(row_means).blind == found.queries)
-        if not head.size:
-            is_zero = not head.attend(block.intended).any()
-            return replace(found, lost=not is_zero, zero=is_zero)
-        implied = implied_scale(head, dict.fromkeys((block.intended, block.scale)))
-        enough = not is_thorough or len(head.places) < rows or rows >= _MOST_ROWS
-        if enough or not implied.fits or _decides(implied, block.intended):
-            break
-        rows *= 4
-    found = replace(found, implied=implied)
-    return found if implied.fits else _explained(found, block, head, implied)
+
+    looked: Looked
+    scale: Floats
+    implied: np.ndarray
+    coarse: np.ndarray
 
 
-def _drawn(block: Block, rows: int) -> Head:
-    return head_of(block.call, block.sequence, block.head, rows, seed=block.place)
+def examine(
+    call: Call, intended: float, first: int, progress: Sequence[Progress], mapper: Mapper = map
+) -> Examined:
+    """Return what is found of a call whose arrays are NumPy's; ``progress`` of its heads goes on.
 
-
-def _decides(implied: Implied, intended: float) -> bool:
-    """Return whether the scale is inside or outside the tolerance at the level of a large audit."""
-    low, high = sorted(end / intended for end in implied.interval(_LEVEL))
-    is_inside = low >= 1 - TOLERANCE and high <= 1 + TOLERANCE
-    return is_inside or high < 1 - TOLERANCE or low > 1 + TOLERANCE
-
-
-def _explained(found: Examined, block: Block, head: Head, implied: Implied) -> Examined:
-    """Return the same with what explains an output that no scale does."""
-    block.unexplained.append(block.place)
-    starts = dict.fromkeys((block.intended, block.scale, 1.0))
-    if len(head.places) < _ROWS:
-        places = np.union1d(head.places, _drawn(block, _ROWS).places)
-        head = head_of(block.call, block.sequence, block.head, places)
-    place = Place(block.call, block.sequence, block.head, head, block.intended)
-    if head.output.size < _FEWEST_FITTED:
-        return found
-    return replace(
-        found, explanations=explanations(place, starts), precision=coarser_precision(head, implied.scale)
-    )
-
-
-def implied_unlike_declared(block: Block, before: float | None) -> float | None:
-    """Return the scale that a block's output implies; None where the declared one is within the tolerance.
-
-    ``before`` is what was found of the head's last sequence, and stands for a block whose output does not
-    tell: scores are what the program made of them, not what it was meant to make.
+    ``first`` is the place of its first sequence. All rows are compared at the declared scale, or where the
+    head's sequences before implied another at that. Where it is off, Gauss-Newton over all rows goes on from
+    there; where it is no use, a search over some of them. What no scale explains is named if it can be.
     """
-    found = block.once(examine)
-    implied = None if found is None else found.implied
-    if implied is None or not implied.fits:
-        return before
-    low, high = (end - block.declared for end in implied.interval(_LEVEL))
-    room = TOLERANCE * abs(block.declared)
-    if high < -room or low > room:
-        return implied.scale
-    return None if -room <= low and high <= room else before
+    return _Examination(call, intended, first, progress, mapper).run()
+
+
+class _Examination:
+    def __init__(
+        self, call: Call, intended: float, first: int, progress: Sequence[Progress], mapper: Mapper
+    ) -> None:
+        self.call, self.intended, self.first, self.progress, self.mapper = (
+            call,
+            intended,
+            first,
+            progress,
+            mapper,
+        )
+        sequences, self.heads = map(int, call.query.shape[:2])
+        self.declared = intended if call.scale is None else call.scale
+        self.blocks = np.arange(sequences * self.heads)
+        before = [self.declared if one.implied is None else one.implied for one in progress]
+        self.scale = np.tile(np.array(before, dtype=np.float64), sequences)
+        self.unit = unit_of(call)
+        self.coarse = np.zeros(len(self.blocks), dtype=np.intp)
+        self.looked = look(call, self.blocks, self.scale, self.unit, mapper)
+
+    @property
+    def compared(self) -> Compared:
+        return cast("Compared", self.looked[1])
+
+    def run(self) -> Examined:
+        if self.looked[1] is not None:
+            self._step()
+            for start in dict.fromkeys((self.intended, self.declared)):
+                self._again(self._wrong(), start)
+            self._search()
+            self._step()
+            self._coarsen()
+            self._name()
+        room = TOLERANCE * abs(self.declared)
+        # What an output does not tell was as the head's outputs before, as far as that is known.
+        implied = np.abs(self.scale - self.declared) > room
+        for head, one in enumerate(self.progress):
+            if self.looked[1] is not None and (told := np.flatnonzero(self._told()[head :: self.heads])).size:
+                last = head + self.heads * told[-1]
+                one.implied = float(self.scale[last]) if implied[last] else None
+        return Examined(self.looked, self.scale, implied, self.coarse)
+
+    def _told(self) -> np.ndarray:
+        """Return which blocks tell their scale to within the tolerance."""
+        found, most = self.compared, TOLERANCE * abs(self.declared)
+        return (found.slope > 0) & (
+            (found.room <= most * found.slope) | (_SURE * np.sqrt(found.variance) <= most)
+        )
+
+    def _wrong(self) -> Places:
+        """Return the blocks most rows of which are off."""
+        return np.flatnonzero(2 * self.compared.bad > self.compared.rows)
+
+    def _step(self) -> None:
+        for _ in range(_STEPS):
+            found = self.compared
+            size, scale = np.abs(found.step), np.abs(self.scale)
+            moves = (size > _LEAST_STEP * scale) & (size <= _FARTHEST * scale)
+            moves &= found.off_by_factor(self.unit) == 0
+            moves &= (size > _SURE * np.sqrt(found.variance)) & (2 * found.bad <= found.rows)
+            places = np.flatnonzero(moves)
+            if not len(places) or not self._again(places, self.scale[places] + found.step[places]):
+                return
+
+    def _again(self, places: Places, scale: Floats | float, unit: float | None = None) -> int:
+        """Let blocks have another scale where that explains them; return for how many it does."""
+        if not len(places):
+            return 0
+        scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(places))
+        other = look(self.call, self.blocks[places], scales, unit or self.unit, self.mapper)
+        found = cast("Compared", other[1])
+        better = (2 * found.bad <= found.rows) & (found.bad <= self.compared.bad[places])
+        if unit is not None:
+            better = found.bad == 0
+        kept = (each(other[0], lambda array: array[better]), each(found, lambda array: array[better]))
+        replaced(self.looked, places[better], kept)
+        self.scale[places[better]] = scales[better]
+        return int(better.sum())
+
+    def _search(self) -> None:
+        """Search for the scale of heads most rows of which no likely scale explains, on some of these."""
+        for place in self._wrong():
+            sequence, head = divmod(int(place), self.heads)
+            one = self.progress[head]
+            if one.searched >= _MOST_SEARCHED or place not in self._wrong():
+                continue
+            one.searched += 1
+            rows = head_of(self.call, sequence, head, _SEARCHED_ROWS, seed=self.first + sequence)
+            if len(rows.places) and rows.size:
+                alike = self._wrong()
+                alike = alike[alike % self.heads == head]
+                self._again(alike, implied_scale(rows, dict.fromkeys((self.intended, self.declared))).scale)
+
+    def _coarsen(self) -> None:
+        """Note which blocks with rows that are off a coarser precision would explain, as noise does."""
+        for number, unit in enumerate(COARSER.values(), 1):
+            places = np.flatnonzero((self.compared.bad > 0) & (self.compared.attention > 0))
+            if unit <= self.unit or not len(places):
+                continue
+            scale, before = self.scale[places].copy(), self.compared.bad.copy()
+            self._again(places, scale, unit)
+            eased = np.flatnonzero((before > 0) & (self.compared.bad == 0))
+            self.coarse[eased] = number
+        noisy = np.flatnonzero(self.coarse)
+        for place in noisy:
+            if _one_sided(self.compared, int(place)):
+                # What has a direction is no rounding: it is judged as the program declares its type.
+                one = np.array([place])
+                replaced(self.looked, one, look(self.call, self.blocks[one], self.scale[one], self.unit))
+                self.coarse[place] = 0
+
+    def _name(self) -> None:
+        """Name what explains rows that are off, in a few sequences of each head."""
+        off = (self.compared.bad > 0) | (self.compared.off_by_factor(self.unit) != 0) & (self.coarse == 0)
+        for place in np.flatnonzero(off):
+            sequence, head = divmod(int(place), self.heads)
+            faults = self.progress[head].faults
+            if len(faults) < _MOST_UNEXPLAINED:
+                faults.append(self._fault(int(place), sequence, head))
+
+    def _fault(self, place: int, sequence: int, head: int) -> Fault:
+        worst, row = float(self.compared.worst[place]), int(self.compared.place[place])
+        queries = int(self.call.query.shape[2])
+        everything = head_of(self.call, sequence, head, np.arange(queries))
+        seeing = np.flatnonzero((everything.added > -math.inf).any(axis=1))
+        finite = np.isfinite(everything.output).all(axis=1) & np.isfinite(everything.query).all(axis=1)
+        seeing = seeing[finite[seeing]]
+        everything = everything.at(seeing)
+        off = np.argsort(
+            -np.linalg.norm(everything.output - everything.attend(float(self.scale[place])), axis=1)
+        )
+        rest = np.linspace(0, len(seeing) - 1, min(_NAMED_ROWS, len(seeing))).astype(np.intp)
+        rows = np.union1d(off[:_NAMED_ROWS], rest)
+        some = everything.at(rows)
+        found: tuple[Explanation, ...] = ()
+        if some.output.size >= _FEWEST_FITTED and some.size:
+            where = Place(self.call, sequence, head, some, self.intended)
+            found = explanations(where, dict.fromkeys((self.intended, float(self.scale[place]), 1.0)))
+        # So coarse a type leaves all rows in the sums.
+        one = np.array([place])
+        _, loose = look(self.call, self.blocks[one], self.scale[one], _LOOSE)
+        one_sided = _one_sided(cast("Compared", loose), 0)
+        return Fault(self.first + sequence, row, worst, found, one_sided, is_lost=not everything.size)
+
+
+def _one_sided(compared: Compared, place: int) -> str:
+    """Return the direction that explains most of a block's residual, nothing where it is like noise."""
+    error = float(compared.error[place])
+    for along, length, what in (
+        (compared.weak, compared.hidden, "keys that the mask hides have weight"),
+        (compared.factor, compared.attention, "outputs are too large or too small by one factor"),
+    ):
+        size = float(length[place])
+        if size > 0 and float(along[place]) ** 2 / size > _ONE_SIDED * error:
+            return what
+    return ""
 
 
 @dataclass(frozen=True)
@@ -202,7 +315,7 @@ def _is_expected(found: Explanation, starts: Sequence[float]) -> bool:
     return any(math.isclose(found.scale, start, rel_tol=0.01) for start in known)
 
 
-def _fit(variant: Variant, output: Floats, starts: Iterable[float]) -> Explanation | None:
+def _fit(variant: Variant, output: Floats, starts: Sequence[float]) -> Explanation | None:
     size = float(np.linalg.norm(output))
     model = _numerical(variant.attend)
     for start in starts:
@@ -213,6 +326,10 @@ def _fit(variant: Variant, output: Floats, starts: Iterable[float]) -> Explanati
         scale = fitted(model, output, scale)
         residual = float(np.linalg.norm(output - variant.attend(scale)))
         if residual <= _allowed(variant, scale, size):
+            if variant.says is not None:
+                return Explanation(
+                    variant.says(scale), variant.fix, starts[0], is_factor=False, residual=residual / size
+                )
             return Explanation(variant.cause, variant.fix, scale, variant.is_factor, residual / size)
     return None
 
@@ -232,12 +349,3 @@ def _numerical(attend: Callable[[float], Floats]) -> Model:
         return attend(scale), (attend(scale + step) - attend(scale - step)) / (2 * step)
 
     return model
-
-
-def coarser_precision(head: Head, scale: float) -> str:
-    """Return the coarser precision that would explain the residual at this scale, or nothing."""
-    residual = float(np.linalg.norm(head.output - head.attend(scale)))
-    for name, unit in _COARSER.items():
-        if residual <= ROUNDINGS * math.sqrt(Rounding.of(replace(head, unit=unit), scale).total):
-            return name
-    return ""

@@ -29,7 +29,7 @@ def record(
     model: Any = None,
     *,
     out: Path | None = None,
-    max_sequences: int = 64,
+    max_sequences: int = 200,
     max_bytes: int = 2_000_000_000,
     source: str = "",
 ) -> AbstractContextManager[Recording]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ ARRAYS = {
     "mask": "mask",
     "bias": "bias",
     "sink": "sink",
+    "documents": "documents",
 }
 """The arrays of a call by their keys in a file."""
 _AXES = ("sequence", "head", "token", "d")
@@ -63,8 +65,11 @@ class Call:
     [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``, aligned at the
     first token. ``scale`` is the factor that the call was given, None where it was given none. ``softcap`` c
     turns a score s into c·tanh(s/c), before bias and mask; ``sink`` is one score a head that takes part in
-    the softmax's sum alone. ``dtype`` names what the program computed in where the arrays are kept in a wider
-    type, as bfloat16 is in NumPy's float32; it is empty where they have their own.
+    the softmax's sum alone. ``documents`` has the number of each key's document, [sequence, key], where
+    sequences were packed. ``dtype`` names what the program computed in where the arrays are kept in a wider
+    type, as bfloat16 is in NumPy's float32; it is empty where they have their own. ``continues`` says that
+    it goes on with sequences that were seen before, as decoding does: its rows are compared, and it is no
+    new observation.
     """
 
     query: Array
@@ -77,7 +82,9 @@ class Call:
     scale: float | None = None
     softcap: float | None = None
     sink: Array | None = None
+    documents: Array | None = None
     dtype: str = ""
+    continues: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,8 @@ class Layer:
 
     ``width`` is the model's, D, where it is known; ``backend`` says what computed the attention. ``padded``
     are widths, by a word, that this layer might have taken for d_k, such as a head padded or absorbed.
+    ``left_out`` says of calls that are not among them why not. ``mask`` is the one that was meant, as
+    `verify.audit` takes it.
     """
 
     name: str
@@ -95,6 +104,8 @@ class Layer:
     backend: str = ""
     padded: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    left_out: Sequence[str] = ()
+    mask: str = ""
 
 
 @dataclass(frozen=True)
@@ -161,22 +172,30 @@ def _problems(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 -
                 f"{name} has shape {_shown(shape)}, the scores {_shown(scores)}; "
                 "give a shape that is broadcast to them"
             )
+    if "documents" in arrays:
+        (sequences, *_), tokens = arrays["q"].shape, arrays["k"].shape[2]
+        if arrays["documents"].shape != (sequences, tokens):
+            yield f"documents has shape {_shown(arrays['documents'].shape)}; give [{sequences}, {tokens}]"
     if "sink" in arrays and arrays["sink"].shape != (heads,):
         yield f"sink has shape {_shown(arrays['sink'].shape)}; give [{heads}], one a head"
 
 
-def _problems_of_one(name: str, shape: tuple[int, ...], dtype: str) -> Iterator[str]:
+def _problems_of_one(name: str, shape: tuple[int, ...], dtype: str) -> Iterator[str]:  # noqa: C901 - a list of checks
     if name == "mask" and dtype != "bool":
         yield (
             f"mask has dtype {dtype}; give booleans, True where a key may be seen, "
             "and what is added to the scores as bias"
         )
-    elif name != "mask" and dtype not in FLOATING:
+    elif name == "documents" and not re.fullmatch("u?int[0-9]+", dtype):
+        yield f"documents has dtype {dtype}; give whole numbers, one for each document"
+    elif name not in ("mask", "documents") and dtype not in FLOATING:
         yield f"{name} has dtype {dtype}; give one of {', '.join(FLOATING)}"
     if name in ("q", "k", "v", "out"):
         if len(shape) != len(_AXES):
             yield f"{name} has shape {_shown(shape)}; give it as {_shown(_AXES)}"
         for axis, size in zip(_AXES, shape, strict=True):
+            if size < 0:
+                yield f"{name} has shape {_shown(shape)}; give no negative size"
             if size == 0:
                 what = "d = 0" if axis == "d" else f"no {axis}s"
                 yield f"{name} has {what}, its shape is {_shown(shape)}; give one at least"

@@ -139,8 +139,9 @@ def _number(number: float) -> Any:
 
 
 def _combined(operator: ast.operator, left: Any, right: Any) -> Any:
-    if isinstance(operator, ast.Pow) and right.is_number and abs(right) > _HIGHEST:
-        raise ValueError(f"the power {plain(right)[:40]} is beyond {_HIGHEST}")
+    # What would be worked out in full for a number of dimensions, such as d**d**d, has no end.
+    if isinstance(operator, ast.Pow) and not (right.is_number and right.is_real and abs(right) <= _HIGHEST):
+        raise ValueError(f"the power {plain(right)[:40]} is no number up to {_HIGHEST}")
     return _bounded(_OPERATORS[type(operator)](left, right))
 
 

@@ -1,7 +1,7 @@
-"""Statistical findings: statistics of blocks averaged over sequences, with simultaneous intervals.
+"""Statistical findings: one number of each sequence, the median over sequences, and gates by their share.
 
-``STATISTICAL`` has their kinds, an entry each. What is estimated is measured by the estimands of
-`verify.montecarlo`, or by those of raw blocks below.
+``STATISTICAL`` has their kinds, an entry each. Sequences are what is independent; intervals hold for every
+law of theirs and any number of them.
 """
 
 from __future__ import annotations
@@ -9,50 +9,37 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import special, stats
 
-from verify.auditing.block_statistics import (
-    crossed_variance,
-    entropy_share,
-    jacobian,
-    key_spread,
-    largest_weight,
-    over_rows,
-    query_spread,
-    row_means,
-    squares,
-)
-from verify.auditing.blocks import OWN_RULE, is_inside, is_outside
+from verify.auditing.blocks import OWN_RULE
+from verify.auditing.references import entropy_share, jacobian, largest_weight, over_rows, squares
 from verify.evidence.audits import Judgement, Reference
-from verify.montecarlo import groups, intervals
-from verify.montecarlo.blocks import Outputs, sample_of
-from verify.montecarlo.estimands import Measured, Smooth, component, ratio
-from verify.montecarlo.groups import Linearised
-from verify.montecarlo.intervals import betting_mean
+from verify.montecarlo.intervals import betting_mean, hull
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from verify.auditing.block_statistics import OfKeys, RowMeans, Spread
-    from verify.auditing.blocks import Block, Subject
+    from verify.auditing.blocks import Subject
+    from verify.auditing.layers import Pairs, Seen
+    from verify.auditing.references import OfKeys
+    from verify.auditing.rows import RowMeans
     from verify.evidence.audits import Finding
     from verify.evidence.claims import Band
 
     Floats = NDArray[np.float64]
+    Interval = tuple[float, float]
 
-FEWEST_BLOCKS = 8
-"""Of fewer blocks neither variance nor skewness is known well enough for an interval."""
+DEPENDENT = 4.0
+"""Standard errors of the rank correlation of neighbouring sequences from which on it is warned of."""
 
 _WHOLE_LINE = (-math.inf, math.inf)
-_FOUR_IN_FIVE = intervals.normal_quantile(0.4)
-"""Standard errors that an estimate is above in one of five cases."""
-_STEP = 1e-6
-"""Relative step of the slope that a standard error is taken through."""
-_AT_EDGE = "the estimate is too near the edge of the band to say how many sequences would decide"
+_MOST_NEEDED = 10**7
+_AT_EDGE = "about half of the sequences lie inside the band, so that no number of them is sure to decide"
 _WARNED, _FATAL = (100, 1000), 10_000
 """Scores beyond which training diverges, and those that large runs clip at.
 
@@ -61,198 +48,123 @@ training instabilities, arXiv 2309.14322. Past 1e3 large runs are clipped, to 1e
 """
 
 
-class BlockEstimand(Protocol):
-    """A quantity that is estimated from block vectors."""
+def median_interval(values: Floats, alpha: float) -> Interval:
+    """Return the interval of the median between two order statistics, the whole line of too few ``values``.
 
-    def measure(self, blocks: Floats, alpha: float) -> Measured:
-        """Return the estimate from ``blocks``, shape (blocks, statistics); it misses at ``alpha``.
-
-        Without an interval that holds it is the whole line, and ``doubt`` says why. A value or a standard
-        error that does not exist is NaN.
-        """
-
-
-@dataclass(frozen=True)
-class BoundedMean:
-    """The mean of one block statistic between 0 and 1, or a monotone function of it.
-
-    The interval, by betting, holds for every law and any number of blocks.
+    It misses at ``alpha`` at most for every law: fewer than r of n values lie below the median with the
+    probability that fewer than r of n coins show heads. Source: H. A. David and H. N. Nagaraja, Order
+    Statistics, 3rd edition, Wiley 2003, section 7.1.
     """
-
-    position: int
-    function: Callable[[float], float] = float
-
-    def measure(self, blocks: Floats, alpha: float) -> Measured:
-        """Return the estimate with its interval."""
-        values = np.clip(blocks[:, self.position], 0.0, 1.0)
-        mean = float(np.mean(values))
-        low, high = sorted(self.function(end) for end in betting_mean(values, alpha))
-        step = _STEP * mean
-        slope = abs(self.function(mean + step) - self.function(mean)) / step if step else 0.0
-        return _measured(self.function(mean), slope * values, (low, high))
+    rank = int(stats.binom.ppf(alpha / 2, len(values), 0.5))
+    if stats.binom.cdf(rank, len(values), 0.5) > alpha / 2:
+        rank -= 1
+    if rank < 0:
+        return _WHOLE_LINE
+    ordered = np.sort(values)
+    return float(ordered[rank]), float(ordered[len(values) - 1 - rank])
 
 
-@dataclass(frozen=True)
-class ShareOfBlocks:
-    """The share of blocks that have something: the mean of one statistic that is 0 or 1."""
+def share_interval(count: int, number: int, alpha: float) -> Interval:
+    """Return the exact interval of a share of which ``count`` of ``number`` were seen.
 
-    position: int
-
-    def measure(self, blocks: Floats, alpha: float) -> Measured:
-        """Return the share with its interval for 0-1 variables, whatever the number of blocks."""
-        values = blocks[:, self.position]
-        mean = float(np.mean(values))
-        return _measured(mean, values, intervals.bounded_mean(mean, alpha, len(values)))
-
-
-def _measured(value: float, values: Floats, interval: tuple[float, float]) -> Measured:
-    """Return an estimate with the standard error of the mean of ``values``."""
-    count = len(values)
-    error = float(np.std(values, ddof=1) / math.sqrt(count)) if count > 1 else math.nan
-    return Measured(value, error, interval, count, 0)
-
-
-@dataclass(frozen=True)
-class MeanFunction:
-    """A smooth function of the blocks' mean vector, whose statistics have these names and no bounds."""
-
-    smooth: Smooth
-    names: tuple[str, ...]
-
-    def measure(self, blocks: Floats, alpha: float) -> Measured:
-        """Return the estimate with Student's interval, where the blocks are enough and not too skewed."""
-        count = len(blocks)
-        with np.errstate(all="ignore"):
-            value = self.smooth.value(Outputs(zip(self.names, blocks.mean(axis=0), strict=True)))
-        open_yet = partial(Measured, interval=_WHOLE_LINE, blocks=count, coordinates=0)
-        if not math.isfinite(value):
-            return open_yet(math.nan, math.nan, doubt="it has no value, for all of it is 0")
-        if count < FEWEST_BLOCKS:
-            doubt = f"{count} {'sequence is' if count == 1 else 'sequences are'} too few for an interval"
-            return open_yet(value, math.nan, doubt=doubt, needed=FEWEST_BLOCKS)
-        sample = sample_of(blocks, self.names)
-        measured = self.smooth.measure(sample, alpha)
-        value, error = measured.value, measured.error
-        if measured.reliable:
-            # Corrected for skewness alone, the interval misses too often with some dozens of blocks.
-            quantile = intervals.student_quantile(alpha, count)
-            plain = intervals.studentised(value, error, quantile, positive=False)
-            return Measured(value, error, intervals.hull(measured.interval, plain), count, 0)
-        if not error:
-            return open_yet(value, 0.0, doubt="all sequences agree, so nothing tells how others do")
-        linear = Linearised(sample, self.smooth.gradient(sample.outputs))
-        needed = min(intervals.least_blocks(linear.skewness, alpha), groups.blocks_needed(linear, alpha))
-        doubt = "too skewed over so few sequences for an interval at this level"
-        return open_yet(value, error, doubt=doubt, needed=max(needed, count + 1))
-
-
-def blocks_needed(estimate: Measured, band: Band) -> int | None:
-    """Return about how many blocks would decide, None where the estimate is too near an edge to say.
-
-    Without an interval it is the number from which on there may be one, which is the least it takes. The
-    half-width falls at least with the root of the number of blocks. The estimate of that many differs from
-    this one by both their standard errors: in four of five cases they decide.
+    Source: C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits illustrated in the case
+    of the binomial, Biometrika 26 (1934), 404-413.
     """
-    if not estimate.reliable:
-        return estimate.needed
-    edges = [edge for edge in band if edge is not None]
-    distance = min((abs(edge - estimate.value) for edge in edges), default=math.inf)
-    low, high = estimate.interval
-    width = max(high - estimate.value, estimate.value - low)
-    error = _FOUR_IN_FIVE * (width if math.isnan(estimate.error) else estimate.error)
-    if not distance > error:
-        return None
-    # Errors e of n blocks and of N: the width is w √(n/N), and √(1 + n/N) < 1 + √(n/N).
-    factor = (width + error) / (distance - error)
-    return max(estimate.blocks + 1, math.ceil(estimate.blocks * factor**2))
+    low = float(special.betaincinv(count, number - count + 1, alpha / 2)) if count else 0.0
+    high = float(special.betaincinv(count + 1, number - count, 1 - alpha / 2)) if count < number else 1.0
+    return low, high
 
 
-@dataclass(frozen=True)
-class BlockStatistics:
-    """What is kept of one block: its statistics, and the reference values of its rows.
+def fewest_sequences(alpha: float) -> int:
+    """Return from how many sequences on a median has an interval that misses at ``alpha``."""
+    return math.ceil(math.log2(2 / alpha))
 
-    ``statistics`` are None where the block gives none, ``broken`` says that this is for scores that are NaN
-    or infinite. ``left_out`` counts rows that were not used, ``blind`` those of them that see no key.
-    ``implied`` is the scale of the scores where the output says that it is not the declared one.
+
+def dependence(values: Floats) -> float:
+    """Return the rank correlation of values that follow each other, in standard errors of independent ones.
+
+    Source: A. Wald and J. Wolfowitz, An exact test for randomness in the non-parametric case based on serial
+    correlation, Annals of Mathematical Statistics 14 (1943), 378-388, on ranks.
     """
-
-    statistics: tuple[float, ...] | None
-    references: tuple[float, ...] = ()
-    left_out: int = 0
-    blind: int = 0
-    broken: bool = False
-    implied: float | None = None
+    if len(values) < 3 or np.ptp(values) == 0:
+        return 0.0
+    ranks = stats.rankdata(values)
+    moved = (ranks - ranks.mean()) / ranks.std()
+    return float(moved[:-1] @ moved[1:] / math.sqrt(len(values) - 1))
 
 
-def of_rows(
-    statistics: Callable[[RowMeans], tuple[float, ...]], *references: OfKeys
-) -> Callable[[Block], BlockStatistics]:
-    """Return what reduces the rows of a block; ``references`` are averaged over as many keys as rows see."""
+class Estimate(NamedTuple):
+    """An estimate with its interval, and the ``values`` of sequences or pairs that it is of."""
 
-    def reduce(block: Block) -> BlockStatistics:
-        rows = block.once(row_means)
-        if not rows.finite or not rows.used:
-            return BlockStatistics(None, left_out=rows.few, blind=rows.blind, broken=not rows.finite)
-        values = tuple(over_rows(one, rows.keys, rows.rows) for one in references)
-        return BlockStatistics(statistics(rows), values, rows.few, rows.blind, implied=block.implied)
+    value: float
+    interval: Interval
+    values: Floats
 
-    return reduce
-
-
-def of_pairs(statistics: Callable[[Block, Block], tuple[float, ...]]) -> Callable[[Block], BlockStatistics]:
-    """Return what reduces a block with its partner; blocks without one have no statistics."""
-
-    def reduce(block: Block) -> BlockStatistics:
-        if block.partner is None:
-            return BlockStatistics(None)
-        with np.errstate(all="ignore"):
-            found = statistics(block, block.partner)
-        if all(map(math.isfinite, found)):
-            return BlockStatistics(found)
-        # Of a single vector, or of none, there are no such numbers either.
-        is_finite = all(one.once(row_means).finite for one in (block, block.partner))
-        return BlockStatistics(None, broken=not is_finite)
-
-    return reduce
+    @property
+    def sequences(self) -> int:
+        """How many values there are."""
+        return len(self.values)
 
 
 @dataclass(frozen=True)
 class AtUnitVariance:
-    """What a claim says of rows of unit variance, a function of the means of the blocks' references."""
+    """What a claim says of rows of unit variance: a function of the mean over rows of ``of_keys``."""
 
     claim: str
-    value: Callable[[Floats], float]
+    of_keys: OfKeys
+    function: Callable[[float], float] = float
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One thing that a statistical kind estimates of a head.
+    """One thing that a statistical kind estimates of a head: a number of each sequence, or of each pair.
 
     ``label`` is its LaTeX, and ``claim`` the claim of the catalogue that derives its formula, None where
-    something is only counted. ``rule`` judges where there is no band, and is given whether it decides;
-    ``remark`` says more about an estimate.
+    something is only counted. ``of`` takes what is kept of the rows (`RowMeans`), or of pairs (`Pairs`), and
+    returns the numbers. They are estimated by their median; where they ``are_bounded``, between 0 and 1, by
+    their mean; ``function``, which is monotone, is applied to what is estimated. ``rule`` judges where there
+    is no band, and is given whether it decides; ``remark`` says more about an estimate, and may ask what is
+    kept for more.
     """
 
     name: str
     label: str
     claim: str | None
-    estimand: BlockEstimand
+    of: Callable[[Any], Floats]
+    are_bounded: bool = False
+    function: Callable[[float], float] = float
     reference: AtUnitVariance | None = None
-    rule: Callable[[Measured, bool], tuple[Judgement, str]] | None = None
-    remark: Callable[[Measured, Floats], str] | None = None
+    rule: Callable[[Estimate, bool], tuple[Judgement, str]] | None = None
+    remark: Callable[[Estimate, Any], str] | None = None
+
+    def measure(self, values: Floats, alpha: float, distinct: NDArray[np.bool_] | None = None) -> Estimate:
+        """Return the estimate; ``distinct`` are the first ones of those that occur more than once.
+
+        The interval holds whether equal sequences count as many or as one: it is the hull of both.
+        """
+        interval = self._interval(values, alpha)
+        if distinct is not None and not distinct.all():
+            interval = hull(interval, self._interval(values[distinct], alpha))
+        value = float(np.mean(values) if self.are_bounded else np.median(values))
+        low, high = sorted(self.function(end) if math.isfinite(end) else end for end in interval)
+        return Estimate(self.function(value), (low, high), np.array([self.function(one) for one in values]))
+
+    def _interval(self, values: Floats, alpha: float) -> Interval:
+        if self.rule is not None:
+            return share_interval(int(values.sum()), len(values), alpha)
+        if self.are_bounded:
+            low, high = betting_mean(np.clip(values, 0.0, 1.0), alpha)
+            return float(low), float(high)
+        return median_interval(values, alpha)
 
 
 @dataclass(frozen=True)
 class Statistical:
-    """A kind of finding that averages what ``reduce`` keeps of each block.
-
-    A block is ``sequences`` of them. ``reduce`` is called from several threads, and keeps no array of a call.
-    """
+    """A kind of finding with quantities of the rows of sequences, or where ``of_pairs`` of pairs of them."""
 
     name: str
     quantities: tuple[Quantity, ...]
-    reduce: Callable[[Block], BlockStatistics]
-    sequences: int = 1
+    of_pairs: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -261,24 +173,26 @@ class Statistical:
 
     @property
     def places(self) -> int:
-        """Intervals on one head that take a share of the false-alarm rate: one a quantity."""
-        return len(self.quantities)
+        """Intervals on one head that take a share of the false-alarm rate: of the quantity, and in a band."""
+        return 2 * len(self.quantities)
 
     @property
     def has_rule(self) -> bool:
         """Whether a finding can decide without a band: there is a rule for each quantity."""
         return all(one.rule is not None for one in self.quantities)
 
-    def find(self, kept: Sequence[BlockStatistics], subject: Subject) -> Iterator[Finding]:
-        """Yield the finding on each quantity, from what was kept of all blocks of a head."""
-        blocks = np.array([one.statistics for one in kept if one.statistics is not None], dtype=np.float64)
+    def find(self, seen: Seen, subject: Subject) -> Iterator[Finding]:
+        """Yield the finding on each quantity, from what is kept of a layer."""
+        kept = seen.new_pairs if self.of_pairs else seen.new_rows
         for quantity in self.quantities:
-            yield self._finding(quantity, kept, blocks, subject)
+            yield self._finding(quantity, kept, seen, subject)
 
     def _finding(
-        self, quantity: Quantity, kept: Sequence[BlockStatistics], blocks: Floats, subject: Subject
+        self, quantity: Quantity, kept: RowMeans | Pairs | None, seen: Seen, subject: Subject
     ) -> Finding:
-        gate = subject.gates.get(quantity.name)
+        gate, head, per = subject.gates.get(quantity.name), subject.head, 2 if self.of_pairs else 1
+        values = np.zeros(0) if kept is None else quantity.of(kept)[:, head]
+        usable = np.isfinite(values)
         found: dict[str, Any] = {
             "quantity": quantity.label,
             "claim": quantity.claim,
@@ -286,165 +200,194 @@ class Statistical:
             "band": None if gate == OWN_RULE else gate,
             "decides": gate is not None,
             "level": 1 - subject.alpha,
-            "sequences": self.sequences * len(blocks),
-            "rows_left_out": sum(one.left_out for one in kept),
+            "sequences": per * int(usable.sum()),
             "estimate": None,
             "judgement": Judgement.REPORTED if gate is None else Judgement.UNDECIDED,
         }
-        reasons = list(_absence(kept))
-        if len(blocks):
-            estimate = quantity.estimand.measure(blocks, subject.alpha)
-            broken = any(one.broken for one in kept)
-            judgement, why = _judged(estimate, gate, quantity, broken=broken)
-            open_yet = judgement is Judgement.UNDECIDED and not broken
-            needed = blocks_needed(estimate, gate or OWN_RULE) if open_yet else None
-            at_edge = _AT_EDGE if open_yet and not needed and estimate.reliable else ""
-            remark = quantity.remark(estimate, blocks) if quantity.remark else ""
-            reasons = [why, estimate.doubt, at_edge, remark, *_scale_of(kept), *reasons]
+        reasons, broken = [], 0
+        if not self.of_pairs and seen.new_rows is not None:
+            rows = seen.new_rows
+            found["rows_left_out"] = int(rows.few[:, head].sum() + rows.padding[:, head].sum())
+            broken = int((~rows.finite[:, head] & ~usable).sum())
+            reasons = list(_left_out(rows, head, broken, usable))
+        if usable.any():
+            distinct = seen.distinct[::per][: len(usable)][usable]
+            estimate = quantity.measure(values[usable], subject.alpha, distinct)
+            judgement, why = _judged(quantity, estimate, gate, distinct, subject.alpha, broken=broken)
+            needed = None
+            if judgement is Judgement.UNDECIDED and not broken and gate not in (None, OWN_RULE):
+                needed = needed_to_decide(_inside(estimate.values, gate), len(estimate.values), subject.alpha)
+                why += "" if needed else f"; {_AT_EDGE}"
+            elif estimate.interval == _WHOLE_LINE:
+                why = _too_few(estimate.sequences, per, subject.alpha)
+            remark = quantity.remark(estimate, _of_head(kept, head, usable)) if quantity.remark else ""
+            reasons = [why, remark, *_dependent(estimate, distinct), *_scale_of(seen, head), *reasons]
             low, high = (end if math.isfinite(end) else None for end in estimate.interval)
             found |= {
                 "estimate": estimate.value if math.isfinite(estimate.value) else None,
-                "standard_error": None if math.isnan(estimate.error) else estimate.error,
-                "interval": (low, high),
-                "reference": _reference(quantity, kept),
+                "interval": (low, high) if math.isfinite(estimate.value) else (None, None),
+                "reference": _reference(quantity, seen, head, usable),
                 "judgement": judgement,
-                "sequences_needed": None if needed is None else needed * self.sequences,
+                "sequences_needed": None if needed is None else needed * per,
             }
         return subject.finding(quantity.name, self.name, **found, reason="; ".join(filter(None, reasons)))
 
 
+def _too_few(number: int, per: int, alpha: float) -> str:
+    what = (
+        ("pair of sequences is", "pairs of sequences are") if per == 2 else ("sequence is", "sequences are")
+    )
+    return f"{number:,} {what[number != 1]} too few for an interval, which takes {fewest_sequences(alpha)}"
+
+
+def _inside(values: Floats, band: Band) -> int:
+    low, high = band
+    low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
+    return int(((values >= low) & (values <= high)).sum())
+
+
 def _judged(
-    estimate: Measured, gate: Band | None, quantity: Quantity, *, broken: bool
+    quantity: Quantity, estimate: Estimate, gate: Band | None, distinct: Any, alpha: float, *, broken: int
 ) -> tuple[Judgement, str]:
-    """Return the judgement with its reason: by the band, else by the quantity's own rule, if it has one."""
+    """Return the judgement with its reason: by the share inside the band, else by the quantity's own rule."""
     if gate is None or gate == OWN_RULE:
         return quantity.rule(estimate, gate is not None) if quantity.rule else (Judgement.REPORTED, "")
+    count, number = _inside(estimate.values, gate), estimate.sequences
+    once = estimate.values[distinct]
+    low, high = hull(
+        share_interval(count, number, alpha), share_interval(_inside(once, gate), len(once), alpha)
+    )
+    said = f"{count:,} of {number:,} lie inside the band, which proves {low:.0%} to {high:.0%} of all"
     if broken:
-        return Judgement.UNDECIDED, "with NaN or infinite scores there is no mean over all sequences"
-    return judge(estimate, gate), ""
+        return Judgement.UNDECIDED, f"{said}; those with NaN or infinite scores lie nowhere"
+    if _dependent(estimate, distinct):
+        return Judgement.UNDECIDED, said
+    if low > 0.5:
+        return Judgement.CONFIRMED, said
+    return (Judgement.REFUTED if high < 0.5 else Judgement.UNDECIDED), said
 
 
-def judge(estimate: Measured, band: Band) -> Judgement:
-    """Return confirmed where the interval lies inside the band, refuted where outside, else undecided."""
-    if is_inside(estimate.interval, band):
-        return Judgement.CONFIRMED
-    return Judgement.REFUTED if is_outside(estimate.interval, band) else Judgement.UNDECIDED
+def needed_to_decide(count: int, number: int, alpha: float) -> int | None:
+    """Return about how many sequences show that most lie inside a band, or outside; None where about half do.
+
+    So many of ``number`` lie inside. The share of that many differs from this one by both their errors.
+    """
+    share = count / number
+    error = 1 / (2 * math.sqrt(number))
+    distance = abs(share - 0.5) - (error if 0 < count < number else 0.0)
+    if distance <= 0:
+        return None
+    share = 0.5 + distance
+    wanted = max(number + 1, fewest_sequences(alpha))
+    while share_interval(math.floor(share * wanted), wanted, alpha)[0] <= 0.5:
+        wanted = math.ceil(1.05 * wanted)
+        if wanted > _MOST_NEEDED:
+            return None
+    return wanted
 
 
-def _scale_of(kept: Sequence[BlockStatistics]) -> Iterator[str]:
+def _dependent(estimate: Estimate, distinct: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the warning that sequences that follow each other are alike, if they are."""
+    z = dependence(estimate.values[distinct])
+    if z <= DEPENDENT:
+        return ()
+    alike = f"a rank correlation of {z / math.sqrt(len(estimate.values[distinct])):.2f}"
+    return (f"sequences that follow each other are alike ({alike}), and intervals take them for independent",)
+
+
+def _scale_of(seen: Seen, head: int) -> Iterator[str]:
     """Yield in words the scale of the scores, where it is not the declared one."""
-    implied = [one.implied for one in kept if one.implied is not None]
-    if implied:
-        ends = dict.fromkeys(f"{end:.4g}" for end in (min(implied), max(implied)))
-        some = "" if len(implied) == len(kept) else f" for {_of(len(implied), 'sequence')}"
+    implied = seen.in_order(lambda one: np.where(one.implied, one.scale, np.nan))[:, head]
+    known = implied[np.isfinite(implied)]
+    if known.size:
+        ends = dict.fromkeys(f"{end:.4g}" for end in (known.min(), known.max()))
+        some = "" if known.size == implied.size else f" for {_of(known.size, 'sequence')}"
         yield f"scores have the scale that the output implies, {' to '.join(ends)}{some}"
 
 
-def _absence(kept: Sequence[BlockStatistics]) -> Iterator[str]:
+def _left_out(rows: RowMeans, head: int, broken: int, usable: NDArray[np.bool_]) -> Iterator[str]:
     """Yield what was not used, and why."""
-    broken = sum(one.broken for one in kept)
-    empty = sum(one.statistics is None for one in kept) - broken
-    blind = sum(one.blind for one in kept)
     if broken:
         yield f"{_of(broken, 'sequence')} left out for NaN or infinite scores"
-    if empty and len(kept) == empty:
+    if not usable.any() and not broken:
         yield "no sequence has what this finding needs"
-    if blind:
-        yield f"{_of(blind, 'row')} left out that see no key at all"
+    for number, what in ((rows.blind, "that see no key at all"), (rows.padding, "of padding")):
+        if count := int(number[:, head].sum()):
+            yield f"{_of(count, 'row')} left out {what}"
 
 
 def _of(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _reference(quantity: Quantity, kept: Sequence[BlockStatistics]) -> Reference | None:
-    if quantity.reference is None:
+def _of_head(kept: Any, head: int, usable: NDArray[np.bool_]) -> Any:
+    """Return what is kept of one head, of the sequences that are used."""
+    return type(kept)(*(array[usable, head] if array.ndim > 1 and array.size else array for array in kept))
+
+
+def _reference(quantity: Quantity, seen: Seen, head: int, usable: NDArray[np.bool_]) -> Reference | None:
+    if quantity.reference is None or seen.new_rows is None:
         return None
-    known = np.array([one.references for one in kept if one.statistics is not None])
-    value = quantity.reference.value(known.mean(axis=0))
+    of_keys = quantity.reference.of_keys
+    patterns = seen.new_rows.patterns[:, head][usable]
+    value = quantity.reference.function(float(np.mean([over_rows(of_keys, *one) for one in patterns])))
     return Reference(value=value, claim=quantity.reference.claim) if math.isfinite(value) else None
 
 
-def _largest_score(block: Block) -> BlockStatistics:
-    """Keep which limits the largest score passes, and the score itself where it is finite."""
-    rows = block.once(row_means)
-    largest = rows.largest_score
-    if math.isnan(largest):
-        return BlockStatistics(None, broken=True)
-    passed = (float(largest > limit) for limit in (*_WARNED, _FATAL))
-    size = largest if math.isfinite(largest) else math.copysign(_FATAL, largest)
-    return BlockStatistics((*passed, size), blind=rows.blind, implied=block.implied)
+def _beyond(limit: int, rows: RowMeans) -> Floats:
+    """Return whether the largest score of each sequence is beyond a limit, NaN where that is not known."""
+    return np.where(np.isnan(rows.largest_score), np.nan, (rows.largest_score > limit).astype(float))
 
 
-def _no_score_beyond(limit: int, estimate: Measured, decides: bool) -> tuple[Judgement, str]:
+def _no_score_beyond(limit: int, estimate: Estimate, decides: bool) -> tuple[Judgement, str]:
     if estimate.value > 0:
         judgement = Judgement.REFUTED if limit == _FATAL else Judgement.WARNED
         return judgement, f"scores beyond {limit:,} were seen"
     return (Judgement.CONFIRMED if decides else Judgement.REPORTED), f"no score beyond {limit:,} was seen"
 
 
-def _unit_scale(_: Measured, blocks: Floats) -> str:
-    unscaled = float(blocks[:, 1].mean())
+def _largest(_: Estimate, rows: RowMeans) -> str:
+    return f"the largest seen is {rows.largest_score.max():.4g}, and larger ones may not have been seen"
+
+
+def _unit_scale(_: Estimate, rows: RowMeans) -> str:
+    unscaled = float(np.median(rows.unscaled_variance))
     return f"a scale of {1 / math.sqrt(unscaled):.4g} would make it 1" if unscaled > 0 else "all scores agree"
 
 
-def _shift_share(rows: RowMeans) -> tuple[float]:
+def _shift_share(rows: RowMeans) -> Floats:
     total = rows.variance + rows.between
-    return (rows.between / total if total > 0 else 0.0,)
-
-
-def _variances(block: Block, partner: Block) -> tuple[float, float]:
-    """Return the row variance, and what it would be if queries knew nothing of their sequence's keys."""
-    own = (block.once(row_means).variance + partner.once(row_means).variance) / 2
-    return own, crossed_variance(block, partner)
-
-
-_OF_TWO = ("square", "squared-mean", "squared-trace", "trace-of-square")
-_MOMENTS = tuple(f"{side}-{what}" for side in ("query", "key") for what in _OF_TWO)
-
-
-def _moments(block: Block, partner: Block) -> tuple[float, ...]:
-    pairs = ((block.once(spread), partner.once(spread)) for spread in (query_spread, key_spread))
-    return tuple(number for pair in pairs for number in _of_two(*pair))
-
-
-def _of_two(one: Spread, other: Spread) -> tuple[float, ...]:
-    """Return E x², |μ|²/d, (tr Σ)² and d·tr Σ² of the components, unbiased for independent sequences."""
-    return (
-        (one.mean_square + other.mean_square) / 2,
-        float(one.mean @ other.mean) / len(one.mean),
-        float(np.trace(one.covariance) * np.trace(other.covariance)),
-        float(len(one.mean) * np.sum(one.covariance * other.covariance)),
+    return np.where(
+        total > 0, rows.between / np.where(total > 0, total, 1.0), np.where(np.isnan(total), np.nan, 0.0)
     )
 
 
-def _unless(value: float, broken: str) -> Callable[[Measured, Floats], str]:
+def _unless(value: float, broken: str) -> Callable[[Estimate, Any], str]:
     """Return what remarks that an interval excludes the ``value`` that a claim needs."""
     return lambda estimate, _: "" if estimate.interval[0] <= value <= estimate.interval[1] else broken
 
 
 def _components(side: str, sign: str) -> tuple[Quantity, ...]:
-    square, squared_mean, squared_trace, trace_of_square = (f"{side}-{what}" for what in _OF_TWO)
     return (
         Quantity(
             f"components-{side}-mean",
             rf"$|\mu_{sign}|^2/d_k$",
             "score-variance-general",
-            MeanFunction(component(squared_mean), _MOMENTS),
+            lambda pairs: getattr(pairs, f"{side}_mean"),
             remark=_unless(0.0, "score-variance asks for mean 0; score-variance-general does not"),
         ),
         Quantity(
             f"components-{side}-variance",
             rf"$\operatorname{{tr}}\Sigma_{sign}/d_k$ over all tokens",
             "score-variance-general",
-            MeanFunction(Smooth(lambda mean: mean[square] - mean[squared_mean], positive=True), _MOMENTS),
+            lambda pairs: getattr(pairs, f"{side}_variance"),
             remark=_unless(1.0, "score-variance asks for variance 1; scaled-variance-general does not"),
         ),
         Quantity(
             f"components-{side}-dimension",
             rf"$(\operatorname{{tr}}\Sigma_{sign})^2/(d_k\operatorname{{tr}}\Sigma_{sign}^2)$ in sequences",
             "correlated-components",
-            MeanFunction(ratio(squared_trace, trace_of_square), _MOMENTS),
+            lambda pairs: getattr(pairs, f"{side}_dimension"),
             remark=_unless(
                 1.0,
                 "score-variance asks for uncorrelated components of one variance; see correlated-components",
@@ -453,107 +396,103 @@ def _components(side: str, sign: str) -> tuple[Quantity, ...]:
     )
 
 
-def _inverse(mean_square: float) -> float:
-    return 1 / mean_square if mean_square > 0 else math.inf
+def _inverse(number: float) -> float:
+    return 1 / number if number > 0 else math.inf
 
 
-def _first(known: Floats) -> float:
-    return float(known[0])
+def _root(number: float) -> float:
+    return math.sqrt(max(number, 0.0))
 
 
-def _of_one(
-    quantity: Quantity, statistics: Callable[[RowMeans], tuple[float, ...]], *references: OfKeys
-) -> Statistical:
-    """Return the kind that has one quantity of rows, and its name."""
-    return Statistical(quantity.name, (quantity,), of_rows(statistics, *references))
-
-
-_ROW_VARIANCE = Quantity(
-    "row-variance",
-    r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$",
-    "variance-split",
-    MeanFunction(component("scaled", positive=True), ("scaled", "unscaled")),
-    remark=_unit_scale,
-)
-_SHIFT_SHARE = Quantity(
-    "shift-share",
-    r"share of $\operatorname{Var}(q\cdot k)$ between rows: $\mu_k^{\mathsf T}\Sigma_q\mu_k$",
-    "variance-split",
-    BoundedMean(0),
-)
-_INDEPENDENCE = Quantity(
-    "independence",
-    r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$ over "
-    r"$c^2(\operatorname{tr}\Sigma_q\Sigma_k + \mu_q^{\mathsf T}\Sigma_k\mu_q)$",
-    "variance-split",
-    MeanFunction(ratio("own", "crossed"), ("own", "crossed")),
-)
-_ENTROPY = Quantity(
-    "entropy",
-    r"$\mathbb{E}H/\ln n$",
-    "attention-entropy",
-    BoundedMean(0),
-    AtUnitVariance("attention-entropy", _first),
-)
-_EFFECTIVE_KEYS = Quantity(
-    "effective-keys",
-    r"$1/\mathbb{E}\sum p_j^2$",
-    "effective-keys",
-    BoundedMean(0, _inverse),
-    AtUnitVariance("effective-keys", lambda known: _inverse(float(known[0]))),
-)
-_LARGEST_PROBABILITY = Quantity(
-    "largest-probability",
-    r"$\mathbb{E}\max_j p_j$",
-    "softmax-saturation",
-    BoundedMean(0),
-    AtUnitVariance("softmax-saturation", _first),
-)
-_GRADIENT_PASS = (
-    Quantity(
-        "gradient-pass-trace",
-        r"$\operatorname{tr}J = 1 - \mathbb{E}\sum p_j^2$",
-        "softmax-jacobian",
-        BoundedMean(0),
-        AtUnitVariance("attention-concentration", lambda known: 1 - float(known[0])),
-    ),
-    Quantity(
-        "gradient-pass-norm",
-        r"$\sqrt{\mathbb{E}\|J\|_F^2}$",
-        "softmax-jacobian",
-        BoundedMean(1, math.sqrt),
-        AtUnitVariance("jacobian-saturation", lambda known: math.sqrt(float(known[1]))),
-    ),
-)
-_LARGEST_SCORE = tuple(
-    Quantity(
-        f"largest-score-{limit}",
-        rf"share of sequences with a score beyond {limit:,}",
-        None,
-        ShareOfBlocks(place),
-        rule=partial(_no_score_beyond, limit),
-        remark=lambda _, blocks: (
-            f"the largest seen is {blocks[:, -1].max():.4g}, and larger ones may not have been seen"
-        ),
-    )
-    for place, limit in enumerate((*_WARNED, _FATAL))
-)
+_MEDIAN = r"\operatorname{med}"
 
 STATISTICAL = (
-    Statistical("largest-score", _LARGEST_SCORE, _largest_score),
-    _of_one(_ROW_VARIANCE, lambda rows: (rows.variance, rows.unscaled_variance)),
-    _of_one(_SHIFT_SHARE, _shift_share),
-    Statistical("independence", (_INDEPENDENCE,), of_pairs(_variances), sequences=2),
     Statistical(
-        "components", (*_components("query", "q"), *_components("key", "k")), of_pairs(_moments), sequences=2
+        "largest-score",
+        tuple(
+            Quantity(
+                f"largest-score-{limit}", rf"share of sequences with a score beyond {limit:,}", None,
+                partial(_beyond, limit), are_bounded=True, rule=partial(_no_score_beyond, limit),
+                remark=_largest,
+            )
+            for limit in (*_WARNED, _FATAL)
+        ),
     ),
-    _of_one(_ENTROPY, lambda rows: (rows.entropy,), entropy_share),
-    _of_one(_EFFECTIVE_KEYS, lambda rows: (rows.squares,), squares),
-    _of_one(_LARGEST_PROBABILITY, lambda rows: (rows.largest_weight,), largest_weight),
+    Statistical(
+        "row-variance",
+        (
+            Quantity(
+                "row-variance", rf"${_MEDIAN}\,c^2\operatorname{{Var}}_j(q\cdot k_j)$", "variance-split",
+                lambda rows: rows.variance, remark=_unit_scale,
+            ),
+        ),
+    ),
+    Statistical(
+        "shift-share",
+        (
+            Quantity(
+                "shift-share",
+                r"share of $\operatorname{Var}(q\cdot k)$ between rows: $\mu_k^{\mathsf T}\Sigma_q\mu_k$",
+                "variance-split", _shift_share, are_bounded=True,
+            ),
+        ),
+    ),
+    Statistical(
+        "independence",
+        (
+            Quantity(
+                "independence",
+                rf"${_MEDIAN}$ of $c^2\operatorname{{Var}}_j(q\cdot k_j)$ over "
+                r"$c^2(\operatorname{tr}\Sigma_q\Sigma_k + \mu_q^{\mathsf T}\Sigma_k\mu_q)$",
+                "variance-split", lambda pairs: pairs.independence,
+            ),
+        ),
+        of_pairs=True,
+    ),
+    Statistical("components", (*_components("query", "q"), *_components("key", "k")), of_pairs=True),
+    Statistical(
+        "entropy",
+        (
+            Quantity(
+                "entropy", r"$\mathbb{E}H/\ln n$", "attention-entropy", lambda rows: rows.entropy,
+                are_bounded=True, reference=AtUnitVariance("attention-entropy", entropy_share),
+            ),
+        ),
+    ),
+    Statistical(
+        "effective-keys",
+        (
+            Quantity(
+                "effective-keys", r"$1/\mathbb{E}\sum p_j^2$", "effective-keys", lambda rows: rows.squares,
+                are_bounded=True, function=_inverse,
+                reference=AtUnitVariance("effective-keys", squares, _inverse),
+            ),
+        ),
+    ),
+    Statistical(
+        "largest-probability",
+        (
+            Quantity(
+                "largest-probability", r"$\mathbb{E}\max_j p_j$", "softmax-saturation",
+                lambda rows: rows.largest_weight, are_bounded=True,
+                reference=AtUnitVariance("softmax-saturation", largest_weight),
+            ),
+        ),
+    ),
     Statistical(
         "gradient-pass",
-        _GRADIENT_PASS,
-        of_rows(lambda rows: (1 - rows.squares, rows.jacobian), squares, jacobian),
+        (
+            Quantity(
+                "gradient-pass-trace", r"$\operatorname{tr}J = 1 - \mathbb{E}\sum p_j^2$", "softmax-jacobian",
+                lambda rows: 1 - rows.squares, are_bounded=True,
+                reference=AtUnitVariance("attention-concentration", squares, lambda known: 1 - known),
+            ),
+            Quantity(
+                "gradient-pass-norm", r"$\sqrt{\mathbb{E}\|J\|_F^2}$", "softmax-jacobian",
+                lambda rows: rows.jacobian, are_bounded=True, function=_root,
+                reference=AtUnitVariance("jacobian-saturation", jacobian, _root),
+            ),
+        ),
     ),
-)
+)  # fmt: skip
 """The kinds of statistical findings, in the order in which they are shown."""

@@ -20,6 +20,13 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     "--intended", metavar="EXPRESSION", help="The scale that was meant, in d, h, D and n, such as 1/sqrt(d)."
 )
 @click.option(
+    "--mask",
+    "intended_mask",
+    default="",
+    metavar="MASK",
+    help="The mask that was meant: none, causal, window=W, prefix=N or documents.",
+)
+@click.option(
     "--gate",
     multiple=True,
     metavar="FINDING[:LOW..HIGH]",
@@ -32,6 +39,12 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     show_default=True,
     help="False-alarm rate of the whole audit.",
 )
+@click.option(
+    "--allow-unseen",
+    multiple=True,
+    metavar="REASON",
+    help="Accept that something was not seen: calls, output or unrecorded; may be given several times.",
+)
 @click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]")
 @click.option(
     "--out", type=PATH, default=Path("audit"), show_default=True, metavar="DIR", help="Folder to write to."
@@ -41,8 +54,10 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
 def audit(
     recording: Path,
     intended: str | None,
+    intended_mask: str,
     gate: tuple[str, ...],
     false_alarm: float,
+    allow_unseen: tuple[str, ...],
     workers: int | None,
     out: Path,
     junit: Path | None,
@@ -53,7 +68,7 @@ def audit(
 
     RECORDING is a folder that was recorded, or a NumPy archive or safetensors file with q, k and, where there
     are any, v, out, mask (True where a key may be seen), bias, sink (one score a head), the numbers scale,
-    softcap and causal (1 where the mask is), and intended.
+    softcap and causal (1 where the mask is), documents (of each token), intended and intended_mask.
     """
     from verify.auditing.audit import audit as audit_recording
     from verify.citing.configuration import configuration
@@ -66,7 +81,15 @@ def audit(
         _refuse_taken(junit, out)
         check_writable(junit.parent, junit.name)
     gate = gate or configuration().gates
-    found = audit_recording(recording, intended=intended, gate=gate, false_alarm=false_alarm, workers=workers)
+    found = audit_recording(
+        recording,
+        intended=intended,
+        intended_mask=intended_mask,
+        gate=gate,
+        false_alarm=false_alarm,
+        allow_unseen=allow_unseen,
+        workers=workers,
+    )
     write_whole(out / NAMES[0], found.to_json().encode())
     for line in str(found).splitlines():
         say(line)

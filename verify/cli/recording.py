@@ -20,7 +20,7 @@ from verify.cli.console import PATH, complain, end
     help="Folder to write to.",
 )
 @click.option(
-    "--max-sequences", type=int, default=64, show_default=True, help="Sequences of each layer that are kept."
+    "--max-sequences", type=int, default=200, show_default=True, help="Sequences of each layer that are kept."
 )
 @click.option(
     "--max-bytes",

@@ -155,7 +155,8 @@ class LayerRecord(Record):
     """One layer of the recording: what was seen of it, what was intended, and what was found.
 
     ``tokens`` are the fewest and most that a sequence has; ``key_heads`` differs from ``heads`` where queries
-    share keys.
+    share keys. Of all ``rows``, of every head and sequence, ``rows_compared`` were held against the formula,
+    and ``rows_without_key`` see none, so that there is nothing to hold them against.
     """
 
     id: Slug
@@ -164,8 +165,12 @@ class LayerRecord(Record):
     key_heads: Heads
     d_k: Count
     d_v: Count | None
+    calls: Count = 0
     sequences: Count
     tokens: tuple[Count, Count]
+    rows: Count = 0
+    rows_compared: Count = 0
+    rows_without_key: Count = 0
     dtype: Line
     backend: Line = ""
     intention: Intention
@@ -205,19 +210,30 @@ class AuditBudget(Record):
     rule: Text
 
 
+UNSEEN = ("calls", "output", "unrecorded")
+"""What an audit may not have seen: calls left out, values or outputs, what could not be recorded."""
+
+
 class AuditSettings(Record):
-    """What was asked of the audit: gates by the kind of finding, and the options that results depend on."""
+    """What was asked of the audit: gates by the kind of finding, and the options that results depend on.
+
+    ``mask`` is the one that was intended, and ``allow_unseen`` are reasons of `UNSEEN` that are accepted.
+    """
 
     false_alarm: Rate
     intended: Code | None = None
+    mask: Line = ""
     gates: Named[Band] = Field(default_factory=dict)
+    allow_unseen: Many[Slug] = ()
 
 
 class AuditRecord(Sealed):
     """Everything that an audit found; what ``audit.json`` holds.
 
-    ``left_out`` says what of the program could not be seen, or was not looked at, and why. ``seal`` is a
-    digest of all the rest, so that a change by hand does not pass for a result.
+    ``differences`` say in what the calls of layers differ. ``left_out`` says what of the program could not be
+    seen, or was not looked at, and why; ``unseen`` are the reasons of `UNSEEN` among them that could hide a
+    fault and were not allowed. ``seal`` is a digest of all the rest, so that a change by hand does not pass
+    for a result.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="audit_schema")
@@ -227,6 +243,8 @@ class AuditRecord(Sealed):
     source: Line
     layers: Many[LayerRecord]
     left_out: Many[Text] = ()
+    differences: Many[Text] = ()
+    unseen: Many[Slug] = ()
     environment: Named[Line]
     created: Moment
     elapsed_s: Positive
@@ -251,11 +269,37 @@ class AuditRecord(Sealed):
         return tuple(one for layer in self.layers for one in layer.findings)
 
     def exit_status(self) -> int:
-        """Return 1 if a finding that decides is refuted, else 3 if one is undecided, else 0."""
+        """Return 1 if a finding that decides is refuted, else 3 if one is undecided or unseen, else 0."""
         deciding = {one.judgement for one in self.findings if one.decides}
         if Judgement.REFUTED in deciding:
             return 1
-        return 3 if Judgement.UNDECIDED in deciding else 0
+        return 3 if Judgement.UNDECIDED in deciding or self.unseen else 0
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in a word or two; in part where something was not seen that could differ."""
+        deciding = {one.judgement for one in self.findings if one.decides}
+        part = " in part" if self.unseen else ""
+        for judgement in (Judgement.REFUTED, Judgement.UNDECIDED):
+            if judgement in deciding:
+                return str(judgement)
+        return f"confirmed{part}" if deciding else "nothing decides"
+
+    @property
+    def looked_at(self) -> str:
+        """What was compared, in words: calls, sequences and rows, and how many rows see no key."""
+        calls, sequences, rows, compared, blind = (
+            sum(getattr(one, name) for one in self.layers)
+            for name in ("calls", "sequences", "rows", "rows_compared", "rows_without_key")
+        )
+        parts = [_counted(calls, "call"), _counted(sequences, "sequence")]
+        whole = compared and compared == rows
+        parts.append(f"all {rows:,} rows compared" if whole else f"{compared:,} of {rows:,} rows compared")
+        if blind:
+            parts.append(f"{_counted(blind, 'row')} without a key")
+        if self.unseen:
+            parts.append(f"not seen: {', '.join(self.unseen)}")
+        return ", ".join(parts)
 
     def __repr_args__(self) -> Shown:
         yield "layers", len(self.layers)
@@ -264,7 +308,7 @@ class AuditRecord(Sealed):
 
     def __str__(self) -> str:
         """Return one line a cause of what is wrong, undecided or near a limit, and at last the counts."""
-        return "\n".join(summary_lines(self.layers, self.left_out))
+        return "\n".join(summary_lines(self))
 
 
 _NAMED = 3  # layers or runs of numbers that are listed before the rest are counted
@@ -384,19 +428,19 @@ def shared(layers: Sequence[LayerRecord], judgement: str) -> tuple[Shared, ...]:
     return tuple(decisive)
 
 
-def summary_lines(layers: Sequence[LayerRecord], left_out: Sequence[str]) -> Iterator[str]:
-    """Yield what an audit found, a line for each cause: what is wrong first, and at last the counts.
-
-    ``left_out`` says what could not be seen.
-    """
+def summary_lines(record: AuditRecord) -> Iterator[str]:
+    """Yield what an audit found, a line for each cause: what is wrong first, at last the verdict."""
+    layers = record.layers
     for judgement, mark in _MARKS.items():
         for some in shared(layers, judgement):
             names = ", ".join(dict.fromkeys(one.name for _, one in some.findings))
             found = f"{judgement}{_idle(some)}"
             yield f"{mark} {where(some.heads(), layers)}: {names} {found}: {_said(some, layers)}"
-    for text in left_out:
+    for text in record.differences:
+        yield f"- layers differ in {text}"
+    for text in record.left_out:
         yield f"- not seen: {text}"
-    yield _counts(layers)
+    yield f"{record.verdict}: {_counts(layers)}; {record.looked_at}"
 
 
 def _idle(some: Shared) -> str:
@@ -450,6 +494,10 @@ def _counts(layers: Sequence[LayerRecord]) -> str:
     counted = Counter(str(one.judgement) for one in findings)
     counts = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(counted.items()))
     return (
-        f"{len(layers)} layer{'' if len(layers) == 1 else 's'}, {heads} head{'' if heads == 1 else 's'}: "
-        f"{len(findings):,} findings, of which {sum(one.decides for one in findings):,} decide: {counts}"
+        f"{_counted(len(layers), 'layer')}, {_counted(heads, 'head')}: {len(findings):,} findings, "
+        f"of which {sum(one.decides for one in findings):,} decide: {counts}"
     )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

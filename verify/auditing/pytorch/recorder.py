@@ -109,6 +109,7 @@ class _Seen:
     shape: tuple[int, int, int]
     calls: list[Call] = field(default_factory=list)
     kept: int = 0
+    continued: int = 0
     passes: int = 0
     is_learning: bool = False
     first: tuple[int, int, int] = (0, 0, 0)
@@ -120,7 +121,7 @@ class _Seen:
     def said(self) -> tuple[str, ...]:
         """Return the notes on the layer."""
         learning = (_LEARNING,) if self.is_learning and self.passes > 1 else ()
-        return (*self.notes, *learning, *_counted(self.skipped))
+        return (*self.notes, *learning)
 
 
 @dataclass
@@ -165,7 +166,7 @@ class Recorder:
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
         layers = [
-            Layer(name, seen.calls, *seen.info[:4], seen.said())
+            Layer(name, seen.calls, *seen.info[:4], seen.said(), _counted(seen.skipped))
             for name, seen in self._layers.items()
             if seen.kept
         ]
@@ -202,7 +203,10 @@ class Recorder:
         else:
             self.writer.add(name, call)
         self._size += _size(call)
-        seen.kept += int(call.query.shape[0])
+        if call.continues:
+            seen.continued += int(call.query.shape[0])
+        else:
+            seen.kept += int(call.query.shape[0])
         seen.notes.update(dict.fromkeys(info.notes))
 
     def _layer(self, name: str, call: Call, info: LayerInfo) -> tuple[str, _Seen]:
@@ -216,11 +220,11 @@ class Recorder:
 
     def _within_limits(self, seen: _Seen, call: Call) -> tuple[str, Call]:
         """Return why a call is not kept, or as much of it as is."""
-        if _continues(seen, call):
-            return "continued sequences that were seen before, as generation does, and were left out", call
-        left = self.max_sequences - seen.kept
+        call = replace(call, continues=_continues(seen, call))
+        left = self.max_sequences - (seen.continued if call.continues else seen.kept)
         if left <= 0:
-            return f"came after the first {self.max_sequences} sequences and were left out", call
+            kind = "went on with sequences, as generation does, and " if call.continues else ""
+            return f"{kind}came after the first {self.max_sequences} sequences and were left out", call
         call = _first(call, left)
         if self._size + _size(call) > self.max_bytes:
             return f"were left out, as all together would have more than {self.max_bytes} bytes", call

@@ -1,4 +1,4 @@
-"""Statistics of a block against plain NumPy, whatever the mask, the library and the type."""
+"""Every row against plain NumPy, whatever the mask, the library and the type."""
 
 from __future__ import annotations
 
@@ -9,22 +9,16 @@ import numpy as np
 import pytest
 
 from tests.auditing.calls import arrays
-from verify.auditing import block_statistics
-from verify.auditing.block_statistics import (
-    FEWEST_KEYS,
-    RowMeans,
-    crossed_variance,
-    key_spread,
-    over_rows,
-    query_spread,
-    row_means,
-)
-from verify.auditing.blocks import Block
+from verify.auditing import references, rows
+from verify.auditing.arrays import in_memory
+from verify.auditing.layers import Seen, run_through
 from verify.auditing.recording import Call
+from verify.auditing.references import over_rows
+from verify.auditing.rows import FEWEST_KEYS, RowMeans, look
 from verify.montecarlo.rows import of_rows
 
 if TYPE_CHECKING:
-    from verify.auditing.block_statistics import OfKeys
+    from verify.auditing.references import OfKeys
 
 
 SCALE = 0.2
@@ -90,9 +84,15 @@ def expected(one: Call, sequence: int, head: int) -> dict[str, float]:
     }
 
 
+def means(one: Call, sequence: int, head: int) -> RowMeans:
+    """Return the means of one head of one sequence, as arrays of one number."""
+    place = np.array([sequence * one.query.shape[1] + head])
+    return look(in_memory(one), place, np.array([SCALE]), 2.0**-24)[0]
+
+
 def values(found: RowMeans) -> list[float]:
     """Return the means in the order of their names."""
-    return [getattr(found, name) for name in NAMES]
+    return [float(getattr(found, name)[0]) for name in NAMES]
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -100,20 +100,22 @@ def test_means_are_those_of_the_definitions(name: str, monkeypatch: pytest.Monke
     """Every mean agrees with double precision row by row, in one strip and in three."""
     one = call(**OPTIONS[name])
     wanted = expected(one, 1, 2)
-    for cached in (1 << 16, 1):
-        monkeypatch.setattr(block_statistics, "_CACHED", cached)
-        found = row_means(Block(one, 1, 2, SCALE))
+    for piece in (1 << 16, 1):
+        monkeypatch.setattr(rows, "_PIECE", piece)
+        found = means(one, 1, 2)
         assert values(found) == pytest.approx([wanted[name] for name in NAMES], rel=2e-5)
-        assert found.finite
+        assert found.finite.all()
 
 
 def test_rows_that_see_few_keys_are_left_out_and_counted() -> None:
     """Of causal rows the first seven; a row that sees no key is counted as such, and none is used."""
-    found = row_means(Block(call(causal=True), 0, 0, SCALE))
-    assert (found.few, found.blind, found.used) == (7, 0, 33)
-    assert (found.keys[0], found.keys[-1], found.rows[-1]) == (8, 30, 11)
-    blind = row_means(Block(call(mask=np.zeros((1, 1, 40, 30), dtype=bool)), 0, 0, SCALE))
-    assert (blind.few, blind.blind, blind.used, blind.largest_score) == (40, 40, 0, -np.inf)
+    found = means(call(causal=True), 0, 0)
+    assert [int(one[0]) for one in (found.few, found.blind, found.used)] == [7, 0, 33]
+    ((keys, times),) = found.patterns
+    assert (keys[0], keys[-1], times[-1]) == (8, 30, 11)
+    blind = means(call(mask=np.zeros((1, 1, 40, 30), dtype=bool)), 0, 0)
+    assert [int(one[0]) for one in (blind.few, blind.blind, blind.used)] == [40, 40, 0]
+    assert blind.largest_score[0] == -np.inf
     assert np.isnan(blind.entropy)
 
 
@@ -122,13 +124,13 @@ def test_what_is_not_finite_is_noticed(bad: float) -> None:
     """One NaN or infinity in a key spoils its sequence, unless no query may see it."""
     one = call()
     one.key[0, 0, 29, 3] = bad
-    assert not row_means(Block(one, 0, 1, SCALE)).finite
-    assert row_means(Block(one, 1, 1, SCALE)).finite
+    assert not means(one, 0, 1).finite.all()
+    assert means(one, 1, 1).finite.all()
     hidden = call(mask=(np.arange(30) < 29)[None, None, None])
-    wanted = row_means(Block(hidden, 0, 1, SCALE))
+    wanted = means(hidden, 0, 1)
     hidden.key[0, 0, 29, 3] = bad
-    found = row_means(Block(hidden, 0, 1, SCALE))
-    assert found.finite
+    found = means(hidden, 0, 1)
+    assert found.finite.all()
     assert values(found) == pytest.approx(values(wanted), rel=1e-5)
 
 
@@ -136,9 +138,7 @@ def test_a_large_common_shift_costs_no_digits() -> None:
     """Keys with a mean of a thousand deviations have the row variance that they have without it."""
     one = call()
     moved = Call(one.query, one.key + np.float32(1024), scale=SCALE)
-    assert row_means(Block(moved, 0, 0, SCALE)).variance == pytest.approx(
-        row_means(Block(one, 0, 0, SCALE)).variance, rel=1e-3
-    )
+    assert means(moved, 0, 0).variance == pytest.approx(means(one, 0, 0).variance, rel=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
@@ -146,9 +146,7 @@ def test_every_type_is_taken(dtype: Any) -> None:
     """Half and double precision give what these very numbers mean."""
     one = call(dtype)
     wanted = expected(one, 0, 3)
-    assert values(row_means(Block(one, 0, 3, SCALE))) == pytest.approx(
-        [wanted[name] for name in NAMES], rel=2e-5
-    )
+    assert values(means(one, 0, 3)) == pytest.approx([wanted[name] for name in NAMES], rel=2e-5)
 
 
 @pytest.mark.parametrize("name", ["causal and mask", "soft-cap, bias and mask", "sink and causal"])
@@ -168,9 +166,7 @@ def test_arrays_of_pytorch_stay_where_they_are(name: str, dtype: str) -> None:
         for field, value in OPTIONS[name].items()
     }
     there = Call(query.requires_grad_(), key, scale=SCALE, **options)
-    assert values(row_means(Block(there, 1, 1, SCALE))) == pytest.approx(
-        values(row_means(Block(rounded, 1, 1, SCALE))), rel=2e-5
-    )
+    assert values(means(there, 1, 1)) == pytest.approx(values(means(rounded, 1, 1)), rel=2e-5)
 
 
 @pytest.mark.parametrize("name", ["causal and mask", "soft-cap, bias and mask", "sink and causal"])
@@ -185,42 +181,67 @@ def test_arrays_of_jax_stay_where_they_are(name: str) -> None:
         for field, value in OPTIONS[name].items()
     }
     there = Call(jnp.asarray(one.query), jnp.asarray(one.key), scale=SCALE, **options)
-    assert values(row_means(Block(there, 1, 1, SCALE))) == pytest.approx(
-        values(row_means(Block(one, 1, 1, SCALE))), rel=1e-4
-    )
+    assert values(means(there, 1, 1)) == pytest.approx(values(means(one, 1, 1)), rel=1e-4)
 
 
 OTHER_SCALE = 0.3
 Q, K, _ = (array.astype(np.float32) for array in arrays(8, sequences=2, heads=1, queries=20, keys=30, d=5))
-BLOCKS = [Block(Call(Q, K + 2, scale=OTHER_SCALE), place, 0, OTHER_SCALE) for place in (0, 1)]
+
+
+def seen(one: Call) -> Seen:
+    """Return what is kept of a call."""
+    found = Seen(1)
+    run_through([one], found, lambda _: OTHER_SCALE, lambda _: None, map)
+    return found
 
 
 def test_moments_are_those_of_numpy() -> None:
-    """Mean, unbiased covariance, second moment and mean square of the vectors."""
-    for found, vectors in ((query_spread(BLOCKS[1]), Q[1, 0]), (key_spread(BLOCKS[0]), K[0, 0] + 2)):
-        assert found.mean == pytest.approx(vectors.mean(axis=0), rel=1e-5)
-        assert found.covariance == pytest.approx(np.cov(vectors.T), rel=1e-4, abs=1e-6)
-        assert found.second_moment() == pytest.approx(vectors.T @ vectors / len(vectors), rel=1e-4, abs=1e-6)
-        assert found.mean_square == pytest.approx(float((vectors**2).mean()), rel=1e-5)
+    """Means and unbiased covariances of the vectors, and of a pair the products that have no bias."""
+    found, _ = look(Call(Q, K + 2), np.arange(2), np.full(2, OTHER_SCALE), 2.0**-24)
+    for mean, spread, vectors in ((found.query, found.of_query, Q), (found.key, found.of_key, K + 2)):
+        assert mean == pytest.approx(vectors[:, 0].mean(axis=1), rel=1e-5)
+        for place in (0, 1):
+            assert spread[place] == pytest.approx(np.cov(vectors[place, 0].T), rel=1e-4, abs=1e-6)
+    pairs = seen(Call(Q, K + 2)).new_pairs
+    assert pairs is not None
+    product = float(found.key[0] @ found.key[1]) / 5
+    assert pairs.key_mean[0, 0] == pytest.approx(product)
+    assert pairs.key_variance[0, 0] == pytest.approx(float(((K + 2) ** 2).mean()) - product, rel=1e-5)
+    one, other = found.of_query
+    wanted = np.trace(one) * np.trace(other) / (5 * np.sum(one * other))
+    assert pairs.query_dimension[0, 0] == pytest.approx(wanted)
 
 
-def test_the_crossed_variance_is_that_of_scores_with_the_other_sequence() -> None:
-    """The mean over queries of the variance over the other sequence's keys, both ways round."""
-    scores = [OTHER_SCALE * Q[one, 0] @ (K[1 - one, 0] + 2).T for one in (0, 1)]
-    wanted = np.mean([one.var(axis=1, ddof=1).mean() for one in scores])
-    assert crossed_variance(*BLOCKS) == pytest.approx(float(wanted), rel=1e-5)
+def test_independence_is_over_scores_with_the_other_sequence() -> None:
+    """The mean over queries of the variance over their own keys, over that of the other sequence's."""
+    own, crossed = (
+        np.mean(
+            [
+                (OTHER_SCALE * Q[one, 0] @ (K[other, 0] + 2).T).var(axis=1, ddof=1).mean()
+                for one, other in some
+            ]
+        )
+        for some in (((0, 0), (1, 1)), ((0, 1), (1, 0)))
+    )
+    pairs = seen(Call(Q, K + 2)).new_pairs
+    assert pairs is not None
+    assert pairs.independence[0, 0] == pytest.approx(float(own / crossed), rel=1e-5)
 
 
 def test_a_single_vector_has_no_covariance() -> None:
     """One token has a mean, and NaN for all that takes two."""
-    found = query_spread(Block(Call(Q[:, :, :1], K), 0, 0, OTHER_SCALE))
-    assert found.mean == pytest.approx(Q[0, 0, 0])
-    assert np.isnan(found.covariance).all()
+    found, _ = look(Call(Q[:, :, :1], K), np.arange(1), np.ones(1), 2.0**-24)
+    assert found.query[0] == pytest.approx(Q[0, 0, 0])
+    assert np.isnan(found.of_query).all()
 
 
 def test_keys_that_no_query_sees_do_not_count() -> None:
     """Padding may hold anything, as may what a bias hides and what lies beyond the last causal query."""
-    wanted = key_spread(Block(Call(Q, K[:, :, :20]), 0, 0, OTHER_SCALE))
+
+    def of_keys(one: Call) -> Any:
+        return look(one, np.arange(1), np.ones(1), 2.0**-24)[0]
+
+    wanted = of_keys(Call(Q, K[:, :, :20]))
     padded = K.copy()
     padded[:, :, 20:] = np.nan
     shown = np.arange(30) < 20
@@ -231,19 +252,32 @@ def test_keys_that_no_query_sees_do_not_count() -> None:
         {"causal": True},
     )
     for one in options:
-        found = key_spread(Block(Call(Q, padded, **one), 0, 0, OTHER_SCALE))
-        assert found.vectors == 20
-        assert found.covariance == pytest.approx(wanted.covariance)
-    nothing = key_spread(Block(Call(Q, K, mask=np.zeros((1, 1, 1, 30), dtype=bool)), 0, 0, OTHER_SCALE))
-    assert nothing.vectors == 0
-    assert np.isnan(nothing.mean).all()
+        found = of_keys(Call(Q, padded, **one))
+        assert found.keys == [20]
+        assert found.of_key == pytest.approx(wanted.of_key)
+    nothing = of_keys(Call(Q, K, mask=np.zeros((1, 1, 1, 30), dtype=bool)))
+    assert nothing.keys == [0]
+    assert np.isnan(nothing.key).all()
+
+
+def test_rows_of_padding_are_in_no_statistic() -> None:
+    """Of tokens whose own key the mask hides from all, queries count as little as keys; they are compared."""
+    one = call(mask=np.arange(30) < 25)
+    square = Call(one.query[:, :, :30], one.key, scale=SCALE, mask=(np.arange(30) < 25)[None, None, None])
+    short = Call(one.query[:, :, :25], one.key[:, :, :25], scale=SCALE)
+    assert values(means(square, 1, 2)) == pytest.approx(values(means(short, 1, 2)))
+    assert means(square, 1, 2).padding == [5]
+    spoiled = Call(
+        np.where(np.arange(30)[:, None] < 25, square.query, 1e3), one.key, scale=SCALE, mask=square.mask
+    )
+    assert values(means(spoiled, 1, 2))[:-1] == pytest.approx(values(means(short, 1, 2))[:-1])
 
 
 BOUNDED: dict[str, OfKeys] = {
-    "entropy": block_statistics.entropy_share,
-    "squares": block_statistics.squares,
-    "jacobian": block_statistics.jacobian,
-    "largest": block_statistics.largest_weight,
+    "entropy": references.entropy_share,
+    "squares": references.squares,
+    "jacobian": references.jacobian,
+    "largest": references.largest_weight,
 }
 
 
@@ -267,5 +301,5 @@ def test_many_lengths_are_interpolated_as_if_each_were_integrated(name: str) -> 
 
 def test_a_rough_integral_is_no_reference() -> None:
     """The largest weight of 4096 keys is not known to a thousandth, and then not at all."""
-    assert math.isnan(block_statistics.largest_weight(4096))
-    assert math.isnan(over_rows(block_statistics.largest_weight, (16, 4096), (1, 1)))
+    assert math.isnan(references.largest_weight(4096))
+    assert math.isnan(over_rows(references.largest_weight, (16, 4096), (1, 1)))

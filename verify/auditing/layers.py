@@ -1,0 +1,442 @@
+"""A layer that is run through: its calls stacked by shape, and what is kept of every head and sequence."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
+from verify.auditing.masks import Meant, Misseen, described, misseen
+from verify.auditing.reconstruction import Progress, examine
+from verify.auditing.recording import ARRAYS, Call
+from verify.auditing.rows import Compared, RowMeans, each, hidden_from, unseen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from verify.auditing.rows import Mapper
+
+    Floats = NDArray[np.float64]
+
+NEAR = 0.25
+"""Share of the largest number beyond which products are warned of."""
+
+_BATCH = 1 << 25
+"""Bytes of the arrays, and of the covariances made of them, that calls stacked together have at most."""
+_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "documents")
+_STRIP = 1 << 20
+
+
+class Pairs(NamedTuple):
+    """Numbers of two sequences that follow each other, shape (pairs, heads); products have no bias so.
+
+    Of queries and of keys: |μ|²/d, tr Σ/d over all tokens, and (tr Σ)²/(d·tr Σ²) in sequences.
+    ``independence`` is the row variance over that of scores with the other sequence's keys.
+    """
+
+    query_mean: Floats
+    query_variance: Floats
+    query_dimension: Floats
+    key_mean: Floats
+    key_variance: Floats
+    key_dimension: Floats
+    independence: Floats
+
+
+class Margins(NamedTuple):
+    """Shape (sequences, heads): the largest |q·k| seen and what none exceeds, over the type's largest number.
+
+    ``lost`` counts numbers that are NaN or infinite by the names of the arrays, ``blind`` rows of the output
+    that are so for want of a key.
+    """
+
+    share: Floats
+    bound: Floats
+    queries: NDArray[np.intp]
+    keys: NDArray[np.intp]
+    values: NDArray[np.intp]
+    outputs: NDArray[np.intp]
+    blind: NDArray[np.intp]
+
+
+class Batch(NamedTuple):
+    """What is kept of calls of one shape: arrays of shape (sequences, heads), in the order of ``places``.
+
+    ``scale`` is that which explains outputs best, or the declared one, ``implied`` where it is not that.
+    ``given`` is the scale of the calls, None where they were given none. ``labels`` are the same for
+    sequences of the same vectors.
+    """
+
+    places: NDArray[np.intp]
+    intended: float
+    given: float | None
+    queries: int
+    keys: int
+    d_v: int | None
+    dtype: str
+    unit: float
+    continues: bool
+    means: RowMeans
+    compared: Compared | None
+    scale: Floats
+    implied: NDArray[np.bool_]
+    coarse: NDArray[np.intp]
+    margins: Margins
+    labels: tuple[bytes, ...]
+    has_output: bool
+    softcap: float | None
+    mask: str
+    misseen: list[Misseen | None] | None
+
+
+def _field(place: int, batch: Batch) -> Any:
+    """Return one of the numbers of rows; what pairs were made of is not kept."""
+    array = batch.means[place]
+    return array if len(array) else np.zeros((len(batch.places), 0))
+
+
+@dataclass
+class Seen:
+    """What is kept of a layer's calls: ``batches`` of them, and by head how far the search for causes went.
+
+    ``pairs`` are of sequences that follow each other, in their order.
+    """
+
+    heads: int
+    meant: Meant | None = None
+    batches: list[Batch] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+    pairs: list[Pairs] = field(default_factory=list)
+    sequences: int = 0
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        self.progress = [Progress() for _ in range(self.heads)]
+
+    def in_order(self, take: Callable[[Batch], Any], *, new: bool = False, compared: bool = False) -> Any:
+        """Return an array of all batches, by sequence in the order of the program; None where there is none.
+
+        Taken are those of ``new`` sequences only, or those that were ``compared``, if that is asked for.
+        """
+        some = [
+            one
+            for one in self.batches
+            if not ((new and one.continues) or (compared and one.compared is None))
+        ]
+        if not some:
+            return None
+        order = np.argsort(np.concatenate([one.places for one in some]), kind="stable")
+        return np.concatenate([np.asarray(take(one)) for one in some])[order]
+
+    @property
+    def unit(self) -> float:
+        """The largest relative error of one rounding in what batches were declared to be stored in."""
+        return max(one.unit for one in self.batches)
+
+    def compared_of(self, head: int) -> Compared | None:
+        """Return how outputs of a head differ, shape (sequences,); None without values or outputs."""
+        if all(one.compared is None for one in self.batches):
+            return None
+
+        def of_head(at: int) -> Any:
+            return self.in_order(lambda one: cast("Compared", one.compared)[at][:, head], compared=True)
+
+        return Compared(*map(of_head, range(len(Compared._fields))))
+
+    @cached_property
+    def new_rows(self) -> RowMeans | None:
+        """What rows of new sequences are like, shape (sequences, heads); NaN where scores are not finite."""
+        if not any(not one.continues for one in self.batches):
+            return None
+        found = RowMeans(
+            *(self.in_order(partial(_field, place), new=True) for place in range(len(RowMeans._fields)))
+        )
+        lost = {
+            name: np.where(found.finite, getattr(found, name), np.nan)
+            for name in ("variance", "between", "entropy", "squares", "jacobian", "largest_weight")
+        }
+        return found._replace(**lost)
+
+    @cached_property
+    def new_pairs(self) -> Pairs | None:
+        """The numbers of pairs of new sequences, shape (pairs, heads); None where there is no pair."""
+        return Pairs(*map(np.concatenate, zip(*self.pairs, strict=True))) if self.pairs else None
+
+    @cached_property
+    def distinct(self) -> NDArray[np.bool_]:
+        """Which new sequences are not the same as an earlier one, shape (sequences,)."""
+        labels = self.in_order(lambda one: np.array(one.labels, dtype="S16"), new=True)
+        found = np.zeros(0 if labels is None else len(labels), dtype=bool)
+        if labels is not None:
+            found[np.unique(labels, return_index=True)[1]] = True
+        return found
+
+
+def run_through(
+    calls: Iterable[Call],
+    seen: Seen,
+    intended: Callable[[int], float],
+    check: Callable[[Call], None],
+    mapper: Mapper,
+) -> None:
+    """Keep what calls are like in ``seen``, a batch at a time; ``intended`` is by the number of keys."""
+    waiting: list[tuple[int, Call]] = []
+    size, pending = 0, None
+    for call in calls:
+        check(call)
+        seen.calls += 1
+        for one in _parts(in_memory(call)):
+            waiting.append((seen.sequences, one))
+            seen.sequences += len(one.query)
+            size += _size(one)
+            if size >= _BATCH:
+                pending = _keep(waiting, seen, intended, mapper, pending)
+                waiting, size = [], 0
+        del call
+    if waiting:
+        _keep(waiting, seen, intended, mapper, pending)
+
+
+def _parts(call: Call) -> Iterator[Call]:
+    """Yield a call in parts that are not too large, by its sequences."""
+    sequences = len(call.query)
+    step = max(1, int(_BATCH * sequences // _size(call)))
+    if step >= sequences:
+        yield call
+        return
+    given = {name: one for name in _BY_SEQUENCE if (one := getattr(call, name)) is not None}
+    split = {
+        name: one
+        for name, one in given.items()
+        if name == "documents" or (one.ndim == 4 and len(one) == sequences)
+    }
+    for start in range(0, sequences, step):
+        yield replace(call, **{name: one[start : start + step] for name, one in split.items()})
+
+
+def _size(call: Call) -> int:
+    sequences, heads, _, d = call.query.shape
+    arrays = (getattr(call, name) for name in ARRAYS.values())
+    return sum(int(one.nbytes) for one in arrays if one is not None) + 16 * int(sequences * heads * d * d)
+
+
+def _keep(
+    waiting: Sequence[tuple[int, Call]],
+    seen: Seen,
+    intended: Callable[[int], float],
+    mapper: Mapper,
+    pending: tuple[RowMeans, int] | None,
+) -> tuple[RowMeans, int] | None:
+    """Keep what some calls are like, and return the last sequence where it has no partner yet."""
+    spreads: dict[int, tuple[RowMeans, int]] = {} if pending is None else {-1: pending}
+    for alike in _by_shape(waiting):
+        first, call = alike[0][0], _stacked([one for _, one in alike])
+        places = np.concatenate([np.arange(at, at + len(one.query)) for at, one in alike])
+        shape = call.query.shape[:2]
+        value = intended(int(call.key.shape[2]))
+        is_open = seen.meant is not None and seen.meant.kind == "documents" and call.documents is None
+        found = examine(call, value, first, seen.progress, mapper)
+
+        def shaped(array: Any, shape: tuple[int, int] = shape) -> Any:
+            return array.reshape(shape + array.shape[1:])
+
+        means = each(found.looked[0], shaped)
+        compared = None if found.looked[1] is None else each(found.looked[1], shaped)
+        if not call.continues:
+            spreads |= {int(place): (means, row) for row, place in enumerate(places)}
+        nothing = np.zeros((0, 0))
+        seen.batches.append(
+            Batch(
+                places=places,
+                intended=value,
+                given=call.scale,
+                queries=int(call.query.shape[2]),
+                keys=int(call.key.shape[2]),
+                d_v=None if call.value is None else int(call.value.shape[3]),
+                dtype=dtype_of(call),
+                unit=unit_of(call),
+                continues=call.continues,
+                means=means._replace(query=nothing, key=nothing, of_query=nothing, of_key=nothing),
+                compared=compared,
+                scale=found.scale.reshape(shape),
+                implied=found.implied.reshape(shape),
+                coarse=found.coarse.reshape(shape),
+                margins=_margins(call),
+                labels=() if call.continues else _labels(call),
+                has_output=call.output is not None,
+                softcap=call.softcap,
+                mask=described(call),
+                misseen=None if seen.meant is None or is_open else _misseen(call, seen.meant, places),
+            )
+        )
+    return _pair(spreads, seen)
+
+
+def _misseen(call: Call, meant: Meant, places: NDArray[np.intp]) -> list[Misseen | None]:
+    found = misseen(call, meant)
+    return [None if one is None else one._replace(sequence=int(places[one.sequence])) for one in found]
+
+
+def _by_shape(waiting: Sequence[tuple[int, Call]]) -> Iterator[list[tuple[int, Call]]]:
+    alike: dict[Any, list[tuple[int, Call]]] = {}
+    for one in waiting:
+        alike.setdefault(_shape(one[1]), []).append(one)
+    yield from alike.values()
+
+
+def _shape(call: Call) -> tuple[Any, ...]:
+    """Return what calls that are stacked have in common."""
+    arrays = [getattr(call, name) for name in ARRAYS.values()]
+    sizes = tuple(None if one is None else (one.shape[1:], one.ndim, str(one.dtype)) for one in arrays)
+    sink = None if call.sink is None else call.sink.tobytes()
+    return (sizes, call.causal, call.scale, call.softcap, call.dtype, call.continues, sink)
+
+
+def _stacked(calls: Sequence[Call]) -> Call:
+    if len(calls) == 1:
+        return calls[0]
+    joined: dict[str, Any] = {}
+    for name in _BY_SEQUENCE:
+        arrays = [getattr(one, name) for one in calls]
+        if arrays[0] is not None:
+            four = [
+                one if name == "documents" else one.reshape((1,) * (4 - one.ndim) + one.shape)
+                for one in arrays
+            ]
+            whole = [
+                np.broadcast_to(one, (len(call.query), *one.shape[1:]))
+                for one, call in zip(four, calls, strict=True)
+            ]
+            joined[name] = np.concatenate(whole)
+    return replace(calls[0], **joined)
+
+
+def _pair(spreads: dict[int, tuple[RowMeans, int]], seen: Seen) -> tuple[RowMeans, int] | None:
+    """Keep the numbers of pairs, and return the sequence that is left over."""
+    order = [spreads[place] for place in sorted(spreads)]
+    whole = len(order) - len(order) % 2
+    if whole:
+        names = ("query", "key", "of_query", "of_key", "queries", "keys", "variance", "scale", "finite")
+
+        def side(start: int) -> dict[str, Floats]:
+            some = order[start:whole:2]
+            return {name: np.stack([getattr(means, name)[row] for means, row in some]) for name in names}
+
+        with np.errstate(all="ignore"):
+            seen.pairs.append(_numbers(side(0), side(1)))
+    return order[-1] if whole < len(order) else None
+
+
+def _numbers(one: dict[str, Floats], other: dict[str, Floats]) -> Pairs:
+    found: dict[str, Floats] = {}
+    seconds = []
+    for side in ("query", "key"):
+        means = [both[side] for both in (one, other)]
+        spreads = [both[f"of_{side}"] for both in (one, other)]
+        counts = [both["queries" if side == "query" else "keys"] for both in (one, other)]
+        scatter = [
+            spread * ((count - 1) / count)[..., None, None] + mean[..., :, None] * mean[..., None, :]
+            for mean, spread, count in zip(means, spreads, counts, strict=True)
+        ]
+        seconds.append((scatter, spreads))
+        d = means[0].shape[-1]
+        traces = [np.trace(spread, axis1=-2, axis2=-1) for spread in spreads]
+        square = sum(np.trace(each, axis1=-2, axis2=-1) for each in scatter) / (2 * d)
+        found[f"{side}_mean"] = np.vecdot(*means) / d
+        found[f"{side}_variance"] = square - found[f"{side}_mean"]
+        found[f"{side}_dimension"] = (
+            traces[0] * traces[1] / (d * (spreads[0] * spreads[1]).sum(axis=(-1, -2)))
+        )
+    (queries, _), (_, keys) = seconds
+    crossed = sum(
+        both["scale"] ** 2 * (queries[place] * keys[1 - place]).sum(axis=(-1, -2)) / 2
+        for place, both in enumerate((one, other))
+    )
+    found["independence"] = (one["variance"] + other["variance"]) / 2 / crossed
+    is_finite = np.logical_and(one["finite"], other["finite"])
+    return Pairs(**{name: np.where(is_finite, array, np.nan) for name, array in found.items()})
+
+
+def _labels(call: Call) -> tuple[bytes, ...]:
+    """Return a digest of each sequence's queries and keys, without padding."""
+    sequences, heads = call.query.shape[:2]
+    blocks = heads * np.arange(sequences)
+    padding, _ = unseen(call, blocks)
+    found = []
+    for place in range(sequences):
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (call.query, call.key):
+            part = array[place]
+            if padding is not None:
+                part = part[:, ~padding[place % len(padding)]]
+            digest.update(repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())
+        found.append(digest.digest())
+    return tuple(found)
+
+
+def _margins(call: Call) -> Margins:
+    """Return how near products come to overflow, and how many numbers are none.
+
+    |q·k| is at most d times the largest components of both, and at most |q||k|: this settles all but half
+    precision. Only near its limit all pairs are computed.
+    """
+    limit = LARGEST.get(dtype_of(call), LARGEST["float64"])
+    shape = call.query.shape[:2]
+    heads = int(shape[1])
+    shared = np.arange(heads) // (heads // call.key.shape[1])
+    arrays = {"queries": call.query, "keys": call.key, "values": call.value, "outputs": call.output}
+    lost = {name: np.zeros(shape, dtype=np.intp) for name in arrays}
+    blind, largest = np.zeros(shape, dtype=np.intp), {}
+    for name, array in arrays.items():
+        if array is None:
+            continue
+        of_head = shared if name in ("keys", "values") else np.arange(heads)
+        with np.errstate(all="ignore"):
+            sizes = np.abs(array).max(axis=(2, 3)).astype(np.float64)
+        largest[name] = np.where(np.isfinite(sizes), sizes, math.inf)[:, of_head]
+        for sequence, own in zip(*np.nonzero(~np.isfinite(sizes)), strict=True):
+            wrong = ~np.isfinite(to_numpy(array[sequence, own]))
+            if name == "outputs":
+                hidden, _ = hidden_from(
+                    call, np.array([sequence * heads + own]), slice(0, len(wrong)), int(call.key.shape[2])
+                )
+                sees = (
+                    np.ones(len(wrong), bool)
+                    if hidden is None
+                    else np.broadcast_to(~hidden.all(axis=-1), (1, len(wrong)))[0]
+                )
+                blind[sequence, own] = (wrong.any(axis=1) & ~sees).sum()
+                lost[name][sequence, own] = wrong[sees].sum()
+            else:
+                lost[name][sequence][of_head == own] = wrong.sum()
+    bound = int(call.query.shape[3]) * largest["queries"] * largest["keys"] / limit
+    with np.errstate(all="ignore"):
+        one = np.vecdot(to_numpy(call.query[:, :, 0]), to_numpy(call.key[:, shared, 0]))
+    share = np.abs(np.nan_to_num(one, posinf=0, neginf=0)) / limit
+    for sequence, head in zip(*np.nonzero(~(bound <= NEAR)), strict=True):
+        share[sequence, head], bound[sequence, head] = _products(
+            call, sequence, head, int(shared[head]), limit
+        )
+    return Margins(np.minimum(share, bound), bound, **lost, blind=blind)
+
+
+def _products(call: Call, sequence: int, head: int, shared: int, limit: float) -> tuple[float, float]:
+    """Return the largest |q·k| seen of a block, and what none exceeds, over ``limit``."""
+    query, key = (
+        np.nan_to_num(to_numpy(one), posinf=0, neginf=0)
+        for one in (call.query[sequence, head], call.key[sequence, shared])
+    )
+    bound = math.prod(float(np.linalg.norm(one, axis=1).max()) for one in (query, key)) / limit
+    if bound <= NEAR:
+        return abs(float(query[0] @ key[0])) / limit, bound
+    strip = max(1, _STRIP // len(key))
+    parts = (query[start : start + strip] @ key.T for start in range(0, len(query), strip))
+    exact = max(float(np.abs(part).max()) for part in parts) / limit
+    return exact, exact

@@ -1,0 +1,692 @@
+"""Every row of attention calls of one shape: what its scores are like, and how far its output is off.
+
+Rows are looked at in float64, in pieces over sequences, heads and queries that stay in the processor's cache.
+A block is one head of one sequence; blocks are numbered sequence by sequence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from verify.auditing.arrays import to_numpy
+from verify.auditing.blocks import HIDING
+
+T = TypeVar("T", bound="tuple[Any, ...]")
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verify.auditing.recording import Array, Call
+
+    Floats = NDArray[np.float64]
+    Places = NDArray[np.intp]
+
+Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""A function like ``map``, which may use threads."""
+
+FEWEST_KEYS = 8
+"""Rows that see fewer keys say little of a distribution over keys, and are left out of statistics."""
+
+SINGLE = 2.0**-24
+
+SURE = 8.0
+"""Standard errors of what is summed over rows from which on it is no rounding; honest programs reach 4."""
+
+_FEWEST_ROWS = 10
+_PIECE = 1 << 17
+"""Scores of a piece, 1 MB of float64: with what is made of them they stay in the cache."""
+_NEVER = -1e30
+"""Stands for the score of a hidden key: its exponential is 0, and a product with that is 0 and no NaN."""
+_FAR_ABOVE = 30.0
+"""Hidden keys count as at most so far above those that are seen."""
+_SATURATED = 100.0
+"""Rows whose hidden keys would have this many times the weight of the others do not follow it linearly."""
+_LINEAR = 0.25
+"""Possible error of a row's largest score from which on weights do not follow it linearly."""
+_MEAN_SQUARE = 0.18
+"""Mean square of a relative rounding error over its bound, for mantissas uniform in the logarithm."""
+_ALIKE = 4.0
+"""Roundings up to which two rows are alike, and share their errors."""
+
+
+class RowMeans(NamedTuple):
+    """What the rows of blocks look like: arrays of shape (blocks,), means over the rows that were used.
+
+    ``patterns`` are pairs of the different numbers of keys that rows see and how many rows see each. ``few``
+    counts rows that see fewer than `FEWEST_KEYS`, ``padding`` rows whose own key the mask hides from all, and
+    ``blind`` all rows that see no key. Where ``finite`` is False, some score is NaN or infinite.
+    ``largest_score`` is over all rows; means without a row are NaN.
+
+    ``variance`` is the unbiased one of c·q·k_j over the keys j that a query sees, ``between`` the variance
+    of the rows' own means, ``scale`` is c. The others are of the softmax, with bias, soft-cap and sink:
+    ``entropy`` is over the logarithm of the number of keys, a sink being one; ``squares`` is Σp²,
+    ``jacobian`` ‖J‖²_F, ``largest_weight`` max p. ``query`` and ``key`` are means of the vectors, shape
+    (blocks, d), and ``of_query`` and ``of_key`` their unbiased covariances, shape (blocks, d, d).
+    """
+
+    scale: Floats
+    patterns: NDArray[np.object_]
+    used: Places
+    few: Places
+    blind: Places
+    padding: Places
+    finite: NDArray[np.bool_]
+    largest_score: Floats
+    variance: Floats
+    between: Floats
+    entropy: Floats
+    squares: Floats
+    jacobian: Floats
+    largest_weight: Floats
+    queries: Floats
+    keys: Floats
+    query: Floats
+    key: Floats
+    of_query: Floats
+    of_key: Floats
+
+    @property
+    def unscaled_variance(self) -> Floats:
+        """The variance without the scale, 0 where the scale is."""
+        return np.divide(
+            self.variance, self.scale**2, out=np.zeros_like(self.variance), where=self.scale != 0
+        )
+
+
+class Compared(NamedTuple):
+    """How outputs differ from the attention at a scale: arrays of shape (blocks,), sums over rows.
+
+    ``rows`` were compared, of which ``bad`` are off by more than rounding may leave (`_allowed`);
+    ``worst`` is the largest error over that, and ``place`` its row. ``broken`` rows have NaN or infinities.
+    ``error`` and ``output`` are sums of squares, ``attention`` that of the attention o computed here.
+
+    The rest is of the rows that are not bad, e being a row's error. ``along`` is Σ d·e for the slope d of the
+    output by the scale, ``slope`` Σ|d|², ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)² and ``mixed`` Σ(d·e)|d|²;
+    ``room`` bounds |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves
+    on average, and ``least`` is the variance that rounding the output alone adds. ``factor`` is Σ o·e,
+    ``kept`` Σ|o|², ``joint`` Σ d·o, ``weak`` Σ g·e for the slope g by the weight of hidden keys, and
+    ``hidden`` Σ|g|²; the others of both are as for d. ``alike`` is the largest number of rows that share
+    their errors, ``spread`` the mean variance of scores inside rows that see several keys, NaN without one.
+    """
+
+    rows: Places
+    bad: Places
+    broken: Places
+    worst: Floats
+    place: Places
+    error: Floats
+    output: Floats
+    attention: Floats
+    kept: Floats
+    along: Floats
+    slope: Floats
+    fourth: Floats
+    noise: Floats
+    mixed: Floats
+    room: Floats
+    bias: Floats
+    least: Floats
+    joint: Floats
+    factor: Floats
+    factor_noise: Floats
+    factor_mixed: Floats
+    factor_fourth: Floats
+    weak: Floats
+    hidden: Floats
+    weak_noise: Floats
+    weak_mixed: Floats
+    weak_fourth: Floats
+    alike: Any
+    spread: Floats
+
+    @property
+    def step(self) -> Floats:
+        """How far the scale that fits best is from the one that was tried, 0 where nothing tells."""
+        return np.divide(self.along, self.slope, out=np.zeros_like(self.along), where=self.slope > 0)
+
+    @property
+    def variance(self) -> Floats:
+        """The variance of `step`, infinite where nothing tells.
+
+        Rows are independent but where they are alike: the sandwich over rows, as often as rows share one
+        error, at least what rounding of the output adds.
+        """
+        noise = _sandwich(self.step, self.noise, self.mixed, self.fourth, self.freedom + 1)
+        found = np.full_like(noise, math.inf)
+        noise = self.alike * np.maximum(noise, self.least)
+        return np.divide(noise, self.slope**2, out=found, where=self.slope**2 > 0)
+
+    def off_by_factor(self, unit: float) -> Floats:
+        """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
+
+        Rounding always to one side moves weights and outputs by two roundings at most.
+        """
+        sums = (self.factor, self.kept, self.factor_noise, self.factor_mixed, self.factor_fourth)
+        factor, error = _pooled(*sums, self.alike)
+        # Beside the scale that fits best, of least squares in both.
+        slope = np.where(self.slope > 0, self.slope, 1.0)
+        left = self.kept - self.joint**2 / slope
+        own = self.factor - self.along * self.joint / slope
+        beside = np.divide(own, left, out=factor.copy(), where=left > 0)
+        least = 2 * unit + SURE * error
+        return np.where((np.abs(factor) > least) & (np.abs(beside) > least), factor, 0.0)
+
+    @property
+    def hidden_weight(self) -> Floats:
+        """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding."""
+        sums = (self.weak, self.hidden, self.weak_noise, self.weak_mixed, self.weak_fourth)
+        weight, error = _pooled(*sums, self.alike)
+        return np.where(weight > SURE * error, weight, 0.0)
+
+    @property
+    def freedom(self) -> Floats:
+        """The degrees of freedom of `variance`: rows of equal weight, less one."""
+        many = np.divide(self.slope**2, self.fourth, out=np.ones_like(self.slope), where=self.fourth > 0)
+        return many / np.maximum(self.alike, 1) - 1
+
+
+def _sandwich(step: Floats, noise: Floats, mixed: Floats, fourth: Floats, many: Floats) -> Floats:
+    """Return the sum over rows of their squared residuals along a slope, for as ``many`` of equal weight."""
+    left = np.maximum(noise - 2 * step * mixed + step**2 * fourth, 0.0)
+    return left * (many / np.maximum(many - 1, 0.5)) ** 2
+
+
+def _pooled(
+    along: Floats, slope: Floats, noise: Floats, mixed: Floats, fourth: Floats, alike: Floats
+) -> tuple[Floats, Floats]:
+    """Return a slope's estimate and its standard error, infinite for few rows."""
+    tells = (slope > 0) & (fourth > 0)
+    size = np.where(tells, slope, 1.0)
+    many = np.where(tells, slope**2 / np.where(tells, fourth, 1.0), 1.0)
+    found = np.where(tells, along / size, 0.0)
+    error = np.sqrt(alike * _sandwich(found, noise, mixed, fourth, many)) / size
+    return found, np.where(many >= _FEWEST_ROWS, error, math.inf)
+
+
+Looked = tuple[RowMeans, Compared | None]
+
+
+def look(call: Call, blocks: Places, scale: Floats, unit: float, mapper: Mapper = map) -> Looked:
+    """Return what some blocks of a call are like, each at its own scale; ``unit`` is one rounding.
+
+    The call's arrays are NumPy's. Without values or output nothing is compared.
+    """
+    scores = int(call.query.shape[2]) * int(call.key.shape[2])
+    step = max(1, _PIECE // scores)
+    places = [slice(start, start + step) for start in range(0, len(blocks), step)]
+    found = list(mapper(lambda some: _chunk(call, blocks[some], scale[some], unit), places))
+    means = RowMeans(*map(np.concatenate, zip(*(one for one, _ in found), strict=True)))
+    compared = [one for _, one in found if one is not None]
+    return means, Compared(*map(np.concatenate, zip(*compared, strict=True))) if compared else None
+
+
+def each(found: T, change: Callable[[Any], Any]) -> T:
+    """Return what was found with every array changed."""
+    made: T = type(found)(*map(change, found))
+    return made
+
+
+def replaced(found: Looked, places: Places, other: Looked) -> None:
+    """Let some blocks, by their places, be as the others."""
+    for one, another in zip(found, other, strict=True):
+        for array, values in zip(one or (), another or (), strict=True):
+            array[places] = values
+
+
+class _Given(NamedTuple):
+    """The arrays of a few blocks in float64, what is not finite replaced by 0, and where that is."""
+
+    query: Floats
+    key: Floats
+    value: Floats | None
+    output: Floats | None
+    scale: Floats
+    sink: Floats | None
+    broken_queries: NDArray[np.bool_] | None
+    broken_keys: NDArray[np.bool_] | None
+    broken_values: NDArray[np.bool_] | None
+    broken_outputs: NDArray[np.bool_] | None
+
+
+def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
+    sequence, head = np.divmod(blocks, call.query.shape[1])
+    shared = head // (call.query.shape[1] // call.key.shape[1])
+    is_compared = call.value is not None and call.output is not None
+    sides = ((call.query, head), (call.key, shared), (call.value, shared), (call.output, head))
+    arrays: list[Any] = []
+    broken: list[Any] = []
+    for array, own in sides if is_compared else sides[:2]:
+        taken = np.asarray(array)[sequence, own].astype(np.float64)
+        # One number that is not finite makes the sum so.
+        finite = None if math.isfinite(float(taken.sum())) else np.isfinite(taken)
+        broken.append(None if finite is None or finite.all() else ~finite.all(axis=-1))
+        arrays.append(taken if finite is None else np.where(finite, taken, 0.0))
+    arrays, broken = ([*some, None, None][:4] for some in (arrays, broken))
+    sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
+    return _Given(*arrays, scale[:, None], sink, *broken)
+
+
+def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Compared | None]:
+    """Return what a few blocks are like, strip by strip of their rows."""
+    with np.errstate(all="ignore"):
+        given = _given(call, blocks, scale)
+        queries, keys = given.query.shape[1], given.key.shape[1]
+        size = max(16, _PIECE // keys)
+        strips = [
+            _strip(call, given, blocks, slice(start, min(start + size, queries)), unit)
+            for start in range(0, queries, size)
+        ]
+        rows = {name: np.concatenate([one[name] for one in strips], axis=1) for name in strips[0]}
+        padding, seen = unseen(call, blocks)
+        means = _means(call, given, blocks, rows, padding, seen)
+        return means, None if given.output is None else _sums(given, rows, unit)
+
+
+def hidden_from(
+    call: Call, blocks: Places, rows: slice, keys: int
+) -> tuple[NDArray[np.bool_] | None, Floats | None]:
+    """Return which keys are hidden from rows of some blocks, and what is added to their scores.
+
+    Both are broadcast to [block, row, key], and None where there are none.
+    """
+    hidden, bias = None, None
+    if call.bias is not None:
+        bias = to_numpy(_part(call, call.bias, blocks, rows, keys))
+        low = ~(bias > HIDING)
+        hidden = low if low.any() else None
+        bias = np.where(low, 0.0, bias) if hidden is not None else bias
+        bias = bias if bias.any() else None
+    if call.mask is not None:
+        masked = ~_part(call, call.mask, blocks, rows, keys).astype(bool)
+        hidden = masked if hidden is None else hidden | masked
+    if call.causal and keys > rows.start + 1:
+        ahead = np.arange(keys) > np.arange(rows.start, rows.stop)[:, None]
+        hidden = ahead[None] if hidden is None else hidden | ahead
+    return hidden, bias
+
+
+def _part(call: Call, array: Array, blocks: Places, rows: slice, keys: int) -> Any:
+    """Return the part of a mask or bias, broadcast to [sequence, head, query, key], that blocks need."""
+    four = np.asarray(array)
+    four = four.reshape((1,) * (4 - four.ndim) + four.shape)
+    sequence, head = np.divmod(blocks, call.query.shape[1])
+    if four.shape[0] == 1 and four.shape[1] == 1:
+        part = four[0]
+    else:
+        part = four[sequence if four.shape[0] > 1 else 0, head if four.shape[1] > 1 else 0]
+    part = part[:, rows] if part.shape[1] > 1 else part
+    return part[..., :keys] if part.shape[2] > 1 else part
+
+
+def unseen(call: Call, blocks: Places) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
+    """Return which rows are padding, and which keys some query sees, each [block or 1, …] or None for all.
+
+    A row is padding where queries and keys are of the same tokens and its own key is hidden from all.
+    """
+    seen = None
+    queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
+    for array, is_bias in ((call.mask, False), (call.bias, True)):
+        if array is not None:
+            part = _part(call, array, blocks, slice(0, queries), keys)
+            shown = np.any(part > HIDING if is_bias else part, axis=1)
+            seen = shown if seen is None else seen & shown
+    if seen is not None:
+        seen = None if seen.all() else np.broadcast_to(seen, (len(seen), keys))
+    padding = None if seen is None or queries != keys else ~seen
+    if call.causal and queries < keys:
+        within = np.arange(keys)[None] < queries
+        seen = within if seen is None else seen & within
+    return padding, seen
+
+
+class _Scored(NamedTuple):
+    """Scores of a strip, [block, row, key], less ``top``, and what their softmax is made of.
+
+    ``raised`` are their exponentials, 0 for hidden keys, and ``everything`` those of all keys; ``moved`` is
+    raised·scores, and ``inner`` its sum. ``extra`` is the exponential of a sink, ``total`` the sum of all.
+    ``rise`` is what scores rise by with the scale where that is not as scores themselves do.
+    """
+
+    hidden: Any
+    products: Floats
+    scores: Floats
+    rise: Any
+    top: Floats
+    highest: Floats
+    raised: Floats
+    everything: Floats
+    moved: Floats
+    inner: Floats
+    extra: Floats
+    total: Floats
+
+
+def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) -> dict[str, Any]:
+    """Return numbers of each row of a strip, shape [block, row]."""
+    keys = min(rows.stop, given.key.shape[1]) if call.causal else given.key.shape[1]
+    hidden, bias = hidden_from(call, blocks, rows, keys)
+    products = given.query[:, rows] @ given.key[:, :keys].mT
+    scores = given.scale[:, :, None] * products
+    shape = scores.shape[:2]
+    count, known = np.full(shape, keys), scores
+    if hidden is not None:
+        # Of what is broadcast, one number stands for all keys.
+        count = np.broadcast_to(keys - hidden.sum(axis=2) * (keys // hidden.shape[2]), shape)
+        known = np.where(hidden, 0.0, scores)
+    mean = known.sum(axis=-1) / np.maximum(count, 1)
+    centred = scores - mean[:, :, None]
+    if hidden is not None:
+        centred = np.where(hidden, 0.0, centred)
+    some = _scored(call, given, products, scores, hidden, bias, count)
+    sink = 0.0 if given.sink is None else some.extra * (given.sink - some.top)
+    number = count + (given.sink is not None)
+    squared = some.raised * some.raised
+    found = {
+        "count": count,
+        "mean": mean,
+        "variance": np.vecdot(centred, centred) / np.maximum(count - 1, 1),
+        "highest": np.where(count > 0, some.highest, -math.inf),
+        "entropy": (np.log(some.total) - (some.inner + sink) / some.total) / np.log(np.maximum(number, 2)),
+        "squares": (squared.sum(axis=-1) + some.extra**2) / some.total**2,
+        "cubes": (np.vecdot(squared, some.raised) + some.extra**3) / some.total**3,
+        "largest": np.exp(some.highest - some.top) / some.total,
+        "broken": _broken(rows, hidden, keys, shape, (given.broken_queries, given.broken_keys)),
+    }
+    return found if given.output is None else found | _comparison(given, some, rows, found, unit)
+
+
+def _scored(
+    call: Call, given: _Given, products: Floats, scores: Floats, hidden: Any, bias: Any, count: Any
+) -> _Scored:
+    rise = None
+    if call.softcap is not None:
+        bent = np.tanh(scores / call.softcap)
+        scores = call.softcap * bent
+        rise = products * (1 - bent**2)
+    if bias is not None:
+        scores = scores + bias
+        rise = products if rise is None else rise
+    highest = (scores if hidden is None else np.where(hidden, _NEVER, scores)).max(axis=-1)
+    top = highest if given.sink is None else np.maximum(highest, given.sink)
+    scores -= top[:, :, None]
+    if hidden is not None:
+        np.minimum(scores, _FAR_ABOVE, out=scores)
+    raised = everything = np.exp(scores)
+    if hidden is not None:
+        raised = np.where(hidden | (count == 0)[:, :, None], 0.0, raised)
+    moved = raised * scores
+    extra = np.zeros(top.shape) if given.sink is None else np.exp(given.sink - top)
+    total = raised.sum(axis=-1) + extra
+    total = np.where(total > 0, total, 1.0)
+    inner = moved.sum(axis=-1)
+    return _Scored(
+        hidden, products, scores, rise, top, highest, raised, everything, moved, inner, extra, total
+    )
+
+
+def _comparison(
+    given: _Given, some: _Scored, rows: slice, found: dict[str, Any], unit: float
+) -> dict[str, Any]:
+    """Return how far rows of the output are off, over what rounding may do, and sums along its slopes."""
+    keys = some.products.shape[-1]
+    value, key, output = given.value[:, :keys], given.key[:, :keys], given.output[:, rows]  # type: ignore[index]
+    lengths = np.stack([np.vecdot(value, value), np.vecdot(key, key)], axis=-1)
+    weighted = some.raised @ np.concatenate([value, lengths], axis=-1) / some.total[..., None]
+    attended, of_values, of_keys = weighted[..., :-2], weighted[..., -2], weighted[..., -1]
+    error, size = output - attended, np.vecdot(attended, attended)
+    whole = (some.total - some.extra) / some.total
+    sigma = np.sqrt(np.maximum(of_values - (2 - whole) * size, 0.0))
+    square = np.vecdot(some.moved, some.scores) + 2 * some.top * some.inner
+    square = np.sqrt(np.maximum(square / some.total + some.top**2 * whole, 0.0))
+    allowed = _allowed(given, some, rows, value, attended, (sigma, square, of_values, of_keys), unit)
+    shape = size.shape
+    broken = _broken(rows, some.hidden, keys, shape, (given.broken_outputs, given.broken_values))
+    broken |= found["broken"]
+    compared = (found["count"] > 0) & ~broken
+    distance = np.sqrt(np.vecdot(error, error))
+    ratio = np.divide(distance, allowed, out=np.where(distance > 0, math.inf, 0.0), where=allowed > 0)
+    ratio = np.where(compared, ratio, 0.0)
+    good = compared & (ratio <= 1)
+    slope = _by_scale(given, some, value, attended, whole)
+    length = np.where(good, np.vecdot(slope, slope), 0.0)
+    weak, weight = np.zeros(shape), np.zeros(shape)
+    if some.hidden is not None:
+        theirs = (some.everything - some.raised) @ np.concatenate(
+            [value, np.ones((*value.shape[:2], 1))], axis=-1
+        )
+        share = theirs[..., -1] / some.total
+        turned = theirs[..., :-1] / some.total[..., None] - share[..., None] * attended
+        use = good & (share > 0) & (share < _SATURATED)
+        weak = np.where(use, np.vecdot(turned, error), 0.0)
+        weight = np.where(use, np.vecdot(turned, turned), 0.0)
+    bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
+    return {
+        "compared": compared,
+        "ratio": ratio,
+        "lost": broken,
+        "error": np.where(compared, distance**2, 0.0),
+        "output": np.where(compared, np.vecdot(output, output), 0.0),
+        "attention": np.where(compared, size, 0.0),
+        "kept": np.where(good, size, 0.0),
+        "along": np.where(good, np.vecdot(slope, error), 0.0),
+        "slope": length,
+        "joint": np.where(good, np.vecdot(slope, attended), 0.0),
+        "factor": np.where(good, np.vecdot(attended, error), 0.0),
+        "room": np.sqrt(length) * allowed,
+        "bias": np.sqrt(length) * bent_by,
+        "least": _MEAN_SQUARE * unit**2 * length * size / value.shape[-1],
+        "weak": weak,
+        "hidden": weight,
+        "scores": square,
+    }
+
+
+def _allowed(
+    given: _Given, some: _Scored, rows: slice, value: Floats, attended: Floats, sizes: Any, unit: float
+) -> Floats:
+    """Return how far rounding may move rows of the output; honest ones reach some 0.4 of it.
+
+    With u of the stored type and u' that of single precision, or u where that is less, it is
+    u(√(9S² + 4T²)σ + 2m + |o|) + u'(√d·c|q|Kσ + √n·m). S² = Σps² is of the scores, T² = c²Σ_i q_i²Σ_j p_j k_ji²
+    of the inputs, where they may have been rounded once more; K² = Σp|k|², m² = Σp|v|², σ² = Σp|v - o|².
+    """
+    sigma, square, of_values, of_keys = sizes
+    query, single = given.query[:, rows], min(unit, SINGLE)
+    inputs = np.zeros(sigma.shape)
+    if unit > SINGLE:
+        of_each = some.raised @ given.key[:, : some.products.shape[-1]] ** 2
+        inputs = given.scale**2 * np.vecdot(query**2, of_each) / some.total
+    width = math.sqrt(query.shape[-1]) * np.abs(given.scale) * np.sqrt(np.vecdot(query, query) * of_keys)
+    room = unit * np.sqrt(9 * square**2 + 4 * inputs) * sigma + single * width * sigma
+    steep = 3 * unit * np.abs(some.highest) > _LINEAR
+    if steep.any():
+        room[steep] = np.maximum(room, _steep(some, value, attended, unit))[steep]
+    size = np.sqrt(np.vecdot(attended, attended))
+    found: Floats = room + unit * (2 * np.sqrt(of_values) + size)
+    found += single * np.sqrt(given.key.shape[1] * of_values)
+    return found
+
+
+def _by_scale(given: _Given, some: _Scored, value: Floats, attended: Floats, whole: Floats) -> Floats:
+    """Return the derivative of the output by the scale."""
+    if some.rise is not None:
+        return _slope(some.raised * some.rise, value, some.total, attended)
+    # Scores are c·q·k - top: what rows have in common moves no softmax but for a sink.
+    with_values = some.moved @ value / some.total[..., None] + (some.top * (1 - whole))[..., None] * attended
+    slope = with_values - (some.inner / some.total)[..., None] * attended
+    slope /= np.where(given.scale != 0, given.scale, 1.0)[..., None]
+    if not given.scale.all():
+        flat = given.scale[:, 0] == 0
+        moved = some.raised[flat] * some.products[flat]
+        slope[flat] = _slope(moved, value[flat], some.total[flat], attended[flat])
+    return slope
+
+
+def _slope(moved: Floats, value: Floats, total: Floats, attended: Floats) -> Floats:
+    """Return the derivative of the output by the scale, of weights times what scores rise by."""
+    return (moved @ value - moved.sum(axis=-1)[..., None] * attended) / total[..., None]
+
+
+def _steep(some: _Scored, value: Floats, attended: Floats, unit: float) -> Floats:
+    """Return what rounding of large scores may do to rows: errors of a score multiply weights by e to them.
+
+    Where ε bounds the error of a score, a weight p is off by at most min(1, p·(e^2ε - 1)).
+    """
+    error = 6 * unit * np.abs(some.scores + some.top[..., None])
+    share = some.scores - np.log(some.total)[..., None]
+    off = np.exp(np.minimum(share + error, 0.0)) * -np.expm1(-error)
+    off = off if some.hidden is None else np.where(some.hidden, 0.0, off)
+    apart = np.vecdot(value, value)[:, None] - 2 * attended @ value.mT
+    apart += np.vecdot(attended, attended)[..., None]
+    found: Floats = np.vecdot(off, np.sqrt(np.maximum(apart, 0.0)))
+    return found
+
+
+def _broken(
+    rows: slice, hidden: Any, keys: int, shape: tuple[int, ...], sides: tuple[Any, Any]
+) -> NDArray[np.bool_]:
+    """Return which rows have a number that is not finite in themselves, or in a key that they see."""
+    of_rows, of_keys = sides
+    found = np.zeros(shape, dtype=bool) if of_rows is None else of_rows[:, rows].copy()
+    if of_keys is not None:
+        wrong = np.broadcast_to(of_keys[:, None, :keys], (*shape, keys))
+        found |= (wrong if hidden is None else wrong & ~hidden).any(axis=-1)
+    return found
+
+
+def _means(
+    call: Call, given: _Given, blocks: Places, rows: dict[str, Any], padding: Any, seen: Any
+) -> RowMeans:
+    count, broken = rows["count"], rows["broken"]
+    padded = np.zeros(count.shape, dtype=bool) if padding is None else np.broadcast_to(padding, count.shape)
+    use = (count >= FEWEST_KEYS) & ~padded & ~broken
+    used = use.sum(axis=1)
+
+    def mean(values: Floats) -> Floats:
+        return np.where(use, values, 0.0).sum(axis=1) / used
+
+    patterns = np.empty(len(blocks), dtype=object)
+    known: dict[bytes, Any] = {}
+    numbers = np.where(use, count, 0)
+    for place, row in enumerate(numbers):
+        code = row.tobytes()
+        if code not in known:
+            keys, times = np.unique(row[row > 0], return_counts=True)
+            known[code] = (tuple(map(int, keys)), tuple(map(int, times)))
+        patterns[place] = known[code]
+    middle = mean(rows["mean"])
+    squares = rows["squares"]
+    queries, query, of_query = _spread(given.query, None if padding is None else ~padding)
+    keys_seen, key, of_key = _spread(given.key, seen)
+    finite = ~broken.any(axis=1) & np.isfinite(np.where(count > 0, rows["variance"], 0.0)).all(axis=1)
+    largest = rows["highest"].max(axis=1)
+    if broken.any():
+        largest = np.where(broken.any(axis=1), _largest_of_all(call, blocks, given.scale), largest)
+    return RowMeans(
+        scale=given.scale[:, 0],
+        patterns=patterns,
+        used=used,
+        few=((count < FEWEST_KEYS) & ~padded).sum(axis=1),
+        blind=(count == 0).sum(axis=1),
+        padding=padded.sum(axis=1),
+        finite=finite,
+        largest_score=largest,
+        variance=mean(rows["variance"]),
+        between=mean((rows["mean"] - middle[:, None]) ** 2),
+        entropy=mean(rows["entropy"]),
+        squares=mean(squares),
+        jacobian=mean(squares - 2 * rows["cubes"] + squares**2),
+        largest_weight=mean(rows["largest"]),
+        queries=np.broadcast_to(queries, used.shape),
+        keys=np.broadcast_to(keys_seen, used.shape),
+        query=query,
+        key=key,
+        of_query=of_query,
+        of_key=of_key,
+    )
+
+
+def _largest_of_all(call: Call, blocks: Places, scale: Floats) -> Floats:
+    """Return the largest score of blocks as it is, NaN or infinite where it is."""
+    sequence, head = np.divmod(blocks, call.query.shape[1])
+    query = to_numpy(np.asarray(call.query)[sequence, head])
+    key = to_numpy(np.asarray(call.key)[sequence, head // (call.query.shape[1] // call.key.shape[1])])
+    scores = scale[:, :, None] * (query @ key.mT)
+    hidden, bias = hidden_from(call, blocks, slice(0, query.shape[1]), key.shape[1])
+    scores = scores if call.softcap is None else call.softcap * np.tanh(scores / call.softcap)
+    scores = scores if bias is None else scores + bias
+    found: Floats = (scores if hidden is None else np.where(hidden, -math.inf, scores)).max(axis=(1, 2))
+    return found
+
+
+def _spread(vectors: Floats, use: Any) -> tuple[Any, Floats, Floats]:
+    """Return number, mean and unbiased covariance of the vectors of each block that are of ``use``."""
+    if use is None:
+        count: Any = np.array([vectors.shape[1]])
+        mean = vectors.mean(axis=1)
+        moved = vectors - mean[:, None]
+    else:
+        count = use.sum(axis=1)
+        mean = np.where(use[..., None], vectors, 0.0).sum(axis=1) / count[:, None]
+        moved = np.where(use[..., None], vectors - mean[:, None], 0.0)
+    return count, mean, moved.mT @ moved / np.where(count > 1, count - 1, np.nan)[:, None, None]
+
+
+def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
+    compared, ratio, along, length = rows["compared"], rows["ratio"], rows["along"], rows["slope"]
+    several = compared & (rows["count"] > 1)
+    many = np.where(several.any(axis=1), several.sum(axis=1), np.nan)
+    size = np.sqrt(np.vecdot(given.query, given.query))
+    named = {
+        name: rows[name].sum(axis=1)
+        for name in ("error", "output", "attention", "kept", "joint", "factor", "room", "bias", "least")
+    }
+    return Compared(
+        rows=compared.sum(axis=1),
+        bad=(compared & (ratio > 1)).sum(axis=1),
+        broken=rows["lost"].sum(axis=1),
+        worst=ratio.max(axis=1),
+        place=ratio.argmax(axis=1),
+        along=along.sum(axis=1),
+        slope=length.sum(axis=1),
+        fourth=(length**2).sum(axis=1),
+        noise=(along**2).sum(axis=1),
+        mixed=(along * length).sum(axis=1),
+        factor_noise=(rows["factor"] ** 2).sum(axis=1),
+        factor_mixed=(rows["factor"] * rows["kept"]).sum(axis=1),
+        factor_fourth=(rows["kept"] ** 2).sum(axis=1),
+        weak=rows["weak"].sum(axis=1),
+        hidden=rows["hidden"].sum(axis=1),
+        weak_noise=(rows["weak"] ** 2).sum(axis=1),
+        weak_mixed=(rows["weak"] * rows["hidden"]).sum(axis=1),
+        weak_fourth=(rows["hidden"] ** 2).sum(axis=1),
+        alike=_alike((size, rows["mean"], rows["highest"]), rows["scores"], length > 0, unit),
+        spread=np.where(
+            several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0
+        ).sum(axis=1)
+        / many,
+        **named,
+    )
+
+
+def _alike(numbers: tuple[Floats, ...], scores: Floats, tells: NDArray[np.bool_], unit: float) -> Places:
+    """Return at most how many rows of each block share their errors: a power of 2, 1 where none do.
+
+    Rows do where length, mean and largest score agree up to some roundings.
+    """
+    coarse = _ALIKE * unit * np.stack([numbers[0], *(np.maximum(np.abs(scores), 1e-30),) * 2])
+    step = np.maximum(coarse.max(axis=-1, keepdims=True), 1e-300)
+    cells = np.round(np.stack(numbers) / step).view(np.uint64)
+    # Odd factors, so that different cells hardly ever add up to the same.
+    codes = cells[0] + cells[1] * np.uint64(0x9E3779B97F4A7C15) + cells[2] * np.uint64(0xC2B2AE3D27D4EB4F)
+    codes = np.where(tells, codes, np.arange(codes.shape[1], dtype=np.uint64))
+    codes = np.sort(codes, axis=1)
+    found, reach = np.ones(len(codes), dtype=np.intp), 1
+    while reach < codes.shape[1] and (same := (codes[:, reach:] == codes[:, :-reach]).any(axis=1)).any():
+        found[same] = 2 * reach
+        reach *= 2
+    return found
