@@ -120,6 +120,8 @@ after(() => { location.hash = "#score-variance.variance-d64"; })
     const letters = $$("p.answer math mi");
     getSelection().setBaseAndExtent(letters[1].firstChild, 0, letters.at(-1).firstChild, 0);
     found.part = copied()[0];
+    getSelection().selectAllChildren(letters.at(-1));
+    found.inside = copied()[0];
     found.left = document.body.innerHTML === whole;
     getSelection().removeAllRanges();
     document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }));
@@ -291,7 +293,8 @@ def test_copied_text_keeps_its_mathematics(found: dict[str, Any]) -> None:
     )
     assert "<msub><mi>d</mi><mi>k</mi></msub></msqrt></math>,</span>" in rich
     assert found["part"].startswith("k are independent")
-    assert found["part"].endswith("√d_k")
+    assert found["part"].endswith("goes to 1 as d_k")
+    assert found["inside"] == "d_k"
     assert found["left"]
 
 
