@@ -319,6 +319,7 @@ def test_the_exit_status_says_the_outcome(
     assert tool("render", tmp_path / "results.json").status == status
 
 
+@pytest.mark.slow
 def test_a_step_that_does_not_follow_ends_with_status_1(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
 ) -> None:
