@@ -328,6 +328,7 @@ def test_what_is_derived_of_something_else_ends_with_status_2(
     assert not list((tmp_path / "out").glob("*"))
 
 
+@pytest.mark.slow
 def test_a_step_that_does_not_follow_ends_with_status_1(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
 ) -> None:

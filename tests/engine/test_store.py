@@ -178,6 +178,7 @@ def writer(path: Path, end: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_store_and_one_is_killed(tmp_path: Path) -> None:
     """All rows of both are there and sound, the killed one's too."""
     path = tmp_path / "store.sqlite"

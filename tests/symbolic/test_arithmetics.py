@@ -25,7 +25,16 @@ from sympy import (
     tanh,
 )
 
-from verify.symbolic.arithmetics import BALLS, EXACT, Undefined, Unknown
+from verify.symbolic.arithmetics import (
+    BALLS,
+    EXACT,
+    FLOATS,
+    Undefined,
+    Unknown,
+    fraction,
+    rational,
+    whole_power,
+)
 from verify.symbolic.balls import Scene, value
 
 a = Symbol("a", positive=True)
@@ -69,3 +78,15 @@ def test_roots_of_negative_numbers_are_complex() -> None:
     root = BALLS.power(arb(-4), arb(0.5), Scene())
     assert isinstance(root, acb)
     assert root.imag.contains(2)
+
+
+def test_a_ball_around_zero_has_powers() -> None:
+    """By products, for a power by logarithms has none."""
+    assert whole_power(arb(0, 1), 2).is_finite()
+    assert whole_power(arb(2), -3) == arb(0.125)
+
+
+def test_numbers_come_and_go() -> None:
+    """SymPy's rationals and fractions, and floats of either."""
+    assert rational(fraction(S(22) / 7)) == S(22) / 7
+    assert FLOATS.lift(fmpq(1, 4)) == 0.25

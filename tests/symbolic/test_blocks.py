@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from scipy import stats
-from sympy import IndexedBase, S, Sum, simplify
+from sympy import IndexedBase, S, Sum, Symbol, expand, simplify
 
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
@@ -60,10 +60,24 @@ def test_closed_form_for_centred_unit_variance() -> None:
     assert simplify(block_square_variance().subs(unit) - closed) == 0
 
 
+def test_closed_form_for_gaussian_components() -> None:
+    """Var U = 4d/m + (2d² + 2d)/m² for normal components."""
+    normal = {mu_q: 0, mu_k: 0, V_Q: 1, V_K: 1, S_Q: 0, S_K: 0, F_Q: 3, F_K: 3}
+    assert simplify(block_square_variance().subs(normal) - 4 * d / m - (2 * d**2 + 2 * d) / m**2) == 0
+
+
 def test_closed_form_of_the_mean() -> None:
     """The mean score is q̄·k̄ with independent averages, so its variance is d(vv/m² + (μk²vq + μq²vk)/m)."""
     closed = d * (V_Q * V_K / m**2 + (mu_k**2 * V_Q + mu_q**2 * V_K) / m)
     assert simplify(block_mean_variance() - closed) == 0
+
+
+def test_queries_and_keys_change_places() -> None:
+    """Nothing changes if queries and keys swap their laws."""
+    stand_ins = {x: Symbol(f"t{i}") for i, x in enumerate((mu_q, *_CENTRAL_Q, mu_k, *_CENTRAL_K))}
+    back = dict(zip(stand_ins.values(), (mu_k, *_CENTRAL_K, mu_q, *_CENTRAL_Q), strict=True))
+    for expression in (block_mean_variance(), block_square_variance()):
+        assert expand(m**2 * (expression - expression.xreplace(stand_ins).xreplace(back))) == 0
 
 
 def test_no_spread_no_variance() -> None:
@@ -132,6 +146,19 @@ def test_a_mean_of_the_keys_has_no_part_in_it() -> None:
     assert mu_k not in row_spread_variance().free_symbols
 
 
+@pytest.mark.parametrize(
+    ("dimension", "keys", "query", "key"),
+    [(case.values[0], case.values[1], *case.values[2:]) for case in CASES],
+)
+def test_against_simulated_rows(dimension: int, keys: int, query: Distribution, key: Distribution) -> None:
+    """The derived variance is what sampled blocks show, for laws with and without mean and skewness."""
+    values = Reduced(Simulated(query, key, 3, keys, dimension), RowVariance()).sample(
+        np.random.default_rng([dimension, keys]), 40_000
+    )
+    moments = central(query), central(key)
+    assert agrees(row_variance(dimension, 3, keys, *moments), values[:, 0])
+
+
 def test_a_wrong_variance_within_rows_would_be_noticed() -> None:
     """Taking the rows of a block for independent, or its keys for fewer, is refused."""
     moments = central(UNIT_INTERVAL), central(UNIT_INTERVAL)
@@ -144,6 +171,15 @@ def test_a_wrong_variance_within_rows_would_be_noticed() -> None:
 
 
 # --- the kurtosis of a sum ----------------------------------------------------------------------------
+
+
+def test_kurtosis_of_scores_and_of_squared_lengths() -> None:
+    """3 + 6/d for scores of normal components, 3 + 12/d for their chi-square squared length."""
+    q, k = IndexedBase("q"), IndexedBase("k")
+    normal = (S.One, S.Zero, S.One, S.Zero, S(3), S.Zero, S(15), S.Zero, S(105))
+    population = Population({q: normal, k: normal}, d)
+    assert simplify(kurtosis(Sum(q[index] * k[index], (index, 1, d)), population) - 3 - 6 / d) == 0
+    assert simplify(kurtosis(Sum(q[index] ** 2, (index, 1, d)), population) - 3 - 12 / d) == 0
 
 
 def test_kurtosis_does_not_depend_on_where_a_sum_lies() -> None:

@@ -274,6 +274,11 @@ class TestStarts:
         """Return whether the route holds together with lemmas."""
         return Derivation.of(self.MAIN, lemmas=lemmas).examine().holds
 
+    @pytest.mark.parametrize("start", [x, x + 1], ids=["subject", "result"])
+    def test_at_the_subject_or_the_result(self, start: Any) -> None:
+        """Both are established."""
+        assert self.holds(at_will("lemma", start, x**2))
+
     def test_at_nothing(self) -> None:
         """However well its steps hold, a lemma about something else shows nothing, until it is defined."""
         lemma = at_will("lemma", x**3, x**4)
@@ -282,6 +287,29 @@ class TestStarts:
         assert examined.reason.startswith("“lemma” starts at nothing established: not the subject")
         assert self.holds(lemma.defining("a cube"))
         assert not self.holds(replace(lemma, definition=Definition(x**3 + 1, "another")))
+
+    def test_where_another_chain_is_defined_to_start(self) -> None:
+        """What is defined once is established for all chains, whichever comes first."""
+        lemma, other = at_will("lemma", x**3, x**4), at_will("other", x**3, x**5).defining("a cube")
+        assert self.holds(lemma, other)
+        assert Derivation.of(self.MAIN, lemmas=(lemma, other)).definitions == (Definition(x**3, "a cube"),)
+
+    def test_at_the_end_of_a_lemma_before(self) -> None:
+        """What was shown may be used, but not before it is."""
+        first, second = at_will("first", x, x**5), at_will("second", x**5, x**6)
+        assert self.holds(first, second)
+        assert not self.holds(second, first)
+
+    def test_a_second_route_too(self) -> None:
+        """A route that ends in the result from nowhere shows nothing about the subject."""
+        stray = at_will("stray", x**3, x + 1)
+        assert not Derivation.of(self.MAIN, stray).examine().holds
+        assert Derivation.of(self.MAIN, stray.defining("a cube")).examine().holds
+
+    def test_what_is_defined_is_used(self) -> None:
+        """A definition that no chain starts at stands for nothing."""
+        route = replace(self.MAIN, definition=Definition(x**3, "a cube"))
+        assert Derivation.of(route).examine().reason == "nothing starts at the definition “a cube”"
 
     def test_without_a_derivation(self) -> None:
         """There is no subject to start at, only definitions."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CLAIMS = (
+    "effective-keys",
     "half-precision",
     "heavy-tails",
     "score-law",
@@ -31,49 +32,43 @@ LONG = {
 """Routes whose integrals take seconds; the short ones have checks of the same kinds."""
 
 
-def _steps(name: str) -> Iterator[tuple[str, Route]]:
-    """Yield each step of a claim over integrals, as a route of its own, with its route's title."""
-    derived = derivation(name)
-    ties = (by_ties(),) if name == CLAIMS[-1] else ()
-    for route in (*derived.lemmas, *derived.routes, *ties):
+def _routes() -> Iterator[Route]:
+    for name in CLAIMS:
+        derived = derivation(name)
+        yield from (*derived.lemmas, *derived.routes)
+    yield by_ties()
+
+
+def _steps() -> Iterator[Any]:
+    for route in _routes():
         before = route.start
         for number, step in enumerate(route.steps, 1):
             by_kernel = not isinstance(step.rule, By) and not step.rule.moves
             if by_kernel and (before.has(Integral) or step.expression.has(Integral)):
+                marks = [pytest.mark.slow] if route.title in LONG else []
                 so_far = replace(route, steps=route.steps[: number - 1]).proved() if number > 1 else None
-                yield (
-                    route.title,
-                    Route.of("alone", before, step, under=so_far.hypotheses if so_far else route.under),
-                )
+                alone = Route.of("alone", before, step, under=so_far.hypotheses if so_far else route.under)
+                yield pytest.param(alone, id=f"{route.title}, step {number}", marks=marks)
             before = step.expression
 
 
 def _elsewhere(expression: Any) -> Iterator[Any]:
-    """Return the expression with each of its integrals in turn over a range of which one end is another."""
+    """Return the expression with each of its integrals in turn over another range."""
     for one in expression.atoms(Integral):
         for place, (variable, low, high) in enumerate(one.limits):
-            for ends in ((low, 5), (sqrt(2), high)):
+            for ends in ((0, 1), (low, 5), (sqrt(2), high)):
                 limits = (*one.limits[:place], (variable, *ends), *one.limits[place + 1 :])
                 yield expression.xreplace({one: Integral(one.function, *limits)})
 
 
-@pytest.mark.parametrize(
-    ("name", "is_long"),
-    [
-        *((name, False) for name in CLAIMS[1:]),
-        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((CLAIMS[0], False), (CLAIMS[-1], True))),
-    ],
-)
-def test_a_step_over_other_ranges_is_noticed(name: str, is_long: bool) -> None:
-    """The integrands are right, an end is not: on neither side does that pass."""
-    steps = [(title, alone) for title, alone in _steps(name) if (title in LONG) == is_long]
-    assert steps
-    for title, alone in steps:
-        assert holds(alone), title
-        kept = alone.start.atoms(Integral) & alone.end.atoms(Integral)
-        for wrong in _elsewhere(alone.start):
-            # What stands on both sides alike is carried along, whatever it is.
-            if kept <= wrong.atoms(Integral):
-                assert not holds(replace(alone, start=wrong)), (title, wrong)
-        for wrong in _elsewhere(alone.end):
-            assert not holds_with(alone, wrong), (title, wrong)
+@pytest.mark.parametrize("alone", tuple(_steps()))
+def test_a_step_over_other_ranges_is_noticed(alone: Route) -> None:
+    """The integrands are right, the ends are not: on neither side does that pass."""
+    assert holds(alone)
+    kept = alone.start.atoms(Integral) & alone.end.atoms(Integral)
+    for wrong in _elsewhere(alone.start):
+        # What stands on both sides alike is carried along, whatever it is.
+        if kept <= wrong.atoms(Integral):
+            assert not holds(replace(alone, start=wrong)), wrong
+    for wrong in _elsewhere(alone.end):
+        assert not holds_with(alone, wrong), wrong

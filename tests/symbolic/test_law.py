@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sympy import Symbol
@@ -24,6 +26,23 @@ def test_density_and_mixture_agree(dimension: int, point: float) -> None:
     direct = distribution(density, np.array([point]))[0]
     assert below(dimension, point) == pytest.approx(direct, abs=1e-11)
     assert below(dimension, -point) == pytest.approx(1 - direct, abs=1e-11)
+
+
+def test_two_dimensions_are_laplace() -> None:
+    """In two dimensions a score has the Laplace law, in closed form."""
+    assert below(2, -1.5) == pytest.approx(np.exp(-1.5) / 2, abs=1e-12)
+
+
+def test_thousands_of_dimensions_are_nearly_normal() -> None:
+    """No overflow far out, and the normal law within a hundred-thousandth."""
+    assert below(4000, 4000**0.5) == pytest.approx(0.841345, abs=1e-4)
+
+
+def test_the_transform_of_the_density() -> None:
+    """Derived for symbolic dimensions; another dimension's density has another."""
+    route = law.transform()
+    assert Derivation.of(route).examine().status == "proved"
+    assert Derivation.of(replace(route, start=route.start.subs(d, d + 1))).examine().status == "failed"
 
 
 @pytest.mark.parametrize(("bits", "within"), [(4, 4e-3), (8, 5e-4)])

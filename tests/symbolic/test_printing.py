@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import pytest
 import sympy
-from sympy import Float, IndexedBase, Symbol, sympify
+from sympy import Float, Indexed, IndexedBase, Symbol, expand, sqrt, sympify
 from sympy.core.sorting import default_sort_key
 
-from verify.symbolic.kernel.words import E, Ordered
-from verify.symbolic.printing import latex, plain, unicode_art
-from verify.symbolic.scores import d, mu_q, q, score
+from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
+from verify.symbolic.printing import latex, ordered, plain, unicode_art
+from verify.symbolic.scores import (
+    GENERAL,
+    d,
+    index,
+    k,
+    mu_k,
+    mu_q,
+    one_product,
+    q,
+    score,
+    sigma_k,
+    sigma_q,
+    variance_route,
+)
+
+EXPRESSIONS = [step.expression for step in variance_route(score, GENERAL).steps]
+RANK = re.compile(r"\b(a|q_?1|q_?2|mu_?1|mu_?2|s_?1|s_?2)\b|[μqs][₁₂]")
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        (one_product(), "q_{i} k_{i}"),
+        (k[index] * q[index], "q_{i} k_{i}"),
+        (score, r"\sum_{i=1}^{d_{k}} q_{i} k_{i}"),
+        (mu_k * mu_q * d, r"d_{k} \mu_{q} \mu_{k}"),
+        (sigma_k**2 * sigma_q**2 * d, r"d_{k} \sigma_{q}^{2} \sigma_{k}^{2}"),
+        (E(k[index]) * E(q[index]), r"\mathbb{E}\left[q_{i}\right] \mathbb{E}\left[k_{i}\right]"),
+        (mu_k**2 * sigma_q**2 + mu_q**2 * sigma_k**2,
+         r"\mu_{q}^{2} \sigma_{k}^{2} + \mu_{k}^{2} \sigma_{q}^{2}"),
+        (score / sqrt(d), r"\frac{\sum_{i=1}^{d_{k}} q_{i} k_{i}}{\sqrt{d_{k}}}"),
+    ],
+)  # fmt: skip
+def test_queries_come_before_keys(expression: Any, wanted: str) -> None:
+    """The alphabet says k, q; the field writes q, k."""
+    assert latex(expression) == wanted
 
 
 @pytest.mark.parametrize("expression", [-d + mu_q, mu_q - d**2, E(score**2) - E(score) ** 2])
@@ -21,6 +57,22 @@ def test_minus_terms_come_last(expression: Any) -> None:
     printed = latex(expression)
     assert not printed.startswith("-")
     assert printed.count(" - ") == 1
+
+
+def test_the_definition_of_the_variance() -> None:
+    """The formula in the report's first step, as a whole."""
+    assert latex(EXPRESSIONS[0]) == (
+        r"\mathbb{E}\left[\left(\sum_{i=1}^{d_{k}} q_{i} k_{i}\right)^{2}\right]"
+        r" - \mathbb{E}\left[\sum_{i=1}^{d_{k}} q_{i} k_{i}\right]^{2}"
+    )
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_text_and_art_hold_the_real_names(expression: Any) -> None:
+    """Ranks, which only order what is printed, are never printed."""
+    for text in (plain(expression), unicode_art(expression), latex(expression)):
+        assert not RANK.search(text)
+    assert "\n" not in plain(expression)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +101,20 @@ def test_what_is_printed_again_is_the_same() -> None:
         assert latex(name**2 + 1) == "x^{2} + 1"
 
 
+def test_plain_text() -> None:
+    """Plain text is one line of Python-like mathematics with the printed names."""
+    assert plain(score) == "Sum(q[i]*k[i], (i, 1, d_k))"
+    assert plain(expand(d * mu_q * (mu_k + 1))) == "d_k*mu_q*mu_k + d_k*mu_q"
+
+
+def test_unicode_art() -> None:
+    """Drawn formulas have queries before keys too, plain or squared."""
+    assert unicode_art(one_product()) == "qᵢ⋅kᵢ"
+    assert unicode_art(d * sigma_q * sigma_k) == "dₖ⋅σ_q⋅σₖ"
+    assert "qᵢ⋅kᵢ" in unicode_art(Var(score))
+    assert "qᵢ ⋅kᵢ" in unicode_art(E(q[index] ** 2 * k[index] ** 2))
+
+
 def test_entries_with_several_or_numeric_indices() -> None:
     """Matrix entries and concrete entries print all their indices."""
     weight = IndexedBase("W")
@@ -57,12 +123,35 @@ def test_entries_with_several_or_numeric_indices() -> None:
     assert unicode_art(q[3]) == "q₃"
 
 
+def test_a_name_in_latex_is_printed_as_it_stands() -> None:
+    """What follows the first underscore is not one index: the largest of the scores is no max with one."""
+    assert latex(Symbol(r"\max_i s_i")) == r"\max_i s_i"
+    assert latex(Symbol("s_max")) == "s_{max}"
+    assert latex(Symbol("alpha_1")) == r"\alpha_{1}"
+
+
 def test_ordered_symbols_survive_pickling() -> None:
     """Derivations can be sent to other processes: name, rank and assumptions come back."""
     copy = pickle.loads(pickle.dumps(d))  # noqa: S301  # what was pickled in this line
     assert copy == d
     assert (copy.name, copy.rank, copy.is_positive, copy.is_integer) == ("d_k", "a", True, True)
     assert pickle.loads(pickle.dumps(score)) == score  # noqa: S301  # what was pickled in this line
+
+
+def test_an_ordered_symbol_is_not_the_plain_one() -> None:
+    """A symbol of the same name but without rank is another symbol, so nothing is mixed up by chance."""
+    assert Ordered("x", "a") == Ordered("x", "a")
+    assert Ordered("x", "a") != Symbol("x")
+
+
+def test_a_symbol_is_printed_by_its_name() -> None:
+    """What ``str`` gives can be read back: ``d_k**3``, not a power of the rank."""
+    assert (str(d), f"{d}", str(d**3), str(q), str(q[1]), str(score)) == (
+        "d_k", "d_k", "d_k**3", "q", "q[1]", "Sum(q[i]*k[i], (i, 1, d_k))",
+    )  # fmt: skip
+    assert sympify(str(d**3)) == Symbol("d_k") ** 3
+    assert str(mu_k * mu_q * d) == "d_k*mu_q*mu_k"
+    assert type(plain(d)) is str
 
 
 def test_names_sort_by_rank_among_themselves_and_others() -> None:
@@ -77,3 +166,24 @@ def test_names_sort_by_rank_among_themselves_and_others() -> None:
     assert str(first) == "z"
     assert hash(str(first)) == hash("z")
     assert type(pickle.loads(pickle.dumps(str(first)))) is str  # noqa: S301  # what was pickled in this line
+
+
+def test_a_family_and_its_entries_are_what_sympy_makes_of_them() -> None:
+    """They are taken apart, put together again and summed up as those of any other family."""
+    assert isinstance(q[index], Indexed)
+    assert q[index].func(*q[index].args) == q[index]
+    assert q.func(*q.args) == q
+    assert score.subs(d, 2).doit() == q[1] * k[1] + q[2] * k[2]
+    weights = OrderedBase(Ordered("W", "b"))
+    assert str(weights[1, 2]) == "W[1, 2]"
+    assert weights[(1, 2)] == weights[1, 2]
+    assert str(weights[2] * q[1]) == "W[2]*q[1]"
+
+
+def test_several_ordered_symbols_in_one_call() -> None:
+    """Each is what it is by itself: ranked by its name or another, alone or a family."""
+    tau, family, plainly = ordered("tau:a1 v[]:t z", positive=True)
+    assert (tau, plainly) == (Ordered("tau", "a1", positive=True), Ordered("z", "z", positive=True))
+    assert isinstance(family, OrderedBase)
+    assert family.label == Ordered("v", "t", positive=True)
+    assert ordered("b", real=True) == Ordered("b", "b", real=True)

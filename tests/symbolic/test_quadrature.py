@@ -10,6 +10,7 @@ from sympy import Integral, Symbol, cos, exp, gamma, oo
 
 from verify.symbolic.arithmetics import Unknown
 from verify.symbolic.balls import Scene, value
+from verify.symbolic.quadrature import integral
 
 a, w = Symbol("a", positive=True), Symbol("w", positive=True)
 z = Symbol("z", real=True)
@@ -33,6 +34,12 @@ def test_integrals_are_what_they_are(expression: Any, known: float, rigorous: bo
     assert abs(found - arb(known)) < arb("1e-7")
 
 
+@pytest.mark.parametrize("many", [10**3, 10**6])
+def test_narrow_peaks_are_found(many: int) -> None:
+    """Whose factors alone overflow."""
+    assert abs(value(Integral(CHI, (w, 0, oo)), Scene(values={a: fmpq(many)})) - 1) < arb("1e-7")
+
+
 def test_a_double_integral_gets_a_first_look() -> None:
     """Of more nodes than one may go through one by one."""
     both = Integral(exp(-(z**2) / 2 - w), (z, -oo, oo), (w, 0, oo))
@@ -45,3 +52,11 @@ def test_what_grows_without_end_is_infinite() -> None:
     for slow in (Integral(a / w ** (1 + a), (w, 1, oo)), Integral(cos(z * 10**6) * z, (z, 0, oo))):
         with pytest.raises(Unknown, match="tail falls slowly"):
             value(slow, Scene(values={a: fmpq(1, 10**6)}))
+
+
+def test_a_function_of_ones_own_is_integrated() -> None:
+    """As the mean over an exponential law is."""
+    found = integral(
+        lambda x, at: value(exp(-2 * z), at.having({z: x})), Integral(0, (z, 0, 1)).limits[0][1], oo, Scene()
+    )
+    assert found.contains(arb(0.5))

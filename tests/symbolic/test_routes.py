@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Derivative, Interval, Symbol, symbols
+from sympy import Derivative, Eq, Interval, S, Symbol, symbols
 
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.core import NOTHING, Reach, Refused, is_theorem
-from verify.symbolic.kernel.equations import Identity
+from verify.symbolic.kernel.equations import Applied, Equivalent, FirstTerms, Identity, PutIn, Turned
+from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.routes import By, Definition, Route, Step, by, made_by, one_step
 
 x, a, h = symbols("x a h", positive=True)
@@ -42,6 +43,18 @@ def test_short_forms_are_what_they_stand_for() -> None:
     assert (short.subject, short.result, short.chains) == (START, route.end, (lemma, route))
 
 
+def test_rules_that_change_nothing_are_left_out() -> None:
+    """At the start and in the middle; of a route whose rules all do nothing no step is left."""
+    idle = (
+        Step(START, "nothing", Identity()),
+        MORE[0],
+        Step(MORE[0].expression, "nothing again", Identity()),
+        MORE[1],
+    )
+    assert Route.telling("r", START, idle) == Route("r", START, MORE)
+    assert Route.telling("r", START, idle[:1]).steps == ()
+
+
 def test_a_chain_makes_a_theorem() -> None:
     """From its start to its end, under what it starts with and what its rules assume."""
     route = Route.of(
@@ -52,6 +65,38 @@ def test_a_chain_makes_a_theorem() -> None:
     assert (theorem.lhs, theorem.relation, theorem.rhs) == (route.start, "=", route.end)
     assert theorem.hypotheses.domain(r) == Interval.Ropen(0, 1) + Interval.Lopen(1, 2)
     assert [one.relation for one in route.followed().steps] == ["="]
+
+
+def test_relations_are_those_of_the_rules() -> None:
+    """Nobody says beside a kernel's rule what follows; the whole is composed."""
+    bound = Route.of(
+        "b", S.Zero, Step((r - 1) ** 2, "a square", Sign()), Step(r**2 - 2 * r + 1, "", Identity())
+    )
+    assert bound.proved().relation == "≤"
+    claimed = Route.of("b", S.Zero, Step((r - 1) ** 2, "a square", Sign(), "≥"))
+    assert claimed.proved().relation == "≤"
+    terms = Route.of("t", a / (a + x), Step(1 - x / a, "", FirstTerms(a, 1)))
+    assert terms.proved().relation == "~"
+    one, other = Eq(2 * r, 2 * x, evaluate=False), Eq(r, x, evaluate=False)
+    assert one_step("e", one, other, "halved", Equivalent(S(2))).proved().relation == "⇔"
+
+
+def test_rules_that_move_a_theorem_print_as_consequences() -> None:
+    """Each gets the theorem that the chain has come to, and what follows has other sides."""
+    put_in = Step((3 * a + 1) ** 2, "", PutIn({x: 3 * a}))
+    applied = Step(18 * a + 6, "", Applied(Derivative(h, a), h))
+    route = Route.of("m", START, MORE[0], put_in, applied)
+    followed = route.followed()
+    assert [one.relation for one in followed.steps] == ["=", "⇒", "⇒"]
+    theorem = route.proved()
+    assert (theorem.lhs, theorem.relation, theorem.rhs) == (
+        Derivative(9 * a**2 + 6 * a + 1, a),
+        "=",
+        18 * a + 6,
+    )
+    bound = Route.of("b", S.Zero, Step((r - 1) ** 2, "", Sign()), Step(r**2 + 1, "", Turned(start=2 * r)))
+    assert [one.relation for one in bound.followed().steps] == ["≤", "⇒"]
+    assert (bound.proved().lhs, bound.proved().rhs) == (2 * r, r**2 + 1)
 
 
 def test_a_step_that_does_not_follow_says_why() -> None:
