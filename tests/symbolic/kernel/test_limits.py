@@ -29,6 +29,7 @@ from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, Theorem, p
 from verify.symbolic.kernel.equations import Turned, Unfolded
 from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive, limit_at_infinity
 from verify.symbolic.kernel.normal import NORMAL_SCORES
+from verify.symbolic.kernel.ranges import On
 from verify.symbolic.kernel.words import E, largest, n, s, sigma
 from verify.symbolic.softmax import i, j
 
@@ -160,3 +161,14 @@ def test_a_positive_factor() -> None:
     refused(TimesPositive(Symbol("z"), known), S.Zero, Symbol("z") * r**2)
     equal = prove(Unfolded({y: a}), y, a)
     proved(TimesPositive(b, equal), S.Zero, a * b)
+
+
+def test_a_limit_past_what_dies_away_is_one_by_continuity_alone() -> None:
+    """Parts that fall to 0 are 0 in the limit where all else is continuous there, and at no pole."""
+    on = On(-oo, oo, NOTHING)
+    gone = exp(-(on.at**2))
+    assert on.limit_at(1 / (1 + gone), oo) == 1
+    assert on.limit_at(log(2 + 3 * gone), -oo) == log(2)
+    for wrong in (1 / gone, log(gone), 1 / (gone - gone**2), (gone - 1) ** Rational(1, 3)):
+        with pytest.raises(Refused):
+            on.limit_at(wrong, oo)

@@ -16,6 +16,7 @@ from sympy import (
     Idx,
     Indexed,
     IndexedBase,
+    Integer,
     KroneckerDelta,
     Mul,
     Ne,
@@ -38,7 +39,7 @@ from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
 from verify.symbolic.kernel.core import Population, Refused, prove
 from verify.symbolic.kernel.sums import SumIdentity, Surplus, normal_form, vanishes
-from verify.symbolic.kernel.terms import Families, in_scores
+from verify.symbolic.kernel.terms import Families, _slope, in_scores
 from verify.symbolic.kernel.words import E, M, largest, n, p, s, sigma, x
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, scores, written_out
 
@@ -327,3 +328,27 @@ class TestSurplus:
             refused(Surplus(p[1] + p[2] + term), S.Zero, p[1] + p[2] + term)
         nested = Sum(p[i] * Sum((1 - 2 * KroneckerDelta(i, j)) * p[j], (j, 1, n)), (i, 1, n))
         refused(Surplus(nested), S.Zero, nested)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        exp(2 * s[k]) / Sum(exp(s[j]), (j, 1, n)) ** 2,
+        Sum(s[j] ** 3 * exp(-s[j] * s[k]), (j, 1, n)) * s[k],
+        log(Sum(exp(s[j]), (j, 1, n))) + 7,
+    ],
+)
+def test_a_derivative_is_that_of_a_few_entries(expression: Any) -> None:
+    """The slope of sums by an entry, written out for three, is SymPy's of what is written out."""
+    entry, three = s[Idx("a")], {n: Integer(3)}
+    found = _slope(expression, entry).xreplace({entry.indices[0]: Integer(2)})
+    values = {s[one]: Symbol(f"y{one}", real=True) for one in (1, 2, 3)}
+
+    def written(one: Any) -> Any:
+        return one.xreplace(three).doit().xreplace(values)
+
+    for at in (1, 2):
+        put = {k: Integer(at)}
+        assert (
+            simplify(written(found.xreplace(put)) - written(expression.xreplace(put)).diff(values[s[2]])) == 0
+        )
