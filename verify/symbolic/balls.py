@@ -107,7 +107,7 @@ class Scene:
 
     def hurry(self) -> None:
         """Raise ``OutOfTime`` once the limit of time is reached."""
-        if time.perf_counter() > self.deadline:
+        if time.thread_time() > self.deadline:
             raise OutOfTime
 
 

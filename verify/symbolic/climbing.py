@@ -80,7 +80,7 @@ class Climb:
         best = np.tile(self.start, (8, 1))
         least, idle, told = np.inf, 0, 0
         for _ in range(GENERATIONS):
-            if time.perf_counter() > until or idle > PATIENCE or told > 3:
+            if time.thread_time() > until or idle > PATIENCE or told > 3:
                 return
             tried = self._stepped(best)
             slack = self._slack(tried)
