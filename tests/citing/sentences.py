@@ -112,7 +112,8 @@ def is_right(sentence: Sentence, text: str, check: Check) -> bool:
     near = {"e": lambda x: abs(x - estimate) <= spread, "l": lambda x: low - spread <= x <= low,
             "h": lambda x: high <= x <= high + spread}  # fmt: skip
     roles = {
-        "low": "l", "high": "h", "interval": "lh", "range": "lh", '"{low} to {high} around {estimate}"': "lhe",
+        "low": "l", "high": "h", "interval": "lh", "range": "lh",
+        '"{low} to {high} around {estimate}"': "lhe",
     }.get(layout, "l" if "at least" in sentence.form else "elh")  # fmt: skip
     return len(found) == len(roles) and all(near[role](one) for role, one in zip(roles, found, strict=True))
 
