@@ -162,19 +162,9 @@ def to_json(record: Evidence, chosen: Iterable[Value]) -> str:
 
 
 def to_toml(record: Evidence, chosen: Iterable[Value]) -> str:
-    """Return a table for each claim and each finding."""
-    return "".join(_toml_tables(tree(record, chosen), ())).lstrip("\n")
-
-
-def _toml_tables(table: Tree, path: tuple[str, ...]) -> Iterator[str]:
-    own = {word: inner for word, inner in table.items() if not isinstance(inner, dict)}
-    if own and path:
-        yield f"\n[{'.'.join(path)}]\n"
-    for word, inner in own.items():
-        yield f"{word} = {literal(inner)}\n"
-    for word, inner in table.items():
-        if isinstance(inner, dict):
-            yield from _toml_tables(inner, (*path, word))
+    """Return a line for each text and number, under its dotted key."""
+    lines = (f"{'.'.join(path)} = {literal(leaf)}\n" for path, leaf in leaves(tree(record, chosen)))
+    return "".join(lines)
 
 
 def to_typst(record: Evidence, chosen: Iterable[Value]) -> str:

@@ -172,9 +172,7 @@ _SHOWN_AS_IT_IS = re.compile(
     r"<(?P<tag>pre|script|style|textarea)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
 
-
 HTML_LIKE = Language(comments=(HTML,), code=partial(blanked, _SHOWN_AS_IT_IS), markup=MARKUPS["html"])
-
 
 _FENCE = re.compile(r"^[ ]{0,3}(?:[-*+>] ?|\d+\. ?)*[ ]*(?P<fence>`{3,}|~{3,}|:{3,})[ ]*(?P<info>[^`\n]*)$")
 _DIRECTIVE = re.compile(r"\{(?P<name>[\w:.-]+)\}")
@@ -213,7 +211,6 @@ def without_markdown_code(text: str, *, indented: bool = True) -> str:
 
 # A list's item, and what else holds an indented text: footnotes, definitions, admonitions and tabs of MkDocs.
 _HOLDER = re.compile(r"[ ]*(?:(?:[-*+]|\d{1,9}[.)])[ ]{1,4}(?=\S)|(?:!!!|\?\?\?\+?|===|\[\^[^\]]+\]:|:)[ ])")
-
 
 _QUOTE_MARKS = re.compile(r"[ ]{0,3}>(?:[ ]?>)*[ ]?")
 
@@ -303,7 +300,6 @@ MARKDOWN = Language(
 )
 MDX = replace(MARKDOWN, code=partial(without_markdown_code, indented=False))
 
-
 _RST_LITERAL = re.compile(
     r"\s*\.\. +(?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|doctest|testcode"
     r"|testsetup|testoutput|prompt|graphviz|mermaid|ipython|jupyter-execute|highlight|csv-table) *::"
@@ -344,7 +340,6 @@ RST = Language(
     markup=MARKUPS["rst"],
 )
 
-
 _VERBATIM = re.compile(
     r"\\begin\{(?P<name>verbatim\*?|Verbatim\*?|lstlisting|minted|comment|alltt|filecontents\*?)\}"
     r".*?(?:\\end\{(?P=name)\}|\Z)"
@@ -352,7 +347,6 @@ _VERBATIM = re.compile(
     re.DOTALL,
 )
 _LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
-
 
 LATEX = Language(
     comments=(Line("%", joins=True), HTML),
@@ -373,14 +367,12 @@ _LISTING = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 
-
 ASCIIDOC = Language(
     comments=(Line("//"), HTML),
     code=partial(blanked, _LISTING),
     included=re.compile(r"^include::(?P<name>[^\[\n]+)\[", re.MULTILINE),
     markup=MARKUPS["asciidoc"],
 )
-
 
 _BLOCK = re.compile(
     r"^[ \t]*#\+begin_(?P<name>src|example|export)\b.*?(?:^[ \t]*#\+end_(?P=name)|\Z)|^[ \t]*: [^\n]*$",
@@ -393,18 +385,14 @@ ORG = Language(
     comments=(Line("#"), Block("@@html:<!--", "-->@@")), code=partial(blanked, _BLOCK), markup=MARKUPS["org"]
 )
 
-
 _RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
 
-
 TYPST = Language(comments=(SLASHES, Line("//")), code=partial(blanked, _RAW), markup=MARKUPS["typst"])
-
 
 PLAIN_TEXT = Language(
     comments=(HTML, JSX, SLASHES, Line("//"), Line("#"), Line("%"), Line("..")),
     role=re.compile(r"(?::verify:|\{verify\})`(?P<inside>[^`\n]+)`"),
 )
-
 
 _PYTHON_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _STARTS = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
@@ -439,7 +427,6 @@ PYTHON = Language(
     comment=partial(blanked, _PYTHON_COMMENT),
     markup=MARKUPS["rst"],
 )
-
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _CHARACTER = re.compile(
@@ -492,7 +479,6 @@ def written(text: str) -> str:
 
 
 NOTEBOOK = Language(comments=(HTML,), passages=passages, written=written)
-
 
 LANGUAGES: dict[str, Language] = {
     **dict.fromkeys((".html", ".htm", ".xhtml", ".svg", ".vue"), HTML_LIKE),

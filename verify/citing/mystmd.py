@@ -60,7 +60,7 @@ def shown(body: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Answer one call of mystmd; an error is a node of the page, and a line on standard error."""
+    """Answer one call of mystmd; an error is a node of the page, and shown in it."""
     answer: Any = _OFFERED
     if "--role" in sys.argv:
         body = ""
@@ -68,7 +68,10 @@ def main() -> None:
             body = str(json.load(sys.stdin).get("body", ""))
             answer = shown(body)
         except (VerifyError, ValueError) as error:
-            sys.stderr.write(f"sdpa-verify: {error}\n")
-            # A status other than 0 would make mystmd drop the whole page.
-            answer = [{"type": "mystRoleError", "value": body, "message": f"sdpa-verify: {error}"}]
+            # A status other than 0 would make mystmd drop the whole page; the error is what readers see.
+            message = f"sdpa-verify: {error}"
+            answer = [
+                {"type": "mystRoleError", "value": body, "message": message},
+                {"type": "inlineCode", "value": message},
+            ]
     json.dump(answer, sys.stdout)

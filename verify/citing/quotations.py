@@ -32,7 +32,6 @@ _PLAIN = re.compile(
 )
 _OPERATORS = re.compile(r"[×·∙⋅*/^+÷√‰\\]|\d[ ]?%")
 
-
 _MOST_DIGITS = 40
 _LONGEST = 300
 UNICODE = MARKUPS["plain"]

@@ -143,10 +143,10 @@ def _run_values(record: RunRecord) -> Iterator[Value]:
     seed = Decimal(chosen.seed)
     yield Value(f"{RUN}:seed", str(chosen.seed), (Figure(seed, "fixed", seed),), "summary", record)
     yield Value(f"{RUN}:profile", chosen.profile, (), "summary", record)
-    yield from _made(RUN, record, digest(record))
+    yield from _values_of_origin(RUN, record, digest(record))
 
 
-def _made(key: str, record: Evidence, seal: str) -> Iterator[Value]:
+def _values_of_origin(key: str, record: Evidence, seal: str) -> Iterator[Value]:
     """Yield what a record was made with and when, and its digest."""
     yield Value(f"{key}:version", record.tool.version, (), "summary", record)
     yield Value(f"{key}:date", f"{creation(record):%Y-%m-%d}", (), "summary", record)
@@ -281,7 +281,7 @@ def _audit_values(record: AuditRecord) -> Iterator[Value]:
     for part, text, shown, unit in texts:
         if text:
             yield Value(f"{AUDIT}{part}", text, shown, "summary", record, unit=unit)
-    yield from _made(AUDIT, record, record.seal)
+    yield from _values_of_origin(AUDIT, record, record.seal)
 
 
 def _layer_values(layer: LayerRecord) -> Iterator[Value]:
