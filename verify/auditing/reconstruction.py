@@ -244,7 +244,7 @@ class _Examination:
 
 
 def _one_sided(compared: Compared, place: int, least: float = _ONE_SIDED) -> str:
-    """Return the direction that explains at least so much of a block's residual, nothing where it is like noise."""
+    """Return the direction that explains so much of a block's residual, nothing where none does."""
     error = float(compared.error[place])
     for along, length, what in (
         (compared.weak, compared.hidden, "keys that the mask hides have weight"),
