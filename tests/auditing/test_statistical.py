@@ -257,7 +257,7 @@ def found(values: Any, gate: Any = None, *, labels: Any = None, **more: Any) -> 
     seen = Seen(1)
     seen.__dict__["new_rows"] = rows
     seen.__dict__["distinct"] = np.ones(count, bool) if labels is None else np.asarray(labels)
-    seen.in_order = lambda *_, **__: np.full((count, 1), np.nan)  # type: ignore[method-assign]
+    seen.__dict__["implied"] = np.full((count, 1), np.nan)
     kind = Statistical("shares", (quantity(**more),))
     gates = {} if gate is None else {"share": gate}
     (finding,) = kind.find(seen, Subject(Layer("a", ()), 0, 4, 4, 64, LAYER.intention, 0.01, gates))

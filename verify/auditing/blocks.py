@@ -66,11 +66,6 @@ def is_inside(interval: tuple[float, float], band: Band) -> bool:
     return (band[0] is None or band[0] <= interval[0]) and (band[1] is None or interval[1] <= band[1])
 
 
-def is_outside(interval: tuple[float, float], band: Band) -> bool:
-    """Return whether an interval lies on one side of a band."""
-    return (band[0] is not None and interval[1] < band[0]) or (band[1] is not None and band[1] < interval[0])
-
-
 @dataclass(frozen=True)
 class Head:
     """Rows of one head on one sequence: what went in, and what came out.

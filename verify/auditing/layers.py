@@ -140,15 +140,26 @@ class Seen:
         """The largest relative error of one rounding in what batches were declared to be stored in."""
         return max(one.unit for one in self.batches)
 
-    def compared_of(self, head: int) -> Compared | None:
-        """Return how outputs of a head differ, shape (sequences,); None without values or outputs."""
+    @cached_property
+    def compared(self) -> Compared | None:
+        """How outputs differ, shape (sequences, heads); None where no call had values and output."""
         if all(one.compared is None for one in self.batches):
             return None
 
-        def of_head(at: int) -> Any:
-            return self.in_order(lambda one: cast("Compared", one.compared)[at][:, head], compared=True)
+        def of_all(at: int) -> Any:
+            return self.in_order(lambda one: cast("Compared", one.compared)[at], compared=True)
 
-        return Compared(*map(of_head, range(len(Compared._fields))))
+        return Compared(*map(of_all, range(len(Compared._fields))))
+
+    def compared_of(self, head: int) -> Compared | None:
+        """Return how outputs of a head differ, shape (sequences,)."""
+        return None if self.compared is None else each(self.compared, lambda array: array[:, head])
+
+    @cached_property
+    def implied(self) -> Floats:
+        """The scales that are not the declared ones, shape (sequences, heads); NaN where they are."""
+        found: Floats = self.in_order(lambda one: np.where(one.implied, one.scale, np.nan))
+        return found
 
     @cached_property
     def new_rows(self) -> RowMeans | None:

@@ -43,8 +43,8 @@ _FAR = 0.1
 """Relative residual after that many iterations beyond which a variant is given up."""
 _CLEARLY = 0.5
 """A wrong attention is named where it leaves at most so much of what the declared one does."""
-_ONE_SIDED = 0.5
-"""Share of a residual's square from which on what one direction explains is no noise."""
+_ONE_SIDED, _WHOLLY = 0.5, 0.9
+"""Shares of a residual's square: what one direction explains is no noise, and is all there is to say."""
 _LOOSE = 0.5
 COARSER = {"11 binary digits (TF32 or float16)": 2.0**-11, "8 binary digits (bfloat16)": 2.0**-8}
 
@@ -239,19 +239,19 @@ class _Examination:
         # So coarse a type leaves all rows in the sums.
         one = np.array([place])
         _, loose = look(self.call, self.blocks[one], self.scale[one], _LOOSE)
-        one_sided = _one_sided(cast("Compared", loose), 0)
+        one_sided = _one_sided(cast("Compared", loose), 0, _WHOLLY)
         return Fault(self.first + sequence, row, worst, found, one_sided, is_lost=not everything.size)
 
 
-def _one_sided(compared: Compared, place: int) -> str:
-    """Return the direction that explains most of a block's residual, nothing where it is like noise."""
+def _one_sided(compared: Compared, place: int, least: float = _ONE_SIDED) -> str:
+    """Return the direction that explains so much of a block's residual, nothing where none does."""
     error = float(compared.error[place])
     for along, length, what in (
         (compared.weak, compared.hidden, "keys that the mask hides have weight"),
         (compared.factor, compared.attention, "outputs are too large or too small by one factor"),
     ):
         size = float(length[place])
-        if size > 0 and float(along[place]) ** 2 / size > _ONE_SIDED * error:
+        if size > 0 and float(along[place]) ** 2 / size > least * error:
             return what
     return ""
 

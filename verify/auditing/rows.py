@@ -158,7 +158,8 @@ class Compared(NamedTuple):
         noise = _sandwich(self.step, self.noise, self.mixed, self.fourth, self.freedom + 1)
         found = np.full_like(noise, math.inf)
         noise = self.alike * np.maximum(noise, self.least)
-        return np.divide(noise, self.slope**2, out=found, where=self.slope**2 > 0)
+        np.divide(noise, self.slope**2, out=found, where=self.slope**2 > 0)
+        return found
 
     def off_by_factor(self, unit: float) -> Floats:
         """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
@@ -186,7 +187,8 @@ class Compared(NamedTuple):
     def freedom(self) -> Floats:
         """The degrees of freedom of `variance`: rows of equal weight, less one."""
         many = np.divide(self.slope**2, self.fourth, out=np.ones_like(self.slope), where=self.fourth > 0)
-        return many / np.maximum(self.alike, 1) - 1
+        found: Floats = many / np.maximum(self.alike, 1) - 1
+        return found
 
 
 def _sandwich(step: Floats, noise: Floats, mixed: Floats, fourth: Floats, many: Floats) -> Floats:
@@ -265,9 +267,10 @@ def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
         finite = None if math.isfinite(float(taken.sum())) else np.isfinite(taken)
         broken.append(None if finite is None or finite.all() else ~finite.all(axis=-1))
         arrays.append(taken if finite is None else np.where(finite, taken, 0.0))
-    arrays, broken = ([*some, None, None][:4] for some in (arrays, broken))
+    query, key, value, output, *_ = [*arrays, None, None]
+    lost: list[Any] = [*broken, None, None][:4]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
-    return _Given(*arrays, scale[:, None], sink, *broken)
+    return _Given(query, key, value, output, scale[:, None], sink, *lost)
 
 
 def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Compared | None]:
@@ -491,8 +494,9 @@ def _allowed(
     """Return how far rounding may move rows of the output; honest ones reach some 0.4 of it.
 
     With u of the stored type and u' that of single precision, or u where that is less, it is
-    u(√(9S² + 4T²)σ + 2m + |o|) + u'(√d·c|q|Kσ + √n·m). S² = Σps² is of the scores, T² = c²Σ_i q_i²Σ_j p_j k_ji²
-    of the inputs, where they may have been rounded once more; K² = Σp|k|², m² = Σp|v|², σ² = Σp|v - o|².
+    u(√(9S² + 4T²)σ + 2m + |o|) + u'(√d·c|q|Kσ + √n·m). S² = Σps² is of the scores,
+    T² = c²Σ_i q_i²Σ_j p_j k_ji² of the inputs, where they may have been
+    rounded once more; K² = Σp|k|², m² = Σp|v|², σ² = Σp|v - o|².
     """
     sigma, square, of_values, of_keys = sizes
     query, single = given.query[:, rows], min(unit, SINGLE)
@@ -528,7 +532,8 @@ def _by_scale(given: _Given, some: _Scored, value: Floats, attended: Floats, who
 
 def _slope(moved: Floats, value: Floats, total: Floats, attended: Floats) -> Floats:
     """Return the derivative of the output by the scale, of weights times what scores rise by."""
-    return (moved @ value - moved.sum(axis=-1)[..., None] * attended) / total[..., None]
+    found: Floats = (moved @ value - moved.sum(axis=-1)[..., None] * attended) / total[..., None]
+    return found
 
 
 def _steep(some: _Scored, value: Floats, attended: Floats, unit: float) -> Floats:
@@ -567,7 +572,8 @@ def _means(
     used = use.sum(axis=1)
 
     def mean(values: Floats) -> Floats:
-        return np.where(use, values, 0.0).sum(axis=1) / used
+        found: Floats = np.where(use, values, 0.0).sum(axis=1) / used
+        return found
 
     patterns = np.empty(len(blocks), dtype=object)
     known: dict[bytes, Any] = {}

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from verify.auditing.blocks import OWN_RULE
 from verify.auditing.references import entropy_share, jacobian, largest_weight, over_rows, squares
@@ -55,9 +55,8 @@ def median_interval(values: Floats, alpha: float) -> Interval:
     probability that fewer than r of n coins show heads. Source: H. A. David and H. N. Nagaraja, Order
     Statistics, 3rd edition, Wiley 2003, section 7.1.
     """
-    rank = int(stats.binom.ppf(alpha / 2, len(values), 0.5))
-    if stats.binom.cdf(rank, len(values), 0.5) > alpha / 2:
-        rank -= 1
+    below = special.bdtr(np.arange(len(values) // 2 + 1), len(values), 0.5)
+    rank = int(np.searchsorted(below, alpha / 2, side="right")) - 1
     if rank < 0:
         return _WHOLE_LINE
     ordered = np.sort(values)
@@ -88,7 +87,9 @@ def dependence(values: Floats) -> float:
     """
     if len(values) < 3 or np.ptp(values) == 0:
         return 0.0
-    ranks = stats.rankdata(values)
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    # Equal values share the mean of their ranks.
+    ranks = (np.cumsum(counts) - counts / 2)[places]
     moved = (ranks - ranks.mean()) / ranks.std()
     return float(moved[:-1] @ moved[1:] / math.sqrt(len(values) - 1))
 
@@ -147,7 +148,8 @@ class Quantity:
             interval = hull(interval, self._interval(values[distinct], alpha))
         value = float(np.mean(values) if self.are_bounded else np.median(values))
         low, high = sorted(self.function(end) if math.isfinite(end) else end for end in interval)
-        return Estimate(self.function(value), (low, high), np.array([self.function(one) for one in values]))
+        of_each = values if self.function is float else np.array([self.function(one) for one in values])
+        return Estimate(self.function(value), (low, high), of_each)
 
     def _interval(self, values: Floats, alpha: float) -> Interval:
         if self.rule is not None:
@@ -297,7 +299,7 @@ def _dependent(estimate: Estimate, distinct: NDArray[np.bool_]) -> tuple[str, ..
 
 def _scale_of(seen: Seen, head: int) -> Iterator[str]:
     """Yield in words the scale of the scores, where it is not the declared one."""
-    implied = seen.in_order(lambda one: np.where(one.implied, one.scale, np.nan))[:, head]
+    implied = seen.implied[:, head]
     known = implied[np.isfinite(implied)]
     if known.size:
         ends = dict.fromkeys(f"{end:.4g}" for end in (known.min(), known.max()))
