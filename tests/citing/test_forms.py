@@ -125,11 +125,13 @@ def test_what_a_form_writes(key: str, form: str, text: str) -> None:
         ("k.c", 'pm,"{low}"', "name parts such as {low}"),
         ("k.c", '"{lo}"', "has no part 'lo'; choose text, draws, estimate"),
         *(
-            ("k.c", f'"a {glued} b"', "makes another number")
+            ("k.c", f'"a {glued} b"', "makes another number of it")
             for glued in (
                 "1{low}", "{low}5", "{low}{high}", "-{low}", "−{low}", "{low}%", "{low} %", "{low} × 10²",
                 "x{low}", "{low}.5", "1.{low}", "{low}^2", "{low}e5", "1/{low}", "{low} * 2", "{low} \\%",
-                "√{low}", "2 × {low}",
+                "{low}&#50;", "{low}<sup>2</sup>", "{low}**5**",
+                "5**{low}**", "{low}\u200b5", "{low}٪", "{low}²",
+                "<b>{low}</b>{high}", "−\u200b{low}", "\u2010{low}", "{low}‰", "√{low}", "2 × {low}",
             )
         ),
         ("k.c", "digits=99", "no more digits that mean something; ask for fewer"),

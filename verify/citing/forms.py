@@ -35,10 +35,10 @@ _GROUPS = {
 _OPTION = re.compile(r"(?P<name>[a-z-]+)(?:=(?P<argument>[^\s,=]+))?")
 _FORM = re.compile(r'(?P<options>[^"]*?)(?:(?:^|,)\s*"(?P<sentence>[^"\n]*)")?\s*', re.DOTALL)
 _PART = re.compile(r"\{([a-z][a-z-]*)\}")
-# What would make another number of a part: digits, points and signs beside it, powers, units, other parts.
-_GLUED = re.compile(
-    r"(?:[\w.,%&#@^√}−-]|[×·/÷]\s?)\{[a-z][a-z-]*\}|\{[a-z][a-z-]*\}(?:[\w°{]|[.,]\d|\s?\\?[%‰×·^/÷]|\s?\*\s?\d)"
-)
+# All else beside a part would make another number of it: digits, signs, points, powers, units, other parts.
+_BESIDE = re.compile(r"(?:^|[\s(\[{\"'“‘~>–—±<=≈≤≥:])\{[a-z][a-z-]*\}(?=$|[\s)\]}!?:;\"'”’–—<…-]|[.,](?!\d))")
+_OPERATED = re.compile(r"[×·∙⋅^/÷√]\s?\{[a-z][a-z-]*\}|\}\s?(?:[×·∙⋅^/÷%‰]|\\%|\*\s?\d)")
+_DECORATION = re.compile(r"[*_`$]+|</?[a-z]+>")
 _MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 _NATS_PER_BIT = Decimal(2).ln()
 _RATIO_DIGITS = 3
@@ -126,9 +126,11 @@ def _require_together(form: str, options: Options, sentence: str | None) -> None
         raise CitationError(f"an empty form; choose {', '.join(_ALL)}")
     if sentence is not None and {"layout", "ratio"} & options.keys():
         raise CitationError(f"form {form!r}: in a sentence, name parts such as {{low}} in their places")
-    glued = _GLUED.search(sentence or "")
-    if glued:
-        raise CitationError(f"form {form!r}: {glued[0]!r} makes another number; put a space or a word there")
+    bare = _DECORATION.sub("", sentence or "")
+    if len(_BESIDE.findall(bare)) < len(_PART.findall(bare)) or _OPERATED.search(sentence or ""):
+        raise CitationError(
+            f"form {form!r}: what touches a part makes another number of it; put a word there"
+        )
 
 
 def _is_argument(name: str, argument: str) -> bool:

@@ -22,15 +22,16 @@ _SPACES = re.compile(r"(?:\s|&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
 _EMPHASIS = re.compile(r"</?(?:b|i|em|strong|code|span)>")
 _MARKS = re.compile(r"(?<![\w)\]}*_`$])[*_`$]++(?=\S)|(?<=\S)(?<![*_`$])[*_`$]++(?![\w(\[{\\])")
-_DIGITS = rf"(?:0|[1-9]\d{{0,2}}(?:{numbers.GAP}\d{{3}})+|[1-9]\d*)(?:\.\d+)?"
-_BEFORE_RANGE = r"[\d)\]%]"
+_DIGITS = rf"(?:0|[1-9][0-9]{{0,2}}(?:{numbers.GAP}[0-9]{{3}})+|[1-9][0-9]*)(?:\.[0-9]+)?"
+_END = r"[0-9)\]]"
+# Between two numbers a hyphen makes a range; else a dash before a number is its sign.
 _PLAIN = re.compile(
-    rf"(?<![\w.,%#&@}}])(?:(?P<sign>(?:(?<!{_BEFORE_RANGE})(?<!{_BEFORE_RANGE}[ ])[-–]|−)[ ]?)"
-    rf"|(?<![-–−])|(?<={_BEFORE_RANGE}[-–])|(?<={_BEFORE_RANGE}[ ][-–]))"
-    rf"(?P<digits>{_DIGITS})(?![\w%‰°{{])(?![.,]\d)",
-    re.ASCII,
+    rf"(?<![\w.,])(?:(?P<sign>(?:(?<![-–—−])|(?<={_END}[-–]))(?:(?<!{_END})(?<!{_END}[ ])[-–—]|−)[ ]?)"
+    rf"|(?<![-–—−])|(?<={_END}[-–])|(?<={_END}[ ][-–]))"
+    rf"(?P<digits>{_DIGITS})(?!\w)(?![.,]\d)"
 )
-_OPERATORS = re.compile(r"[×·∙⋅*/^+÷√‰\\]|\d[ ]?%")
+_SIGNS = frozenset(".,:;!?()[]\"'“”‘’<>=≈≤≥±~…-–—−")
+"""What may stand in an author's text besides letters, spaces and numbers in plain decimal notation."""
 
 _MOST_DIGITS = 40
 _LONGEST = 300
@@ -108,7 +109,8 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     if not parts:
         bare = _normal(shown).casefold()
         is_prefix = value.unit == "digest" and len(bare) >= 12 and value.text.startswith(bare.rstrip("…."))
-        return "" if is_prefix or bare == _normal(value.text).casefold() else f"is not {value.text!r}"
+        is_same = _normal(value.text).casefold() in {bare, _normal(text).casefold()}
+        return "" if is_prefix or is_same else f"is not {value.text!r}"
     plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
     plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
     if value.unit == "%":
@@ -119,8 +121,9 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
         rest[number.start : number.end] = " " * (number.end - number.start)
     if not found:
         return "has no number in plain decimal notation"
-    if _OPERATORS.search(plain) or any(unicodedata.category(sign)[0] == "N" for sign in rest):
-        return "has more than numbers in plain decimal notation"
+    others = {sign for sign in rest if not sign.isspace() and unicodedata.category(sign)[0] != "L"} - _SIGNS
+    if others:
+        return f"has {' '.join(sorted(others))!r}, and not only words and numbers in plain decimal notation"
     for number in found:
         if not any(is_of(number, figure) for figure in parts.values()):
             said = plain[number.start : number.end].strip()
