@@ -80,7 +80,8 @@ def test_gradients_of_more_precise_weights(queries: int) -> None:
     q, k, v, g = (rng.standard_normal((3, many, 6)) for many in (queries, 7, 7, queries))
     weights = probabilities(3 * q, k, 1.0)
     exact = gradients(q, k, v, weights, g, 0.5)
-    found = gradients(*(one.astype(np.float32) for one in (q, k, v)), weights, g.astype(np.float32), 0.5)
+    a, b, c, d = (one.astype(np.float32) for one in (q, k, v, g))
+    found = gradients(a, b, c, weights, d, 0.5)  # type: ignore[arg-type]
     for name in ("queries", "keys", "values"):
         assert getattr(found, name).dtype == np.float32
         assert np.allclose(getattr(found, name), getattr(exact, name), rtol=1e-4, atol=1e-5), name
