@@ -62,3 +62,17 @@ def test_gradients_against_complex_steps(name: str) -> None:
     weights = probabilities(parts["queries"], parts["keys"], 0.7)
     found: Gradients = gradients(parts["queries"], parts["keys"], parts["values"], weights, upstream, 0.7)
     assert float(np.sum(getattr(found, name) * direction)) == pytest.approx(slope, rel=1e-12)
+
+
+@pytest.mark.parametrize("queries", [1, 5])
+def test_gradients_of_more_precise_weights(queries: int) -> None:
+    """Weights of double precision with single vectors, of one query and of several: all but rounding."""
+    rng = np.random.default_rng(4)
+    q, k, v, g = (rng.standard_normal((3, many, 6)) for many in (queries, 7, 7, queries))
+    weights = probabilities(3 * q, k, 1.0)
+    exact = gradients(q, k, v, weights, g, 0.5)
+    a, b, c, d = (one.astype(np.float32) for one in (q, k, v, g))
+    found = gradients(a, b, c, weights, d, 0.5)  # type: ignore[arg-type]
+    for name in ("queries", "keys", "values"):
+        assert getattr(found, name).dtype == np.float32
+        assert np.allclose(getattr(found, name), getattr(exact, name), rtol=1e-4, atol=1e-5), name
