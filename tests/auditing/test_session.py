@@ -138,17 +138,17 @@ def test_the_session_on_the_command_line(
     torch.save(model.state_dict(), "after.pt")
     program = retrieval.__file__
 
-    ran(tool, 0, "record", "--out", "few", program, "before.pt")
+    ran(tool, 0, "record", "--max-sequences", 16, "--out", "few", program, "before.pt")
     undecided = ran(tool, 3, "audit", "few", "--gate", GATE, "--no-pages", "--out", "few-audit")
     assert "sequences to decide" in undecided.out
     recorded = ran(tool, 0, "record", "--max-sequences", 256, "--out", "before", program, "before.pt")
     assert recorded.out.startswith("loss 2.")
     assert "`sdpa-verify audit before`" in recorded.err
     before = ran(tool, 0, "audit", "before", "--gate", GATE, "--no-pages", "--out", "before-audit")
-    assert before.out.startswith("2 layers, 8 heads: ")
+    assert before.out.startswith("confirmed: 2 layers, 8 heads: ")
     ran(tool, 0, "record", "--out", "after", program, "after.pt")
     after = ran(tool, 0, "audit", "after", "--no-pages", "--out", "after-audit")
-    assert after.out.startswith("2 layers, 8 heads: ")
+    assert after.out.startswith("confirmed: 2 layers, 8 heads: ")
 
     ran(tool, 0, "record", "--out", "without", program, "after.pt", "1.0")
     without = ran(tool, 1, "audit", "without", "--out", "audit", "--junit", "junit.xml")

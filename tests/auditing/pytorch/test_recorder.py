@@ -105,7 +105,7 @@ def test_limits() -> None:
         for _ in range(4):
             layer(x, x, x)
     assert [call.query.shape[0] for call in recording.layers[0].calls] == [4, 2]
-    changing, limited = recording.layers[0].notes
+    (changing,), (limited,) = recording.layers[0].notes, recording.layers[0].left_out
     assert changing.startswith("gradients were wanted, so that weights may have changed between the calls")
     assert limited == "came after the first 6 sequences and were left out (2 calls)"
     one = 4 * 4 * 5 * 8 * 4
@@ -121,7 +121,7 @@ def test_limits() -> None:
 
 
 def test_steps_of_generation_are_no_new_sequences() -> None:
-    """A query that goes on with the keys of the call before is of the same sequence."""
+    """A query that goes on with the keys of the call before is of the same sequence, and kept with it."""
     layer = torch.nn.Module()
     q, k = torch.randn(2, 2, 9, 4), torch.randn(2, 2, 9, 4)
     layer.forward = lambda m, n: functional.scaled_dot_product_attention(
@@ -130,8 +130,9 @@ def test_steps_of_generation_are_no_new_sequences() -> None:
     with verify.record(layer) as recording:
         for m, n in [(0, 5), (5, 6), (6, 7), (7, 9)]:
             layer(m, n)
-    assert [call.query.shape[2] for call in recording.layers[0].calls] == [5]
-    assert recording.layers[0].notes[0].startswith("continued sequences that were seen before")
+    kept = [(call.query.shape[2], call.continues) for call in recording.layers[0].calls]
+    assert kept == [(5, False), (1, True), (1, True), (2, True)]
+    assert not recording.layers[0].left_out
     # A probe of one query is no step: it is of other sequences each time.
     with verify.record(layer) as recording:
         for _ in range(3):
