@@ -86,9 +86,9 @@ def sample() -> RunRecord:
 def audit_sample() -> AuditRecord:
     """Return an audit in which every text field has a value."""
     audit = bad(2, 2)
-    return audit.model_copy(
-        update={"settings": audit.settings.model_copy(update={"intended": "1/sqrt(d)"})}
-    ).sealed()
+    settings = audit.settings.model_copy(update={"intended": "1/sqrt(d)", "allow_unseen": ("output",)})
+    seen = {"differences": ("layers differ in their masks",), "unseen": ("calls",)}
+    return audit.model_copy(update={"settings": settings, **seen}).sealed()
 
 
 def text_fields(model: type[Record] = RunRecord) -> set[tuple[str, str]]:
