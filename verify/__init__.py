@@ -74,6 +74,11 @@ _HOME = {
 }
 
 
+def __dir__() -> list[str]:
+    """Return the public names, for completion."""
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Return a public name, imported when it is first asked for: SymPy and SciPy take their time."""
     if name not in _HOME:

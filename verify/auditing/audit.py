@@ -208,8 +208,8 @@ def audit(
     no result.
 
     Returns:
-        The record of the audit. Its ``exit_status`` is 1 if a finding that decides is refuted, else 3 if one
-        is undecided or the audit is one in part, else 0.
+        The record of the audit. Its ``exit_status()`` is 1 if a finding that decides is refuted, else 3 if
+        one is undecided or the audit is one in part, else 0.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.

@@ -89,7 +89,7 @@ class InMemoryClaim:
 
 
 Reference = BuiltIn | ClaimFile | InMemoryClaim
-"""What a task names its claim by; all but a ``InMemoryClaim`` one can be sent to another process."""
+"""What a task names its claim by; all but an ``InMemoryClaim`` can be sent to another process."""
 
 
 def reference(claim: Claim | ClaimFile) -> Reference:

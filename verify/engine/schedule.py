@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from verify.engine.backends import Backend
     from verify.engine.evaluate import CellToDraw, Work
     from verify.engine.store import Store
-    from verify.montecarlo.blocks import Chunk
 
 _LOOK_S = 0.5
 """Seconds between looks at whether there are workers left."""

@@ -1,4 +1,4 @@
-"""The engine's one idea: everything measured is a function of the mean of i.i.d. block vectors.
+"""Draws blocks in batches and chunks, and keeps power sums: what is measured is a function of their means.
 
 A sampler draws blocks and reduces each to a small vector of statistics. Blocks are drawn in batches, each
 with its own stream, and batches in chunks (``Chunk``), the unit of work; what is kept are power sums. Beside
@@ -209,10 +209,6 @@ class Sums:
             self.third + other.third,
             self.groups + other.groups,
         )
-
-    def same_as(self, other: Sums) -> bool:
-        """Return whether all numbers are the same to the last bit."""
-        return self is other or self.to_bytes() == other.to_bytes()
 
     def to_bytes(self) -> bytes:
         """Return all numbers as bytes, for ``from_bytes``."""

@@ -293,9 +293,9 @@ def wrong(
         check: The comparison that is right.
         name: The control's id.
         what: What is wrongly claimed, in words.
-        value: What is compared with instead: a ``Prediction``, an expression, a float that was integrated,
-            or another comparison, whose prediction is taken. Without one, the check's own stays, and it is
-            the ``changes`` that are wrong.
+        value: What is compared with instead: a ``Prediction``, an expression without symbols, a float that
+            was integrated, or another comparison, whose prediction is taken. Without one, the check's own
+            stays, and it is the ``changes`` that are wrong.
         truth: The derived value of what is measured; None where nothing is derived for it. "predicted" takes
             the check's own prediction, where that is derived as equal and what is measured stays the same.
         **changes: Other fields of the comparison, such as ``relation`` or ``cell``.
