@@ -182,7 +182,7 @@ def quoted(tool: Callable[..., Ended], note: Path) -> None:
     key = f"{LAYERS[0]}.entropy-head-0:estimate"
     (listed,) = ran(tool, 0, "values", key, *after).out.splitlines()
     value = listed.removeprefix(key).strip()
-    note.write_text(f"The entropy is <!-- verify: {key} -->{value}<!-- /verify -->.\n")
+    note.write_text(f"The entropy is <!-- verify: {key}|default -->{value}<!-- /verify -->.\n")
     ran(tool, 0, "check-docs", note, *after)
     stale = ran(tool, 1, "check-docs", note, *without)
     assert value in stale.out
