@@ -131,7 +131,11 @@ def test_what_a_form_writes(key: str, form: str, text: str) -> None:
                 "x{low}", "{low}.5", "1.{low}", "{low}^2", "{low}e5", "1/{low}", "{low} * 2", "{low} \\%",
                 "{low}&#50;", "{low}<sup>2</sup>", "{low}**5**",
                 "5**{low}**", "{low}\u200b5", "{low}٪", "{low}²",
-                "<b>{low}</b>{high}", "−\u200b{low}", "\u2010{low}", "{low}‰", "√{low}", "2 × {low}",
+                "<b>{low}</b>{high}", "−\u200b{low}", "\u2010{low}",
+                "–{low}", "3–{low}", "− {low}", "1/  {low}", "{low}  ×10²", "{low}  %",
+                "{low} &times; 10", "{low} &#215; 10", "{low} \\times 10", "{low} $\\times 10$", "{low} ²",
+                "{low} ٪", "{low}<sup class=x>2</sup>", "{low} <sup>2</sup>", "5\u202f{low}", "5\xa0{low}",
+                "{low} 000", "{low}\u2009000", "{low}’{high}", "{low}'000", "{low}‰", "√{low}", "2 × {low}",
             )
         ),
         ("k.c", "digits=99", "no more digits that mean something; ask for fewer"),
