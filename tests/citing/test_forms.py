@@ -215,7 +215,7 @@ def test_plus_minus_covers_the_interval(
         ("html", "−2.37×10<sup>-9</sup> ± 1"),
         ("markdown", "−2.37×10⁻⁹ ± 1"),
         ("rst", "−2.37×10⁻⁹ ± 1"),
-        ("latex", r"\ensuremath{-2.37\times 10^{-9} \pm  1}"),
+        ("latex", r"\ensuremath{-2.37\times 10^{-9}\ \pm \ 1}"),
         ("asciidoc", "−2.37×10^-9^ ± 1"),
         ("org", "−2.37×10^{-9} ± 1"),
         ("typst", "−2.37×10#super[-9] ± 1"),

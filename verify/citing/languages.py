@@ -99,7 +99,7 @@ MARKUPS = {
     "latex": Markup(
         {
             "−": "-", "×": r"\times ", "±": r"\pm ", "–": r"\mbox{--}", "t": r"\mbox{t", "o": "o}",
-            "%": r"\%", "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
+            "%": r"\%", " ": r"\ ", "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
         },
         "^{{{}}}",
         for_tex,

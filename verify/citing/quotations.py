@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from verify.citing.values import Figure, Value
 
-_SPACES = re.compile(r"(?:\s|&nbsp;|&thinsp;|&#8239;)+")
+_SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
 _EMPHASIS = re.compile(r"</?(?:b|i|em|strong|code|span)>")
 _MARKS = re.compile(r"(?<![\w)\]}*_`$])[*_`$]++(?=\S)|(?<=\S)(?<![*_`$])[*_`$]++(?![\w(\[{\\])")
