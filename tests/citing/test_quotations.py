@@ -185,6 +185,11 @@ def test_what_was_once_made_false_is_left_alone(
     assert page.read_text(encoding="utf-8") == adopted
 
 
+def test_a_long_number_is_said_in_short() -> None:
+    """A line is one to read."""
+    assert len(fault_of(KNOWN, "k.c", "9" * 10_000)) < 150
+
+
 @pytest.mark.parametrize(
     ("form", "text"),
     [

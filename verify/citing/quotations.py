@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing.forms import written
 from verify.citing.languages import MARKUPS, Markup
-from verify.citing.lookup import lookup_in
+from verify.citing.lookup import lookup_in, shortened
 from verify.errors import CitationError
 from verify.text import numbers
 
@@ -126,7 +126,7 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
         return f"has {' '.join(sorted(others))!r}, and not only words and numbers in plain decimal notation"
     for number in found:
         if not any(is_of(number, figure) for figure in parts.values()):
-            said = plain[number.start : number.end].strip()
+            said = shortened(plain[number.start : number.end])
             return f"has {said}, which is none of {', '.join(parts)}"
     return ""
 
