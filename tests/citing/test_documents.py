@@ -183,6 +183,18 @@ def test_an_author_s_text_is_checked_and_never_written(tmp_path: Path, run: RunR
     assert problems(path, run) == [first]
 
 
+def test_in_a_table_the_bar_of_a_form_has_a_backslash(tmp_path: Path, run: RunRecord) -> None:
+    """For a bar alone would end the cell, in a comment as well."""
+    now = lookup(run, f"{KEY}:estimate").text
+    path = written(tmp_path, f"| a | b |\n|---|---|\n| x {quoted(now, f'{KEY}:estimate')} | 1 |")
+    adopt(check([path], run), run)
+    text = path.read_text(encoding="utf-8")
+    assert rf"| x {quoted(now, f'{KEY}:estimate' + chr(92) + '|default')} | 1 |" in text
+    path.write_text(text.replace(f"-->{now}<!--", "-->7.25<!--"), encoding="utf-8")
+    assert fix(check([path], run)) == [path]
+    assert path.read_text(encoding="utf-8") == text
+
+
 def test_forms_are_adopted_where_one_fits(tmp_path: Path, run: RunRecord) -> None:
     """The text stays as it is, and is the tool's from then on; the rest is listed."""
     value = lookup(run, KEY)

@@ -46,6 +46,7 @@ MARKED = [
     ("page.typ", f"It is /* verify: {FORM} */{{}}/* /verify */ here.\n"),
     ("page.typ", f'// verify: {KEY}|"It is {{text}}."\nIt is {{}}.\n// /verify\n'),
     ("module.py", f'"""A module.\n\nIt is {HTML} here.\n"""\n'),
+    ("module.py", f'"""A module, \u2028 \x85.\n\x0c\n"""\n\x0c\n# It is {HTML} here.\n'),
     ("module.py", f'# verify: {KEY}|"SLOPE = {{text}}"\nSLOPE = {{}}\n# /verify\n'),
     ("settings.yaml", f'# verify: {KEY}|"slope: {{text}}"\nslope: {{}}\n# /verify\n'),
     ("note.txt", f"It is {HTML} here.\n"),
@@ -92,7 +93,7 @@ def test_markers_are_found_in_every_language(tmp_path: Path, name: str, text: st
     (document,) = check([path], RUN)
     (problem,) = document.problems
     assert problem.kind is ProblemKind.STALE
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8").split("\n")
     assert any(KEY in line for line in lines[problem.quote.line - 1 : problem.quote.line])
     fix([document])
     fixed = path.read_text(encoding="utf-8")

@@ -95,6 +95,7 @@ def test_what_only_looks_like_a_marker_at_the_end_of_a_line_is_none(name: str, t
         "verify: a.b c",
         "verify : a b",
         "/ verify",
+        "- verify: a.b -",
     ],
 )
 def test_a_misspelt_marker_is_an_error(marker: str) -> None:
@@ -111,6 +112,8 @@ def test_a_misspelt_marker_is_an_error(marker: str) -> None:
     [
         ('verify: a|"{low} to {high}"', 'a|"{low} to {high}"'),
         ("verify: a | digits=3", "a | digits=3"),
+        (r"verify: a\|digits=3", "a|digits=3"),
+        (r'verify: a \| "{low}"', 'a | "{low}"'),
         ('verify: a|"`{text}`"', 'a|"`{text}`"'),
         ("verify: a|percent, digits=3", "a|percent, digits=3"),
     ],

@@ -65,6 +65,15 @@ def test_a_text_that_is_right(key: str, text: str) -> None:
         ("k.c", "1.0008/1.0008"),
         ("k.c", "1.00²"),
         ("k.c", "1.00<sup>1</sup>"),
+        ("k.c", "1<sup>1"),
+        ("k.c", "1'1"),
+        ("k.c", "1’1"),
+        ("k.n", "mean — 0.51"),
+        ("k.n", "—0.51"),
+        ("k.n", "- 0.51"),
+        ("k.n", "at\n- 0.51"),
+        ("k:digest", "............"),
+        ("k:digest", f"{DIGEST[:3]}………………………"),
         ("k.c", "1.0008e0"),
         ("k.c", "1.0008k"),
         ("k.c", "x1.0008"),
@@ -174,6 +183,11 @@ def test_what_was_once_made_false_is_left_alone(
     assert page.read_text(encoding="utf-8") == adopted
     fix(check([page], run))
     assert page.read_text(encoding="utf-8") == adopted
+
+
+def test_a_long_number_is_said_in_short() -> None:
+    """A line is one to read."""
+    assert len(fault_of(KNOWN, "k.c", "9" * 10_000)) < 150
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ class Comparison(NamedTuple):
         said = [f"{self.same} of {self.whole} have the same evidence to ten digits."]
         if self.judged:
             said.append(
-                f"{numbers.count(self.judged)} values were drawn otherwise; one has moved where its two "
+                f"{numbers.count(self.judged)} values were drawn otherwise; a value has moved where its two "
                 f"intervals are apart. If nothing changed, any does with probability of at most "
                 f"{numbers.small(self.rate)}, over all of them."
             )

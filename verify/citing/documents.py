@@ -233,7 +233,11 @@ def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
         own = [one for one in document.quotes if _is_author_s(one) and one.key in values.known]
         made = [_adoption(document, quote, values) for quote in own]
         # A key that is changed is not one that is read as another.
-        changes = [(one.quote.key_end, one.quote.key_end, f"|{one.form}") for one in made if one.form]
+        changes = [
+            (one.quote.key_end, one.quote.key_end, _added(document, one.quote, one.form))
+            for one in made
+            if one.form
+        ]
         if changes:
             files[Path(os.path.realpath(document.path))] = _replaced(document, changes)
         done += made
@@ -244,10 +248,17 @@ def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
 def _adoption(document: Document, quote: Quote, values: _Values) -> Adoption:
     text = quote.quoted or ""
     forms = forms_for(values.known, quote.key, text, quote.language.markup)
-    if len(forms) == 1 and _is_read_again(document, [(quote, "", f"|{forms[0]}")]):
+    if len(forms) == 1 and _is_read_again(document, [(quote, "", _added(document, quote, forms[0]))]):
         return Adoption(document.path, quote, forms[0], f"has the form {forms[0]} now")
     why = f"several forms fit: {'; '.join(forms)}" if len(forms) > 1 else "no form writes this text"
     return Adoption(document.path, quote, "", f"{shortened(text)!r} stays its author's: {why}")
+
+
+def _added(document: Document, quote: Quote, form: str) -> str:
+    """Return what gives a key this form; beside other bars, as in a table, its own has a backslash."""
+    text = document.text
+    line = text[text.rfind("\n", 0, quote.key_end) + 1 :].partition("\n")[0]
+    return rf"\|{form}" if re.search(r"(?<![\\\w])\||\|$", line) else f"|{form}"
 
 
 def _is_author_s(quote: Quote) -> bool:
@@ -367,7 +378,8 @@ def _unsupported(document: Document, quote: Quote, key: str, values: _Values) ->
     if fault:
         form = next(iter(forms_for(values.known, key, text, quote.language.markup)), "default")
         now = written(values.known, key, form, quote.language.markup.written)
-        what = f"{shortened(text)!r} {fault}; to have it written: {key}|{form} for {shortened(now)!r}"
+        asked = f"{key}{_added(document, quote, form)}"
+        what = f"{shortened(text)!r} {fault}; to have it written: {asked} for {shortened(now)!r}"
         yield Problem(document.path, quote, ProblemKind.UNSUPPORTED, what)
 
 
@@ -408,7 +420,7 @@ def _is_read_again(document: Document, changes: Sequence[tuple[Quote, str, str]]
     for quote, text, added in changes:
         place = (quote.key_end, quote.key_end) if added else (quote.start, quote.end)
         places.append((*place, added or text))
-        wanted[quote.start] = (quote.key + added, quote.quoted if added else text)
+        wanted[quote.start] = (quote.key + added.removeprefix("\\"), quote.quoted if added else text)
     try:
         again = quotes_in(document.path, _replaced(document, places), document.language)
     except CitationError:

@@ -36,8 +36,14 @@ _OPTION = re.compile(r"(?P<name>[a-z-]+)(?:=(?P<argument>[^\s,=]+))?")
 _FORM = re.compile(r'(?P<options>[^"]*?)(?:(?:^|,)\s*"(?P<sentence>[^"\n]*)")?\s*', re.DOTALL)
 _PART = re.compile(r"\{([a-z][a-z-]*)\}")
 # All else beside a part would make another number of it: digits, signs, points, powers, units, other parts.
-_BESIDE = re.compile(r"(?:^|[\s(\[{\"'“‘~>–—±<=≈≤≥:])\{[a-z][a-z-]*\}(?=$|[\s)\]}!?:;\"'”’–—<…-]|[.,](?!\d))")
-_OPERATED = re.compile(r"[×·∙⋅^/÷√]\s?\{[a-z][a-z-]*\}|\}\s?(?:[×·∙⋅^/÷%‰]|\\%|\*\s?\d)")
+_BESIDE = re.compile(
+    r"(?:^|[\s(\[{\"'“‘~>—±<=≈≤≥:]|(?<=\})–)\{[a-z][a-z-]*\}(?=$|[\s)\]}!?:;\"'”’–—<…-]|[.,](?!\d))"
+)
+_OPERATED = re.compile(
+    r"(?:[×·∙⋅^/÷√−]\s*|\d[’'\xa0\u2007\u2009\u202f])\{[a-z][a-z-]*\}"
+    r"|\}[\s$]*(?:[×·∙⋅^/÷%‰٪⁰¹²³⁴-⁹]|\\(?:%|times|cdot)|&(?:times|middot|sdot|#)|<su[bp]\b|\*\s?\d|\d{3}(?!\d))"
+    r"|\}[’'\xa0\u2007\u2009\u202f][{\d]|\}<[A-Za-z]+\s"
+)
 _DECORATION = re.compile(r"[*_`$]+|</?[a-z]+>")
 _MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 _NATS_PER_BIT = Decimal(2).ln()

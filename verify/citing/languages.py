@@ -99,7 +99,7 @@ MARKUPS = {
     "latex": Markup(
         {
             "−": "-", "×": r"\times ", "±": r"\pm ", "–": r"\mbox{--}", "t": r"\mbox{t", "o": "o}",
-            "%": r"\%", "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
+            "%": r"\%", " ": r"\ ", "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
         },
         "^{{{}}}",
         for_tex,
@@ -404,7 +404,8 @@ def readable(text: str) -> str:
     From where it is no Python, as in a notebook's cell with commands, only lines of comments are left.
     """
     shown = list(blank(text))
-    starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+    # Python's lines end with \n alone, not with a form feed or a separator of Unicode.
+    starts = [0, *accumulate(map(len, re.findall(r"[^\n]*\n|[^\n]+", text)))]
     is_start = True
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _TITLED = re.compile(r"(?P<text>.+)<(?P<key>[^<>]+)>", re.DOTALL)
 _END = "/verify"
-# Only a sentence, which is the last part of a form, holds spaces.
-_START = re.compile(r"verify\s*:\s*(?P<key>[^\s|]+(?:\s*\|.*)?)", re.DOTALL)
-_MEANT = re.compile(r"/?\s*verify\s*(?:$|:)", re.IGNORECASE)
+# Only a sentence, which is the last part of a form, holds spaces. In tables its bar has a backslash.
+_START = re.compile(r"verify\s*:\s*(?P<key>[^\s|]+?(?:\s*\\?\|.*)?)", re.DOTALL)
+_MEANT = re.compile(r"-*\s*/?\s*verify\s*(?:$|:)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,8 @@ def _between(opened: _Marker, stop: int, passage: Passage) -> Quote:
     start = opened.end + len(inside) - len(inside.lstrip())
     end = start + len(inside.strip())
     key_end = text.rindex(opened.key, opened.start, opened.end) + len(opened.key)
-    return Quote(opened.key, opened.line, start, end, text[start:end], key_end, passage.language)
+    key = opened.key.replace("\\|", "|")
+    return Quote(key, opened.line, start, end, text[start:end], key_end, passage.language)
 
 
 def _without_comment(text: str, language: Language) -> str:

@@ -147,7 +147,7 @@ def _issue(problem: Problem) -> dict[str, Any]:
     return {
         "description": f"{problem.quote.key}: {problem.what}",
         "check_name": f"sdpa-verify/{problem.kind}",
-        "fingerprint": hashlib.sha256(named.encode()).hexdigest(),
+        "fingerprint": hashlib.sha256(named.encode(errors="backslashreplace")).hexdigest(),
         "severity": "minor" if problem.is_warning else "major",
         "location": {"path": path, "lines": {"begin": problem.quote.line}},
     }

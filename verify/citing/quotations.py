@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing.forms import written
 from verify.citing.languages import MARKUPS, Markup
-from verify.citing.lookup import lookup_in
+from verify.citing.lookup import lookup_in, shortened
 from verify.errors import CitationError
 from verify.text import numbers
 
@@ -18,21 +18,24 @@ if TYPE_CHECKING:
 
     from verify.citing.values import Figure, Value
 
-_SPACES = re.compile(r"(?:\s|&nbsp;|&thinsp;|&#8239;)+")
+_SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
 _EMPHASIS = re.compile(r"</?(?:b|i|em|strong|code|span)>")
 _MARKS = re.compile(r"(?<![\w)\]}*_`$])[*_`$]++(?=\S)|(?<=\S)(?<![*_`$])[*_`$]++(?![\w(\[{\\])")
 _DIGITS = rf"(?:0|[1-9][0-9]{{0,2}}(?:{numbers.GAP}[0-9]{{3}})+|[1-9][0-9]*)(?:\.[0-9]+)?"
 _END = r"[0-9)\]]"
-# Between two numbers a hyphen makes a range; else a dash before a number is its sign.
+# Between two numbers a hyphen makes a range; else one before a number is its sign, as an en dash is.
 _PLAIN = re.compile(
-    rf"(?<![\w.,])(?:(?P<sign>(?:(?<![-–—−])|(?<={_END}[-–]))(?:(?<!{_END})(?<!{_END}[ ])[-–—]|−)[ ]?)"
+    rf"(?<![\w.,])(?<!\d['’])"
+    rf"(?:(?P<sign>(?:(?<![-–—−])|(?<={_END}[-–]))(?:(?<!{_END})(?<!{_END}[ ])[-–]|−)[ ]?)"
     rf"|(?<![-–—−])|(?<={_END}[-–])|(?<={_END}[ ][-–]))"
-    rf"(?P<digits>{_DIGITS})(?!\w)(?![.,]\d)"
+    rf"(?P<digits>{_DIGITS})(?!\w)(?![.,'’]\d)"
 )
 _SIGNS = frozenset(".,:;!?()[]\"'“”‘’<>=≈≤≥±~…-–—−")
 """What may stand in an author's text besides letters, spaces and numbers in plain decimal notation."""
 
+# A tag that is not emphasis, as of a power, and a bullet, which may be a sign.
+_MARKUP = re.compile(r"<[A-Za-z/!]|^[ \t]*-[ \t]+(?=[0-9])", re.MULTILINE)
 _MOST_DIGITS = 40
 _LONGEST = 300
 UNICODE = MARKUPS["plain"]
@@ -107,14 +110,11 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     value, parts = known[key], parts_of(known, key)
     shown = _MARKS.sub("", _EMPHASIS.sub("", text))
     if not parts:
-        bare = _normal(shown).casefold()
-        is_prefix = value.unit == "digest" and len(bare) >= 12 and value.text.startswith(bare.rstrip("…."))
-        is_same = _normal(value.text).casefold() in {bare, _normal(text).casefold()}
-        return "" if is_prefix or is_same else f"is not {value.text!r}"
-    plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
-    plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
-    if value.unit == "%":
-        plain = re.sub(r"(?<=\d)[ ]?\\?%", " ", plain)
+        return _fault_of_words(value, text, shown)
+    markup = _MARKUP.search(shown)
+    if markup:
+        return f"has {markup[0].strip()!r}, and not only words and numbers in plain decimal notation"
+    plain = _plain(value, shown)
     found = numbers_in(plain)
     rest = list(plain)
     for number in found:
@@ -126,9 +126,23 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
         return f"has {' '.join(sorted(others))!r}, and not only words and numbers in plain decimal notation"
     for number in found:
         if not any(is_of(number, figure) for figure in parts.values()):
-            said = plain[number.start : number.end].strip()
+            said = shortened(plain[number.start : number.end])
             return f"has {said}, which is none of {', '.join(parts)}"
     return ""
+
+
+def _plain(value: Value, shown: str) -> str:
+    plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
+    plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
+    return re.sub(r"(?<=\d)[ ]?\\?%", " ", plain) if value.unit == "%" else plain
+
+
+def _fault_of_words(value: Value, text: str, shown: str) -> str:
+    bare = _normal(shown).casefold()
+    start = bare.rstrip("….")
+    is_prefix = value.unit == "digest" and len(start) >= 12 and value.text.startswith(start)
+    is_same = _normal(value.text).casefold() in {bare, _normal(text).casefold()}
+    return "" if is_prefix or is_same else f"is not {value.text!r}"
 
 
 def fault_of_text(known: Mapping[str, Value], key: str, text: str, markup: Markup = UNICODE) -> str:
