@@ -16,7 +16,7 @@ from scipy import special
 
 from verify.auditing.blocks import OWN_RULE
 from verify.auditing.references import entropy_share, jacobian, largest_weight, over_rows, squares
-from verify.evidence.audits import Judgement, Reference
+from verify.evidence.audits import Judgement, Reference, counted
 from verify.montecarlo.intervals import betting_mean, hull
 
 if TYPE_CHECKING:
@@ -303,23 +303,19 @@ def _scale_of(seen: Seen, head: int) -> Iterator[str]:
     known = implied[np.isfinite(implied)]
     if known.size:
         ends = dict.fromkeys(f"{end:.4g}" for end in (known.min(), known.max()))
-        some = "" if known.size == implied.size else f" for {_of(known.size, 'sequence')}"
+        some = "" if known.size == implied.size else f" for {counted(known.size, 'sequence')}"
         yield f"scores have the scale that the output implies, {' to '.join(ends)}{some}"
 
 
 def _left_out(rows: RowMeans, head: int, broken: int, usable: NDArray[np.bool_]) -> Iterator[str]:
     """Yield what was not used, and why."""
     if broken:
-        yield f"{_of(broken, 'sequence')} left out for NaN or infinite scores"
+        yield f"{counted(broken, 'sequence')} left out for NaN or infinite scores"
     if not usable.any() and not broken:
         yield "no sequence has what this finding needs"
     for number, what in ((rows.blind, "that see no key at all"), (rows.padding, "of padding")):
         if count := int(number[:, head].sum()):
-            yield f"{_of(count, 'row')} left out {what}"
-
-
-def _of(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+            yield f"{counted(count, 'row')} left out {what}"
 
 
 def _of_head(kept: Any, head: int, usable: NDArray[np.bool_]) -> Any:

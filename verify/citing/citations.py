@@ -193,7 +193,7 @@ def _settings(record: RunRecord) -> dict[str, int | float | str]:
 
 def _of_run(record: RunRecord) -> dict[str, Any]:
     (first, count), *others = Counter(badge(claim.verdict).word for claim in record.claims).most_common()
-    claims = f"{numbers.count(len(record.claims))} claim{'' if len(record.claims) == 1 else 's'}"
+    claims = numbers.counted(len(record.claims), "claim")
     tally = [f"{numbers.count(count)} of {claims} {first}"]
     return {
         "key": RUN,
@@ -232,7 +232,7 @@ def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Par
             "anchor": "summary",
             "label": "attention audit",
             "title": f"Attention audit of {source}",
-            "statement": f"{numbers.count(layers)} layer{'' if layers == 1 else 's'} audited.",
+            "statement": f"{numbers.counted(layers, 'layer')} audited.",
             "judged": f"Most serious judgement {judged}",
         }
     finding = part if isinstance(part, Finding) else None

@@ -292,11 +292,11 @@ class AuditRecord(Sealed):
             sum(getattr(one, name) for one in self.layers)
             for name in ("calls", "sequences", "rows", "rows_compared", "rows_without_key")
         )
-        parts = [_counted(calls, "call"), _counted(sequences, "sequence")]
+        parts = [counted(calls, "call"), counted(sequences, "sequence")]
         whole = compared and compared == rows
         parts.append(f"all {rows:,} rows compared" if whole else f"{compared:,} of {rows:,} rows compared")
         if blind:
-            parts.append(f"{_counted(blind, 'row')} without a key")
+            parts.append(f"{counted(blind, 'row')} without a key")
         if self.unseen:
             parts.append(f"not seen: {', '.join(self.unseen)}")
         return ", ".join(parts)
@@ -491,13 +491,14 @@ def _range(low: float | None, high: float | None) -> str:
 def _counts(layers: Sequence[LayerRecord]) -> str:
     heads = sum(layer.heads for layer in layers)
     findings = [one for layer in layers for one in layer.findings]
-    counted = Counter(str(one.judgement) for one in findings)
-    counts = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(counted.items()))
+    judged = Counter(str(one.judgement) for one in findings)
+    counts = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(judged.items()))
     return (
-        f"{_counted(len(layers), 'layer')}, {_counted(heads, 'head')}: {len(findings):,} findings, "
+        f"{counted(len(layers), 'layer')}, {counted(heads, 'head')}: {len(findings):,} findings, "
         f"of which {sum(one.decides for one in findings):,} decide: {counts}"
     )
 
 
-def _counted(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """Return a count of things as the verdict's line has it, such as "76,800 rows"."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -167,7 +167,7 @@ class Audit(NamedTuple):
         """How the audit ends in a sentence, and the tone of its judgement."""
         total = self.judged.total()
         wrong, undecided = self.judged[Judgement.REFUTED], self.judged[Judgement.UNDECIDED]
-        deciding = f"the {_counted(total, 'finding')} that {'decides' if total == 1 else 'decide'}"
+        deciding = f"the {numbers.counted(total, 'finding')} that {'decides' if total == 1 else 'decide'}"
         if wrong:
             text, as_for = f"{numbers.count(wrong)} of {deciding} {_is(wrong)} refuted.", Judgement.REFUTED
         elif undecided:
@@ -192,7 +192,8 @@ class Audit(NamedTuple):
         sequences = sorted({layer.sequences for layer in layers})
         tokens = (min(layer.tokens[0] for layer in layers), max(layer.tokens[1] for layer in layers))
         return (
-            f"{_counted(len(layers), 'layer')} with {_counted(heads, 'head')} in all; {_range(sequences)} "
+            f"{numbers.counted(len(layers), 'layer')} with {numbers.counted(heads, 'head')} in all; "
+            f"{_range(sequences)} "
             f"{'sequence' if sequences == [1] else 'sequences'} of {_range(tokens)} tokens."
         )
 
@@ -403,10 +404,6 @@ def _outermost(ends: Sequence[float | None], pick: Callable[[Sequence[float]], f
 
 def _is(count: int) -> str:
     return "is" if count == 1 else "are"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{numbers.count(number)} {what}{'' if number == 1 else 's'}"
 
 
 def _range(ends: Sequence[int]) -> str:

@@ -8,6 +8,7 @@ import pydyf
 
 from verify.executors.machine import processors
 from verify.executors.threads import thread_map
+from verify.report.outlines import referenced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -99,10 +100,10 @@ def make_accessible(pdf: Any, figures: Collection[str]) -> None:
 
     ``figures`` are the words that stand in for figures; every other picture is a formula.
     """
-    metadata = _named(pdf, pdf.catalog["Metadata"])
+    metadata = referenced(pdf, pdf.catalog["Metadata"])
     # PDF/A allows one block of metadata, and no property in it that the file does not describe.
     metadata.stream = [part.replace(_END, _ABOUT_UA.encode() + _END) for part in metadata.stream]
-    root = _named(pdf, pdf.catalog["StructTreeRoot"])
+    root = referenced(pdf, pdf.catalog["StructTreeRoot"])
     _drop_empty(pdf, root)
     named: dict[str, bytes] = {}
     reached: set[bytes] = set()
@@ -114,14 +115,14 @@ def make_accessible(pdf: Any, figures: Collection[str]) -> None:
             named[element["ID"].string] = element.reference
     pairs = [part for name in sorted(named) for part in (pydyf.String(name), named[name])]
     root["IDTree"] = pydyf.Dictionary({"Names": pydyf.Array(pairs)})
-    _set_aside(pdf, _named(pdf, root["ParentTree"])["Nums"], reached)
+    _set_aside(pdf, referenced(pdf, root["ParentTree"])["Nums"], reached)
 
 
 def _drop_empty(pdf: Any, element: Any) -> None:
     """Leave out the spans below an element that hold nothing, as those that are there for their looks."""
     kept = []
     for kid in element["K"]:
-        if isinstance(kid, bytes) and "S" in (below := _named(pdf, kid)):
+        if isinstance(kid, bytes) and "S" in (below := referenced(pdf, kid)):
             _drop_empty(pdf, below)
             if below["S"] == "/Span" and not below["K"]:
                 continue
@@ -138,21 +139,17 @@ def _set_aside(pdf: Any, numbers: Any, reached: Collection[bytes]) -> None:
         aside = {piece for piece, element in enumerate(elements) if element not in reached}
         for piece in aside:
             elements[piece] = b"null"
-        parts = _named(pdf, _named(pdf, pdf.page_references[page])["Contents"]).stream
+        parts = referenced(pdf, referenced(pdf, pdf.page_references[page])["Contents"]).stream
         for place, part in enumerate(parts):
             if isinstance(part, pydyf.Dictionary) and part.get("MCID") in aside:
                 parts[place - 1 : place + 1] = "/Artifact", pydyf.Dictionary({"Type": "/Pagination"})
-
-
-def _named(pdf: Any, reference: bytes) -> Any:
-    return pdf.objects[int(reference.split()[0])]
 
 
 def _kids(pdf: Any, element: Any) -> Iterator[Any]:
     """Yield what lies in an element; a number instead is a piece of the page itself."""
     for kid in element["K"]:
         if isinstance(kid, bytes):
-            yield _named(pdf, kid)
+            yield referenced(pdf, kid)
 
 
 def _elements(pdf: Any, element: Any, path: tuple[str, ...]) -> Iterator[tuple[Any, tuple[str, ...], int]]:

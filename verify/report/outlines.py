@@ -206,8 +206,8 @@ def add_unseen_face(pdf: Any) -> None:
         "Type": "/Font", "Subtype": "/Type0", "BaseFont": f"/{_NAME}", "Encoding": "/Identity-H",
         "DescendantFonts": pydyf.Array([below]), "ToUnicode": characters,
     }))  # fmt: skip
-    page = _object(pdf, pdf.page_references[0])
-    _object(pdf, _object(pdf, page["Resources"])["Font"])[_NAME] = face
+    page = referenced(pdf, pdf.page_references[0])
+    referenced(pdf, referenced(pdf, page["Resources"])["Font"])[_NAME] = face
 
 
 def _add(pdf: Any, made: Any) -> bytes:
@@ -216,7 +216,8 @@ def _add(pdf: Any, made: Any) -> bytes:
     return reference
 
 
-def _object(pdf: Any, reference: bytes) -> Any:
+def referenced(pdf: Any, reference: bytes) -> Any:
+    """Return the object of a document that a reference, such as ``b"7 0 R"``, leads to."""
     return pdf.objects[int(reference.split()[0])]
 
 

@@ -231,6 +231,11 @@ def count(value: int) -> str:
     return MINUS + text if value < 0 else text
 
 
+def counted(value: int, what: str) -> str:
+    """Return a count of things, such as "1 layer" or "2 layers"."""
+    return f"{count(value)} {what}{'' if value == 1 else 's'}"
+
+
 def seconds(value: float) -> str:
     """Return a duration: ``0.31 s``, ``12.4 s``, ``2 min 5 s``."""
     if value < 0.995:

@@ -98,9 +98,6 @@ class EulerIntegrals(ByFormula):
     variables: tuple[Any, ...]
     label = "Euler’s integrals of the gamma and the beta function, symbolic parameters"
 
-    def __init__(self, *variables: Any) -> None:
-        object.__setattr__(self, "variables", variables)
-
     def formula(self, function: Any, variable: Any, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the integral, and what must be positive."""
         if (low, high) != (S.Zero, oo):

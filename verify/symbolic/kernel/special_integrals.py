@@ -111,6 +111,9 @@ class ByFormula(Rule):
 
     variables: tuple[Any, ...]
 
+    def __init__(self, *variables: Any) -> None:
+        object.__setattr__(self, "variables", variables)
+
     def formula(self, function: Any, variable: Any, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return an integral, and what must be positive.
 
@@ -196,9 +199,6 @@ class GaussIntegrals(ByFormula):
     variables: tuple[Any, ...]
     label = "Gauss’s integral: the square completed"
 
-    def __init__(self, *variables: Any) -> None:
-        object.__setattr__(self, "variables", variables)
-
     def formula(self, function: Any, variable: Any, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the integral, and that the coefficient of the square must be positive."""
         parts = _Factors(function, variable)
@@ -239,9 +239,6 @@ class BesselIntegrals(ByFormula):
 
     variables: tuple[Any, ...]
     label = "integrals with modified Bessel functions, symbolic parameters"
-
-    def __init__(self, *variables: Any) -> None:
-        object.__setattr__(self, "variables", variables)
 
     def formula(self, function: Any, variable: Any, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the integral, and what must be positive."""
