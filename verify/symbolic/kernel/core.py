@@ -14,6 +14,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
 from functools import cache, wraps
+from itertools import combinations, combinations_with_replacement
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -79,6 +80,9 @@ class Reach(IntEnum):
 
 
 _NAMES = (Symbol, Indexed, IndexedBase, MatrixSymbol)
+_MOST_VECTORS = 6
+"""The most dependent vectors whose covariances by numbers are decided."""
+
 _proving = ContextVar("_proving", default=False)
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
@@ -244,6 +248,29 @@ class Vectors:
             linked = [group for group in found if group & {one, other}]
             found = [*(group for group in found if group not in linked), set().union(*linked)]
         return tuple(tuple(one for one in self.moments if one in group) for group in found)
+
+    def minors(self) -> Iterator[Any]:
+        """Yield what must not be negative so that there are such vectors: minors of covariances by numbers.
+
+        Covariances by matrices are what they are named, and may be 0 or as large as need be.
+
+        Raises:
+            Refused: numbers stand beside matrices or what is not given, so that it is not decided.
+        """
+        given = {frozenset(pair): matrix for *pair, matrix in self.covariances if not matrix.is_Matrix}
+        for group in self.groups():
+            pairs = [*combinations_with_replacement(group, 2)]
+            known = [frozenset(pair) for pair in pairs if frozenset(pair) in given]
+            if len(group) == 1 or all(len(pair) == 1 or given[pair] == 0 for pair in known):
+                yield from (given[pair] for pair in known)
+                continue
+            if len(known) < len(pairs) or len(group) > _MOST_VECTORS:
+                names = ", ".join(map(str, group))
+                raise Refused(f"whether {names} have these covariances is not known: give each as a number")
+            for size in range(1, len(group) + 1):
+                for chosen in combinations(group, size):
+                    table = Matrix(size, size, lambda a, b, at=chosen: given[frozenset({at[a], at[b]})])
+                    yield expand(table.det())
 
     def with_laws_of(self, other: Any) -> Vectors:
         """Return these, which go with nothing else.
@@ -434,10 +461,12 @@ class Rule:
 
     A rule is a frozen dataclass whose fields are expressions, theorems and other plain values. ``conclude``
     gets the two sides, of which the second is what the author says follows, and the hypotheses so far; it
-    decides or refuses. ``moves`` is whether it turns a whole theorem, its field ``known``, into another.
+    decides or refuses. ``moves`` is whether it turns a whole theorem, its field ``known``, into another,
+    ``integrates`` whether it shows by itself that the integrals in its two sides converge.
     """
 
     moves: ClassVar[bool] = False
+    integrates: ClassVar[bool] = False
     label: Any = ""
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
@@ -450,6 +479,7 @@ class Rule:
 
 
 _RULES: set[type[Rule]] = set()
+_GATES: tuple[Callable[..., Hypotheses], ...] = ()
 _open = True
 
 
@@ -465,10 +495,13 @@ def rule(kind: type[Rule]) -> type[Rule]:
     return kind
 
 
-def close() -> frozenset[type[Rule]]:
-    """End the registration, and return all rules."""
-    global _open, _RULES  # noqa: PLW0603
-    _open = False
+def close(*gates: Callable[..., Hypotheses]) -> frozenset[type[Rule]]:
+    """End the registration, and return all rules.
+
+    ``gates`` refuse what a rule made, or add to its hypotheses, by what is known of signs and ranges.
+    """
+    global _open, _RULES, _GATES  # noqa: PLW0603
+    _open, _GATES = False, gates
     _RULES = frozenset(_RULES)  # type: ignore[assignment]
     return _RULES  # type: ignore[return-value]
 
@@ -548,7 +581,7 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
         _refuse_turned_dependent(premise, hypotheses)
     for one in given:
         refuse_hidden_random(one, hypotheses, lhs, rhs)
-    hypotheses = hypotheses.about(lhs, rhs)
+    hypotheses = _where_possible(rule, hypotheses.about(lhs, rhs), lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     admit((lhs, rhs))  # what was put in may be at a pole
     _refuse_complex(found.relation, hypotheses, lhs, rhs)
@@ -563,6 +596,39 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
         object.__setattr__(theorem, name, value)
     _made[theorem] = kept
     return theorem
+
+
+def _where_possible(rule: Rule, found: Hypotheses, *sides: Any) -> Hypotheses:
+    """Return hypotheses under which sums run upwards, or are empty, a law has its covariances, and the gates.
+
+    Raises:
+        Refused: one never does, or that is not decided.
+    """
+    for total in set().union(*(parts_of(side, Sum) for side in sides)):
+        for index, low, high in total.limits:
+            terms = high - low + 1
+            inner = {one for one in free_symbols(terms) if isinstance(one, Idx)} | bound_in(total)
+            if not terms.is_integer or (not terms.is_nonnegative and inner & free_symbols(terms)):
+                raise Refused(
+                    f"not known: {index} runs upwards, from one whole number to another, in {total}"
+                )
+            found = found.having(_at_least_0(terms, f"{index} runs backwards in {total}"))
+    for minor in found.law.minors() if isinstance(found.law, Vectors) else ():
+        found = found.having(_at_least_0(minor, f"no vectors have these covariances, for which {minor} ≥ 0"))
+    for gate in _GATES:
+        found = gate(rule, found, *sides)
+    return found
+
+
+def _at_least_0(number: Any, otherwise: str) -> Any:
+    """Return that a number is not negative, as a relation.
+
+    Raises:
+        Refused: it is, or may be complex.
+    """
+    if not number.is_real or number.is_negative:
+        raise Refused(otherwise)
+    return number >= 0
 
 
 def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
@@ -580,13 +646,11 @@ def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
 
 
 def _refuse_complex(relation: str, hypotheses: Hypotheses, *sides: Any) -> None:
-    """Refuse an order of what may be complex numbers, and a variance of imaginary ones.
+    """Refuse an order of what may be complex numbers.
 
     Raises:
         Refused: it is one.
     """
-    if any(one.has(S.ImaginaryUnit) for side in sides for one in parts_of(side, Var)):
-        raise Refused("a variance is of what is real")
     if relation not in "≤<≥>":
         return
     for one in set().union(*map(free_symbols, sides)) - labels_in(*sides):
@@ -956,8 +1020,6 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
     for one in law.moments.keys() & dict(hypotheses.definitions).keys():
         raise Refused(f"{one} is random by itself, and defined by something else")
     if isinstance(law, Vectors):
-        if any(one == other and matrix.is_negative for one, other, matrix in law.covariances):
-            raise Refused("a variance is negative")
         return
     for group in law.alike:
         if len({law.moments.get(one) for one in group}) > 1:

@@ -23,6 +23,8 @@ from sympy import (
     Rational,
     S,
     Sum,
+    Symbol,
+    Trace,
     binomial,
     cos,
     cosh,
@@ -45,6 +47,7 @@ from sympy import (
     together,
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
+from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
@@ -54,15 +57,17 @@ from verify.symbolic.kernel.core import (
     Hypotheses,
     Refused,
     Rule,
+    Same,
     Theorem,
     assumed,
     free_symbols,
     kept,
+    labels_in,
     parts_of,
     prove,
     rule,
 )
-from verify.symbolic.kernel.words import E, p
+from verify.symbolic.kernel.words import E, Var, p
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,6 +225,31 @@ def is_real(expression: Any) -> bool:
         if is_real(one.args[0])
     }
     return bool(plain.xreplace(sums).is_real)
+
+
+def where_variances_are_real(rule: Rule, under: Hypotheses, *sides: Any) -> Hypotheses:
+    """Return hypotheses under which a variance is of what is real, by what stands under its roots.
+
+    Components, and entries of families and matrices, are real.
+
+    Raises:
+        Refused: it may be of a complex number.
+    """
+    drawn = {one for one in under.law.moments if isinstance(one, Symbol)} if under.law else set[Any]()
+    variances = set().union(*(parts_of(side, Var) for side in sides))
+    for whole in variances if not isinstance(rule, Same) else ():  # a chain begins with its start
+        inside, real = whole.args[0], parts_of(whole, Trace, MatrixElement) | drawn
+        names = parts_of(whole, Symbol) - labels_in(whole) - drawn
+        for root in parts_of(inside, Pow):
+            if root.exp.is_Rational and not root.exp.is_integer and not root.base.is_nonnegative:
+                if not is_known(root.base, under):
+                    under = under.having(root.base >= 0)
+                real.add(root)
+        inside = inside.xreplace({one: Dummy(real=True) for one in real})
+        complex_ = [one for one in names if not (one.is_real or under.domain(one).is_subset(S.Reals))]
+        if complex_ or not is_real(parametrised(inside, under)):
+            raise Refused(f"a variance is of what is real, which {whole.args[0]} may not be")
+    return under
 
 
 def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) -> Any:
