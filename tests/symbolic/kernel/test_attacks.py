@@ -295,10 +295,12 @@ NOTHING_OVER_ITSELF = Mul(complex_**2 + 1, 1 / (complex_**2 + 1), evaluate=False
 m, size, f = Symbol("m", integer=True), Symbol("k", integer=True, nonnegative=True), Function("f")
 
 
+m_0 = Symbol("l", integer=True, nonnegative=True)
+
+
 def _constant(value: Any, under: Hypotheses) -> Theorem:
     """Return that what starts at a value and stays the same is that value."""
-    at = Symbol("l", integer=True, nonnegative=True)
-    return prove(Induction(at, {f(0): value}, {f(at + 1): f(at)}, {f(at): value}), f(size), value, under)
+    return prove(Induction(m_0, {f(0): value}, {f(m_0 + 1): f(m_0)}, {f(m_0): value}), f(size), value, under)
 
 
 INFINITE = Integral(1 / w, (w, 0, 1))
@@ -618,6 +620,18 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         SumIdentity(Families(variances={x: S.One})), Var(complex_ * x[1]), complex_**2),
     "a variance times a negative root": lambda: prove(
         PutIn({r: S(-2)}, prove(Evaluation(STANDARD, assumed=True), Var(sqrt(r) * q[1]), r)), S.Zero, S(-2)),
+    # hypotheses that are never true
+    "a mean of 1 that is 2": lambda: prove(Evaluation(Population({y: (2, 0, 2)}), assumed=True), E(y**2), S(2)),
+    "a recursion that divides by 0": lambda: prove(
+        Induction(m_0, {f(0): S.Zero}, {f(m_0 + 1): f(m_0) / (m_0 - 3)}, {f(m_0): S.Zero}), f(size), S.Zero),
+    "a definition outside what a symbol is assumed to be": lambda: prove(
+        Sign(), S.Zero, a, Hypotheses(definitions=((a, -b),))),
+    "a definition of a number": lambda: prove(Same(), a, a, Hypotheses(definitions=((S.One, S(2)),))),
+    "a domain of a number": lambda: prove(Same(), a, a, Hypotheses(domains=((S(2), Interval(0, 1)),))),
+    "a condition that is false": lambda: prove(Same(), a, a, Hypotheses(conditions=frozenset([S.false]))),
+    **{f"the assumption {one}": partial(prove, Assuming((one,)), one.lhs, one.rhs) for one in (
+        Eq(S.Zero, 1, evaluate=False), Eq(pi, 3, evaluate=False), Eq(a * b, -1, evaluate=False),
+        Eq(exp(r), -1, evaluate=False), Eq(r**2 + y**2, -1, evaluate=False), Eq(n, S.Half, evaluate=False))},
     # covariances that no vectors have
     **{f"covariances {about}": partial(_covariances, *given) for about, given in {
         "beyond both variances": ((0, 0, 1), (1, 1, 1), (0, 1, 2)),

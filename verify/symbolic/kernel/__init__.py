@@ -18,7 +18,7 @@ from verify.symbolic.kernel import (
     transforms,
 )
 
-RULES = core.close(ranges.refuse_divergent, signs.where_variances_are_real)
+RULES = core.close(ranges.refuse_divergent, signs.where_variances_are_real, signs.refuse_outside_assumptions)
 """All rules there are."""
 
 __all__ = [

@@ -605,19 +605,32 @@ def _where_possible(rule: Rule, found: Hypotheses, *sides: Any) -> Hypotheses:
         Refused: one never does, or that is not decided.
     """
     for total in set().union(*(parts_of(side, Sum) for side in sides)):
-        for index, low, high in total.limits:
-            terms = high - low + 1
-            inner = {one for one in free_symbols(terms) if isinstance(one, Idx)} | bound_in(total)
-            if not terms.is_integer or (not terms.is_nonnegative and inner & free_symbols(terms)):
-                raise Refused(
-                    f"not known: {index} runs upwards, from one whole number to another, in {total}"
-                )
-            found = found.having(_at_least_0(terms, f"{index} runs backwards in {total}"))
+        for condition in _upwards(total):
+            found = found.having(condition)
     for minor in found.law.minors() if isinstance(found.law, Vectors) else ():
         found = found.having(_at_least_0(minor, f"no vectors have these covariances, for which {minor} ≥ 0"))
     for gate in _GATES:
         found = gate(rule, found, *sides)
     return found
+
+
+@kept
+def _upwards(total: Any) -> tuple[Any, ...]:
+    """Return the conditions under which a sum runs upwards, or is empty; none where it surely does.
+
+    Raises:
+        Refused: it never does, or that is not decided.
+    """
+    found = []
+    for index, low, high in total.limits:
+        terms = high - low + 1
+        if terms.is_integer and terms.is_nonnegative:
+            continue
+        inner = {one for one in free_symbols(terms) if isinstance(one, Idx) or one in bound_in(total)}
+        if inner or not terms.is_integer:
+            raise Refused(f"not known: {index} runs upwards, from one whole number to another, in {total}")
+        found.append(_at_least_0(terms, f"{index} runs backwards in {total}"))
+    return tuple(found)
 
 
 def _at_least_0(number: Any, otherwise: str) -> Any:
@@ -915,6 +928,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         for one in parts_of(side, Symbol, MatrixSymbol):
             if names.setdefault(one.name, one) != one:
                 raise Refused(f"two symbols print as {one}")
+    _refuse_never(hypotheses)
     _refuse_definitions(hypotheses, *sides)
     if hypotheses.law:
         _refuse_impossible(hypotheses, hypotheses.law)
@@ -924,6 +938,25 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     _refuse_labels_as_numbers(hypotheses, sides)
     if any(parts_of(side, E, Var) for side in sides):
         _refuse_random_outside(hypotheses, sides)
+
+
+def _refuse_never(hypotheses: Hypotheses) -> None:
+    """Refuse a condition that is never true, and a domain of what is no symbol.
+
+    Raises:
+        Refused: there is one.
+    """
+    for condition in hypotheses.conditions:
+        if _is_false(condition):
+            raise Refused(f"never true: {condition}")
+    if any(type(one) not in _SYMBOLS for one, _ in hypotheses.domains):
+        raise Refused("only a symbol has a domain")
+
+
+@kept
+def _is_false(condition: Any) -> bool:
+    """Return whether a relation is false for all values of its symbols, as far as SymPy knows."""
+    return condition.func(*condition.args) == False  # noqa: E712  # SymPy's truth
 
 
 def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
@@ -978,8 +1011,12 @@ def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
     Raises:
         Refused: one does.
     """
+    if not hypotheses.definitions:
+        return
     binders = {one for side in sides for one in parts_of(side, *_BINDERS, Derivative)}
     for name, meaning in hypotheses.definitions:
+        if not (type(name) in _SYMBOLS or isinstance(name, IndexedBase | Indexed | AppliedUndef)):
+            raise Refused(f"{name} stands for itself")
         if name == largest or (name == p and not _is_softmax(*meaning.args)):
             raise Refused(f"{name} has a meaning of its own, and is not {meaning}")
         if has_any(meaning, depending_on(name, hypotheses)):
@@ -1032,6 +1069,8 @@ def _refuse_impossible_moments(hypotheses: Hypotheses, law: Population) -> None:
     for one, moments in law.laws:
         if moments is None:
             continue
+        if moments[:1] != (S.One,):
+            raise Refused(f"the mean of 1 is 1, not {moments[:1]}")
         if one in law.normal and not _is_of_normal(moments):
             raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
         domain = hypotheses.domain(one) if isinstance(one, Symbol) else S.Reals

@@ -235,20 +235,44 @@ def where_variances_are_real(rule: Rule, under: Hypotheses, *sides: Any) -> Hypo
     Raises:
         Refused: it may be of a complex number.
     """
-    drawn = {one for one in under.law.moments if isinstance(one, Symbol)} if under.law else set[Any]()
+    drawn = (
+        frozenset(one for one in under.law.moments if isinstance(one, Symbol)) if under.law else frozenset()
+    )
     variances = set().union(*(parts_of(side, Var) for side in sides))
     for whole in variances if not isinstance(rule, Same) else ():  # a chain begins with its start
-        inside, real = whole.args[0], parts_of(whole, Trace, MatrixElement) | drawn
-        names = parts_of(whole, Symbol) - labels_in(whole) - drawn
-        for root in parts_of(inside, Pow):
-            if root.exp.is_Rational and not root.exp.is_integer and not root.base.is_nonnegative:
-                if not is_known(root.base, under):
-                    under = under.having(root.base >= 0)
-                real.add(root)
-        inside = inside.xreplace({one: Dummy(real=True) for one in real})
-        complex_ = [one for one in names if not (one.is_real or under.domain(one).is_subset(S.Reals))]
-        if complex_ or not is_real(parametrised(inside, under)):
-            raise Refused(f"a variance is of what is real, which {whole.args[0]} may not be")
+        for condition in _roots_of_real(whole, Hypotheses(_domains_in(whole, under)), drawn):
+            under = under.having(condition)
+    return under
+
+
+@kept
+def _roots_of_real(whole: Any, under: Hypotheses, drawn: frozenset[Any]) -> tuple[Any, ...]:
+    """Return the conditions under which a variance is of what is real.
+
+    Raises:
+        Refused: it may be of a complex number.
+    """
+    inside, real, found = whole.args[0], parts_of(whole, Trace, MatrixElement) | drawn, []
+    for root in parts_of(inside, Pow):
+        if root.exp.is_Rational and not root.exp.is_integer and not root.base.is_nonnegative:
+            found += [] if is_known(root.base, under) else [root.base >= 0]
+            real.add(root)
+    names = parts_of(whole, Symbol) - labels_in(whole) - drawn
+    complex_ = [one for one in names if not (one.is_real or under.domain(one).is_subset(S.Reals))]
+    if complex_ or not is_real(parametrised(inside.xreplace({one: Dummy(real=True) for one in real}), under)):
+        raise Refused(f"a variance is of what is real, which {inside} may not be")
+    return tuple(found)
+
+
+def refuse_outside_assumptions(_rule: Rule, under: Hypotheses, *_sides: Any) -> Hypotheses:
+    """Return hypotheses as they are; what a symbol stands for is what the symbol is assumed to be.
+
+    Raises:
+        Refused: that is not known.
+    """
+    for name, meaning in under.definitions:
+        if isinstance(name, Symbol) and not lies_in(meaning, assumed(name), under):
+            raise Refused(f"not known: {meaning} lies in {assumed(name)}, where {name} does")
     return under
 
 
