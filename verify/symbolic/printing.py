@@ -33,7 +33,7 @@ from verify.symbolic.kernel.core import Vectors, assumed, bound_in, free_symbols
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Collection, Callable, Iterator, Sequence
 
     from verify.symbolic.kernel.core import Hypotheses, Population, Theorem
 
@@ -371,7 +371,7 @@ def _of_law(law: Population | Vectors | None) -> set[Any]:
     return {one for part in parts for one in part.free_symbols}
 
 
-def _sizes(matrices: set[Any], kind: str = "") -> Iterator[str]:
+def _sizes(matrices: Collection[Any], kind: str = "") -> Iterator[str]:
     """Yield the sizes of matrices, those of one size together."""
     by_shape: dict[Any, list[str]] = {}
     for one in sorted(matrices, key=str):

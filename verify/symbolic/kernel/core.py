@@ -117,9 +117,10 @@ def _all_parts(expression: Any) -> frozenset[Any]:
     return frozenset(found)
 
 
-def parts_of(expression: Any, *kinds: Any) -> set[Any]:
+@kept
+def parts_of(expression: Any, *kinds: Any) -> frozenset[Any]:
     """Return the parts of these kinds in an expression, itself among them."""
-    return {one for one in _all_parts(expression) if isinstance(one, kinds)}
+    return frozenset(one for one in _all_parts(expression) if isinstance(one, kinds))
 
 
 @kept
@@ -956,7 +957,7 @@ def _refuse_never(hypotheses: Hypotheses) -> None:
 @kept
 def _is_false(condition: Any) -> bool:
     """Return whether a relation is false for all values of its symbols, as far as SymPy knows."""
-    return condition.func(*condition.args) == False  # noqa: E712  # SymPy's truth
+    return bool(condition.func(*condition.args) == False)  # noqa: E712  # SymPy's truth
 
 
 def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
