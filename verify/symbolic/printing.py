@@ -33,7 +33,7 @@ from verify.symbolic.kernel.core import Vectors, assumed, bound_in, free_symbols
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from verify.symbolic.kernel.core import Hypotheses, Population, Theorem
 
