@@ -135,6 +135,11 @@ def has_any(expression: Any, names: Iterable[Any]) -> bool:
     return any(one in inside if isinstance(one, _NAMES) else expression.has(one) for one in names)
 
 
+def component(atom: Any) -> Any:
+    """Return the component that ``atom`` is an entry of, or is."""
+    return atom.base if isinstance(atom, Indexed) else atom
+
+
 @dataclass(frozen=True, init=False)
 class Population:
     """Independent random components: what each is, and what is assumed of its law.
@@ -176,20 +181,20 @@ class Population:
         """Return the same components with nothing assumed but independence, and which are ``alike``."""
         return Population(dict.fromkeys(self.moments), self.dimension, self.alike)
 
-    def moment(self, component: Any, order: int) -> Any:
-        """Return E[x**order].
+    def moment(self, atom: Any, order: int) -> Any:
+        """Return E[x**order] of a component, or of an entry of one.
 
         Raises:
             Refused: nothing is assumed about that moment.
         """
-        known = self.moments[component]
+        known = self.moments[component(atom)]
         if known is None or order >= len(known):
-            raise Refused(f"nothing is assumed about the moment of order {order} of {component}")
+            raise Refused(f"nothing is assumed about the moment of order {order} of {component(atom)}")
         return known[order]
 
     def is_random(self, atom: Any) -> bool:
         """Return whether ``atom`` is one of the components or an entry of one."""
-        return (atom.base if isinstance(atom, Indexed) else atom) in self.moments
+        return component(atom) in self.moments
 
     def randoms(self, expression: Any) -> list[Any]:
         """Return the components and entries in ``expression``, in a fixed order."""
