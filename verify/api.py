@@ -137,8 +137,8 @@ def plan(
     """Return what verifying the named claims would take, a row a claim with its cells; see ``run``.
 
     Blocks, scores and draws are counts, ``memory`` is in bytes, ``seconds`` are those of one worker on this
-    machine; all are of the first look, and later looks double what is still undecided. ``workers`` serve
-    claim files only, and change no count.
+    machine; all are of the first look, and later looks enlarge by half what is still undecided. ``workers``
+    serve claim files only, and change no count.
 
     Raises:
         VerifyError: bad input, or a tolerance out of reach; one line says what, where and how to correct it.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verify.engine.backends import InProcessBackend
-from verify.engine.catalogue import catalogue, catalogue_with, choose, read
+from verify.engine.catalogue import catalogue, catalogue_with, choose, read, shipped
 from verify.engine.evaluate import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
@@ -33,6 +33,13 @@ def test_an_id_of_the_catalogue_is_taken(claim_file: Write) -> None:
 
 
 @pytest.mark.slow
+def test_a_shipped_claim_is_found_alone() -> None:
+    """It is that of the catalogue; a name that is no id, or that of another module, is none."""
+    assert all(shipped(name) is claim for name, claim in catalogue().items())
+    for name in ("chapters", "shared", "score_variance", "__init__", "*", "../claims/chapters", "", "\0"):
+        assert shipped(name) is None
+
+
 def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
     """Neither can two files share one; for claims made in this process see ``tests/test_api.py``."""
     one, two = claim_file(), claim_file(name="other/doubled_keys.py")

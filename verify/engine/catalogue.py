@@ -221,6 +221,14 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
     return {name: claim for name, claim in claims.items() if not names or name in names}
 
 
+def shipped(name: str) -> Claim | None:
+    """Return the claim of that id that comes with the tool, None if there is none, without loading others."""
+    if not re.fullmatch(SLUG, name):
+        return None
+    found = [*Path(verify.claims.__path__[0]).glob(f"*/{name.replace('-', '_')}.py")]
+    return built_in(found[0].parent.name, found[0].stem) if len(found) == 1 else None
+
+
 @cache
 def _built_in() -> tuple[tuple[Claim, str], ...]:
     modules = pkgutil.walk_packages(verify.claims.__path__, "verify.claims.")

@@ -35,7 +35,7 @@ TOLERANCES = (0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 
 
 class PlannedCell(Record):
-    """What one cell will take at its first look; later looks double what is still undecided.
+    """What one cell will take at its first look; later looks enlarge by half what is still undecided.
 
     ``settings`` say what is drawn, as the record of a check says it. ``draws`` are random components;
     ``memory`` is in bytes for one worker and does not grow with the draws; ``seconds`` is the time of one
