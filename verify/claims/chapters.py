@@ -120,6 +120,7 @@ _IN_ORDER = (
             "low-precision-scores",
         ),
     ),
+    Chapter("newer", "Newer kinds of attention", ("softmax-dispersion", "scalable-softmax", "critical-scaling")),
     Chapter("user", "Claims of your own"),
 )
 
