@@ -105,3 +105,19 @@ def mean_of_leader(keys: int, lead: float, width: float, factor: float) -> float
 
 def _over_log(values: Array) -> float:
     return float(np.trapezoid(values, _LOG))
+
+
+@dataclass(frozen=True)
+class SigmoidRows(Rows):
+    """The sum of sigmoids of standard normal scores less ln n."""
+
+    names = ("total",)
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return the sum of each row."""
+        return ((1 / (1 + self.keys * np.exp(-drawn[0]))).sum(axis=-1),)
+
+
+def mean_of_sigmoids(keys: int) -> float:
+    """Return the mean of ``SigmoidRows``."""
+    return float(_WEIGHTS @ (keys / (1 + keys * np.exp(-_NODES))))
