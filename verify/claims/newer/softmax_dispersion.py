@@ -1,11 +1,11 @@
 """Bounded scores must disperse: within a range R no weight of N keys leaves 1/(1 + (N - 1)e^(±R))."""
 
-from math import comb
+from functools import partial
 
 import numpy as np
 from sympy import Rational, exp
 
-from verify.claims.newer.shared import N, termwise, weight_of_leader
+from verify.claims.newer.shared import N, mean_over_signs, termwise, weight_of_leader
 from verify.spec import (
     RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, beside, biased, capped,
     cell_of, cite, component, computed, fact, figure, in_turn, line, ordered, over_cells, sharper, wrong,
@@ -24,12 +24,7 @@ def derive() -> Derivation:
                                        termwise.written_out()))  # fmt: skip
 
 
-def _mean_of_largest(keys: int, size: float) -> float:
-    """Return the mean of the largest weight where every score is ±``size``: a sum over how many are high."""
-    high = np.arange(1, keys + 1)
-    ways = np.array([comb(keys, one) for one in high], dtype=np.float64) / 2.0**keys
-    weights = 1 / (high + (keys - high) * np.exp(-2 * size))
-    return float(ways @ weights + 2.0**-keys / keys)
+_mean_of_largest = partial(mean_over_signs, np.max)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -1,7 +1,22 @@
 """What the claims about newer kinds of attention alone rest on, and measure with."""
 
+import math
+
 from verify.claims.newer.shared import termwise
-from verify.claims.newer.shared.rows import LeadingRows, SigmoidRows, mean_of_leader, mean_of_sigmoids
+from verify.claims.newer.shared.rows import (
+    AdaptiveRows, LeadingRows, SigmoidRows, factor_at, mean_of_leader, mean_of_sigmoids, mean_over_signs, mean_slope,
+    weights_of_levels,
+)
 from verify.claims.newer.shared.termwise import N, weight_of_leader
 
-__all__ = ["LeadingRows", "N", "SigmoidRows", "mean_of_leader", "mean_of_sigmoids", "termwise", "weight_of_leader"]
+from verify.montecarlo.estimands import Smooth
+from verify.symbolic.kernel.words import M, x
+
+__all__ = [
+    "AdaptiveRows", "LeadingRows", "M", "N", "SigmoidRows", "entropy_lost", "factor_at", "mean_of_leader", "mean_of_sigmoids", "mean_over_signs", "mean_slope", "termwise", "weight_of_leader", "weights_of_levels", "x",
+]
+
+
+def entropy_lost(keys: int) -> Smooth:
+    """Return the estimand of the entropy that rows of ``keys`` keys lose against equal weights."""
+    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
+from verify.montecarlo.rows import of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,3 +122,42 @@ class SigmoidRows(Rows):
 def mean_of_sigmoids(keys: int) -> float:
     """Return the mean of ``SigmoidRows``."""
     return float(_WEIGHTS @ (keys / (1 + keys * np.exp(-_NODES))))
+
+
+def weights_of_levels(high: int, keys: int, apart: float) -> Array:
+    """Return the weights of ``keys`` keys, the first ``high`` of them with a score larger by ``apart``."""
+    return softmax(apart * (np.arange(keys) < high))
+
+
+def mean_over_signs(of_weights: Callable[[Array], float], keys: int, size: float) -> float:
+    """Return the mean of a function of the weights where every score is ±``size``, with equal chance."""
+    of_level = (of_weights(weights_of_levels(high, keys, 2 * size)) for high in range(keys + 1))
+    return sum(math.comb(keys, high) * value for high, value in enumerate(of_level)) / 2.0**keys
+
+
+def factor_at(entropy: Array | float) -> Array:
+    """Return the published factor of adaptive temperature at an entropy in nats, not below 1.
+
+    Source: P. Veličković et al., Softmax Is Not Enough, 2025, whose code has these coefficients.
+    """
+    factor: Array = np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], entropy), 1.0)
+    return factor
+
+
+@dataclass(frozen=True)
+class AdaptiveRows(Rows):
+    """The factor of adaptive temperature, and the entropy, of rows of standard normal scores."""
+
+    names = ("factor", "entropy")
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return both of each row."""
+        entropy = of_rows(drawn[0], ("entropy",))[..., 0]
+        return factor_at(entropy), entropy
+
+
+def mean_slope(deviation: float) -> float:
+    """Return the mean of 2p(1 - p) for two keys with independent normal scores of that deviation."""
+    gaps, weights = np.linspace(-9, 9, 2001), np.exp(-(np.linspace(-9, 9, 2001) ** 2) / 2)
+    p = 1 / (1 + np.exp(-math.sqrt(2) * deviation * gaps))
+    return float(2 * (p * (1 - p)) @ weights / weights.sum())
