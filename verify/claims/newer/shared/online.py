@@ -52,10 +52,11 @@ def largest_partial_sum(keys: int, threshold: float, *, last: bool = False) -> f
     return float(one_pass(scores, threshold, last=last)[1])
 
 
-def distance_from_softmax(threshold: float) -> float:
-    """Return how far the weights of one pass over fixed scores are from softmax's."""
+def distance_from_softmax(threshold: float, *, single: bool = False) -> float:
+    """Return how far the weights of one pass over fixed scores, in ``single`` precision, are from softmax's."""
     scores = 3 * fixed_normals(64, 128)
-    return largest_difference(one_pass(scores, threshold)[0], softmax(scores))
+    of_pass = scores.astype(np.float32) if single else scores
+    return largest_difference(one_pass(of_pass, threshold)[0], softmax(scores))
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class OnlineRows(Rows):
     """Squared errors of outputs whose exponentials are rounded to ``bits``, at two thresholds, 0 and another."""
 
     threshold: float
+    deviation: float = 1.0
     bits: int = 8
     names = ("at-zero", "lagging")
     maps = 2
@@ -70,11 +72,11 @@ class OnlineRows(Rows):
     @property
     def settings(self) -> Settings:
         """What is drawn, as a cell records it."""
-        return *super().settings, ("t", self.threshold), ("bits", self.bits), ("sigma", 3)
+        return *super().settings, ("t", self.threshold), ("bits", self.bits), ("sigma", self.deviation)
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:
         """Return both for each row; the second numbers are the values."""
-        scores, values = 3.0 * drawn[0], drawn[1]
+        scores, values = self.deviation * drawn[0], drawn[1]
         exact = (softmax(scores) * values).sum(axis=-1)
         return tuple(self._error(scores, values, exact, one) for one in (0.0, self.threshold))
 

@@ -24,10 +24,17 @@ def rounded(values: Array, bits: int) -> Array:
 
 def in_turn(terms: Array, bits: int) -> Array:
     """Return sums over the last axis, one term after the other, each sum rounded to ``bits``."""
-    total = np.zeros(terms.shape[:-1])
+    total: Array = running(terms, bits)[..., -1]
+    return total
+
+
+def running(terms: Array, bits: int) -> Array:
+    """Return the partial sums over the last axis, each rounded to ``bits``."""
+    found, total = np.empty_like(terms), np.zeros(terms.shape[:-1])
     for key in range(terms.shape[-1]):
         total = rounded(total + terms[..., key], bits)
-    return total
+        found[..., key] = total
+    return found
 
 
 def in_pairs(terms: Array, bits: int) -> Array:
@@ -50,6 +57,7 @@ class LowSums(Rows):
     bits: int = 8
     names = ("in-turn", "in-pairs", "exact")
     law = UNIT_INTERVAL
+    rows = 1
 
     @property
     def settings(self) -> Settings:
@@ -68,6 +76,7 @@ class LowDenominators(Rows):
 
     bits: int = 8
     names = ("in-turn", "exact")
+    rows = 1
 
     @property
     def settings(self) -> Settings:

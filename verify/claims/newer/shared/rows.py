@@ -26,7 +26,6 @@ _EVEN, _EVEN_WEIGHTS = (1 + _EVEN) / 2, _EVEN_WEIGHTS / 2
 """Means over a number that is uniform between 0 and 1."""
 _LOG = np.linspace(-60.0, 12.0, 721)
 """The logarithms over which integrals from 0 to infinity are taken, by the trapezoid rule."""
-_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class Rows:
 
     order, univariate = 3, 0
     names: ClassVar[tuple[str, ...]] = ()
+    rows: ClassVar[int] = 16
     maps: ClassVar[int] = 1
     """How many numbers are drawn for each key."""
     law: ClassVar[Distribution] = NORMAL
@@ -44,12 +44,12 @@ class Rows:
     @property
     def settings(self) -> Settings:
         """What is drawn, as a cell records it."""
-        return ("n", self.keys), ("rows", _ROWS)
+        return ("n", self.keys), ("rows", self.rows)
 
     @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
-        return self.maps * _ROWS * self.keys
+        return self.maps * self.rows * self.keys
 
     @property
     def scores(self) -> int:
@@ -63,7 +63,7 @@ class Rows:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the block means of ``count`` blocks, shape (count, len(names))."""
-        drawn = self.law.draw(rng, (self.maps, count, _ROWS, self.keys))
+        drawn = self.law.draw(rng, (self.maps, count, self.rows, self.keys))
         found = np.stack(self.reduce(*drawn), axis=-1)
         means: Array = found.reshape(count, -1, len(self.names)).mean(axis=1)
         return means
