@@ -8,7 +8,7 @@ from verify.claims.newer.shared.differential import DifferentialRows, correlatio
 from verify.claims.newer.shared.online import OnlineRows, distance_from_softmax, largest_partial_sum
 from verify.claims.newer.shared.rounding import LowDenominators, LowSums, running, sum_of_ones
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows, LeadingRows, SigmoidRows, factor_at, mean_of_leader, mean_of_sigmoids, mean_over_signs, mean_slope,
+    AdaptiveRows, LeadingRows, SigmoidRows, SoftpickRows, factor_at, mean_of_leader, mean_of_sigmoids, mean_of_softpick, mean_over_signs, mean_slope,
     weights_of_levels,
 )
 from verify.claims.newer.shared.termwise import N, weight_of_leader
@@ -17,7 +17,7 @@ from verify.montecarlo.estimands import Smooth
 from verify.symbolic.kernel.words import M, x
 
 __all__ = [
-    "AdaptiveRows", "ClippedScores", "LeadingRows", "M", "N", "SigmoidRows", "distance_from_temperature", "entropy_lost", "factor_at", "LowDenominators", "LowSums", "OnlineRows", "distance_from_softmax", "largest_partial_sum", "running", "sum_of_ones", "DifferentialRows", "correlation_of_two", "largest_clipped", "mean_of_leader", "mean_of_sigmoids", "mean_over_signs", "mean_slope", "termwise", "weight_of_leader", "weights_of_levels", "x",
+    "AdaptiveRows", "ClippedScores", "LeadingRows", "M", "N", "SigmoidRows", "distance_from_temperature", "entropy_lost", "factor_at", "LowDenominators", "LowSums", "OnlineRows", "distance_from_softmax", "largest_partial_sum", "running", "sum_of_ones", "DifferentialRows", "correlation_of_two", "SoftpickRows", "mean_of_softpick", "largest_clipped", "mean_of_leader", "mean_of_sigmoids", "mean_over_signs", "mean_slope", "termwise", "weight_of_leader", "weights_of_levels", "x",
 ]
 
 
