@@ -5,6 +5,7 @@ import math
 from verify.claims.newer.shared import termwise
 from verify.claims.newer.shared.clipping import ClippedScores, distance_from_temperature, largest_clipped
 from verify.claims.newer.shared.differential import DifferentialRows, correlation_of_two
+from verify.claims.newer.shared.eight_bits import EightBits, change_by_rotation
 from verify.claims.newer.shared.online import OnlineRows, distance_from_softmax, largest_partial_sum
 from verify.claims.newer.shared.rounding import LowDenominators, LowSums, running, sum_of_ones
 from verify.claims.newer.shared.rows import (
@@ -18,7 +19,7 @@ from verify.montecarlo.estimands import Smooth
 from verify.symbolic.kernel.words import M, x
 
 __all__ = [
-    "AdaptiveRows", "ClippedScores", "LeadingRows", "M", "N", "SigmoidRows", "distance_from_temperature", "entropy_lost", "factor_at", "LowDenominators", "LowSums", "OnlineRows", "distance_from_softmax", "largest_partial_sum", "running", "sum_of_ones", "DifferentialRows", "correlation_of_two", "SoftpickRows", "mean_of_softpick", "SphereRows", "largest_clipped", "mean_of_leader", "mean_of_sigmoids", "mean_over_signs", "mean_slope", "termwise", "weight_of_leader", "weights_of_levels", "x",
+    "AdaptiveRows", "ClippedScores", "LeadingRows", "M", "N", "SigmoidRows", "distance_from_temperature", "entropy_lost", "factor_at", "LowDenominators", "LowSums", "OnlineRows", "distance_from_softmax", "largest_partial_sum", "running", "sum_of_ones", "DifferentialRows", "correlation_of_two", "SoftpickRows", "mean_of_softpick", "SphereRows", "EightBits", "change_by_rotation", "largest_clipped", "mean_of_leader", "mean_of_sigmoids", "mean_over_signs", "mean_slope", "termwise", "weight_of_leader", "weights_of_levels", "x",
 ]
 
 
