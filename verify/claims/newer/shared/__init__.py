@@ -12,6 +12,7 @@ from verify.claims.newer.shared.rows import (
     AdaptiveRows, LeadingRows, SigmoidRows, SoftpickRows, factor_at, mean_of_leader, mean_of_sigmoids, mean_of_softpick, mean_over_signs, mean_slope,
     weights_of_levels,
 )
+from verify.claims.newer.shared.spectrum import SecondValues
 from verify.claims.newer.shared.sphere import SphereRows
 from verify.claims.newer.shared.termwise import N, weight_of_leader
 
@@ -19,7 +20,7 @@ from verify.montecarlo.estimands import Smooth
 from verify.symbolic.kernel.words import M, x
 
 __all__ = [
-    "AdaptiveRows", "ClippedScores", "LeadingRows", "M", "N", "SigmoidRows", "distance_from_temperature", "entropy_lost", "factor_at", "LowDenominators", "LowSums", "OnlineRows", "distance_from_softmax", "largest_partial_sum", "running", "sum_of_ones", "DifferentialRows", "correlation_of_two", "SoftpickRows", "mean_of_softpick", "SphereRows", "EightBits", "change_by_rotation", "largest_clipped", "mean_of_leader", "mean_of_sigmoids", "mean_over_signs", "mean_slope", "termwise", "weight_of_leader", "weights_of_levels", "x",
+    "AdaptiveRows", "ClippedScores", "LeadingRows", "M", "N", "SigmoidRows", "distance_from_temperature", "entropy_lost", "factor_at", "LowDenominators", "LowSums", "OnlineRows", "distance_from_softmax", "largest_partial_sum", "running", "sum_of_ones", "DifferentialRows", "correlation_of_two", "SoftpickRows", "mean_of_softpick", "SphereRows", "EightBits", "change_by_rotation", "SecondValues", "largest_clipped", "mean_of_leader", "mean_of_sigmoids", "mean_over_signs", "mean_slope", "termwise", "weight_of_leader", "weights_of_levels", "x",
 ]
 
 
