@@ -18,7 +18,10 @@ H = ordered("H", real=True)
 COEFFICIENTS = tuple(Rational(one, 1000) for one in (-37, 481, -2300, 4917, -1791))
 """As published, from the fourth power of the entropy down."""
 FACTOR = sum(one * H ** (4 - power) for power, one in enumerate(COEFFICIENTS))
-LOW, HIGH = (Rational(8485, 10_000), Rational(8486, 10_000)), (Rational(59_445, 10_000), Rational(59_446, 10_000))
+LOW, HIGH = (
+    (Rational(8485, 10_000), Rational(8486, 10_000)),
+    (Rational(59_445, 10_000), Rational(59_446, 10_000)),
+)
 """Between which entropies the factor crosses 1, upwards and downwards."""
 PEAK, AT = Rational(24_214, 10_000), Rational(44_124, 10_000)
 """The largest factor, rounded upwards, and where it is."""
@@ -78,8 +81,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         for name, end, last in (("begins", LOW[1], False), ("ceases", HIGH[0], True))
     )
     return Experiment((*values.values(), peak, near, begins, ends), (
-        wrong(values[512], "as-at-fewer-keys", "the factor at {cell:n} keys is that at {factor-n256:n}", values[256]),
-        wrong(values[1024], "still-acts", "the factor still sharpens rows of {cell:n} keys", S.One, relation="≥"),
+        wrong(values[512], "as-at-fewer-keys", "the factor at {cell:n} keys is that at {factor-n256:n}",
+              values[256]),
+        wrong(values[1024], "still-acts", "the factor still sharpens rows of {cell:n} keys", S.One,
+              relation="≥"),
         wrong(peak, "lower-peak", "the largest factor is lower by a hundredth", PEAK * Rational(99, 100)),
         wrong(near, "higher-peak", "the largest factor is higher by a hundredth", PEAK * Rational(101, 100)),
         wrong(ends, "ceases-later", "it sharpens up to an entropy that is larger by a hundredth",
@@ -90,17 +95,22 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     ))  # fmt: skip
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
+def facts() -> tuple[Fact, ...]:
     """Return the published factor at equal weights, and from how many keys on these are left as they are."""
     return (
         fact("even-n1024", "the polynomial at 1024 equal weights", FACTOR.subs(H, log(1024))),
         fact("even-keys", "number of keys whose equal weights are left as they are", exp(HIGH[1])),
-        fact("normal-keys", "number of keys of normal scores whose mean entropy is that", Float(_normal_keys(), 3)),
+        fact(
+            "normal-keys",
+            "number of keys of normal scores whose mean entropy is that",
+            Float(_normal_keys(), 3),
+        ),
     )
 
 
 def _normal_keys() -> float:
     """Return for how many keys the mean entropy of standard normal scores is where the factor falls to 1."""
+
     def beyond(keys: float) -> float:
         low = math.floor(keys)
         of_two = [math.log(one) - row_integrals.mean_lost(one, 1.0).value for one in (low, low + 1)]
@@ -109,7 +119,7 @@ def _normal_keys() -> float:
     return float(optimize.brentq(beyond, 500, 800, xtol=0.1))
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(findings: Findings) -> Figure:
     """Draw the polynomial over the entropy, and where rows of normal scores lie."""
     found = findings.matching("factor-n*")
     entropies = [math.log(keys) - row_integrals.mean_lost(keys, 1.0).value for keys in KEYS]
@@ -129,14 +139,15 @@ CLAIM = Claim(
     title="The published adaptive temperature switches itself off in long texts",
     statement="The factor that adaptive temperature puts on the scores of a row is a polynomial in its "
     "entropy {H}, cut off at one: {theorem}. It is above one for {H} between {begins:prediction.4} and "
-    "{ceases:prediction.4} nats, and below one, where it is cut off, on both sides, a ten-thousandth further.",
-    meaning="The factor was fitted to sharpen rows whose attention has spread out too far. But beyond its peak "
-    "it falls again as rows spread further, and rows of high entropy are left as they are: equal weights over "
-    "more than {even-keys:3} keys, and standard normal scores over more than about {normal-keys:3}. Measured, "
-    "the polynomial at the mean entropy of such rows is {factor-n256:estimate.3} at {factor-n256:n} keys, "
-    "{factor-n512:estimate.3} at {factor-n512:n}, and {factor-n1024:estimate.3} at {factor-n1024:n}, which is "
-    "cut off. At {factor-n1024:n} equal weights it would be {even-n1024:3}. It is no means to keep "
-    "attention sharp in longer texts than those that it was fitted to.",
+    "{ceases:prediction.4} nats, and below one, where it is cut off, on both sides, a ten-thousandth "
+    "further.",
+    meaning="The factor was fitted to sharpen rows whose attention has spread out too far. But beyond its "
+    "peak it falls again as rows spread further, and rows of high entropy are left as they are: equal "
+    "weights over more than {even-keys:3} keys, and standard normal scores over more than about "
+    "{normal-keys:3}. Measured, the polynomial at the mean entropy of such rows is {factor-n256:estimate.3} "
+    "at {factor-n256:n} keys, {factor-n512:estimate.3} at {factor-n512:n}, and {factor-n1024:estimate.3} at "
+    "{factor-n1024:n}, which is cut off. At {factor-n1024:n} equal weights it would be {even-n1024:3}. It "
+    "is no means to keep attention sharp in longer texts than those that it was fitted to.",
     symbols={"H": H},
     references=(
         cite(

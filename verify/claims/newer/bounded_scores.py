@@ -8,8 +8,9 @@ from sympy import Expr, Idx, Interval, Rational, S, Sum, cosh, diff, exp, log, s
 
 from verify.claims.newer.shared import M, entropy_lost, mean_over_signs, weights_of_levels, x
 from verify.spec import (
-    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, NormalRows, Route, Step, beside, biased,
-    capped, cell_of, cite, component, computed, figure, in_turn, j, line, n, ordered, over_cells, scatter, sharper,
+    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Figure, NormalRows, Route, Step, biased,
+    capped, cell_of, cite, component, computed, figure, in_turn, j, line, n, ordered, over_cells, scatter,
+    sharper,
     wrong,
 )  # fmt: skip
 from verify.spec.rules import Compared, Hypotheses, PutIn, Rising, SumIdentity, Surplus
@@ -30,7 +31,8 @@ def _squares() -> Route:
         "Exponentials between $e$ and $e + 2M$", Sum(entry**2, (j, 1, n)) / total**2,
         Step((M + e) ** 2 / (n * least), "What is lacking is a square, and what each $x_j^2$ lacks of $M^2$",
              Surplus(square + Sum(M**2 - x[j] ** 2, (j, 1, n)) / total**2, bounded=True)),
-        Step(cosh(R / 2) ** 2 / n, "Scores between $-R/2$ and $R/2$", PutIn({e: exp(-R / 2), M: sinh(R / 2)})),
+        Step(cosh(R / 2) ** 2 / n, "Scores between $-R/2$ and $R/2$",
+             PutIn({e: exp(-R / 2), M: sinh(R / 2)})),
         defines="the sum of the squared weights", name="squares",
     )  # fmt: skip
 
@@ -51,7 +53,8 @@ def _entropy() -> Route:
         "A bound less what is lost at scores $t x_j$", S.Zero,
         Step(log(Sum(S.One, (j, 1, n))) - log(n), "Nothing is lost where all scores are 0", SumIdentity()),
         Step(gap, "It grows with $t$", Rising(t, slope.proved())),
-        Step(R**2 / 8 - lost.subs(t, 1), "At $t = 1$, for scores between $-R/2$ and $R/2$", PutIn({t: S.One, M: R / 2})),
+        Step(R**2 / 8 - lost.subs(t, 1), "At $t = 1$, for scores between $-R/2$ and $R/2$",
+             PutIn({t: S.One, M: R / 2})),
         under=unit,
     )  # fmt: skip
     weight = exp(x[j]) / whole
@@ -88,22 +91,25 @@ def lost_by_levels(high: int, keys: int, apart: float) -> float:
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure rows of two levels against both bounds, and compute rows that attain one or nearly the other."""
-    wanted, (least,) = ("squares", "entropy"), derivation.lemmas
-    cells = {(keys, size): cell_of(f"n{keys}-s{size:g}".replace(".", ""), NormalRows(keys, 16, size, RADEMACHER, wanted))
+    """Measure rows of two levels against both bounds, and compute rows that attain them, or nearly."""
+    (least,) = derivation.lemmas
+    cells = {(keys, size): cell_of(f"n{keys}-s{size:g}".replace(".", ""),
+                                   NormalRows(keys, 16, size, RADEMACHER, ("squares", "entropy")))
              for keys, size in ROWS}  # fmt: skip
     mean, near = component("squares", positive=True), capped(0.5, tolerance)
     squares = over_cells("squares-{cell}", SUM, cells, mean, partial(mean_over_signs, squares_of))
-    lost = over_cells("lost-{cell}", LOST, cells, lambda keys, _: entropy_lost(keys), partial(mean_over_signs, lost_by))
+    lost = over_cells(
+        "lost-{cell}", LOST, cells, lambda keys, _: entropy_lost(keys), partial(mean_over_signs, lost_by)
+    )
     most = over_cells("most-squares-{cell}", SUM, cells, mean, partial(_bound, least.end), near, "≤")
     half = over_cells("most-lost-{cell}", LOST, cells, lambda keys, _: entropy_lost(keys),
                       partial(_bound, derivation.result), near, "≤")  # fmt: skip
-    where = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
+    where: dict[str, int | float | str] = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
     attained = computed("attained", "sum of squared weights", where, least.end.subs({n: 3, R: log(2)}),
                         squares_of_levels, 1, 3, float(log(2)), allowance=ROUNDING)  # fmt: skip
     where = {"n": 16, "R": 0.5, "scores": "seven above the others by R"}
-    nearly = computed("nearly", "entropy lost", where, derivation.result.subs(R, S.Half), lost_by_levels, 7, 16, 0.5,
-                      relation="≤")  # fmt: skip
+    nearly = computed("nearly", "entropy lost", where, derivation.result.subs(R, S.Half), lost_by_levels, 7,
+                      16, 0.5, relation="≤")  # fmt: skip
     return Experiment((*in_turn(squares, most, lost, half), attained, nearly), (
         sharper(most[2, 0.25], 0.95, squares[2, 0.25].prediction.value),
         sharper(half[2, 0.25], 0.45, lost[2, 0.25].prediction.value),
@@ -121,30 +127,31 @@ def _bound(bound: Expr, keys: int, size: float) -> Expr:
 
 
 def figures(derivation: Derivation) -> Figure:
-    """Draw the entropy that rows of two levels lose over the range, for three shares of high scores."""
+    """Draw the entropy that rows of two levels lose over the range, for two shares of high scores."""
     ranges = np.linspace(0.25, 4, 16)
-    layers = [scatter(f"{words}", ranges, [lost_by_levels(high, 16, one) for one in ranges], role)
-              for high, words, role in ((8, "half of the keys high", "measured"), (3, "three in sixteen", "other"))]
+    half, few = ([lost_by_levels(high, 16, one) for one in ranges] for high in (8, 3))
     return figure(
         "entropy",
         "Rows lose no more entropy than an eighth of the squared range of their scores",
         "Entropy that rows of two levels lose, over the distance of the levels: points below a parabola, "
         "close to it where the range is small and far below it where it is large.",
-        "entropy lost, in nats", line("bound: {theorem:result}", derivation.result, over=(0.25, 4)), *layers, x="range {R} of scores",
+        "entropy lost, in nats", line("bound: {theorem:result}", derivation.result, over=(0.25, 4)),
+        scatter("half of the keys high", ranges, half),
+        scatter("three keys in sixteen high", ranges, few, "other"), x="range {R} of scores",
         x_scale="linear", y_scale="linear",
     )  # fmt: skip
 
 
 CLAIM = Claim(
     title="Scores within a fixed range keep attention on a fixed share of the keys",
-    statement="Let the scores of a row of {n} keys lie within a range {R}. The sum of the squared weights is at most "
-    "{squares:result}, so that attention spreads over at least {n} keys divided by {part}, and it loses at most "
-    "{theorem:result} of the entropy of an even spread.",
+    statement="Let the scores of a row of {n} keys lie within a range {R}. The sum of the squared weights "
+    "is at most {squares:result}, so that attention spreads over at least {n} keys divided by {part}, and "
+    "it loses at most {theorem:result} of the entropy of an even spread.",
     meaning="How many keys a head can tell apart is limited by the range of its scores, whatever else they "
-    "do, and the limit is a share of the row, not a number: in a text twice as long the least effective number is "
-    "twice as large. The first bound is reached by three keys of which one has twice the weight of each other. "
-    "With queries and keys normalised to length one and a gain, scores lie between the gain and its opposite, so the range "
-    "is at most twice the gain: a head with a small gain cannot but average.",
+    "do, and the limit is a share of the row, not a number: in a text twice as long the least effective "
+    "number is twice as large. The first bound is reached by three keys of which one has twice the weight "
+    "of each other. With queries and keys normalised to length one and a gain, scores lie between the gain "
+    "and its opposite, so the range is at most twice the gain: a head with a small gain cannot but average.",
     symbols={"n": n, "R": R, "part": cosh(R / 2) ** 2},
     references=(
         cite(

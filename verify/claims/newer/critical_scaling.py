@@ -35,7 +35,7 @@ def derive() -> Derivation:
 
 
 def weight_on_itself(keys: int, cosine: float, factor: float) -> float:
-    """Return the mean weight of tokens on themselves, vectors of length 1 with that cosine between any two."""
+    """Return the mean weight of tokens on themselves, vectors of length 1 with that cosine."""
     apart = np.eye(keys, keys + 1) * np.sqrt(1 - cosine)
     apart[:, -1] = np.sqrt(cosine)
     return float(np.diag(softmax(factor * np.log(keys) * (apart @ apart.T))).mean())
@@ -50,7 +50,7 @@ def _own(derivation: Derivation, keys: int, cosine: Rational) -> Exact:
 
 
 def experiment(derivation: Derivation) -> Experiment:
-    """Compute the weights of tokens on themselves by the array code, below, at and above the critical cosine."""
+    """Compute the weights of tokens on themselves below, at and above the critical cosine."""
     checks = {(keys, cosine): _own(derivation, keys, cosine) for keys in KEYS for cosine in COSINES}
     apart, critical, close = (checks[512, one] for one in COSINES)
     at = {n: 512, gamma: FACTOR, rho: COSINES[2]}
@@ -66,8 +66,14 @@ def experiment(derivation: Derivation) -> Experiment:
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the weights in a text of a hundred million tokens, and the critical factors."""
-    large = (fact(f"large-c{round(100 * one)}", f"weight on itself of one of {LARGE} tokens of cosine {float(one):.3g}",
-                  derivation.result.subs({n: LARGE, gamma: FACTOR, rho: one})) for one in COSINES)
+    large = (
+        fact(
+            f"large-c{round(100 * one)}",
+            f"weight on itself of one of {LARGE} tokens of cosine {float(one):.3g}",
+            derivation.result.subs({n: LARGE, gamma: FACTOR, rho: one}),
+        )
+        for one in COSINES
+    )
     critical = fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - COSINES[2]))
     return (*large, critical)  # fmt: skip
 
@@ -75,10 +81,13 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 def figures(derivation: Derivation) -> Figure:
     """Draw the weight over the number of tokens, for three cosines and one factor."""
     layers = []
-    for one, role in zip(COSINES, ("truth", "other", "control"), strict=True):
+    for one in COSINES:
         law = derivation.result.subs({gamma: FACTOR, rho: one})
         found = [weight_on_itself(keys, float(one), float(FACTOR)) for keys in KEYS]
-        layers += [line(f"{{own-n16-c{round(100 * one)}:rho=}}", law, role, over=(16, 1e6)), scatter("", KEYS, found)]
+        layers += [
+            line(f"{{own-n16-c{round(100 * one)}:rho=}}", law, over=(16, 1e6)),
+            scatter("", KEYS, found),
+        ]
     return figure(
         "cosines",
         "One factor keeps tokens apart that are far enough apart, and lets closer ones merge",
@@ -90,15 +99,15 @@ def figures(derivation: Derivation) -> Figure:
 
 CLAIM = Claim(
     title="How fast scores must grow with the length depends on how alike the tokens are",
-    statement="Let {n} tokens of length one have the cosine {rho} with each other, at least zero and below one, and let scores be "
-    "{gamma} times the logarithm of {n} times the cosines. A token gives itself the weight {theorem:result}. As {n} grows it "
-    "tends to {above:result} if {product} is above one, to {at:result} if it is one, and to "
-    "{below:result} if it is less.",
-    meaning="With scores that grow too slowly every token averages over all others, and tokens become alike; "
-    "with scores that grow too fast it sees itself alone. Between them lies one critical factor, and it is "
-    "the larger the more alike tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. "
-    "With {own-n16-c0:gamma=} one of a hundred million tokens keeps {large-c0:3} of its weight if tokens are at right "
-    "angles, and {large-c30:3} at that cosine. Tokens of a trained network do not all have one cosine.",
+    statement="Let {n} tokens of length one have the cosine {rho} with each other, at least zero and below "
+    "one, and let scores be {gamma} times the logarithm of {n} times the cosines. A token gives itself the "
+    "weight {theorem:result}. As {n} grows it tends to {above:result} if {product} is above one, to "
+    "{at:result} if it is one, and to {below:result} if it is less.",
+    meaning="With scores that grow too slowly every token averages over all others, and tokens become "
+    "alike; with scores that grow too fast it sees itself alone. Between them lies one critical factor, and "
+    "it is the larger the more alike tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. With "
+    "{own-n16-c0:gamma=} one of a hundred million tokens keeps {large-c0:3} of its weight if tokens are at "
+    "right angles, and {large-c30:3} at that cosine. Tokens of a trained network do not all have one cosine.",
     symbols={"n": n, "rho": rho, "gamma": gamma, "product": gamma * (1 - rho)},
     references=(
         cite(

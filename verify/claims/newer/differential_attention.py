@@ -6,11 +6,13 @@ from sympy import Eq, Expr, Float, Integral, Interval, MatrixSymbol, Rational, S
 
 from verify.claims.newer.shared import DifferentialRows, correlation_of_two
 from verify.spec import (
-    E, Claim, Derivation, Experiment, Fact, Figure, Findings, Population, Route, Smooth, Step, Tolerance, Var, beside, biased,
+    E, Claim, Derivation, Experiment, Fact, Figure, Findings, Population, Route, Smooth, Step, Tolerance,
+    Var, beside, biased,
     cell_of, cite, fact, figure, line, one_step, ordered, over_cells, wrong,
 )  # fmt: skip
 from verify.spec.rules import (
-    Assuming, Compared, GaussIntegrals, Hypotheses, Identity, OverNormal, VectorMoments, Vectors, normal_density,
+    Assuming, Compared, GaussIntegrals, Hypotheses, Identity, OverNormal, VectorMoments, Vectors,
+    normal_density,
 )  # fmt: skip
 
 factor, rho = ordered("lambda", nonnegative=True), ordered("rho", real=True)
@@ -18,7 +20,7 @@ first, second, m, v, c = (MatrixSymbol(one, 1, 1) for one in ("p", "r", "m", "V"
 """A weight of either map, their means, variances and covariance."""
 PAIR = Vectors(((first, m), (second, m)), ((first, first, v), (second, second, v), (first, second, c)))
 (z, z_1, z_2, y), (a, b) = ordered("z z_1 z_2 y", real=True), ordered("a b", positive=True)
-THREE = Population({one: (1, 0, 1) for one in (z, z_1, z_2)}, normal=(z, z_1, z_2))
+THREE = Population(dict.fromkeys((z, z_1, z_2), (1, 0, 1)), normal=(z, z_1, z_2))
 SETTINGS = ((2, 0, 0.5), (64, 0, 0.5), (2, 0.9, 0.5))
 """Numbers of keys, correlations of scores, and factors."""
 NOISE, RELATIVE = "variance of a weight over that of a plain one", "the same of weights over their means"
@@ -30,7 +32,8 @@ def derive() -> Derivation:
     noise = Route.of(
         "Two maps of equal means and variances", Var(LESS) / v[0, 0],
         Step(1 + factor**2 - 2 * factor * c[0, 0] / v[0, 0], "By means and covariances", VectorMoments(PAIR)),
-        Step(1 + factor**2 - 2 * factor * rho, "With the correlation of both weights", Assuming((Eq(c[0, 0], rho * v[0, 0]),))),
+        Step(1 + factor**2 - 2 * factor * rho, "With the correlation of both weights",
+             Assuming((Eq(c[0, 0], rho * v[0, 0]),))),
     )  # fmt: skip
     mean = one_step("The mean", E(LESS) / m[0, 0], 1 - factor, "By linearity", VectorMoments(PAIR),
                     defines="the mean of a difference over that of a weight", name="mean")  # fmt: skip
@@ -38,7 +41,8 @@ def derive() -> Derivation:
     relative = Route.of(
         "The noise over the square of the mean", noise.end / mean.end**2,
         Step(1 + 2 * factor * (1 - rho) / (1 - factor) ** 2, "The square of the mean taken out", Identity()),
-        defines="the variance of a weight over the square of its mean, over that of a plain one", name="relative", under=domains,
+        defines="the variance of a weight over the square of its mean, over that of a plain one",
+        name="relative", under=domains,
     )  # fmt: skip
     never = relative.then(Step(S.One, "No correlation is above 1", Compared("≥"))).called("never")
     both = 2 * a * z + b * (z_1 + z_2)
@@ -52,13 +56,13 @@ def derive() -> Derivation:
     return Derivation.of(noise, lemmas=(mean, relative, never, product))
 
 
-def _correlation(keys: int, correlation: float) -> float:
+def _correlation(correlation: float) -> float:
     """Return the correlation of two weights: none if scores have none, integrated for two keys."""
     return correlation_of_two(correlation) if correlation else 0.0
 
 
-def _law(expression: Expr, keys: int, correlation: float, times: float) -> float:
-    return float(expression.subs({rho: _correlation(keys, correlation), factor: times}))
+def _law(expression: Expr, _keys: int, correlation: float, times: float) -> float:
+    return float(expression.subs({rho: _correlation(correlation), factor: times}))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -66,31 +70,42 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     cells = {at: cell_of(f"n{at[0]}-r{round(10 * at[1])}", DifferentialRows(*at)) for at in SETTINGS}
     wide = Tolerance(2.0)
     noise = over_cells("noise-{cell}", NOISE, cells, VARIANCES, partial(_law, derivation.result), wide)
-    relative = over_cells("relative-{cell}", RELATIVE, cells, RELATIVES, partial(_law, derivation.lemmas[1].end), wide)
+    relative = over_cells(
+        "relative-{cell}", RELATIVE, cells, RELATIVES, partial(_law, derivation.lemmas[1].end), wide
+    )
     many = cell_of("many", DifferentialRows(64, 0.9, 0.5))
     limit = over_cells("many", NOISE, {0: many}, VARIANCES, _limit(derivation), wide, "≤")
     return Experiment((*noise.values(), *relative.values(), *limit.values()), (
         wrong(noise[2, 0.9, 0.5], "less-correlation", "the correlation counts a twentieth less",
-              _law(derivation.result, 2, 0.9, 0.5) + 0.05 * _correlation(2, 0.9)),
-        wrong(noise[64, 0, 0.5], "noise-cancels", "of independent maps, too, the noise partly cancels", S.One, relation="≤"),
-        wrong(relative[64, 0, 0.5], "mean-kept", "over its mean a weight has the noise of the weight alone", noise[64, 0, 0.5]),
-        wrong(limit[0], "ever-less", "with many keys the noise falls below seven tenths of what is derived for ever more",
+              _law(derivation.result, 2, 0.9, 0.5) + 0.05 * _correlation(0.9)),
+        wrong(noise[64, 0, 0.5], "noise-cancels", "of independent maps, too, the noise partly cancels",
+              S.One, relation="≤"),
+        wrong(relative[64, 0, 0.5], "mean-kept", "over its mean a weight has the noise of the weight alone",
+              noise[64, 0, 0.5]),
+        wrong(limit[0], "ever-less", "with many keys the noise falls below seven tenths of what is derived "
+                                     "for ever more",
               _limit(derivation) * 0.7),
         biased(noise[64, 0, 0.5], tolerance, at="n"),
     ))  # fmt: skip
 
 
-VARIANCES = Smooth(lambda mean: (mean["square"] - mean["mean"] ** 2) / (mean["own-square"] - mean["own-mean"] ** 2),
-                   positive=True)
-RELATIVES = Smooth(lambda mean: (mean["square"] / mean["mean"] ** 2 - 1) / (mean["own-square"] / mean["own-mean"] ** 2 - 1),
-                   positive=True)
+VARIANCES = Smooth(
+    lambda mean: (mean["square"] - mean["mean"] ** 2) / (mean["own-square"] - mean["own-mean"] ** 2),
+    positive=True,
+)
+RELATIVES = Smooth(
+    lambda mean: (mean["square"] / mean["mean"] ** 2 - 1) / (mean["own-square"] / mean["own-mean"] ** 2 - 1),
+    positive=True,
+)
 
 
 def _limit(derivation: Derivation) -> float:
     """Return the noise with the correlation of exponentials, which that of weights of many keys tends to."""
     # Scores of variance 1: what they share is a z, and alone they have all of it.
     product = derivation.lemmas[-1].end
-    shared, none, all_of_it = (product.subs({a: sqrt(one), b: sqrt(1 - one)}) for one in (Rational(9, 10), S.Zero, S.One))
+    shared, none, all_of_it = (
+        product.subs({a: sqrt(one), b: sqrt(1 - one)}) for one in (Rational(9, 10), S.Zero, S.One)
+    )
     correlation = (shared - none) / (all_of_it - none)
     return float(derivation.result.subs({factor: S.Half, rho: correlation}))
 
@@ -99,8 +114,16 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the noise over the mean at independent maps, and the limit of many keys at correlated ones."""
     independent = derivation.lemmas[1].end.subs({rho: 0, factor: S.Half})
     return (
-        fact("independent", "relative standard deviation at λ = ½, over that of a plain weight", sqrt(independent)),
-        fact("many-keys", "noise for correlated scores with the correlation of exponentials", Float(_limit(derivation), 5)),
+        fact(
+            "independent",
+            "relative standard deviation at λ = ½, over that of a plain weight",
+            sqrt(independent),
+        ),
+        fact(
+            "many-keys",
+            "noise for correlated scores with the correlation of exponentials",
+            Float(_limit(derivation), 5),
+        ),
     )
 
 
@@ -111,9 +134,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "noise",
         "Subtracting an independent map adds noise, and takes off mean",
-        "Variance of a weight over the factor, for independent maps: it rises slowly, and over the square of the mean "
+        "Variance of a weight over the factor, for independent maps: it rises slowly, and over the square "
+        "of the mean "
         "it rises steeply; measured points at a factor of one half lie on both curves.",
-        "variance over that of a plain weight", *beside(found, "of a weight", derivation.result.subs(at), "lambda", over=(0.01, 0.8)),
+        "variance over that of a plain weight", *beside(found, "of a weight", derivation.result.subs(at),
+                                                        "lambda", over=(0.01, 0.8)),
         line("over its mean", derivation.lemmas[1].end.subs(at), "other", over=(0.01, 0.8)),
         x="factor {factor} of the second map", x_scale="linear",
     )  # fmt: skip
@@ -121,16 +146,19 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Differential attention can lower the noise of a weight, never its noise over its mean",
-    statement="Let two maps of attention have weights of equal means and variances with the correlation {rho}, and let the second be subtracted "
-    "{factor} times. The mean of a weight becomes {mean:result} times what it was and its variance {theorem:result} times, which "
-    "is less only where {factor} is below twice {rho}. The variance over the square of the mean becomes {relative:result} times "
-    "what it was, for {factor} below one: {never}.",
-    meaning="The idea is that noise common to both maps cancels, as in a differential amplifier. It does so to the extent that the maps "
-    "are alike, but the signal is subtracted too. Two independent maps at {noise-n64-r0:lambda=} have "
-    "{noise-n64-r0:prediction.3} times the variance, and {independent:3} times the deviation over the mean. With scores "
-    "correlated by {noise-n2-r9:r} the variance falls to {noise-n2-r9:prediction.3} for two keys, to {many:estimate.3} as "
-    "measured over {many:n}, and to {many-keys:4} if weights are correlated like exponentials, as for very many keys. "
-    "What is gained has to come from training, which can make the two maps unlike where it matters; random maps show none of it.",
+    statement="Let two maps of attention have weights of equal means and variances with the correlation "
+    "{rho}, and let the second be subtracted {factor} times. The mean of a weight becomes {mean:result} "
+    "times what it was and its variance {theorem:result} times, which is less only where {factor} is below "
+    "twice {rho}. The variance over the square of the mean becomes {relative:result} times what it was, for "
+    "{factor} below one: {never}.",
+    meaning="The idea is that noise common to both maps cancels, as in a differential amplifier. It does so "
+    "to the extent that the maps are alike, but the signal is subtracted too. Two independent maps at "
+    "{noise-n64-r0:lambda=} have {noise-n64-r0:prediction.3} times the variance, and {independent:3} times "
+    "the deviation over the mean. With scores correlated by {noise-n2-r9:r} the variance falls to "
+    "{noise-n2-r9:prediction.3} for two keys, to {many:estimate.3} as measured over {many:n}, and to "
+    "{many-keys:4} if weights are correlated like exponentials, as for very many keys. What is gained has "
+    "to come from training, which can make the two maps unlike where it matters; random maps show none of "
+    "it.",
     symbols={"rho": rho, "factor": factor},
     references=(
         cite(

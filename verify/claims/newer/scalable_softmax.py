@@ -1,4 +1,4 @@
-"""Scores times s·ln N: a lead beyond 1/s keeps its weight however many keys there are, a shorter one fades."""
+"""Scores times s·ln N: a lead beyond 1/s keeps its weight however many the keys, a shorter one fades."""
 
 from functools import partial
 
@@ -6,7 +6,8 @@ from sympy import Expr, Rational, S, exp, log
 
 from verify.claims.newer.shared import LeadingRows, N, mean_of_leader, termwise, weight_of_leader
 from verify.spec import (
-    ROUNDING, Claim, Derivation, Exact, Experiment, Fact, Figure, Findings, beside, biased, capped, cell_of, cite,
+    ROUNDING, Claim, Derivation, Exact, Experiment, Fact, Figure, Findings, beside, biased, capped, cell_of,
+    cite,
     component, computed, fact, figure, in_turn, line, one_step, ordered, over_cells, sharper, wrong,
 )  # fmt: skip
 from verify.spec.rules import Identity
@@ -40,15 +41,22 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     leader, tight = component("leader", positive=True), capped(0.5, tolerance)
     values = over_cells("value-{cell}", LABEL, cells, leader,
                         lambda keys: mean_of_leader(keys, LEAD, float(WIDTH), float(FACTOR)))  # fmt: skip
-    ends = {"least": (near.subs(g, LEAD), "≥"), "most": (far.subs(R, LEAD + WIDTH), "≤")}
-    bounds = {name: over_cells(f"{name}-{{cell}}", LABEL, cells, leader, partial(_at, end), tight, relation)
-              for name, (end, relation) in ends.items()}  # fmt: skip
-    levels = {keys: _of_levels(f"scalable-n{keys}", keys, _at(near.subs(g, LEAD), keys), FACTOR * log(keys))
-              for keys in LEVELS}
-    plain = {keys: _of_levels(f"plain-n{keys}", keys, PLAIN.subs({g: LEAD, N: keys}), S.One) for keys in LEVELS}
+    least, most = partial(_at, near.subs(g, LEAD)), partial(_at, far.subs(R, LEAD + WIDTH))
+    bounds = {
+        "least": over_cells("least-{cell}", LABEL, cells, leader, least, tight, "≥"),
+        "most": over_cells("most-{cell}", LABEL, cells, leader, most, tight, "≤"),
+    }
+    levels = {
+        keys: _of_levels(f"scalable-n{keys}", keys, _at(near.subs(g, LEAD), keys), FACTOR * log(keys))
+        for keys in LEVELS
+    }
+    plain = {
+        keys: _of_levels(f"plain-n{keys}", keys, PLAIN.subs({g: LEAD, N: keys}), S.One) for keys in LEVELS
+    }
     return Experiment((*in_turn(values, *bounds.values()), *levels.values(), *plain.values()), (
         sharper(bounds["most"][10], 0.99, values[10].prediction.value),
-        wrong(bounds["least"][10], "longer-lead", "a lead that is longer by a twentieth gives the bound of this one",
+        wrong(bounds["least"][10], "longer-lead", "a lead that is longer by a twentieth gives the bound of "
+                                                  "this one",
               _at(near.subs(g, LEAD * Rational(21, 20)), 10), truth=values[10].prediction.value),
         wrong(levels[10_000], "smaller-factor", "a factor smaller by a twentieth does as well",
               _at(near.subs(g, LEAD * Rational(19, 20)), 10_000)),
@@ -67,8 +75,9 @@ def _at(bound: Expr, keys: int) -> Expr:
 
 
 def _of_levels(name: str, keys: int, expected: Expr, factor: Expr) -> Exact:
-    return computed(name, "weight of a score of 3, all others being -2", {"n": keys, "factor on scores": f"{float(factor):.4g}"}, expected,
-                    weight_of_leader, LEAD * float(factor), keys, allowance=ROUNDING)  # fmt: skip
+    where: dict[str, int | float | str] = {"n": keys, "factor on scores": f"{float(factor):.4g}"}
+    return computed(name, "weight of a score of 3, all others being -2", where, expected, weight_of_leader,
+                    LEAD * float(factor), keys, allowance=ROUNDING)  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
@@ -79,7 +88,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "With the factor the leader keeps its weight, without it the weight fades",
         "Weight of the one key that leads, over the number of keys: with a factor in proportion to the "
         "logarithm of that number it stays near one, without it falls towards zero.",
-        LABEL, *beside(found, "drawn", lambda keys: mean_of_leader(round(keys), LEAD, float(WIDTH), float(FACTOR)),
+        LABEL, *beside(found, "drawn",
+                       lambda keys: mean_of_leader(round(keys), LEAD, float(WIDTH), float(FACTOR)),
                        "n", over=(10, 1000), points=5),
         line("bound: {theorem:result}", kept, "other", over=(10, 10_000)),
         line("without the factor", PLAIN.subs(g, LEAD), "control", over=(10, 10_000)),
@@ -89,17 +99,19 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Scores times the logarithm of the length keep a lead alive, if it is long enough",
-    statement="Let scores be multiplied by {s} times the logarithm of the number {n} of keys, and one key be ahead of all others by {g} to {R}. Its "
-    "weight is at least {theorem:result} and at most {most:result}. For two levels of scores, {g} apart, it "
-    "tends to {above:result} as {n} grows if {lead} is above one, to {at:result} if it is one, and to "
-    "{below:result} if it is less. Without the factor the weight is {plain:result}, which tends to zero.",
+    statement="Let scores be multiplied by {s} times the logarithm of the number {n} of keys, and one key "
+    "be ahead of all others by {g} to {R}. Its weight is at least {theorem:result} and at most "
+    "{most:result}. For two levels of scores, {g} apart, it tends to {above:result} as {n} grows if {lead} "
+    "is above one, to {at:result} if it is one, and to {below:result} if it is less. Without the factor the "
+    "weight is {plain:result}, which tends to zero.",
     meaning="The factor replaces a fixed sharpness by one that grows with the text. A lead of five has a "
     "weight of {plain-n100:prediction.3} among {plain-n100:n} keys with plain softmax, of "
     "{plain-n1000:prediction.3} among {plain-n1000:n} and of {plain-n10000:prediction.3} among "
     "{plain-n10000:n}; with the factor {scalable-n100:prediction.3}, {scalable-n1000:prediction.4} and "
     "{scalable-n10000:prediction.5}. It does not rescue every lead: one shorter than one over {s} fades all "
-    "the same, only as a smaller power. And for texts of fewer than {crossing} keys the factor is below one, so that "
-    "it makes attention flatter than plain softmax: up to {even:2} keys with the value of {s} used here.",
+    "the same, only as a smaller power. And for texts of fewer than {crossing} keys the factor is below "
+    "one, so that it makes attention flatter than plain softmax: up to {even:2} keys with the value of {s} "
+    "used here.",
     symbols={"s": s, "g": g, "R": R, "n": N, "lead": s * g,
              "crossing": exp(1 / s)},
     references=(

@@ -33,7 +33,8 @@ def derive() -> Derivation:
     below = Route.of(
         "From below", E(WEIGHTS),
         Step(E(tangent), "$1/(1 + x/n)$ lies above its tangent at any $a$", Surplus(gap, "≥")),
-        Step(m / (1 + a / n) - (mu_2 - a * m) / n / (1 + a / n) ** 2, "Mean and mean square", Evaluation(LAW, assumed=True)),
+        Step(m / (1 + a / n) - (mu_2 - a * m) / n / (1 + a / n) ** 2, "Mean and mean square",
+             Evaluation(LAW, assumed=True)),
         Step(m**2 / (m + mu_2 / n), "At $a = m_2/m$", PutIn({a: mu_2 / m})), name="below",
     )  # fmt: skip
     below = below.defining("the mean sum of a row’s weights")
@@ -43,7 +44,6 @@ def derive() -> Derivation:
     moment = moment.defining("the mean of a power of the exponential of a normal score").called("moment")
     total = score_law.mean_total().defining("the mean of the sum of exponentials of scaled scores")
     return Derivation.of(above, lemmas=(below, tends, moment, total.called("total")))
-
 
 
 NORMAL_ROWS = {m: exp(Rational(1, 2)), mu_2: exp(2)}
@@ -62,8 +62,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment(in_turn(values, highest, lowest), (
         sharper(highest[64], 0.95, exact),
         wrong(lowest[64], "smaller-square", "a mean square that is smaller by a fifth gives this bound",
-              derivation.lemmas[0].end.subs({m: NORMAL_ROWS[m], mu_2: exp(2) * Rational(4, 5), n: 64}), truth=exact),
-        wrong(values[1024], "sums-to-one", "with this bias the weights of a row sum to one on average", Rational(1)),
+              derivation.lemmas[0].end.subs({m: NORMAL_ROWS[m], mu_2: exp(2) * Rational(4, 5), n: 64}),
+              truth=exact),
+        wrong(values[1024], "sums-to-one", "with this bias the weights of a row sum to one on average",
+              Rational(1)),
         biased(values[1024], tolerance, at="n"),
     ))  # fmt: skip
 
@@ -96,18 +98,20 @@ CLAIM = Claim(
     title="Sigmoid attention does not sum to one: its rows sum to the mean exponential of a score",
     statement="Let each of {n} weights be the sigmoid of a score less the logarithm of {n}, and let the "
     "exponential of a score have mean {m} and mean square {mu}. The mean sum of a row is at most "
-    "{theorem:result}, at least {below:result}, and tends to {limit:result} as {n} grows. For normal scores of "
-    "variance {v} the mean of the exponential to the power {power} is {moment:result}.",
+    "{theorem:result}, at least {below:result}, and tends to {limit:result} as {n} grows. For normal scores "
+    "of variance {v} the mean of the exponential to the power {power} is {moment:result}.",
     meaning="The bias keeps the sum from growing with the text, and that is all: for standard normal scores "
-    "it is {sum-n64:prediction.4} at {sum-n64:n} keys, {sum-n1024:prediction.4} at {sum-n1024:n}, and tends to "
-    "{normal:5}, not to one. Scaled scores of normal components tend to {scaled-d64:4} in sixty-four "
-    "dimensions and to {scaled-d2:1} in two; in one dimension the mean is infinite. What a row sums to follows the "
-    "spread of the scores, so a change of scale changes the size of outputs, which softmax would keep.",
+    "it is {sum-n64:prediction.4} at {sum-n64:n} keys, {sum-n1024:prediction.4} at {sum-n1024:n}, and tends "
+    "to {normal:5}, not to one. Scaled scores of normal components tend to {scaled-d64:4} in sixty-four "
+    "dimensions and to {scaled-d2:1} in two; in one dimension the mean is infinite. What a row sums to "
+    "follows the spread of the scores, so a change of scale changes the size of outputs, which softmax "
+    "would keep.",
     symbols={"n": n, "m": m, "mu": mu_2, "v": characteristic.v, "power": power},
     references=(
         cite(
             "ramapuram2025",
-            "J. Ramapuram et al., Theory, Analysis, and Best Practices for Sigmoid Self-Attention, ICLR 2025.",
+            "J. Ramapuram et al., Theory, Analysis, and Best Practices for Sigmoid Self-Attention, ICLR "
+            "2025.",
             "https://arxiv.org/abs/2409.04431",
         ),
     ),

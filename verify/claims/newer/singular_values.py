@@ -1,10 +1,11 @@
-"""The second singular value of attention's weights: it falls like n^(-½) for independent scores, not for q·k."""
+"""The second singular value of attention's weights: like n^(-½) for independent scores, not for q·k."""
 
 from sympy import Expr, Integral, Rational, S, exp, oo, sqrt
 
 from verify.claims.newer.shared import SecondValues
 from verify.spec import (
-    Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, capped, cell_of, characteristic, cite, component,
+    Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, capped, cell_of, characteristic,
+    cite, component,
     figure, measured, over_cells, sharper, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import Identity, Replaced, normal_density
@@ -24,9 +25,13 @@ def derive() -> Derivation:
         Step(exp(2 * v) / exp(v / 2) ** 2 - 1, "The mean", Replaced(mean.proved())),
         Step(exp(v) - 1, "Over the common denominator", Identity()),
     )  # fmt: skip
-    beyond = ("that the second singular value is about twice the root of this over n, the edge for matrices of independent "
+    beyond = ("that the second singular value is about twice the root of this over n, the edge for matrices "
+              "of independent "
               "entries, and what it is for scores of queries and keys, is measured only.")  # fmt: skip
-    lemmas = (square.defining("the mean square of an exponential"), mean.defining("the mean of an exponential"))
+    lemmas = (
+        square.defining("the mean square of an exponential"),
+        mean.defining("the mean of an exponential"),
+    )
     return Derivation.of(ratio, lemmas=lemmas, beyond=beyond)
 
 
@@ -40,14 +45,18 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     shared = {keys: cell_of(f"shared-n{keys}", SecondValues(keys, float(SPREAD), DIMENSION)) for keys in KEYS}
     second, near = component("second", positive=True), capped(1.0, tolerance)
     most = over_cells("most-{cell}", LABEL, apart, second, lambda keys: _edge(derivation, keys), near, "≤")
-    least = over_cells("least-{cell}", LABEL, apart, second, lambda keys: threshold(_share(derivation, keys)), near, "≥")
+    least = over_cells(
+        "least-{cell}", LABEL, apart, second, lambda keys: threshold(_share(derivation, keys)), near, "≥"
+    )
     floor = over_cells("least-{cell}", LABEL, shared, second, threshold(Rational(29, 100)), near, "≥")
     return Experiment((*most.values(), *least.values(), *floor.values()), (
         sharper(most[64], 0.95),
-        wrong(least[64], "nine-tenths-more", "it is at least all of twice the root", _edge(derivation, 64) * Rational(105, 100)),
+        wrong(least[64], "nine-tenths-more", "it is at least all of twice the root",
+              _edge(derivation, 64) * Rational(105, 100)),
         wrong(floor[64], "falls-alike", "for queries and keys, too, it falls as for independent scores",
               _edge(derivation, 64), relation="≤"),
-        wrong(floor[64], "higher-floor", "for queries and keys it stays above two fifths", threshold(Rational(2, 5))),
+        wrong(floor[64], "higher-floor", "for queries and keys it stays above two fifths",
+              threshold(Rational(2, 5))),
     ))  # fmt: skip
 
 
@@ -63,26 +72,30 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "Independent scores make weights that mix ever better, those of queries and keys do not",
         "Mean second singular value of square matrices of weights over the number of keys, on log axes: for "
         "independent scores it falls along a line, for queries and keys it hardly falls.",
-        LABEL, *beside(findings.matching("most-apart-*"), "edge", lambda keys: float(_edge(derivation, keys)), "n", over=(16, 64)),
+        LABEL, *beside(findings.matching("most-apart-*"), "edge",
+                       lambda keys: float(_edge(derivation, keys)), "n", over=(16, 64)),
         measured(findings.matching("least-shared-*"), "queries and keys", "n"), x="number of keys",
     )  # fmt: skip
 
 
 CLAIM = Claim(
     title="The second singular value of attention stops falling where scores come from queries and keys",
-    statement="For normal scores of variance {v} the variance of their exponentials over the square of the mean is {theorem:result}.",
-    meaning="A matrix of weights averages tokens; what is left of their differences is ruled by its second singular value. For "
-    "independent scores that is about twice the root of the variance above over the number of keys: at {most-apart-n16:sigma=} it is measured as "
-    "{most-apart-n16:estimate.3} for {most-apart-n16:n} keys and {most-apart-n64:estimate.3} for {most-apart-n64:n}, where the formula gives {most-apart-n64:prediction.3}. "
-    "Scores of queries and keys are not independent: in {least-shared-n64:d_k} dimensions and at the same variance it is {least-shared-n16:estimate.3} and "
-    "{least-shared-n64:estimate.3}, for few dimensions leave a pattern that more keys do not average away. Published statements for independent "
-    "scores do not carry over to attention.",
+    statement="For normal scores of variance {v} the variance of their exponentials over the square of the "
+    "mean is {theorem:result}.",
+    meaning="A matrix of weights averages tokens; what is left of their differences is ruled by its second "
+    "singular value. For independent scores that is about twice the root of the variance above over the "
+    "number of keys: at {most-apart-n16:sigma=} it is measured as {most-apart-n16:estimate.3} for "
+    "{most-apart-n16:n} keys and {most-apart-n64:estimate.3} for {most-apart-n64:n}, where the formula "
+    "gives {most-apart-n64:prediction.3}. Scores of queries and keys are not independent: in "
+    "{least-shared-n64:d_k} dimensions and at the same variance it is {least-shared-n16:estimate.3} and "
+    "{least-shared-n64:estimate.3}, for few dimensions leave a pattern that more keys do not average away. "
+    "A model of independent scores describes these less and less as keys are added.",
     symbols={"v": v},
     references=(
         cite(
-            "naderi2025",
-            "A. Naderi, T. Saada and J. Tanner, Mind the Gap: A Spectral Analysis of Rank Collapse and Signal Propagation in "
-            "Attention Layers, ICML 2025.",
+            "naitsaada2025",
+            "T. Nait Saada, A. Naderi and J. Tanner, Mind the Gap: A Spectral Analysis of Rank Collapse "
+            "and Signal Propagation in Attention Layers, ICML 2025.",
             "https://arxiv.org/abs/2410.07799",
         ),
     ),

@@ -7,7 +7,8 @@ from sympy import Rational, exp
 
 from verify.claims.newer.shared import N, mean_over_signs, termwise, weight_of_leader
 from verify.spec import (
-    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, beside, biased, capped,
+    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, beside, biased,
+    capped,
     cell_of, cite, component, computed, fact, figure, in_turn, line, ordered, over_cells, sharper, wrong,
 )  # fmt: skip
 
@@ -37,14 +38,16 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     bounds = over_cells("bound-{cell}", LABEL, cells, largest,
                         lambda keys, size: most.subs({R: 2 * Rational(size), N: keys}),
                         capped(0.5, tolerance), "≤")  # fmt: skip
-    attained = {
-        (name, keys): computed(
-            f"{name}-n{keys}", f"weight of a key whose score is {words} by 3 than all others", {"n": keys},
-            end.subs({R: 3, N: keys}), weight_of_leader, lead, keys, allowance=ROUNDING, relation=relation)
-        for name, words, end, lead, relation in (("most", "larger", most, 3.0, "≤"),
-                                                 ("least", "smaller", least, -3.0, "≥"))
-        for keys in (8, 512)
-    }  # fmt: skip
+    label, lead = "weight of a key whose score is {} by 3 than all others", 3.0
+    attained = {}
+    for keys in (8, 512):
+        at, where = {R: 3, N: keys}, {"n": keys}
+        attained["most", keys] = computed(
+            f"most-n{keys}", label.format("larger"), where, most.subs(at), weight_of_leader, lead, keys,
+            allowance=ROUNDING, relation="≤")  # fmt: skip
+        attained["least", keys] = computed(
+            f"least-n{keys}", label.format("smaller"), where, least.subs(at), weight_of_leader, -lead, keys,
+            allowance=ROUNDING, relation="≥")  # fmt: skip
     tight = attained["most", 512]
     return Experiment((*in_turn(values, bounds), *attained.values()), (
         sharper(bounds[2, 0.125], 0.93, _mean_of_largest(2, 0.125)),
@@ -75,7 +78,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "Within a fixed range of scores every weight falls in proportion to the number of keys",
         "The mean of the largest weight over the number of keys, on log axes: measured points between two "
         "falling lines, one for a key ahead of all others by the whole range and one for a key behind them.",
-        LABEL, *beside(found, "integrated", lambda keys: _mean_of_largest(round(keys), 1.0), "n", over=(4, 64), points=2),
+        LABEL, *beside(found, "integrated", lambda keys: _mean_of_largest(round(keys), 1.0), "n",
+                       over=(4, 64), points=2),
         line("{theorem:result}", high, "other", over=(4, 64)),
         line("{least:result}", low, "control", over=(4, 64)), x="number of keys {n}",
     )  # fmt: skip

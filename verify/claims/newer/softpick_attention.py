@@ -5,7 +5,8 @@ from sympy import Dummy, Float, Integral, Rational, S, exp, oo
 
 from verify.claims.newer.shared import SoftpickRows, mean_of_softpick
 from verify.spec import (
-    Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Step, Tolerance, beside, biased, capped, cell_of, cite, component,
+    Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Step, Tolerance, beside, biased, capped,
+    cell_of, cite, component,
     fact, figure, line, of_probability, one_step, ordered, over_cells, sigma, wrong,
 )  # fmt: skip
 from verify.spec.rules import (
@@ -31,8 +32,10 @@ def derive() -> Derivation:
         Step(S.One, "The whole probability", GaussIntegrals(y)),
         Step(S.Half, "Halved", Applied(hole / 2, hole)),
     )  # fmt: skip
-    tilted = one_step("The exponentials of positive scores", Integral(exp(y) * DENSITY, (y, 0, oo)), MEAN * BELOW,
-                      r"The square completed: $y = u + \sigma^2$", Substituted(y, u, u + sigma**2))  # fmt: skip
+    tilted = one_step("The exponentials of positive scores", Integral(exp(y) * DENSITY, (y, 0, oo)),
+                      MEAN * BELOW,
+                      r"The square completed: $y = u + \sigma^2$",
+                      Substituted(y, u, u + sigma**2))  # fmt: skip
     kept = Route.of(
         "Positive scores", KEPT,
         Step(Integral(exp(y) * DENSITY, (y, 0, oo)) - half, "One integral for each term", SameIntegrands(y)),
@@ -42,12 +45,15 @@ def derive() -> Derivation:
     )  # fmt: skip
     mean = MEAN - 1
     share = Route.of(
-        r"Its share of the mean size of $e^s - 1$, which is twice it less the mean of $e^s - 1$", KEPT / (2 * KEPT - mean),
+        r"Its share of the mean size of $e^s - 1$, which is twice it less the mean of $e^s - 1$",
+        KEPT / (2 * KEPT - mean),
         Step(POSITIVE / (2 * POSITIVE - mean), "The mean put in", Replaced(kept.proved())),
         Step(POSITIVE / (MEAN * (2 * BELOW - 1)), "Terms gathered", Identity()),
     )  # fmt: skip
-    beyond = ("that the sum of a row tends to this share, a quotient of means, is the law of large numbers; it is measured.")
-    return Derivation.of(share, lemmas=(kept, even.defining("the whole probability").called("half")), beyond=beyond)
+    beyond = "that the sum of a row tends to this share, by the law of large numbers, is measured only."
+    return Derivation.of(
+        share, lemmas=(kept, even.defining("the whole probability").called("half")), beyond=beyond
+    )
 
 
 def _limit(derivation: Derivation, deviation: float) -> float:
@@ -59,15 +65,21 @@ def _limit(derivation: Derivation, deviation: float) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the sum of rows against the integral and the limit, and how many weights are 0."""
     cells = {keys: cell_of(f"n{keys}", SoftpickRows(keys)) for keys in KEYS}
-    total, zero, near = component("total", positive=True), component("zero", positive=True), capped(0.5, tolerance)
+    total, zero, near = (
+        component("total", positive=True),
+        component("zero", positive=True),
+        capped(0.5, tolerance),
+    )
     sums = over_cells("sum-{cell}", LABEL, cells, total, mean_of_softpick)
     limit = over_cells("limit-{cell}", LABEL, {1024: cells[1024]}, total, _limit(derivation, 1.0), near)
     none = over_cells("zero-{cell}", ZERO, {64: cells[64]}, zero, S.Half)
     return Experiment((*sums.values(), *limit.values(), *none.values()), (
-        wrong(limit[1024], "four-fifths", "rows of many keys sum to four fifths", Rational(4, 5), tolerance=Tolerance(0.1)),
+        wrong(limit[1024], "four-fifths", "rows of many keys sum to four fifths", Rational(4, 5),
+              tolerance=Tolerance(0.1)),
         wrong(sums[1024], "sums-to-one", "the weights of a row sum to one, as with softmax", S.One),
         wrong(sums[2], "limit-at-once", "the limit holds for two keys", _limit(derivation, 1.0)),
-        wrong(none[64], "none-is-zero", "no weight is zero, as with softmax", S.Zero, tolerance=of_probability()),
+        wrong(none[64], "none-is-zero", "no weight is zero, as with softmax", S.Zero,
+              tolerance=of_probability()),
         biased(sums[64], tolerance, at="n"),
     ))  # fmt: skip
 
@@ -75,7 +87,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the limits at several deviations of scores."""
     return tuple(
-        fact(f"limit-s{words}", f"sum of a row of very many keys at scores of deviation {value}", Float(_limit(derivation, value), 6))
+        fact(f"limit-s{words}", f"sum of a row of very many keys at scores of deviation {value}",
+             Float(_limit(derivation, value), 6))
         for words, value in (("half", 0.5), ("one", 1.0), ("two", 2.0))
     )  # fmt: skip
 
@@ -85,9 +98,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "sums",
         "The sum of a softpick row rises with the number of keys to a limit below one",
-        "Mean sum of a row's weights over the number of keys: measured points on a curve that rises from above "
+        "Mean sum of a row's weights over the number of keys: measured points on a curve that rises from "
+        "above "
         "one half and levels off at about four fifths.",
-        LABEL, *beside(findings.matching("sum-n*"), "integrated", lambda keys: mean_of_softpick(round(keys)), "n",
+        LABEL, *beside(findings.matching("sum-n*"), "integrated",
+                       lambda keys: mean_of_softpick(round(keys)), "n",
                        over=(2, 1024), points=10),
         line("derived limit", _limit(derivation, 1.0), "other", over=(2, 1024)),
         x="number of keys", y_scale="linear",
@@ -96,19 +111,22 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Softpick gives half of the keys no weight, and its rows sum to less than one",
-    statement="Softpick takes the exponential of a score less one, where that is positive, over the sum of its sizes. For normal "
-    "scores of deviation {sigma} the mean of the former is {kept:result}, which is the share {theorem:result} of the mean size.",
-    meaning="A key with a negative score has no weight at all, which is half of the keys for scores that are symmetric about zero. The "
-    "negative ones still count in the denominator, so rows do not sum to one. In means over rows of standard normal scores "
-    "the sum is {sum-n2:prediction.3} for two keys, {sum-n64:prediction.3} for {sum-n64:n}, and {limit-sone:4} for very many; at half that "
-    "deviation {limit-shalf:4}, at twice it {limit-stwo:4}. What a row sums to follows the scale of its scores, as outputs do. "
-    "A row whose scores are all zero is zero over zero, which the small number that programs add to the "
-    "denominator makes zero.",
+    statement="Softpick takes the exponential of a score less one, where that is positive, over the sum of "
+    "its sizes. For normal scores of deviation {sigma} the mean of the former is {kept:result}, which is "
+    "the share {theorem:result} of the mean size.",
+    meaning="A key with a negative score has no weight at all, which is half of the keys for scores that "
+    "are symmetric about zero. The negative ones still count in the denominator, so rows do not sum to one. "
+    "In means over rows of standard normal scores the sum is {sum-n2:prediction.3} for two keys, "
+    "{sum-n64:prediction.3} for {sum-n64:n}, and {limit-sone:4} for very many; at half that deviation "
+    "{limit-shalf:4}, at twice it {limit-stwo:4}. What a row sums to follows the scale of its scores, as "
+    "outputs do. A row whose scores are all zero is zero over zero, which the small number that programs "
+    "add to the denominator makes zero.",
     symbols={"sigma": sigma},
     references=(
         cite(
             "zuhri2025",
-            "Z. M. K. Zuhri et al., Softpick: No Attention Sink, No Massive Activations with Rectified Softmax, 2025.",
+            "Z. M. K. Zuhri et al., Softpick: No Attention Sink, No Massive Activations with Rectified "
+            "Softmax, 2025.",
             "https://arxiv.org/abs/2504.20966",
         ),
     ),

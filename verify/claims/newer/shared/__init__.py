@@ -9,7 +9,16 @@ from verify.claims.newer.shared.eight_bits import EightBits, change_by_rotation
 from verify.claims.newer.shared.online import OnlineRows, distance_from_softmax, largest_partial_sum
 from verify.claims.newer.shared.rounding import LowDenominators, LowSums, running, sum_of_ones
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows, LeadingRows, SigmoidRows, SoftpickRows, factor_at, mean_of_leader, mean_of_sigmoids, mean_of_softpick, mean_over_signs, mean_slope,
+    AdaptiveRows,
+    LeadingRows,
+    SigmoidRows,
+    SoftpickRows,
+    factor_at,
+    mean_of_leader,
+    mean_of_sigmoids,
+    mean_of_softpick,
+    mean_over_signs,
+    mean_slope,
     weights_of_levels,
 )
 from verify.claims.newer.shared.spectrum import SecondValues
@@ -20,7 +29,39 @@ from verify.montecarlo.estimands import Smooth
 from verify.symbolic.kernel.words import M, x
 
 __all__ = [
-    "AdaptiveRows", "ClippedScores", "LeadingRows", "M", "N", "SigmoidRows", "distance_from_temperature", "entropy_lost", "factor_at", "LowDenominators", "LowSums", "OnlineRows", "distance_from_softmax", "largest_partial_sum", "running", "sum_of_ones", "DifferentialRows", "correlation_of_two", "SoftpickRows", "mean_of_softpick", "SphereRows", "EightBits", "change_by_rotation", "SecondValues", "largest_clipped", "mean_of_leader", "mean_of_sigmoids", "mean_over_signs", "mean_slope", "termwise", "weight_of_leader", "weights_of_levels", "x",
+    "AdaptiveRows",
+    "ClippedScores",
+    "DifferentialRows",
+    "EightBits",
+    "LeadingRows",
+    "LowDenominators",
+    "LowSums",
+    "M",
+    "N",
+    "OnlineRows",
+    "SecondValues",
+    "SigmoidRows",
+    "SoftpickRows",
+    "SphereRows",
+    "change_by_rotation",
+    "correlation_of_two",
+    "distance_from_softmax",
+    "distance_from_temperature",
+    "entropy_lost",
+    "factor_at",
+    "largest_clipped",
+    "largest_partial_sum",
+    "mean_of_leader",
+    "mean_of_sigmoids",
+    "mean_of_softpick",
+    "mean_over_signs",
+    "mean_slope",
+    "running",
+    "sum_of_ones",
+    "termwise",
+    "weight_of_leader",
+    "weights_of_levels",
+    "x",
 ]
 
 

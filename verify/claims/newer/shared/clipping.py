@@ -45,4 +45,6 @@ def distance_from_temperature(level: float, power: float = 1.0) -> float:
     """Return how far weights of clipped scores are from those of scores times (level/largest)^power."""
     queries, keys = fixed_normals(32, 16), fixed_normals(32, 16)[::-1] + 0.5
     scores = scores_of(queries, keys)
-    return largest_difference(softmax(clipped(queries, keys, level)), softmax((level / scores.max()) ** power * scores))
+    return largest_difference(
+        softmax(clipped(queries, keys, level)), softmax((level / scores.max()) ** power * scores)
+    )

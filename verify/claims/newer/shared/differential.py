@@ -46,7 +46,7 @@ class DifferentialRows(Rows):
 
 
 def correlation_of_two(correlation: float) -> float:
-    """Return the correlation of the weights of two maps of two keys, of the gaps of standard normal scores."""
+    """Return the correlation of the weights of two maps of two keys, at standard normal scores."""
     first, second = np.meshgrid(_NODES, _NODES, indexing="ij")
     joint = np.outer(_WEIGHTS, _WEIGHTS)
     other = correlation * first + math.sqrt(1 - correlation**2) * second

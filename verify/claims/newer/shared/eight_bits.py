@@ -92,7 +92,10 @@ class EightBits:
         output, turn, found = softmax(exact) @ values, rotation(), []
         for pair in ((queries, keys), (queries @ turn, keys @ turn)):
             scores = _scores(*map(FORMATS[self.format], pair))
-            found += [((scores - exact) ** 2).mean(axis=(1, 2)), ((softmax(scores) @ values - output) ** 2).mean(axis=(1, 2))]
+            found += [
+                ((scores - exact) ** 2).mean(axis=(1, 2)),
+                ((softmax(scores) @ values - output) ** 2).mean(axis=(1, 2)),
+            ]
         return np.stack([found[0], found[2], found[1], found[3]], axis=1)
 
 
@@ -102,7 +105,7 @@ _QUERIES = 8
 def _with_outliers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     drawn: Array = NORMAL.draw(rng, shape).astype(np.float64)
     rare = rng.random(shape, dtype=np.float32) < _RARE
-    drawn[rare] += _SIZE * NORMAL.draw(rng, (np.count_nonzero(rare),))
+    drawn[rare] += _SIZE * NORMAL.draw(rng, (int(np.count_nonzero(rare)),))
     return drawn
 
 

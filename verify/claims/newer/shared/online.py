@@ -10,7 +10,7 @@ import numpy as np
 from verify.claims.newer.shared.rounding import rounded
 from verify.claims.newer.shared.rows import Rows
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.reference_loops import fixed_normals, largest_difference
+from verify.montecarlo.reference_loops import fixed_normals, in_single_precision, largest_difference
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -47,21 +47,23 @@ def one_pass(scores: Array, threshold: float, *, last: bool = False) -> tuple[Ar
 
 
 def largest_partial_sum(keys: int, threshold: float, *, last: bool = False) -> float:
-    """Return it for scores that are all ``threshold`` above the first, or each as much above the one before."""
-    scores = threshold * (np.arange(keys) if last else np.minimum(np.arange(keys), 1.0))
+    """Return it for scores all ``threshold`` above the first, or each as much above the one before."""
+    steps = np.arange(keys, dtype=np.float64)
+    scores = threshold * (steps if last else np.minimum(steps, 1))
     return float(one_pass(scores, threshold, last=last)[1])
 
 
 def distance_from_softmax(threshold: float, *, single: bool = False) -> float:
-    """Return how far the weights of one pass over fixed scores, in ``single`` precision, are from softmax's."""
+    """Return how far weights of one pass over fixed scores are from softmax's; in ``single`` too."""
     scores = 3 * fixed_normals(64, 128)
-    of_pass = scores.astype(np.float32) if single else scores
-    return largest_difference(one_pass(of_pass, threshold)[0], softmax(scores))
+    of_pass = in_single_precision(lambda rows: one_pass(rows, threshold)[0]) if single else None
+    weights = of_pass(scores) if of_pass else one_pass(scores, threshold)[0]
+    return largest_difference(weights, softmax(scores))
 
 
 @dataclass(frozen=True)
 class OnlineRows(Rows):
-    """Squared errors of outputs whose exponentials are rounded to ``bits``, at two thresholds, 0 and another."""
+    """Squared errors of outputs, exponentials rounded to ``bits``, at two thresholds, 0 and another."""
 
     threshold: float
     deviation: float = 1.0

@@ -38,7 +38,7 @@ def running(terms: Array, bits: int) -> Array:
 
 
 def in_pairs(terms: Array, bits: int) -> Array:
-    """Return sums over the last axis, of a power of two of terms, by pairs of pairs, each rounded to ``bits``."""
+    """Return sums over the last axis, of 2^k terms, by pairs of pairs, each rounded to ``bits``."""
     while terms.shape[-1] > 1:
         terms = rounded(terms[..., ::2] + terms[..., 1::2], bits)
     total: Array = terms[..., 0]
@@ -72,7 +72,7 @@ class LowSums(Rows):
 
 @dataclass(frozen=True)
 class LowDenominators(Rows):
-    """Softmax's denominators of standard normal scores, summed one after the other in ``bits``, and as they are."""
+    """Softmax's denominators of normal scores, summed one after the other in ``bits``, and as they are."""
 
     bits: int = 8
     names = ("in-turn", "exact")

@@ -126,7 +126,7 @@ def mean_of_sigmoids(keys: int) -> float:
 
 def weights_of_levels(high: int, keys: int, apart: float) -> Array:
     """Return the weights of ``keys`` keys, the first ``high`` of them with a score larger by ``apart``."""
-    return softmax(apart * (np.arange(keys) < high))
+    return softmax(apart * (np.arange(keys) < high).astype(np.float64))
 
 
 def mean_over_signs(of_weights: Callable[[Array], float], keys: int, size: float) -> float:
@@ -177,7 +177,7 @@ class SoftpickRows(Rows):
 
 
 def mean_of_softpick(keys: int) -> float:
-    """Return the mean sum of ``SoftpickRows``: n·∫ E[a e^(-tb)] (E e^(-tb))^(n - 1) dt, b being the size of a."""
+    """Return the mean sum of ``SoftpickRows``: n·∫ E[a e^(-tb)] (E e^(-tb))^(n - 1) dt with b = |a|."""
     at, scores = np.exp(_LOG), np.linspace(-9, 9, 1801)
     density = np.exp(-(scores**2) / 2) / math.sqrt(2 * math.pi) * (scores[1] - scores[0])
     above = np.expm1(scores)

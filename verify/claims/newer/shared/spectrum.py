@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SecondValues:
-    """The second singular value of n × n weights: of independent normal scores, or of scaled q·k in d dimensions."""
+    """The second singular value of n × n weights: of independent normal scores, or of scaled q·k."""
 
     keys: int
     deviation: float

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SphereRows(Rows):
-    """The largest weight of scores ``factor`` times the cosines of keys uniform on the sphere in d dimensions."""
+    """The largest weight of scores ``factor`` times the cosines of keys uniform on a sphere."""
 
     d: int
     factor: float

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sympy import Limit, Range, S, Sum, exp, oo
 
@@ -63,7 +65,7 @@ def written_out() -> Route:
     )
 
 
-def between(low: object, high: object, words: str) -> tuple[Route, Route]:
+def between(low: Any, high: Any, words: str) -> tuple[Route, Route]:
     """Return the weight's bounds from below and from above, the others' exponentials from low to high."""
     return tuple(
         _bounded(largest).then(Step(1 / (1 + (N - 1) * end), words, PutIn({a: low, b: high})))
