@@ -7,7 +7,7 @@ from verify.claims.newer.shared import SoftpickRows, mean_of_softpick
 from verify.spec import (
     Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Step, Tolerance, beside, biased, capped,
     cell_of, cite, component,
-    fact, figure, line, of_probability, one_step, ordered, over_cells, sigma, wrong,
+    fact, figure, line, of_probability, one_step, ordered, over_cells, sharper, sigma, wrong,
 )  # fmt: skip
 from verify.spec.rules import (
     Applied, Even, GaussIntegrals, Identity, Replaced, SameIntegrands, Substituted, Turned, normal_density,
@@ -71,10 +71,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         capped(0.5, tolerance),
     )
     sums = over_cells("sum-{cell}", LABEL, cells, total, mean_of_softpick)
-    limit = over_cells("limit-{cell}", LABEL, {1024: cells[1024]}, total, _limit(derivation, 1.0), near)
+    limit = over_cells("limit-{cell}", LABEL, {1024: cells[1024]}, total, _limit(derivation, 1.0), near, "≤")
     none = over_cells("zero-{cell}", ZERO, {64: cells[64]}, zero, S.Half)
     return Experiment((*sums.values(), *limit.values(), *none.values()), (
-        wrong(limit[1024], "four-fifths", "rows of many keys sum to four fifths", Rational(4, 5),
+        sharper(limit[1024], 0.98, sums[1024].prediction.value),
+        wrong(sums[1024], "four-fifths", "rows of many keys sum to four fifths", Rational(4, 5),
               tolerance=Tolerance(0.1)),
         wrong(sums[1024], "sums-to-one", "the weights of a row sum to one, as with softmax", S.One),
         wrong(sums[2], "limit-at-once", "the limit holds for two keys", _limit(derivation, 1.0)),
