@@ -2,25 +2,19 @@
 
 from functools import partial
 
-from sympy import Eq, Expr, Float, Integral, Interval, MatrixSymbol, Rational, S, exp, oo, sqrt
+from sympy import Eq, Expr, Float, Interval, MatrixSymbol, Rational, S, exp, sqrt
 
 from verify.claims.newer.shared import DifferentialRows, correlation_of_two
 from verify.spec import (
-    E, Claim, Derivation, Experiment, Fact, Figure, Findings, Population, Route, Smooth, Step, Tolerance,
-    Var, beside, biased,
-    cell_of, cite, fact, figure, line, one_step, ordered, over_cells, wrong,
+    E, Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Smooth, Step, Tolerance, Var, beside,
+    biased, cell_of, characteristic, cite, fact, figure, line, one_step, ordered, over_cells, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
-    Assuming, Compared, GaussIntegrals, Hypotheses, Identity, OverNormal, VectorMoments, Vectors,
-    normal_density,
-)  # fmt: skip
+from verify.spec.rules import Assuming, Compared, Hypotheses, Identity, VectorMoments, Vectors
 
 factor, rho = ordered("lambda", nonnegative=True), ordered("rho", real=True)
 first, second, m, v, c = (MatrixSymbol(one, 1, 1) for one in ("p", "r", "m", "V", "C"))
 """A weight of either map, their means, variances and covariance."""
 PAIR = Vectors(((first, m), (second, m)), ((first, first, v), (second, second, v), (first, second, c)))
-(z, z_1, z_2, y), (a, b) = ordered("z z_1 z_2 y", real=True), ordered("a b", positive=True)
-THREE = Population(dict.fromkeys((z, z_1, z_2), (1, 0, 1)), normal=(z, z_1, z_2))
 SETTINGS = ((2, 0, 0.5), (64, 0, 0.5), (2, 0.9, 0.5))
 """Numbers of keys, correlations of scores, and factors."""
 NOISE, RELATIVE = "variance of a weight over that of a plain one", "the same of weights over their means"
@@ -45,14 +39,8 @@ def derive() -> Derivation:
         name="relative", under=domains,
     )  # fmt: skip
     never = relative.then(Step(S.One, "No correlation is above 1", Compared("≥"))).called("never")
-    both = 2 * a * z + b * (z_1 + z_2)
-    product = Route.of(
-        "The exponentials of two normal scores, $az + bz_1$ and $az + bz_2$", E(exp(both)),
-        Step(Integral(exp(y) * normal_density(y, 4 * a**2 + 2 * b**2), (y, -oo, oo)), "Their sum is normal",
-             OverNormal(THREE, both, y)),
-        Step(exp(2 * a**2 + b**2), "The square completed", GaussIntegrals(y)),
-        defines="the mean of the product of both exponentials", name="product",
-    )  # fmt: skip
+    product = characteristic.of_normal(exp(characteristic.y), exp(characteristic.v / 2))
+    product = product.defining("the mean of the exponential of a normal score")
     return Derivation.of(noise, lemmas=(mean, relative, never, product))
 
 
@@ -101,10 +89,10 @@ RELATIVES = Smooth(
 
 def _limit(derivation: Derivation) -> float:
     """Return the noise with the correlation of exponentials, which that of weights of many keys tends to."""
-    # Scores of variance 1: what they share is a z, and alone they have all of it.
+    # The sum of two scores of variance 1 and correlation r has the variance 2(1 + r).
     product = derivation.lemmas[-1].end
     shared, none, all_of_it = (
-        product.subs({a: sqrt(one), b: sqrt(1 - one)}) for one in (Rational(9, 10), S.Zero, S.One)
+        product.subs(characteristic.v, 2 * (1 + one)) for one in (Rational(9, 10), S.Zero, S.One)
     )
     correlation = (shared - none) / (all_of_it - none)
     return float(derivation.result.subs({factor: S.Half, rho: correlation}))
