@@ -31,7 +31,7 @@ def derive() -> Derivation:
         defines="the weight of a token on itself",
         under=Hypotheses().restricted(rho, Interval.Ropen(0, 1)).restricted(beta, Interval(0, S.Infinity)),
     )  # fmt: skip
-    return Derivation.of(route, lemmas=termwise.limits("The product γ(1 - ρ)"))
+    return Derivation.of(route, lemmas=termwise.around_critical("The product", n))
 
 
 def weight_on_itself(keys: int, cosine: float, factor: float) -> float:
@@ -101,14 +101,15 @@ CLAIM = Claim(
     title="How fast scores must grow with the length depends on how alike the tokens are",
     statement="Let {n} tokens of length one have the cosine {rho} with each other, at least zero and below "
     "one, and let scores be {gamma} times the logarithm of {n} times the cosines. A token gives itself the "
-    "weight {theorem:result}. As {n} grows it tends to {above:result} if {product} is above one, to "
-    "{at:result} if it is one, and to {below:result} if it is less.",
+    "weight {theorem:result}. If {product} is above one by {eps}, that is at least {above:result}, which "
+    "tends to one as {n} grows; if it is one, the weight tends to {at:result}; if it is below one by {eps}, "
+    "the weight is at most {below:result}, which tends to zero.",
     meaning="With scores that grow too slowly every token averages over all others, and tokens become "
     "alike; with scores that grow too fast it sees itself alone. Between them lies one critical factor, and "
     "it is the larger the more alike tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. With "
     "{own-n16-c0:gamma=} one of a hundred million tokens keeps {large-c0:3} of its weight if tokens are at "
     "right angles, and {large-c30:3} at that cosine. Tokens of a trained network do not all have one cosine.",
-    symbols={"n": n, "rho": rho, "gamma": gamma, "product": gamma * (1 - rho)},
+    symbols={"n": n, "rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": termwise.beyond},
     references=(
         cite(
             "chen2025",

@@ -29,7 +29,7 @@ def derive() -> Derivation:
     plain = one_step("Without a factor, all others alike", 1 / (1 + (N - 1) * exp(-g)), PLAIN,
                      "Both parts times the leader's exponential", Identity(),
                      defines="the weight of the leader", name="plain")  # fmt: skip
-    lemmas = (named, plain, *termwise.limits("The lead times s"), termwise.written_out())
+    lemmas = (named, plain, *termwise.around_critical("The lead times s", N), termwise.written_out())
     return Derivation.of(least, lemmas=lemmas)
 
 
@@ -101,9 +101,10 @@ CLAIM = Claim(
     title="Scores times the logarithm of the length keep a lead alive, if it is long enough",
     statement="Let scores be multiplied by {s} times the logarithm of the number {n} of keys, and one key "
     "be ahead of all others by {g} to {R}. Its weight is at least {theorem:result} and at most "
-    "{most:result}. For two levels of scores, {g} apart, it tends to {above:result} as {n} grows if {lead} "
-    "is above one, to {at:result} if it is one, and to {below:result} if it is less. Without the factor the "
-    "weight is {plain:result}, which tends to zero.",
+    "{most:result}. For two levels of scores, {g} apart, it is at least {above:result}, which tends to one, "
+    "if {lead} is above one by {eps}; it tends to {at:result} if {lead} is one; and it is at most "
+    "{below:result}, which tends to zero, if {lead} is below one by {eps}. Without the factor the weight is "
+    "{plain:result}, which tends to zero.",
     meaning="The factor replaces a fixed sharpness by one that grows with the text. A lead of five has a "
     "weight of {plain-n100:prediction.3} among {plain-n100:n} keys with plain softmax, of "
     "{plain-n1000:prediction.3} among {plain-n1000:n} and of {plain-n10000:prediction.3} among "
@@ -112,7 +113,7 @@ CLAIM = Claim(
     "the same, only as a smaller power. And for texts of fewer than {crossing} keys the factor is below "
     "one, so that it makes attention flatter than plain softmax: up to {even:2} keys with the value of {s} "
     "used here.",
-    symbols={"s": s, "g": g, "R": R, "n": N, "lead": s * g,
+    symbols={"s": s, "g": g, "R": R, "n": N, "lead": s * g, "eps": termwise.beyond,
              "crossing": exp(1 / s)},
     references=(
         cite(

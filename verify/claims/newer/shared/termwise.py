@@ -8,6 +8,7 @@ import numpy as np
 from sympy import Limit, Range, S, Sum, exp, oo
 
 from verify.montecarlo.attention import softmax
+from verify.symbolic.kernel.calculus import Compared
 from verify.symbolic.kernel.core import Hypotheses
 from verify.symbolic.kernel.equations import PutIn, Replaced
 from verify.symbolic.kernel.limits import AtLimit
@@ -21,7 +22,7 @@ N = Ordered("N", "A", integer=True, positive=True)
 """The number of keys of the row, where n is that of the others."""
 a, b, rest = ordered("a b r", positive=True)
 """The least and the largest exponential of another key over that of the key, and their difference."""
-beta, gap, h, power = ordered("beta g h epsilon", positive=True)
+h, power, beyond = ordered("h u epsilon", positive=True)
 OTHERS = Sum(a + rest * x[j] ** 2 / M**2, (j, 1, n))
 """The exponentials of n other keys over that of the key: from a to a + r, as every x_j is within ±M."""
 _TWO_KEYS = Hypotheses().restricted(N, Range(2, oo))
@@ -73,19 +74,27 @@ def between(low: Any, high: Any, words: str) -> tuple[Route, Route]:
     )  # type: ignore[return-value]
 
 
-def limits(name: str) -> tuple[Route, Route, Route]:
-    """Return what 1/(1 + (N - 1)N^(-c)) tends to, with h for 1/N, for c above, below and at 1."""
-    above = Limit(1 / (1 + h**power - h ** (1 + power)), h, 0, "+")
-    below = Limit(h**power / (1 - h + h**power), h, 0, "+")
-    at = Limit(1 / (2 - h), h, 0, "+")
-    told = "the limit of the weight of a key whose lead is"
+def around_critical(name: str, size: Any) -> tuple[Route, Route, Route]:
+    """Return the bounds of 1/(1 + (N - 1)N^(-c)) for c above and below 1 by ε, and its limit at 1."""
+    weight, told = 1 / (1 + (size - 1) * power / size), "the weight of a key whose lead is"
+    above, below = 1 / (1 + power), 1 / (1 + power / 2)
     return (
-        one_step(f"{name} above 1, by ε", above, S.One, "Powers of $h = 1/N$ fall to 0", AtLimit(),
-                 defines=f"{told} beyond the critical one", name="above"),
-        one_step(f"{name} below 1, by ε", below, S.Zero, "Powers of $h = 1/N$ fall to 0", AtLimit(),
-                 defines=f"{told} short of the critical one", name="below"),
-        one_step(f"{name} at 1", at, S.Half, "$h = 1/N$ falls to 0", AtLimit(),
-                 defines=f"{told} the critical one", name="at"),
+        Route.of(
+            f"{name} is $1 + \\varepsilon$: here $u = N^{{-\\varepsilon}}$", weight,
+            Step(above, "There are fewer other keys than keys", Compared("≥")),
+            Step(above.subs(power, size**-beyond), "Put in", PutIn({power: size**-beyond})),
+            defines=f"{told} beyond the critical one", name="above",
+        ),
+        Route.of(
+            f"{name} is $1 - \\varepsilon$: here $u = N^\\varepsilon$", weight,
+            Step(below, "Other keys are at least half of the keys", Compared()),
+            Step(below.subs(power, size**beyond), "Put in", PutIn({power: size**beyond})),
+            defines=f"{told} short of the critical one", name="below",
+            under=Hypotheses().restricted(size, Range(2, oo)),
+        ),
+        one_step(f"{name} is 1, for ever larger $N = 1/h$", Limit(1 / (2 - h), h, 0, "+"), S.Half,
+                 "$h = 1/N$ falls to 0", AtLimit(),
+                 defines=f"the limit of {told} the critical one", name="at"),
     )  # fmt: skip
 
 
