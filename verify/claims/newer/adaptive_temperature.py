@@ -103,7 +103,7 @@ def facts() -> tuple[Fact, ...]:
         fact(
             "normal-keys",
             "number of keys of normal scores whose mean entropy is that",
-            Float(_normal_keys(), 3),
+            Float(_normal_keys(), 6),
         ),
     )
 

@@ -110,7 +110,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
         fact(
             "many-keys",
             "noise for correlated scores with the correlation of exponentials",
-            Float(_limit(derivation), 5),
+            Float(_limit(derivation), 6),
         ),
     )
 

@@ -15,7 +15,7 @@ from verify.spec.rules import AtItsLeast, PutIn
 N = ordered("n", positive=True)
 BITS = {"bfloat16": 8, "half": 11}
 """Bits of the significand, the leading one counted."""
-LEFT = {1024: Rational(3, 4), 2048: Rational(3, 5)}
+LEFT = {1024: Rational(3, 4), 4096: Rational(9, 20)}
 """What is kept of denominators at most."""
 IN_TURN, IN_PAIRS = "sum one after the other, over the exact one", "sum by pairs, over the exact one"
 KEPT = "denominator of softmax, summed one after the other, over the exact one"
@@ -39,8 +39,8 @@ def derive() -> Derivation:
 
 def experiment(tolerance: float) -> Experiment:
     """Compute sums of equal terms, and measure sums of uniform terms and of exponentials."""
-    cells = {keys: cell_of(f"n{keys}", LowSums(keys)) for keys in (1024, 2048)}
-    softmax = {keys: cell_of(f"softmax-n{keys}", LowDenominators(keys)) for keys in (1024, 2048)}
+    cells = {keys: cell_of(f"n{keys}", LowSums(keys)) for keys in (1024, 4096)}
+    softmax = {keys: cell_of(f"softmax-n{keys}", LowDenominators(keys)) for keys in (1024, 4096)}
     most, near = 2 ** BITS["bfloat16"], capped(0.5, tolerance)
     turn, pairs = ratio("in-turn", "exact"), ratio("in-pairs", "exact")
     bounds = over_cells("kept-{cell}", IN_TURN, cells, turn, lambda keys: Rational(2 * most, keys), near, "≤")
@@ -56,8 +56,8 @@ def experiment(tolerance: float) -> Experiment:
     }  # fmt: skip
     return Experiment((*bounds.values(), *whole.values(), *kept.values(), *ones.values()), (
         sharper(bounds[1024], 0.98), sharper(kept[1024], 0.95),
-        wrong(whole[2048], "pairs-stagnate", "sums by pairs keep no more than those one after the other",
-              bounds[2048], relation="≤"),
+        wrong(whole[4096], "pairs-stagnate", "sums by pairs keep no more than those one after the other",
+              bounds[4096], relation="≤"),
         sharper(whole[1024], 1.02),
         wrong(ones["bfloat16", "ones"], "one-less", "the sum stops at the number before", most - 1),
         wrong(ones["half", "ones"], "as-in-bfloat16", "half precision stops where bfloat16 does", most),
@@ -90,9 +90,9 @@ CLAIM = Claim(
     meaning="Terms of at most one never add up to more than {bfloat16-ones:prediction} in bfloat16 and "
     "{half-ones:prediction} in half precision. The exponentials of softmax are such terms, once the largest "
     "score is subtracted. Uniform terms in bfloat16 keep {kept-n1024:estimate.2%} of their sum over "
-    "{kept-n1024:n} keys and {kept-n2048:estimate.2%} over {kept-n2048:n}, while sums by pairs keep "
-    "{pairs-n2048:estimate.4%}. Denominators of softmax at standard normal scores keep "
-    "{softmax-n1024:estimate.2%} and {softmax-n2048:estimate.2%}: they stop long before the bound, for "
+    "{kept-n1024:n} keys and {kept-n4096:estimate.2%} over {kept-n4096:n}, while sums by pairs keep "
+    "{pairs-n4096:estimate.4%}. Denominators of softmax at standard normal scores keep "
+    "{softmax-n1024:estimate.2%} and {softmax-n4096:estimate.2%}: they stop long before the bound, for "
     "their terms are small. Weights would then sum to more than one. This is why programs sum in single "
     "precision.",
     assumptions=assume(
