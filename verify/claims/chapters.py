@@ -120,6 +120,27 @@ _IN_ORDER = (
             "low-precision-scores",
         ),
     ),
+    Chapter(
+        "newer",
+        "Newer kinds of attention",
+        (
+            "differential-attention",
+            "sigmoid-attention",
+            "softpick-attention",
+            "softmax-dispersion",
+            "bounded-scores",
+            "scalable-softmax",
+            "critical-scaling",
+            "sphere-scaling",
+            "adaptive-temperature",
+            "softmax-lipschitz",
+            "score-clip",
+            "online-softmax",
+            "low-precision-sums",
+            "eight-bit-rotation",
+            "singular-values",
+        ),
+    ),
     Chapter("user", "Claims of your own"),
 )
 
