@@ -6,6 +6,7 @@ What tensors were made of is followed through the memory that views of them shar
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import torch
@@ -27,6 +28,7 @@ from verify.auditing.pytorch.calls import (
     said,
     unscaled,
 )
+from verify.auditing.pytorch.modules import version_of
 from verify.auditing.recording import Call
 
 if TYPE_CHECKING:
@@ -118,7 +120,13 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
 
     def keep(self, make: Callable[[], tuple[Call, LayerInfo]], inner: str = "") -> None:
         """Keep the call that ``make`` returns, under the name of the module that is running."""
-        self._recorder.keep(self._modules.layer(inner), make)
+        name = self._modules.layer(inner)
+
+        def with_input() -> tuple[Call, LayerInfo]:
+            call, about = make()
+            return replace(call, input=self._modules.input()), about
+
+        self._recorder.keep(name, with_input)
 
     def _handler(self, func: Any) -> Handler | None:
         return self._unknown if any(word in func_name(func).lower() for word in _IN_NAMES) else None
@@ -269,14 +277,14 @@ class ByMemory(Generic[T]):
             return
         if len(self._known) >= _MOST:
             self._known = {place: one for place, one in self._known.items() if not place.expired()}
-        self._known[StorageWeakRef(tensor.untyped_storage())] = _version(tensor), value
+        self._known[StorageWeakRef(tensor.untyped_storage())] = version_of(tensor), value
 
     def of(self, tensor: Any) -> T | None:
         """Return the value of a tensor, None where there is none."""
         if not self._known or not is_plain(tensor):
             return None
         version, value = self._known.get(StorageWeakRef(tensor.untyped_storage()), (None, None))
-        return value if version == _version(tensor) else None
+        return value if version == version_of(tensor) else None
 
 
 class Factors:
@@ -352,8 +360,3 @@ def _tensors(args: Any) -> Iterator[Any]:
 
 def _is_parameter(tensor: Any) -> bool:
     return isinstance(tensor, torch.nn.Parameter) or isinstance(tensor._base, torch.nn.Parameter)
-
-
-def _version(tensor: Any) -> int | None:
-    """Return how often something was written into a tensor, None where nothing counts that."""
-    return None if tensor.is_inference() else int(tensor._version)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LEARNING = (
     "gradients were wanted, so that weights may have changed between the calls, as they do in training"
 )
-_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias")
+_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
 _NOT_SEEN = (
     "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention and "
     "transformers' models where they are not compiled and run in the thread that records"
@@ -40,7 +40,13 @@ _recording = threading.Lock()
 
 @contextmanager
 def recording_of(
-    model: Any, out: Path | None, max_sequences: int, max_bytes: int, source: str = ""
+    model: Any,
+    out: Path | None,
+    max_sequences: int,
+    max_bytes: int,
+    source: str = "",
+    *,
+    inputs: bool = False,
 ) -> Iterator[Recording]:
     """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
 
@@ -50,7 +56,7 @@ def recording_of(
         raise RecordingError("record: is recording already; end the `with` that does first")
     try:
         recorder = Recorder(max_sequences, max_bytes, None if out is None else FolderWriter(out))
-        modules = Modules(recorder.leave_out)
+        modules = Modules(recorder.leave_out, inputs=inputs)
         if model is not None:
             modules.add_root(model)
             source = source or type(model).__name__
@@ -272,7 +278,7 @@ def _first(call: Call, sequences: int) -> Call:
     cut = {
         name: one[:sequences]
         for name, one in _arrays(call).items()
-        if name in _BY_SEQUENCE and one.dim() == 4 and one.shape[0] == all_of_them
+        if name in _BY_SEQUENCE and (one.dim() == 4 or name == "input") and one.shape[0] == all_of_them
     }
     return replace(call, **cut)
 
