@@ -19,6 +19,8 @@ from verify.auditing.pytorch.calls import is_plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from verify.auditing.pytorch.mode import CallSink
+
 _TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parent)
 
@@ -27,12 +29,12 @@ _OURS = str(Path(__file__).parent)
 class Modules:
     """Follows which modules run in this thread, by hooks that change nothing.
 
-    ``leave_out`` takes what cannot be followed, in words; ``before_each_pass`` is called as a model begins.
+    ``recorder`` is told what cannot be followed; ``before_each_pass`` is called as a model begins.
     ``inputs`` keeps what each module is given while it runs.
     Modules are held weakly: a program may make new ones in every step.
     """
 
-    leave_out: Callable[[str], None]
+    recorder: CallSink
     before_each_pass: Callable[[], None] = lambda: None
     inputs: bool = False
     _stack: list[Any] = field(default_factory=list)
@@ -102,8 +104,14 @@ class Modules:
     def _enter(self, module: Any, args: tuple[Any, ...]) -> None:
         if torch.compiler.is_compiling():
             return
+        # Hooks for all modules are not given what is passed by name; it is in the frame that calls them.
+        named = sys._getframe(1).f_locals.get("kwargs", {}) if self.inputs else {}
+        with self.recorder.unharmed(type(module).__name__):
+            self._begin(module, (*args, *named.values()))
+
+    def _begin(self, module: Any, given: tuple[Any, ...]) -> None:
         if threading.get_ident() != self._thread:
-            self.leave_out("modules ran in other threads, where attention calls are not seen")
+            self.recorder.leave_out("modules ran in other threads, where attention calls are not seen")
             return
         if not self._stack:
             self._passes.clear()
@@ -111,10 +119,8 @@ class Modules:
             self._note_compiled(module)
         self._stack.append(module)
         if self.inputs:
-            # Hooks for all modules are not given what is passed by name; it is in the frame that calls them.
-            named = sys._getframe(1).f_locals.get("kwargs", {})
-            given = next((one for one in (*args, *named.values()) if _is_real(one)), None)
-            self._inputs.append((given, None if given is None else version_of(given)))
+            first = next((one for one in given if _is_real(one)), None)
+            self._inputs.append((first, None if first is None else version_of(first)))
 
     def _leave(self, module: Any, _args: Any, _output: Any) -> None:
         if torch.compiler.is_compiling() or threading.get_ident() != self._thread:
@@ -131,7 +137,7 @@ class Modules:
             compiled = getattr(one, "_compiled_call_impl", None) is not None
             if compiled or hasattr(one, "_orig_mod") or isinstance(one, torch.jit.ScriptModule):
                 name = path or type(one).__name__
-                self.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
+                self.recorder.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
 
 
 def version_of(tensor: Any) -> int | None:
