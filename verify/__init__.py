@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from verify.api import list_claims, plan, render, run
     from verify.auditing.audit import audit
     from verify.auditing.monitor import AttentionMonitor
-    from verify.auditing.probe import probe
+    from verify.auditing.probe import parametrize_probes, probe
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
     from verify.citing.lookup import values
@@ -40,6 +40,7 @@ __all__ = [
     "list_claims",
     "load",
     "load_audit",
+    "parametrize_probes",
     "plan",
     "probe",
     "record",
@@ -66,6 +67,7 @@ _HOME = {
     "load_audit": "verify.evidence.load",
     "plan": "verify.api",
     "Probe": "verify.auditing.probing.result",
+    "parametrize_probes": "verify.auditing.probe",
     "probe": "verify.auditing.probe",
     "record": "verify.auditing.record",
     "render": "verify.api",

@@ -81,12 +81,21 @@ def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
         else:
             diagnosis = diagnose(scale, intended, widths_of(subject, keys))
             found = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
+    found = _open(subject) or found
     quantity = "the factor given over the intended scale"
     one = subject.finding(
         "scale-applied", quantity=quantity, estimate=ratio, exact=True, band=band, decides=True,
         sequences=sum(len(one.places) for one in seen.batches if one.given is not None), **found,
     )  # fmt: skip
     return [one]
+
+
+def _open(subject: Subject) -> dict[str, Any]:
+    """Return the judgement of a scale where what queries or keys were multiplied by before is not known."""
+    if subject.intention.origin != "unknown":
+        return {}
+    reason = f"what scaling came before the call is not known: {subject.intention.where}"
+    return {"judgement": Judgement.UNDECIDED, "reason": reason}
 
 
 class Scales:
@@ -189,6 +198,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     else:
         verdict["reason"] = _doubt(_typical(of_head.spread), half)
     some = f"it is so in {len(off):,} of {len(scale):,} sequences" if 0 < len(off) < len(scale) else ""
+    verdict = _open(subject) or verdict
     verdict["reason"] = "; ".join(filter(None, [verdict.get("reason", ""), some]))
     return [
         subject.finding(

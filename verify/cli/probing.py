@@ -33,6 +33,7 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
     help="Whose arrays to give.  [default: the first that the function takes]",
 )
 @click.option("--device", metavar="NAME", help="Where PyTorch's arrays are put, such as cuda.")
+@click.option("--gradient", is_flag=True, help="Compare dQ, dK and dV with the formula's too.")
 @click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
 @click.option("--alignment", metavar="top-left|bottom-right", help="Fail unless rectangles are aligned so.")
@@ -50,12 +51,14 @@ def probe(
     library: str | None,
     device: str | None,
     intended: str | None,
+    *,
+    gradient: bool,
     **expected: Any,
 ) -> None:
     """Say what an attention FUNCTION of (q, k, v) does, from what it makes of chosen arrays.
 
-    It ends with status 1 where the function does what no attention does, and, with an option that says what
-    is expected, where it does otherwise.
+    It ends with status 1 where the function does what no attention does, here or in a corner, and, with an
+    option that says what is expected, where it does otherwise; with 3 where it is not understood.
     """
     from verify.auditing.probe import probe as probe_function
     from verify.auditing.scales import DEFAULT
@@ -68,13 +71,15 @@ def probe(
         layout=layout,
         library=library,
         device=device,
+        gradient=gradient,
     )
     asked = {name: value for name, value in expected.items() if value is not None}
     problems = found.problems(intended or DEFAULT, **asked) if asked or intended else ()
     say(found)
     for problem in problems:
         say(f"✗ {problem}")
-    end(1 if problems or found.faults else 0)
+    wrong = found.faults or set(problems) - set(found.unexplained)
+    end(1 if wrong else 3 if found.unexplained else 0)
 
 
 def _imported(named: str) -> Any:

@@ -29,10 +29,22 @@ from verify.cli.console import PATH, complain, end
     show_default=True,
     help="What is kept of all layers together.",
 )
+@click.option(
+    "--inputs",
+    is_flag=True,
+    help="Keep what each layer's module was given too, to compare two recordings by.",
+)
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record(
-    program: str, arguments: tuple[str, ...], is_module: bool, out: Path, max_sequences: int, max_bytes: int
+    program: str,
+    arguments: tuple[str, ...],
+    is_module: bool,
+    out: Path,
+    max_sequences: int,
+    max_bytes: int,
+    *,
+    inputs: bool,
 ) -> None:
     """Run a Python PROGRAM unchanged and keep what its attention calls are given and give back.
 
@@ -45,7 +57,9 @@ def record(
 
     one = Program(program, arguments, is_module=is_module)
     status = 0
-    context = recording_attention(out=out, max_sequences=max_sequences, max_bytes=max_bytes, source=one.title)
+    context = recording_attention(
+        out=out, max_sequences=max_sequences, max_bytes=max_bytes, inputs=inputs, source=one.title
+    )
     try:
         with context as recording:
             status = one.run()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-Origin = Literal["given", "recorded", "configuration", "default"]
+Origin = Literal["given", "recorded", "configuration", "default", "unknown"]
 """Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""
 
 

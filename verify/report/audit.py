@@ -50,6 +50,7 @@ _ORIGINS = {
     "recorded": "as the recording says",
     "configuration": "read from the model’s configuration",
     "default": "assumed, as nobody said otherwise",
+    "unknown": "not judged, as queries or keys may have been scaled before the call",
 }
 
 
