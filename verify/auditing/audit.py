@@ -425,11 +425,13 @@ class _LayerAudit:
         )
         is_given = any(one.given is not None for one in seen.batches)
         tells, alpha = bool(self.layer.backend) and not is_given, budget.false_alarm / budget.places
-        findings: list[Finding] = []
-        for head in range(self.heads):
-            sizes = (head, self.heads, self.key_heads, self.d_k)
-            subject = Subject(self.layer, *sizes, intention, alpha, settings.gates, tells, self.mask)
-            findings.extend(one for kind in kinds() for one in kind.find(seen, subject))
+        sizes = (self.heads, self.key_heads, self.d_k)
+        subjects = [
+            Subject(self.layer, head, *sizes, intention, alpha, settings.gates, tells, self.mask)
+            for head in range(self.heads)
+        ]
+        findings = [one for kind in kinds() for one in kind.find(seen, subjects)]
+        findings.sort(key=lambda one: -1 if one.head is None else one.head)
         compared = [one.compared for one in seen.batches if one.compared is not None]
         tokens = [one.queries for one in seen.batches]
         return LayerRecord(

@@ -246,12 +246,12 @@ class _Examination:
 def _one_sided(compared: Compared, place: int, least: float = _ONE_SIDED) -> str:
     """Return the direction that explains so much of a block's residual, nothing where none does."""
     error = float(compared.error[place])
-    for along, length, what in (
-        (compared.weak, compared.hidden, "keys that the mask hides have weight"),
-        (compared.factor, compared.attention, "outputs are too large or too small by one factor"),
+    for direction, what in (
+        (2, "keys that the mask hides have weight"),
+        (1, "outputs are too large or too small by one factor"),
     ):
-        size = float(length[place])
-        if size > 0 and float(along[place]) ** 2 / size > least * error:
+        size = float(compared.length[place, direction])
+        if size > 0 and float(compared.along[place, direction]) ** 2 / size > least * error:
             return what
     return ""
 
