@@ -37,8 +37,8 @@ SURE = 8.0
 """Standard errors of what is summed over rows from which on it is no rounding; honest programs reach 4."""
 
 _FEWEST_ROWS = 10
-_PIECE = 1 << 16
-"""Numbers of an array of a piece, 512 kB of float64: with what is made of them they stay in the cache."""
+_PIECE = 1 << 17
+"""Numbers of an array of a piece, 1 MB of float64: with what is made of them they stay in the cache."""
 _NEVER = -1e30
 """Stands for the score of a hidden key: its exponential is 0, and a product with that is 0 and no NaN."""
 _FAR_ABOVE = 30.0

@@ -203,12 +203,15 @@ class Statistical:
             usable = np.isfinite(values)
             distinct = seen.distinct[:: 2 if self.of_pairs else 1][: len(values)]
             estimates: dict[int, Estimate] = {}
-            for pattern in np.unique(usable, axis=1).T:
-                heads = np.flatnonzero((usable == pattern[:, None]).all(axis=0))
-                if pattern.any():
-                    some = values[np.ix_(pattern, heads)]
-                    found = quantity.measure_heads(some, subjects[0].alpha, distinct[pattern])
-                    estimates |= dict(zip(heads.tolist(), found, strict=True))
+            alike: dict[bytes, list[int]] = {}
+            for head, known in enumerate(usable.T):
+                alike.setdefault(known.tobytes(), []).append(head)
+            for heads in alike.values():
+                known = usable[:, heads[0]]
+                if known.any():
+                    some = values[np.ix_(known, heads)]
+                    found = quantity.measure_heads(some, subjects[0].alpha, distinct[known])
+                    estimates |= dict(zip(heads, found, strict=True))
             for subject in subjects:
                 estimate, known = estimates.get(subject.head), usable[:, subject.head]
                 yield self._finding(quantity, kept, seen, subject, known, distinct[known], estimate)
