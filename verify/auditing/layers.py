@@ -204,9 +204,10 @@ def run_through(
     waiting: list[tuple[int, Call]] = []
     size, pending = 0, None
     for call in calls:
+        call = in_memory(call)  # noqa: PLW2901 - the other one is not to be kept
         check(call)
         seen.calls += 1
-        for one in _parts(in_memory(call)):
+        for one in _parts(call):
             waiting.append((seen.sequences, one))
             seen.sequences += len(one.query)
             size += _size(one)

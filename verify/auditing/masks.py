@@ -72,7 +72,7 @@ def intended_mask(text: str) -> Meant:
 def misseen(call: Call, meant: Meant) -> list[Misseen | None]:
     """Return for each head the first row that sees other keys than were meant, None where none does.
 
-    Rows that see no key, and keys that no query sees, are padding.
+    Keys at either end that no query sees are padding, and with them the rows of the same tokens.
     """
     sequences, heads, queries, _ = map(int, call.query.shape)
     keys = int(call.key.shape[2])
@@ -83,8 +83,11 @@ def misseen(call: Call, meant: Meant) -> list[Misseen | None]:
         hidden, _ = hidden_from(call, sequence * heads + np.arange(heads), slice(0, queries), keys)
         shown = np.ones((1, 1, 1), dtype=bool) if hidden is None else ~hidden
         shown = np.broadcast_to(shown, (len(shown), queries, keys))
-        padding = ~shown.any(axis=1, keepdims=True) | ~shown.any(axis=2, keepdims=True)
-        wrong = (shown != wanted) & ~padding
+        used = shown.any(axis=1)
+        used = np.maximum.accumulate(used, axis=1) & np.maximum.accumulate(used[:, ::-1], axis=1)[:, ::-1]
+        own = used[:, np.clip(np.arange(queries) + keys - queries, 0, None)]
+        blind = ~shown.any(axis=2) & ~own
+        wrong = (shown != wanted) & used[:, None] & ~blind[:, :, None]
         for head in range(heads):
             off = wrong[head % len(wrong)]
             if found[head] is None and off.any():

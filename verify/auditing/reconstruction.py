@@ -127,10 +127,11 @@ class _Examination:
             self._step()
             for start in dict.fromkeys((self.intended, self.declared)):
                 self._again(self._wrong(), start)
-            self._search()
-            self._step()
-            self._coarsen()
-            self._name()
+            with np.errstate(all="ignore"):
+                self._search()
+                self._step()
+                self._coarsen()
+                self._name()
         room = TOLERANCE * abs(self.declared)
         # What an output does not tell was as the head's outputs before, as far as that is known.
         implied = np.abs(self.scale - self.declared) > room

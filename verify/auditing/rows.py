@@ -37,6 +37,8 @@ SURE = 8.0
 """Standard errors of what is summed over rows from which on it is no rounding; honest programs reach 4."""
 
 _FEWEST_ROWS = 10
+_MOST_LEVELLED = 512
+"""Powers of 2 by which columns of values are divided at most."""
 _PIECE = 1 << 17
 """Numbers of an array of a piece, 1 MB of float64: with what is made of them they stay in the cache."""
 _NEVER = -1e30
@@ -57,8 +59,8 @@ class RowMeans(NamedTuple):
     """What the rows of blocks look like: arrays of shape (blocks,), means over the rows that were used.
 
     ``patterns`` are pairs of the different numbers of keys that rows see and how many rows see each. ``few``
-    counts rows that see fewer than `FEWEST_KEYS`, ``padding`` rows whose own key the mask hides from all, and
-    ``blind`` all rows that see no key. Where ``finite`` is False, some score is NaN or infinite.
+    counts rows that see fewer than `FEWEST_KEYS`, ``padding`` rows whose own key the mask hides from all,
+    ``blind`` all rows that see no key, and ``astray`` those of them that are no padding. Where ``finite`` is False, some score is NaN or infinite.
     ``largest_score`` is over all rows; means without a row are NaN.
 
     ``variance`` is the unbiased one of c·q·k_j over the keys j that a query sees, ``between`` the variance
@@ -73,6 +75,7 @@ class RowMeans(NamedTuple):
     used: Places
     few: Places
     blind: Places
+    astray: Places
     padding: Places
     finite: NDArray[np.bool_]
     largest_score: Floats
@@ -258,10 +261,27 @@ def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
         finite = None if math.isfinite(float(taken.sum())) else np.isfinite(taken)
         broken.append(None if finite is None or finite.all() else ~finite.all(axis=-1))
         arrays.append(taken if finite is None else np.where(finite, taken, 0.0))
+    if is_compared:
+        _level(*arrays[2:])
     query, key, value, output, *_ = [*arrays, None, None]
     lost: list[Any] = [*broken, None, None][:4]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
     return _Given(query, key, value, output, scale[:, None], sink, *lost)
+
+
+def _level(value: Floats, output: Floats) -> None:
+    """Divide columns that differ in size by powers of 2: a large one would hide what is wrong in others.
+
+    Each column of the output is a mean of that of the values, and is rounded for itself.
+    """
+    sizes = np.frexp(np.maximum(value.max(axis=1), -value.min(axis=1)))
+    powers = np.where(sizes[0] > 0, sizes[1], np.iinfo(np.int32).max)
+    least = powers.min(axis=1, keepdims=True)
+    powers = np.minimum(np.where(sizes[0] > 0, sizes[1], least) - least, _MOST_LEVELLED)
+    if (powers > 1).any():
+        shift = -powers[:, None]
+        np.ldexp(value, shift, out=value)
+        np.ldexp(output, shift, out=output)
 
 
 def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Compared | None]:
@@ -290,7 +310,7 @@ def hidden_from(
     hidden, bias = None, None
     if call.bias is not None:
         bias = to_numpy(_part(call, call.bias, blocks, rows, keys))
-        low = ~(bias > HIDING)
+        low = bias <= HIDING
         hidden = low if low.any() else None
         bias = np.where(low, 0.0, bias) if hidden is not None else bias
         bias = bias if bias.any() else None
@@ -583,6 +603,7 @@ def _means(
         used=used,
         few=((count < FEWEST_KEYS) & ~padded).sum(axis=1),
         blind=(count == 0).sum(axis=1),
+        astray=((count == 0) & ~padded).sum(axis=1),
         padding=padded.sum(axis=1),
         finite=finite,
         largest_score=largest,
