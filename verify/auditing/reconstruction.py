@@ -33,7 +33,7 @@ _STEPS, _FARTHEST, _LEAST_STEP, _SURE = 4, 0.5, 2e-3, 5.0
 """Gauss-Newton: iterations, the longest and shortest steps relative to the scale, and standard errors."""
 _SEARCHED_ROWS = 32
 _NAMED_ROWS = 64
-"""Rows that are off, and as many others, that a cause has to explain."""
+"""Rows that are off, and as many others, that a cause has to explain where all would take too long."""
 _MOST_SEARCHED, _MOST_UNEXPLAINED = 3, 2
 _FEWEST_FITTED = 20
 
@@ -227,12 +227,12 @@ class _Examination:
         finite = np.isfinite(everything.output).all(axis=1) & np.isfinite(everything.query).all(axis=1)
         seeing = seeing[finite[seeing]]
         everything = everything.at(seeing)
-        off = np.argsort(
-            -np.linalg.norm(everything.output - everything.attend(float(self.scale[place])), axis=1)
-        )
-        rest = np.linspace(0, len(seeing) - 1, min(_NAMED_ROWS, len(seeing))).astype(np.intp)
-        rows = np.union1d(off[:_NAMED_ROWS], rest)
-        some = everything.at(rows)
+        some = everything
+        if some.added.size > alternatives.MOST_SCORES:
+            left = everything.output - everything.attend(float(self.scale[place]))
+            off = np.argsort(-np.linalg.norm(left, axis=1))
+            rest = np.linspace(0, len(seeing) - 1, min(_NAMED_ROWS, len(seeing))).astype(np.intp)
+            some = everything.at(np.union1d(off[:_NAMED_ROWS], rest))
         found: tuple[Explanation, ...] = ()
         if some.output.size >= _FEWEST_FITTED and some.size:
             where = Place(self.call, sequence, head, some, self.intended)
@@ -278,7 +278,7 @@ def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ..
     those are returned; else those that do so with any scale that Gauss-Newton reaches from there.
     """
     tried = tuple(dict.fromkeys(starts))
-    for kinds in ((alternatives.axes_of_arrays,), alternatives.KINDS):
+    for kinds in ((alternatives.axes_of_arrays,), alternatives.KINDS, (alternatives.quantised,)):
         if found := _fitting(place, tried, kinds):
             # One that has an expected scale explains more than one that needs its own.
             return tuple([one for one in found if _is_expected(one, tried)] or found)
