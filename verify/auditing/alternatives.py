@@ -201,13 +201,13 @@ def merges(place: Place) -> Iterator[Variant]:
     """Yield the plain mean of attention over parts of the keys, as where a ring is merged without weights."""
     head, keys = place.head, int(place.call.key.shape[2])
     for parts in (2, 4, 8):
-        if keys % parts or head.sink is not None:
+        if keys % parts:
             continue
         part = np.arange(keys) // (keys // parts)
 
         def weights(scale: float, part: Floats = part, parts: int = parts) -> Floats:
             scores = head.scores(scale)
-            each = [softmax(np.where(part == one, scores, HIDDEN)) for one in range(parts)]
+            each = [softmax(np.where(part == one, scores, HIDDEN), head.sink) for one in range(parts)]
             seen = sum((one > 0).any(axis=1, keepdims=True) for one in each)
             found: Floats = np.sum(each, axis=0) / np.maximum(seen, 1)
             return found
@@ -227,11 +227,11 @@ def rotations(place: Place) -> Iterator[Variant]:
         turn = np.cos(angle) + 1j * np.sin(angle)
         half = (value[:, : width // 2] + 1j * value[:, width // 2 :]) * turn
         pairs = (value[:, ::2] + 1j * value[:, 1::2]) * turn
-        for turned in (
-            np.concatenate([half.real, half.imag], axis=1),
-            np.stack([pairs.real, pairs.imag], axis=-1).reshape(keys, width),
+        for way, turned in (
+            ("halves", np.concatenate([half.real, half.imag], axis=1)),
+            ("pairs", np.stack([pairs.real, pairs.imag], axis=-1).reshape(keys, width)),
         ):
-            what = f"values are turned by their positions (rotary embedding, base {base:,.0f})"
+            what = f"values are turned by their positions (rotary embedding in {way}, base {base:,.0f})"
             yield changed(what, "turn queries and keys only", place.head, value=turned)
 
 

@@ -43,6 +43,7 @@ class LayerInfo(NamedTuple):
     backend: str = ""
     padded: Mapping[str, int] = MappingProxyType({})
     notes: tuple[str, ...] = ()
+    mask: str = ""
 
 
 @contextmanager
