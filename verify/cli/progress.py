@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from verify.cli.console import log
-from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
+from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, StoreUse, Verdict
 from verify.text import numbers
 from verify.text.latex import plain
 
@@ -74,7 +75,7 @@ def progress_line(progress: Progressed) -> str:
     return " · ".join([*words, f"{progress.workers} at work"])
 
 
-def stored_line(stored: Stored) -> str:
+def stored_line(stored: StoreUse) -> str:
     """Return one line on what a run took from the store."""
     share = stored.draws / (stored.draws + stored.drawn) if stored.draws else 0
     derivations = "1 derivation" if stored.derivations == 1 else f"{stored.derivations} derivations"
@@ -92,7 +93,12 @@ def device_line(record: RunRecord) -> str:
 
 def closing_lines(record: RunRecord) -> Iterator[str]:
     """Yield the summary of a whole run: how much it rests on, and where that came from."""
-    yield counts_line(record)
+    if record.run.own_sources or record.run.pack:
+        outcomes = Counter(str(one.outcome).replace("-", " ") for one in record.statements)
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        yield f"{numbers.counted(len(record.statements), 'statement')}: {counts}"
+    if record.claims:
+        yield counts_line(record)
     if record.run.settings.device is not None:
         yield device_line(record)
     stored = record.run.stored
