@@ -34,6 +34,7 @@ def attend(q: Any, k: Any, v: Any, scale: float = SCALE, added: Any = 0.0) -> An
 
 
 def audited(one: dict[str, Any], **options: Any) -> AuditRecord:
+    """Return the audit of these arrays."""
     return verify.audit(**one, **options, workers=1)
 
 
@@ -44,12 +45,14 @@ def last_of_many_keys() -> dict[str, Any]:
 
 
 def first_key_of_some_rows() -> dict[str, Any]:
+    """A first key that the first fifty rows do not see."""
     one = given(600, 2)
     one["out"][:, :, :50] = attend(one["q"][:, :, :50], one["k"][:, :, 1:], one["v"][:, :, 1:])
     return one
 
 
 def noise() -> dict[str, Any]:
+    """Noise of the size of a coarser type's."""
     one = given()
     size = np.linalg.norm(one["out"], axis=-1, keepdims=True)
     wobble = np.random.default_rng(1).normal(size=one["out"].shape) * size * 5e-4
@@ -57,6 +60,7 @@ def noise() -> dict[str, Any]:
 
 
 def rows_that_see_no_key() -> dict[str, Any]:
+    """A row that the mask leaves no key, and whose output is anything."""
     one = given()
     one["out"][:, :, 5] = 1e3
     mask = np.ones((TOKENS, TOKENS), dtype=bool)
@@ -65,6 +69,7 @@ def rows_that_see_no_key() -> dict[str, Any]:
 
 
 def rows_hidden_by_a_bias() -> dict[str, Any]:
+    """Rows whose bias is the same for all keys, and so low that it hides each."""
     one = given()
     one["out"][:, :, 5:20] = 1e3
     bias = np.zeros((TOKENS, TOKENS), dtype=np.float32)
@@ -82,18 +87,21 @@ def one_large_column() -> dict[str, Any]:
 
 
 def a_token_that_no_query_sees() -> dict[str, Any]:
+    """A token in the middle that is hidden from all."""
     hidden = np.tri(TOKENS, dtype=bool)
     hidden[:, 3] = False
     return masked(hidden)
 
 
 def a_row_that_sees_nothing() -> dict[str, Any]:
+    """A row in the middle that sees no key."""
     hidden = np.tri(TOKENS, dtype=bool)
     hidden[10] = False
     return masked(hidden)
 
 
 def masked(seen: Any) -> dict[str, Any]:
+    """Return right attention with this mask, where a causal one was meant."""
     one = given()
     out = attend(one["q"], one["k"], one["v"], added=np.where(seen, 0.0, -1e30))
     return one | {"mask": seen, "out": out, "intended_mask": "causal"}
@@ -122,7 +130,7 @@ def test_what_is_broken_is_not_confirmed(attack: Any, status: int, unseen: str) 
 
 
 def test_columns_of_any_size_are_right() -> None:
-    """Values whose columns differ by powers of ten are compared column by column, each by its own rounding."""
+    """Values whose columns differ by powers of ten are compared each by its own rounding."""
     one = given()
     one["v"] = (one["v"] * 10.0 ** np.linspace(-20, 18, 16)).astype(np.float32)
     assert audited(one | {"out": attend(one["q"], one["k"], one["v"])}).exit_status() == 0

@@ -24,6 +24,7 @@ BIAS = 0.3 * np.random.default_rng(4).standard_normal((1, 4, T, T))
 
 
 def weights(q: Any, k: Any, seen: Any = True, bias: Any = 0.0, scale: float = SCALE) -> Any:
+    """Return the softmax over the keys that are seen."""
     scores = np.where(seen, scale * (q @ np.swapaxes(k, -1, -2)) + bias, -np.inf)
     raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return raised / raised.sum(axis=-1, keepdims=True)
@@ -97,6 +98,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str, Callable[[Any, Any, Any], Any]]] = 
 
 
 def planted(declared: dict[str, Any], compute: Callable[[Any, Any, Any], Any]) -> Call:
+    """Return a call that declares this and whose output is what is computed."""
     q, k, v = (one.astype(np.float32) for one in arrays())
     out = compute(*(one.astype(np.float64) for one in (q, k, v))).astype(np.float32)
     return Call(q, k, v, out, scale=SCALE, **declared)

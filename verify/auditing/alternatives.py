@@ -246,9 +246,7 @@ def quantised(place: Place) -> Iterator[Variant]:
         return found
 
     what = "scores and outputs are each off by a factor, as where the scales of quantised keys and values"
-    yield Variant(
-        f"{what} are not multiplied back", "multiply keys and values by their scales", head, attend
-    )
+    yield Variant(f"{what} are not multiplied back", "multiply keys and values by their scales", head, attend)
 
 
 def biases(place: Place) -> Iterator[Variant]:

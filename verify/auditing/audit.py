@@ -207,8 +207,8 @@ def audit(
     ``false_alarm`` is the rate of the whole audit. What was not seen and could differ makes it one in part,
     unless ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were not
     given, ``rows`` of tokens that see no key, the ``precision`` that outputs agree to where it is coarser
-    than they are stored in, or what is ``unrecorded``. ``workers`` None means one for each processor and changes
-    no result.
+    than they are stored in, or what is ``unrecorded``. ``workers`` None means one for each processor and
+    changes no result.
 
     Returns:
         The record of the audit. Its ``exit_status()`` is 1 if a finding that decides is refuted, else 3 if
@@ -320,9 +320,7 @@ def _is_coarse(finding: Finding) -> bool:
     return finding.kind == "reconstruction" and finding.judgement is Judgement.WARNED
 
 
-def _left_out(
-    recording: Recording, records: Sequence[LayerRecord], astray: int
-) -> Iterator[tuple[str, str]]:
+def _left_out(recording: Recording, records: Sequence[LayerRecord], astray: int) -> Iterator[tuple[str, str]]:
     """Yield what was not seen and could differ: its reason, one of `UNSEEN`, and a line."""
     yield from (("unrecorded", _plain(text)) for text in recording.left_out)
     for layer in recording.layers:

@@ -404,7 +404,7 @@ def _labels(call: Call) -> tuple[int, ...]:
             part = array[place]
             if padding is not None:
                 part = part[:, ~padding[place % len(padding)]]
-            label = label << 32 | zlib.crc32(np.ascontiguousarray(part).view(np.uint8), part.shape[1])
+            label = label << 32 | zlib.crc32(np.ascontiguousarray(part).tobytes(), part.shape[1])
         found.append(label)
     return tuple(found)
 

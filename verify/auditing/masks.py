@@ -97,7 +97,7 @@ def misseen(call: Call, meant: Meant) -> list[Misseen | None]:
         hidden, _ = hidden_from(call, sequence * heads + np.arange(heads), slice(0, queries), keys)
         shown = np.ones((1, 1, 1), dtype=bool) if hidden is None else ~hidden
         shown = np.broadcast_to(shown, (len(shown), queries, keys))
-        used = shown.any(axis=1)
+        used: Seen = np.any(shown, axis=1)
         used = np.maximum.accumulate(used, axis=1) & np.maximum.accumulate(used[:, ::-1], axis=1)[:, ::-1]
         # A cache may have room for more keys than were written: the last query is that of the last one used.
         last = int(np.flatnonzero(used.any(axis=0)).max(initial=-1)) + 1 if queries < keys else keys

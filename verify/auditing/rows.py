@@ -60,8 +60,8 @@ class RowMeans(NamedTuple):
 
     ``patterns`` are pairs of the different numbers of keys that rows see and how many rows see each. ``few``
     counts rows that see fewer than `FEWEST_KEYS`, ``padding`` rows whose own key the mask hides from all,
-    ``blind`` all rows that see no key, and ``astray`` those of them that are no padding. Where ``finite`` is False, some score is NaN or infinite.
-    ``largest_score`` is over all rows; means without a row are NaN.
+    ``blind`` all rows that see no key, and ``astray`` those of them that are no padding. Where ``finite`` is
+    False, some score is NaN or infinite. ``largest_score`` is over all rows; means without a row are NaN.
 
     ``variance`` is the unbiased one of c·q·k_j over the keys j that a query sees, ``between`` the variance
     of the rows' own means, ``scale`` is c. The others are of the softmax, with bias, soft-cap and sink:
@@ -150,14 +150,15 @@ class Compared(NamedTuple):
     def variance(self) -> Floats:
         """The variance of `step`, infinite where nothing tells, at least what rounding of the output adds."""
         noise = self.alike * np.maximum(self._pooled()[1][..., 0], self.least)
-        found = np.full_like(noise, math.inf)
+        found: Floats = np.full_like(noise, math.inf)
         np.divide(noise, self.slope**2, out=found, where=self.slope**2 > 0)
         return found
 
     @property
     def freedom(self) -> Floats:
         """The degrees of freedom of `variance`: rows of equal weight, less one."""
-        return self._many()[..., 0] - 1
+        found: Floats = self._many()[..., 0] - 1
+        return found
 
     def off_by_factor(self, unit: float) -> Floats:
         """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
@@ -183,7 +184,8 @@ class Compared(NamedTuple):
         """Return how many rows of equal weight and errors of their own tell of each direction."""
         many = np.ones_like(self.length)
         np.divide(self.length**2, self.fourth, out=many, where=self.fourth > 0)
-        return many / np.maximum(self.alike, 1)[..., None]
+        many /= np.maximum(self.alike, 1)[..., None]
+        return many
 
     def _pooled(self) -> tuple[Floats, Floats]:
         """Return the multiple of each direction that errors have, and the sum of their squares beside it.

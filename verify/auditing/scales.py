@@ -132,7 +132,9 @@ def _read(node: ast.expr) -> Any:
     raise ValueError(f"{ast.unparse(node)[:40]!r} may not stand in it")
 
 
-def _value(node: ast.expr, given: Mapping[str, int | None]) -> float:
+def _value(  # noqa: C901 - a case for each kind of node
+    node: ast.expr, given: Mapping[str, int | None]
+) -> float:
     """Return the value of what `_read` accepts, in floating point: that has an end, whatever it is.
 
     Raises:

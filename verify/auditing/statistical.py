@@ -169,7 +169,8 @@ class Quantity:
             return [median_interval(one, alpha) for one in values.T]
         step = max(1, _AT_ONCE // len(values))
         parts = (np.clip(values.T[at : at + step], 0.0, 1.0) for at in range(0, values.shape[1], step))
-        return [pair for part in parts for pair in zip(*map(np.ndarray.tolist, betting_mean(part, alpha)))]
+        ends = [zip(*betting_mean(part, alpha), strict=True) for part in parts]
+        return [(float(low), float(high)) for some in ends for low, high in some]
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class Statistical:
             for heads in alike.values():
                 known = usable[:, heads[0]]
                 if known.any():
-                    some = values[np.ix_(known, heads)]
+                    some = values[known][:, heads]
                     found = quantity.measure_heads(some, subjects[0].alpha, distinct[known])
                     estimates |= dict(zip(heads, found, strict=True))
             for subject in subjects:

@@ -166,12 +166,12 @@ _BISECTIONS = 30
 def betting_mean(values: Array, alpha: float) -> tuple[Array, Array]:
     """Return the interval of the mean of independent numbers between 0 and 1, in the order given.
 
-    Numbers are along the last axis, and each of the others has an interval of its own. It holds for every distribution and every sample size. A gambler who bets that the mean is not m
-    multiplies a fortune of 1 by 1 + λ(x - m) with every number x. If m is the mean that is a martingale,
-    however λ follows from earlier numbers, and by Ville's inequality exceeds 1/alpha at any time with
-    probability at most alpha. The means at which the fortune stays below that are the interval. Source: I.
-    Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting, J. R. Stat. Soc. B
-    86 (2024), 1-27, section 4.
+    Numbers are along the last axis, and each of the others has an interval of its own. It holds for every
+    distribution and every sample size. A gambler who bets that the mean is not m multiplies a fortune of 1 by
+    1 + λ(x - m) with every number x. If m is the mean that is a martingale, however λ follows from earlier
+    numbers, and by Ville's inequality exceeds 1/alpha at any time with probability at most alpha. The means
+    at which the fortune stays below that are the interval. Source: I. Waudby-Smith and A. Ramdas, Estimating
+    means of bounded random variables by betting, J. R. Stat. Soc. B 86 (2024), 1-27, section 4.
 
     It is widened to hold their own mean, which early numbers alone may have refuted.
 
