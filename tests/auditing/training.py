@@ -6,18 +6,20 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 import verify
-from verify.auditing.monitor import Alarm
+
+if TYPE_CHECKING:
+    from verify.auditing.monitor import Alarm
 
 functional = torch.nn.functional
 GATES = ("largest-score-10000", "entropy:0.3..")
 
 
-class Attention(torch.nn.Module):
+class Attention(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
     """Causal attention of 4 heads."""
 
     def __init__(self, width: int) -> None:
@@ -31,7 +33,7 @@ class Attention(torch.nn.Module):
         return self.out(attended.transpose(1, 2).flatten(-2))
 
 
-class Block(torch.nn.Module):
+class Block(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
     """Attention with a residual connection."""
 
     def __init__(self, width: int) -> None:
@@ -43,7 +45,7 @@ class Block(torch.nn.Module):
         return x + self.attention(self.norm(x))
 
 
-class Model(torch.nn.Module):
+class Model(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
     """Two blocks."""
 
     def __init__(self, width: int = 64) -> None:
