@@ -210,8 +210,9 @@ class AuditBudget(Record):
     rule: Text
 
 
-UNSEEN = ("calls", "output", "unrecorded")
-"""What an audit may not have seen: calls left out, values or outputs, what could not be recorded."""
+UNSEEN = ("calls", "output", "precision", "rows", "unrecorded")
+"""What an audit may not have seen: calls left out, values or outputs, what is below the precision that
+outputs have, rows of tokens that see no key, what could not be recorded."""
 
 
 class AuditSettings(Record):

@@ -42,6 +42,7 @@ class LayerInfo(NamedTuple):
     backend: str = ""
     padded: Mapping[str, int] = MappingProxyType({})
     notes: tuple[str, ...] = ()
+    mask: str = ""
 
 
 @contextmanager

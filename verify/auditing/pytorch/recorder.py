@@ -191,7 +191,7 @@ class Recorder:
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
         layers = [
-            Layer(name, seen.calls, *seen.info[:4], seen.said(), _counted(seen.skipped))
+            Layer(name, seen.calls, *seen.info[:4], seen.said(), _counted(seen.skipped), seen.info.mask)
             for name, seen in self._layers.items()
             if seen.kept
         ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from verify.auditing.masks import configured_mask
 from verify.auditing.pytorch.calls import DROPPED, Arguments, LayerInfo, added, refuse_other, replaced, upto
 from verify.auditing.pytorch.flex import visible
 from verify.auditing.recording import Call, Intended
@@ -159,6 +160,7 @@ class _Given:
             width=width(config),
             padded=other_widths(config),
             notes=(DROPPED,) if dropping else (),
+            mask=configured_mask(self.module, config),
         )
 
 
