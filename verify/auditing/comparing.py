@@ -117,8 +117,8 @@ def compare_recordings(
                 )
     return ComparisonRecord(
         tool=Tool(version=__version__),
-        a=one_line(one.source),
-        b=one_line(other.source),
+        a=one_line(one.source if isinstance(a, Recording) else Path(a).name),
+        b=one_line(other.source if isinstance(b, Recording) else Path(b).name),
         allow_unseen=allowed,
         layers=tuple(layers),
         left_out=tuple(as_prose(one_line(text)) for _, text in left_out),
