@@ -75,7 +75,7 @@ def compare_recordings(
     Returns:
         The record of the comparison. Its ``exit_status()`` is 1 if something differs, else 3 if something
         could not be compared, else 0. The factor of a head is the one statistical test, with a false-alarm
-        rate of 5·10⁻⁹ each; the other limits are those of 43 architectures, in float32 and bfloat16.
+        rate of 5·10⁻⁹ each; the other limits are those of 42 architectures, in float32 and bfloat16.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.

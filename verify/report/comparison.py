@@ -92,7 +92,7 @@ class Comparison(NamedTuple):
         if record.differing:
             layer = record.differing[0]
             names = [part.name for part in layer.of(Outcome.DIFFERS)]
-            return f"They differ first in {layer.name}: {', '.join(names)}.", "bad"
+            return f"They differ first in {layer.name}: {' and '.join(names)}.", "bad"
         if not record.layers:
             return "They cannot be compared.", "idle"
         if record.is_partial:
@@ -146,6 +146,8 @@ def _kind(number: int, layer: ComparedLayer, names: Sequence[str]) -> tuple[int,
 def _cell(parts: Sequence[Part]) -> MapCell:
     if not parts:
         return MapCell(None, "none")
-    sizes = [part.size for part in parts if part.size is not None]
-    largest = max(sizes, default=None)
-    return MapCell(_BADGES[parts[0].outcome], "" if not largest else share(largest))
+    # Outputs are not held against each other.
+    if parts[0].name == "out":
+        return MapCell(_BADGES[parts[0].outcome], "holds" if parts[0].outcome is Outcome.SAME else "")
+    largest = max((part.size for part in parts if part.size is not None), default=0.0)
+    return MapCell(_BADGES[parts[0].outcome], share(largest) if largest else "")
