@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from verify.citing.lookup import values
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
-    from verify.evidence import Check, ClaimRecord, Control, RunRecord
+    from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
     from verify.evidence.audits import AuditRecord
     from verify.evidence.comparisons import ComparisonRecord
     from verify.evidence.load import json_schema, load, load_audit
@@ -31,7 +31,7 @@ __all__ = [
     "Claim",
     "ClaimRecord",
     "ComparisonRecord",
-    "Control",
+    "ControlRecord",
     "Planned",
     "PlannedCell",
     "Probe",
@@ -59,7 +59,7 @@ _HOME = {
     "Claim": "verify.spec.claim",
     "ClaimRecord": "verify.evidence",
     "ComparisonRecord": "verify.evidence.comparisons",
-    "Control": "verify.evidence",
+    "ControlRecord": "verify.evidence",
     "Planned": "verify.engine.plan",
     "PlannedCell": "verify.engine.plan",
     "RunRecord": "verify.evidence",

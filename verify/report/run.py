@@ -18,13 +18,13 @@ from verify.evidence import (
     Part,
     Proof,
     RunRecord,
-    Source,
+    SourceRecord,
     Statement,
     Verdict,
 )
 from verify.evidence.provenance import command, creation, digest
 from verify.evidence.words import Badge, Tally, badge, cell_text, counted_checks, predicted, tallies
-from verify.report.cards import Card, Drawing, card, drawing
+from verify.report.cards import Card, FigureView, card, drawing
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
@@ -94,20 +94,20 @@ _NOTATION = tuple(
 )
 
 
-class Chapter(NamedTuple):
+class ChapterView(NamedTuple):
     """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text."""
 
     id: str
     number: int
     title: Prose
     cards: tuple[Card, ...]
-    figure: Drawing | None
+    figure: FigureView | None
 
 
 class Stated(NamedTuple):
     """A source document and its statements."""
 
-    source: Source
+    source: SourceRecord
     statements: tuple[Statement, ...]
 
     @property
@@ -189,11 +189,11 @@ class Report(NamedTuple):
     """
 
     record: RunRecord
-    chapters: tuple[Chapter, ...]
+    chapters: tuple[ChapterView, ...]
     sources: tuple[Stated, ...]
     answer: tuple[tuple[Prose, tuple[Prose, ...]], ...]
     keys: tuple[KeyNumber, ...]
-    panels: tuple[Drawing, ...]
+    panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
     explorer: tuple[Panel, ...]
     changes: Comparison | None
@@ -335,7 +335,7 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     figures = _figures(record.claims)
     example = _example(record)
     chapters = tuple(
-        Chapter(
+        ChapterView(
             id=f"chapter-{number}",
             number=number,
             title=Prose(some[0].chapter_title),
@@ -377,7 +377,7 @@ def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     return front | {key: one for key, one in half.items() if key in shown}
 
 
-def chapter_figure(claims: Sequence[ClaimRecord]) -> Drawing | None:
+def chapter_figure(claims: Sequence[ClaimRecord]) -> FigureView | None:
     """Return the figure that stands for a chapter: not on the first page, with a wrong version if any."""
 
     def lacks_contrast(key: str) -> bool:
