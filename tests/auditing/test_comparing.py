@@ -14,7 +14,7 @@ from tests.auditing.calls import attention
 from verify.auditing import files
 from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import RecordingError, ResultsError, SettingsError
-from verify.evidence.comparisons import ComparisonRecord, Outcome
+from verify.evidence.comparisons import Agreement, ComparisonRecord
 from verify.evidence.load import load_comparison, load_either
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def found(a: Recording, b: Recording, **options: Any) -> ComparisonRecord:
 
 def differing(record: ComparisonRecord) -> dict[str, set[str]]:
     """Return the names of what differs of itself, by layer."""
-    return {layer.name: {part.name for part in layer.of(Outcome.DIFFERS)} for layer in record.differing}
+    return {layer.name: {part.name for part in layer.of(Agreement.DIFFERS)} for layer in record.differing}
 
 
 def row(array: Any, change: Callable[[Any], Any]) -> Any:
@@ -112,7 +112,7 @@ def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[An
     # The recorded output is not that of what was changed.
     assert names - {"out"} == {name} - {"out"}
     assert name in names
-    for part in record.differing[0].of(Outcome.DIFFERS):
+    for part in record.differing[0].of(Agreement.DIFFERS):
         assert part.what
         if part.rows and name in ("v", "out") and part.name == name and "0 *" not in part.what:
             assert part.rows[0].call == 0
@@ -121,7 +121,7 @@ def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[An
 def test_a_single_row_is_shown() -> None:
     """With call, sequence, head and row from 0."""
     record = found(*changed(output=lambda array: row(array, lambda one: 0 * one)))
-    (part,) = record.differing[0].of(Outcome.DIFFERS)
+    (part,) = record.differing[0].of(Agreement.DIFFERS)
     assert (part.heads, str(part.rows[0])) == ((1,), "call 0, sequence 2, head 1, row 5")
     assert "in B 1 of 144 rows are not the attention of their own q, k and v" in str(record).replace(
         "\n  ", " "
@@ -132,7 +132,7 @@ def test_a_factor_is_named() -> None:
     """Of one head too, far below what a tolerance of all of it would see."""
     a, b = changed(value=lambda array: array * np.array([1, 1 + 2e-5], dtype=np.float32).reshape(1, 2, 1, 1))
     record = found(a, b)
-    (part,) = (one for one in record.differing[0].of(Outcome.DIFFERS) if one.name == "v")
+    (part,) = (one for one in record.differing[0].of(Agreement.DIFFERS) if one.name == "v")
     assert part.heads == (1,)
     assert record.factors >= 6
     assert 0 < record.false_alarm < 1e-6
@@ -144,7 +144,7 @@ def test_what_comes_after_follows() -> None:
     b = recording(call(0), call(1, noise=0.3), call(2, noise=0.3))
     record = found(a, b)
     assert differing(record) == {"layer.1": {"x"}}
-    assert {part.name for part in record.layers[2].of(Outcome.FOLLOWS)} >= {"q", "k", "v"}
+    assert {part.name for part in record.layers[2].of(Agreement.FOLLOWS)} >= {"q", "k", "v"}
     assert "layer.2: differences that may follow from that" in str(record)
 
 
@@ -290,7 +290,7 @@ def test_faults_that_are_right_in_themselves() -> None:
         for dtype in (torch.float32, torch.bfloat16):
             record = found(*pair(fault, dtype))
             first = record.differing[0]
-            parts = frozenset(part.name for part in first.of(Outcome.DIFFERS))
+            parts = frozenset(part.name for part in first.of(Agreement.DIFFERS))
             assert (name, first.name, parts) == (name, fault.layer, fault.expected)
             assert record.exit_status() == 1
 

@@ -24,11 +24,11 @@ from verify.errors import RecordingError, SettingsError, unknown
 from verify.evidence.audits import UNSEEN
 from verify.evidence.comparisons import (
     QUANTITIES,
+    Agreement,
     ComparedLayer,
+    ComparedPart,
     ComparisonRecord,
     DifferingRow,
-    Outcome,
-    Part,
     share,
 )
 from verify.evidence.runs import Tool
@@ -40,7 +40,7 @@ from verify.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from verify.auditing.differences import Numbers, Row, Rows
+    from verify.auditing.differences import NumberApart, RowApart, RowSums
     from verify.auditing.recording import Layer
     from verify.auditing.rows import Mapper
 
@@ -189,7 +189,7 @@ class _Judge:
         self.before, self.has_parted, self.factors = 0.0, False, 0
         self._output_may_be_unseen = output_may_be_unseen
 
-    def parts(self, found: Differences) -> list[Part]:
+    def parts(self, found: Differences) -> list[ComparedPart]:
         """Return what is said of each quantity of a layer, in its order."""
         sizes = {name: rows.relative for name, rows in found.arrays.items()}
         floor = max(self.before, _ROUNDINGS * found.unit)
@@ -202,7 +202,7 @@ class _Judge:
             if "x" not in sizes:
                 what = f"queries, keys and values all differ, so {what}; record with inputs to be sure"
             one = self._array("x", found.arrays.get("x"), what, (arriving, _GROWTH * floor))
-            given_apart |= one.outcome is Outcome.DIFFERS
+            given_apart |= one.outcome is Agreement.DIFFERS
             parts.append(one)
         # Beside what parted before, what a layer is given says nothing of rounding.
         usual = 0.0 if given_apart else min(least, _GROWTH * max(arriving, floor))
@@ -218,15 +218,15 @@ class _Judge:
             *(part for name in NUMBERS for part in _number(name, found.numbers[name])),
         ]
         parts.append(self._output(found, sizes, limit))
-        if any(part.outcome is Outcome.DIFFERS for part in parts):
+        if any(part.outcome is Agreement.DIFFERS for part in parts):
             self.has_parted = True
         elif not self.has_parted:
             self.before = max(self.before, *sizes.values())
         return parts
 
     def _array(
-        self, name: str, rows: Rows | None, what: str, sizes: tuple[float, float], *, follows: bool = False
-    ) -> Part:
+        self, name: str, rows: RowSums | None, what: str, sizes: tuple[float, float], *, follows: bool = False
+    ) -> ComparedPart:
         """Return what is said of an array by its ``sizes``: what it differs by, and what it may."""
         size, limit = sizes
         follows |= self.has_parted
@@ -234,7 +234,7 @@ class _Judge:
         whole, single = not size <= limit, not farthest <= _ROW * limit
         heads: tuple[int, ...] = ()
         if whole or single:
-            outcome = Outcome.FOLLOWS if follows else Outcome.DIFFERS
+            outcome = Agreement.FOLLOWS if follows else Agreement.DIFFERS
             if rows is not None:
                 apart = np.flatnonzero(~(rows.by_head <= limit)).tolist()
                 heads = tuple(apart or sorted({row.head for row in rows.worst}))
@@ -243,20 +243,22 @@ class _Judge:
             elif not whole:
                 what = f"{what} in a few rows, the worst by {share(farthest)}"
         elif rows is not None and rows.sums["lost_in_both"].any():
-            outcome, what = Outcome.UNKNOWN, "some rows are not finite in both recordings"
+            outcome, what = Agreement.UNKNOWN, "some rows are not finite in both recordings"
         else:
-            outcome, what = Outcome.SAME, ""
-        return Part(
+            outcome, what = Agreement.SAME, ""
+        return ComparedPart(
             name=name,
             outcome=outcome,
             size=size if math.isfinite(size) else None,
-            allowed=limit if whole or outcome is Outcome.SAME else None,
+            allowed=limit if whole or outcome is Agreement.SAME else None,
             heads=heads if name != "x" else (),
-            what="" if outcome is Outcome.FOLLOWS else what,
-            rows=_examples(rows.worst) if rows is not None and outcome is Outcome.DIFFERS else (),
+            what="" if outcome is Agreement.FOLLOWS else what,
+            rows=_examples(rows.worst) if rows is not None and outcome is Agreement.DIFFERS else (),
         )
 
-    def _vectors(self, name: str, found: Differences, limit: float, least: float, *, follows: bool) -> Part:
+    def _vectors(
+        self, name: str, found: Differences, limit: float, least: float, *, follows: bool
+    ) -> ComparedPart:
         """Return what is said of queries, keys or values: as a whole, by rows, by a factor of each head."""
         rows, word = found.arrays[name], QUANTITIES[name]
         part = self._array(name, rows, f"{word} differ", (rows.relative, limit), follows=follows)
@@ -269,13 +271,13 @@ class _Judge:
         )
         heads = part.heads or tuple(np.flatnonzero(is_one).tolist())
         is_factor = heads and all(is_one[head] and rows.is_factor(head) for head in heads)
-        if not heads or (part.outcome is Outcome.DIFFERS and not is_factor):
+        if not heads or (part.outcome is Agreement.DIFFERS and not is_factor):
             return part
         ends = sorted({f"{1 + factor[head]:.4g}" for head in heads}, key=float)
         what = f"{word} of B are {ends[0] if len(ends) == 1 else f'{ends[0]} to {ends[-1]}'} times those of A"
-        allowed = part.allowed if part.outcome is Outcome.DIFFERS else None
+        allowed = part.allowed if part.outcome is Agreement.DIFFERS else None
         change = {
-            "outcome": Outcome.DIFFERS,
+            "outcome": Agreement.DIFFERS,
             "heads": heads,
             "what": what,
             "allowed": allowed,
@@ -283,19 +285,21 @@ class _Judge:
         }
         return part.model_copy(update=change)
 
-    def _output(self, found: Differences, sizes: Mapping[str, float], limit: float) -> Part:
+    def _output(self, found: Differences, sizes: Mapping[str, float], limit: float) -> ComparedPart:
         own, size = found.own, sizes.get("out", math.inf)
         known = {"name": "out", "size": size if math.isfinite(size) else None}
         if not all(one.is_whole for one in own):
             if self._output_may_be_unseen:
-                return Part(**known, outcome=Outcome.SAME, what="not compared")
-            return Part(**known, outcome=Outcome.UNKNOWN, what="values or outputs were not recorded")
+                return ComparedPart(**known, outcome=Agreement.SAME, what="not compared")
+            return ComparedPart(
+                **known, outcome=Agreement.UNKNOWN, what="values or outputs were not recorded"
+            )
         wrong = [bool(np.any(one.bad)) or bool(one.pooled) for one in own]
         if wrong[0] == wrong[1]:
             if wrong[0] and not size <= limit:
                 what = "neither output is that of its own formula, so they cannot be compared"
-                return Part(**known, outcome=Outcome.UNKNOWN, what=what)
-            return Part(**known, outcome=Outcome.SAME)
+                return ComparedPart(**known, outcome=Agreement.UNKNOWN, what=what)
+            return ComparedPart(**known, outcome=Agreement.SAME)
         place = wrong.index(True)
         one, count = own[place], int(np.sum(own[place].bad))
         texts = [f"{count:,} of {one.rows:,} rows are not the attention of their own q, k and v"] * bool(
@@ -304,28 +308,28 @@ class _Judge:
         texts += dict.fromkeys(one.pooled)
         what = f"in {'AB'[place]} {'; '.join(texts)}; in {'BA'[place]} all are"
         heads = tuple(np.flatnonzero(one.bad).tolist()) if count else ()
-        return Part(
+        return ComparedPart(
             **known,
-            outcome=Outcome.DIFFERS,
+            outcome=Agreement.DIFFERS,
             heads=heads,
             what=what,
             rows=_examples(one.worst.worst[:EXAMPLES]),
         )
 
 
-def _mask(found: Differences) -> Iterator[Part]:
+def _mask(found: Differences) -> Iterator[ComparedPart]:
     count = sum(found.seen_in_one)
     if not count:
-        yield Part(name="mask", outcome=Outcome.SAME, size=0.0)
+        yield ComparedPart(name="mask", outcome=Agreement.SAME, size=0.0)
         return
     texts = [
         f"{side} sees {number:,} keys that {other} hides"
         for number, side, other in zip(found.seen_in_one, "AB", "BA", strict=True)
         if number
     ]
-    yield Part(
+    yield ComparedPart(
         name="mask",
-        outcome=Outcome.DIFFERS,
+        outcome=Agreement.DIFFERS,
         size=count / found.keys,
         heads=tuple(np.flatnonzero(found.mask.sums["apart"]).tolist()),
         what=" and ".join(texts),
@@ -333,33 +337,35 @@ def _mask(found: Differences) -> Iterator[Part]:
     )
 
 
-def _bias(found: Differences) -> Iterator[Part]:
+def _bias(found: Differences) -> Iterator[ComparedPart]:
     apart, largest = found.bias
     if largest or not apart <= 0:
         size = apart / largest if largest else math.inf
         limit = 2 * _ROUNDINGS * found.unit
         differs = not size <= limit
-        yield Part(
+        yield ComparedPart(
             name="bias",
-            outcome=Outcome.DIFFERS if differs else Outcome.SAME,
+            outcome=Agreement.DIFFERS if differs else Agreement.SAME,
             size=size if math.isfinite(size) else None,
             allowed=limit,
             what="what is added to scores differs" if differs else "",
         )
 
 
-def _number(name: str, one: Numbers) -> Iterator[Part]:
+def _number(name: str, one: NumberApart) -> Iterator[ComparedPart]:
     if one.first is not None:
         call, *given = one.first
         texts = ["none" if number is None else f"{number:.6g}" for number in given]
         what = f"{texts[0]} in A, {texts[1]} in B" + (f", from call {call} on" if call else "")
         size = one.size if math.isfinite(one.size) else None
-        yield Part(name=name, outcome=Outcome.DIFFERS, size=size, heads=tuple(sorted(one.heads)), what=what)
+        yield ComparedPart(
+            name=name, outcome=Agreement.DIFFERS, size=size, heads=tuple(sorted(one.heads)), what=what
+        )
     elif name == "scale" or one.is_given:
-        yield Part(name=name, outcome=Outcome.SAME, size=0.0)
+        yield ComparedPart(name=name, outcome=Agreement.SAME, size=0.0)
 
 
-def _examples(rows: Sequence[Row]) -> tuple[DifferingRow, ...]:
+def _examples(rows: Sequence[RowApart]) -> tuple[DifferingRow, ...]:
     return tuple(
         DifferingRow(**row._asdict() | {"size": row.size if math.isfinite(row.size) else None})
         for row in rows

@@ -39,7 +39,7 @@ _OFF = 0.01
 _SUMS = ("error", "of_a", "of_b", "along", "noise", "mixed", "fourth", "rows", "lost", "lost_in_both")
 
 
-class Row(NamedTuple):
+class RowApart(NamedTuple):
     """A row of one array, and how far apart it is: |b − a| over its length, or the usual one of such rows.
 
     Of a mask, ``key`` is one that the row sees in one recording alone.
@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
 
 @dataclass
-class Rows:
+class RowSums:
     """Sums over the rows of an array in both recordings, by head, shape (heads,); e = b − a for a row.
 
     ``error`` is Σ|e|², ``of_a`` Σ|a|², ``along`` Σ a·e, ``noise`` Σ(a·e)², ``mixed`` Σ(a·e)|a|², ``fourth``
@@ -62,7 +62,7 @@ class Rows:
     """
 
     sums: dict[str, Any]
-    worst: list[Row] = field(default_factory=list)
+    worst: list[RowApart] = field(default_factory=list)
 
     def add(self, a: Floats, b: Floats, use: Flags, call: int) -> None:
         """Add the rows, shape [sequence, head, row, d], for which ``use`` is True."""
@@ -89,7 +89,7 @@ class Rows:
             sequence, head, row = at = tuple(int(one) for one in np.unravel_index(place, far.shape))
             if far[at] > 0:
                 self.worst.append(
-                    Row(float(far[at]), call, sequence, head, row, None if key is None else int(key[at]))
+                    RowApart(float(far[at]), call, sequence, head, row, None if key is None else int(key[at]))
                 )
         # The first of those as far apart.
         self.worst = sorted(self.worst, key=lambda one: (-one.size, *one[1:5]))[:EXAMPLES]
@@ -125,12 +125,12 @@ class Rows:
 
 
 @dataclass
-class Own:
+class OwnFormula:
     """How outputs of one recording differ from their own formula, by head: rows that do, and by what else."""
 
     rows: int = 0
     bad: Any = 0
-    worst: Rows = field(default_factory=lambda: Rows({}))
+    worst: RowSums = field(default_factory=lambda: RowSums({}))
     pooled: list[str] = field(default_factory=list)
     is_whole: bool = True
 
@@ -149,7 +149,7 @@ class Own:
         for block in np.flatnonzero(found.bad)[:1]:
             sequence, head = divmod(int(block), heads)
             self.worst.worst.append(
-                Row(float(found.worst[block]), number, sequence, head, int(found.place[block]))
+                RowApart(float(found.worst[block]), number, sequence, head, int(found.place[block]))
             )
         factor, hidden = found.off_by_factor(unit), found.hidden_weight
         step = np.abs(found.step)
@@ -167,7 +167,7 @@ class Own:
 
 
 @dataclass
-class Numbers:
+class NumberApart:
     """A number of calls, in both recordings: how far it differs, relative to the larger one, and where."""
 
     size: float = 0.0
@@ -203,13 +203,13 @@ class Differences:
     queries and, at most, of keys.
     """
 
-    arrays: dict[str, Rows] = field(default_factory=dict)
-    mask: Rows = field(default_factory=lambda: Rows({}))
+    arrays: dict[str, RowSums] = field(default_factory=dict)
+    mask: RowSums = field(default_factory=lambda: RowSums({}))
     seen_in_one: tuple[int, int] = (0, 0)
     keys: int = 0
     bias: tuple[float, float] = (0.0, 0.0)
-    numbers: dict[str, Numbers] = field(default_factory=lambda: {name: Numbers() for name in NUMBERS})
-    own: tuple[Own, Own] = field(default_factory=lambda: (Own(), Own()))
+    numbers: dict[str, NumberApart] = field(default_factory=lambda: {name: NumberApart() for name in NUMBERS})
+    own: tuple[OwnFormula, OwnFormula] = field(default_factory=lambda: (OwnFormula(), OwnFormula()))
     missing: dict[str, str] = field(default_factory=dict)
     dtype: str = ""
     unit: float = 0.0
@@ -244,7 +244,9 @@ class Differences:
             one, other = (np.repeat(each, most // each.shape[1], axis=1) for each in (one, other))
             use = seen if name in ("k", "v") else ~padding
             use = use if use.shape == one.shape[:3:2] else np.ones(one.shape[:3:2], dtype=bool)
-            self.arrays.setdefault(name, Rows({})).add(one, other, use[:, None].repeat(most, axis=1), number)
+            self.arrays.setdefault(name, RowSums({})).add(
+                one, other, use[:, None].repeat(most, axis=1), number
+            )
         for name, given in (("scale", _scale), ("softcap", _softcap), ("sink", _sink)):
             self.numbers[name].add(given(a), given(b), number)
         self._add_masks(a, b, ~padding, number)

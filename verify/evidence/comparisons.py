@@ -50,7 +50,7 @@ FALSE_ALARM_OF_A_FACTOR = 5e-9
 _WIDTH = 79
 
 
-class Outcome(StrEnum):
+class Agreement(StrEnum):
     """What a comparison says of one quantity of a layer.
 
     Follows: it differs as far as what parted in an earlier layer, or in the layer's input, may make it. Not
@@ -81,7 +81,7 @@ class DifferingRow(Record):
         return where if self.key is None else f"{where}, key {self.key}"
 
 
-class Part(Record):
+class ComparedPart(Record):
     """One quantity of a layer, a key of `QUANTITIES`, in both recordings.
 
     ``size`` is how far it differs, relative to its own size (root mean square over rows), of a mask the share
@@ -91,7 +91,7 @@ class Part(Record):
     """
 
     name: Slug
-    outcome: Outcome
+    outcome: Agreement
     size: Positive | None = None
     allowed: Positive | None = None
     heads: Many[Count] = ()
@@ -115,14 +115,14 @@ class ComparedLayer(Record):
     calls: Count
     rows: Count
     dtype: Line
-    parts: Many[Part]
+    parts: Many[ComparedPart]
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
         refuse_repeated((part.name for part in self.parts), "parts")
         return self
 
-    def of(self, outcome: Outcome) -> tuple[Part, ...]:
+    def of(self, outcome: Agreement) -> tuple[ComparedPart, ...]:
         """Return the parts of one outcome."""
         return tuple(part for part in self.parts if part.outcome is outcome)
 
@@ -162,7 +162,7 @@ class ComparisonRecord(Sealed):
     @property
     def differing(self) -> tuple[ComparedLayer, ...]:
         """The layers in which something differs of itself, in their order."""
-        return tuple(layer for layer in self.layers if layer.of(Outcome.DIFFERS))
+        return tuple(layer for layer in self.layers if layer.of(Agreement.DIFFERS))
 
     @property
     def false_alarm(self) -> float:
@@ -172,7 +172,7 @@ class ComparisonRecord(Sealed):
     @property
     def is_partial(self) -> bool:
         """Whether something was not compared that could differ."""
-        return bool(self.unseen) or any(layer.of(Outcome.UNKNOWN) for layer in self.layers)
+        return bool(self.unseen) or any(layer.of(Agreement.UNKNOWN) for layer in self.layers)
 
     def exit_status(self) -> int:
         """Return 1 if something differs, else 3 if something could not be compared, else 0."""
@@ -212,26 +212,28 @@ class ComparisonRecord(Sealed):
 def comparison_lines(record: ComparisonRecord) -> Iterator[str]:
     """Yield what a comparison found: where the recordings part first, what else differs, the verdict."""
     for number, layer in enumerate(record.differing):
-        for part in layer.of(Outcome.DIFFERS):
+        for part in layer.of(Agreement.DIFFERS):
             where = ", ".join(filter(None, [layer.name, heads_in_words(layer, part)]))
             example = f"; such as {part.rows[0]}" if part.rows and not number else ""
             yield f"✗ {where}: {part.name} differs: {said(part)}{example}"
     if record.differing:
         yield f"The first layer that differs is {record.differing[0].name}."
     following = [
-        layer.name for layer in record.layers if layer.of(Outcome.FOLLOWS) and not layer.of(Outcome.DIFFERS)
+        layer.name
+        for layer in record.layers
+        if layer.of(Agreement.FOLLOWS) and not layer.of(Agreement.DIFFERS)
     ]
     if following:
         yield f"- {together(following)}: differences that may follow from that"
     for layer in record.layers:
         yield from (
-            f"? {layer.name}: {part.name} not known: {part.what}" for part in layer.of(Outcome.UNKNOWN)
+            f"? {layer.name}: {part.name} not known: {part.what}" for part in layer.of(Agreement.UNKNOWN)
         )
     yield from (f"- not compared: {text}" for text in record.left_out)
     yield f"{record.verdict}: {record.looked_at}"
 
 
-def said(part: Part) -> str:
+def said(part: ComparedPart) -> str:
     """Return what differs of a part, with its size and how much rounding allows."""
     if part.size is None or part.allowed is None:
         return part.what
@@ -243,7 +245,7 @@ def share(value: float) -> str:
     return f"{float(f'{100 * value:.2g}'):g}%" if value >= 1e-3 else numbers.small(value)
 
 
-def heads_in_words(layer: ComparedLayer, part: Part) -> str:
+def heads_in_words(layer: ComparedLayer, part: ComparedPart) -> str:
     """Return which heads of a layer a part differs in, nothing where it does in all."""
     kind, count = ("key head", layer.key_heads) if part.name in ("k", "v") else ("head", layer.heads)
     if not part.heads or len(part.heads) == count:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from verify.evidence.audits import together
 from verify.evidence.comparisons import (
     QUANTITIES,
+    Agreement,
     ComparedLayer,
+    ComparedPart,
     ComparisonRecord,
-    Outcome,
-    Part,
     heads_in_words,
     said,
     share,
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _BADGES = {
-    Outcome.DIFFERS: Badge("cross", "bad", "differs"),
-    Outcome.FOLLOWS: Badge("about", "fair", "may follow"),
-    Outcome.UNKNOWN: Badge("open", "idle", "not known"),
-    Outcome.SAME: Badge("check", "good", "same"),
+    Agreement.DIFFERS: Badge("cross", "bad", "differs"),
+    Agreement.FOLLOWS: Badge("about", "fair", "may follow"),
+    Agreement.UNKNOWN: Badge("open", "idle", "not known"),
+    Agreement.SAME: Badge("check", "good", "same"),
 }
 _MOST = 24
 """Lines beyond those of the first layer at most."""
@@ -78,10 +78,10 @@ class Comparison(NamedTuple):
     def badges(self) -> tuple[tuple[Badge, str], ...]:
         """What each sign of the map means."""
         words = {
-            Outcome.DIFFERS: "more than rounding, and than anything before it, can explain.",
-            Outcome.FOLLOWS: "it differs, as far as what parted before it may make it.",
-            Outcome.SAME: "up to rounding, or exactly for masks and scales.",
-            Outcome.UNKNOWN: "it was not recorded, or neither output is that of its own formula.",
+            Agreement.DIFFERS: "more than rounding, and than anything before it, can explain.",
+            Agreement.FOLLOWS: "it differs, as far as what parted before it may make it.",
+            Agreement.SAME: "up to rounding, or exactly for masks and scales.",
+            Agreement.UNKNOWN: "it was not recorded, or neither output is that of its own formula.",
         }
         return tuple((_BADGES[one], text) for one, text in words.items())
 
@@ -91,7 +91,7 @@ class Comparison(NamedTuple):
         record = self.record
         if record.differing:
             layer = record.differing[0]
-            names = [part.name for part in layer.of(Outcome.DIFFERS)]
+            names = [part.name for part in layer.of(Agreement.DIFFERS)]
             return f"They differ first in {layer.name}: {' and '.join(names)}.", "bad"
         if not record.layers:
             return "They cannot be compared.", "idle"
@@ -103,9 +103,9 @@ class Comparison(NamedTuple):
 def comparison_report(record: ComparisonRecord) -> Comparison:
     """Return what the report prints about a comparison."""
     first, *later = record.differing or (None,)
-    open_layers = [(layer, layer.of(Outcome.UNKNOWN)) for layer in record.layers]
+    open_layers = [(layer, layer.of(Agreement.UNKNOWN)) for layer in record.layers]
     others = [
-        *(_found(layer, part) for layer in later if layer for part in layer.of(Outcome.DIFFERS)),
+        *(_found(layer, part) for layer in later if layer for part in layer.of(Agreement.DIFFERS)),
         *(_found(layer, part) for layer, parts in open_layers for part in parts),
     ]
     names = [
@@ -113,7 +113,7 @@ def comparison_report(record: ComparisonRecord) -> Comparison:
     ]
     return Comparison(
         record=record,
-        first=tuple(_found(first, part) for part in first.of(Outcome.DIFFERS)) if first else (),
+        first=tuple(_found(first, part) for part in first.of(Agreement.DIFFERS)) if first else (),
         others=tuple(others[:_MOST]),
         more=max(len(others) - _MOST, 0),
         left_out=tuple(Prose(closed(text)) for text in record.left_out),
@@ -122,7 +122,7 @@ def comparison_report(record: ComparisonRecord) -> Comparison:
     )
 
 
-def _found(layer: ComparedLayer, part: Part) -> Found:
+def _found(layer: ComparedLayer, part: ComparedPart) -> Found:
     where = ", ".join(filter(None, [layer.name, heads_in_words(layer, part)]))
     what = Prose(capitalised(closed(said(part))))
     return Found(_BADGES[part.outcome], where, part.name, what, tuple(map(str, part.rows)))
@@ -139,15 +139,15 @@ def _rows(layers: Sequence[ComparedLayer], names: Sequence[str]) -> Iterable[Map
 
 def _kind(number: int, layer: ComparedLayer, names: Sequence[str]) -> tuple[int, tuple[str, ...]]:
     parts = {part.name: str(part.outcome) for part in layer.parts}
-    kept_apart = number if layer.of(Outcome.DIFFERS) else -1
+    kept_apart = number if layer.of(Agreement.DIFFERS) else -1
     return kept_apart, tuple(parts.get(name, "") for name in names)
 
 
-def _cell(parts: Sequence[Part]) -> MapCell:
+def _cell(parts: Sequence[ComparedPart]) -> MapCell:
     if not parts:
         return MapCell(None, "none")
     # Outputs are not held against each other.
     if parts[0].name == "out":
-        return MapCell(_BADGES[parts[0].outcome], "holds" if parts[0].outcome is Outcome.SAME else "")
+        return MapCell(_BADGES[parts[0].outcome], "holds" if parts[0].outcome is Agreement.SAME else "")
     largest = max((part.size for part in parts if part.size is not None), default=0.0)
     return MapCell(_BADGES[parts[0].outcome], share(largest) if largest else "")
