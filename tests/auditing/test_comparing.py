@@ -158,6 +158,16 @@ def test_the_input_tells_what_a_layer_is_given_from_what_it_makes() -> None:
     assert differing(found(a, b))["layer.1"] == {"x"}
 
 
+def test_no_growth_makes_a_large_difference_rounding() -> None:
+    """However slowly it comes about: what is too large for rounding is not known, and the status 3."""
+    a = recording(*(call(seed) for seed in range(8)))
+    b = recording(*(call(seed, noise=3e-7 * 7**seed) for seed in range(8)))
+    record = found(a, b)
+    assert record.exit_status() == 3
+    assert {part.name for part in record.layers[7].of(Agreement.UNKNOWN)} >= {"q", "k", "v"}
+    assert not record.layers[2].of(Agreement.UNKNOWN)
+
+
 def test_grouped_heads_stand_for_their_repetitions() -> None:
     """Keys of one head in A and the same twice in B are the same keys."""
     one = call()
@@ -184,6 +194,7 @@ def test_masks_are_compared_by_what_rows_see() -> None:
     b = dataclasses.replace(a, query=q)
     record = found(recording(a), recording(b))
     assert "q" not in differing(record).get("layer.0", set())
+    assert "120 rows compared, without 24 of padding" in str(record)
 
 
 @pytest.mark.parametrize(
@@ -227,6 +238,7 @@ def test_layers_of_other_names_are_matched_in_their_order() -> None:
     record = found(a, Recording("other", renamed))
     assert set(differing(record)) == {"layer.1"}
     assert record.layers[1].other == "h.1"
+    assert "matched in their order" in str(record)
 
 
 def test_neither_output_by_its_formula_is_not_known() -> None:
@@ -257,6 +269,9 @@ def test_bad_input_is_refused_in_a_line() -> None:
     broken = recording(dataclasses.replace(call(), key=call().key[:, :, :3]))
     with pytest.raises(RecordingError, match=r"B, layer layer\.0: v has shape"):
         verify.compare_recordings(one, broken)
+    twice = Recording("b", [Layer("same", [call()]), Layer("same", [call()])])
+    with pytest.raises(RecordingError, match="B, layer same: is the name of two layers"):
+        verify.compare_recordings(one, twice)
     with pytest.raises(SettingsError, match="allow-unseen"):
         verify.compare_recordings(one, one, allow_unseen=["nothing"])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import time
+from collections import Counter
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,8 @@ _ROW = 10.0
 _SURE = 8.0
 _SHARE = 0.25
 """Standard errors of a factor, and share of what rounding leaves, from which on it is no rounding."""
+_MOST = 0.25
+"""The power of a unit of rounding beyond which a difference is never called rounding: 1.6% in float32."""
 _PACKAGES = ("numpy", "array-api-compat")
 
 
@@ -111,6 +114,7 @@ def compare_recordings(
                         key_heads=found.heads[1],
                         calls=found.calls,
                         rows=found.rows,
+                        padding=found.padding,
                         dtype=found.dtype,
                         parts=tuple(judge.parts(found)),
                     )
@@ -137,6 +141,9 @@ def _matched(a: Recording, b: Recording) -> tuple[list[tuple[Layer, Layer]], lis
             raise RecordingError(
                 f"{side}, {one.source}: no attention call was seen; record a program that makes one"
             )
+        for name, count in Counter(layer.name for layer in one.layers).items():
+            if count > 1:
+                raise RecordingError(f"{side}, layer {name}: is the name of two layers; give each its own")
     names = [[layer.name for layer in one.layers] for one in (a, b)]
     if not set(names[0]) & set(names[1]):
         if len(names[0]) == len(names[1]):
@@ -182,16 +189,18 @@ class _Judge:
     """Judges layer after layer: what may differ by rounding grows with what differed before.
 
     ``before`` is the most by which any array differed so far, and ``has_parted`` says whether one did by more
-    than rounding: what comes after that follows. ``factors`` counts the factors that were tested.
+    than rounding: what comes after that follows. ``factors`` counts the factors that were tested, and more
+    than ``most`` is not called rounding.
     """
 
     def __init__(self, *, output_may_be_unseen: bool) -> None:
-        self.before, self.has_parted, self.factors = 0.0, False, 0
+        self.before, self.has_parted, self.factors, self.most = 0.0, False, 0, 0.0
         self._output_may_be_unseen = output_may_be_unseen
 
     def parts(self, found: Differences) -> list[ComparedPart]:
         """Return what is said of each quantity of a layer, in its order."""
         sizes = {name: rows.relative for name, rows in found.arrays.items()}
+        self.most = found.unit**_MOST
         floor = max(self.before, _ROUNDINGS * found.unit)
         least = min(sizes[name] for name in ("q", "k", "v") if name in sizes)
         arriving = sizes.get("x", least)
@@ -217,7 +226,8 @@ class _Judge:
             *_bias(found),
             *(part for name in NUMBERS for part in _number(name, found.numbers[name])),
         ]
-        parts.append(self._output(found, sizes, limit))
+        if all(one.is_whole for one in found.own) or not self._output_may_be_unseen:
+            parts.append(self._output(found, sizes, limit))
         if any(part.outcome is Agreement.DIFFERS for part in parts):
             self.has_parted = True
         elif not self.has_parted:
@@ -244,6 +254,8 @@ class _Judge:
                 what = f"{what} in a few rows, the worst by {share(farthest)}"
         elif rows is not None and rows.sums["lost_in_both"].any():
             outcome, what = Agreement.UNKNOWN, "some rows are not finite in both recordings"
+        elif size > self.most:
+            outcome, what = Agreement.UNKNOWN, "differs by more than can be told from a fault"
         else:
             outcome, what = Agreement.SAME, ""
         return ComparedPart(
@@ -289,8 +301,6 @@ class _Judge:
         own, size = found.own, sizes.get("out", math.inf)
         known = {"name": "out", "size": size if math.isfinite(size) else None}
         if not all(one.is_whole for one in own):
-            if self._output_may_be_unseen:
-                return ComparedPart(**known, outcome=Agreement.SAME, what="not compared")
             return ComparedPart(
                 **known, outcome=Agreement.UNKNOWN, what="values or outputs were not recorded"
             )

@@ -200,7 +200,7 @@ class Differences:
     ``arrays`` are those that both have, by their names in `ARRAYS`; ``missing`` says of others why not. Of
     ``keys`` of all rows, ``seen_in_one`` counts those that a row sees in A alone, and in B alone. ``bias`` is
     the largest difference of what is added to scores, and the largest of these. ``heads`` are those of
-    queries and, at most, of keys.
+    queries and, at most, of keys; ``rows`` were compared, ``padding`` are those that are so in both.
     """
 
     arrays: dict[str, RowSums] = field(default_factory=dict)
@@ -215,6 +215,7 @@ class Differences:
     unit: float = 0.0
     heads: tuple[int, int] = (0, 0)
     rows: int = 0
+    padding: int = 0
     calls: int = 0
 
     def add(self, a: Call, b: Call, mapper: Mapper) -> str:
@@ -228,8 +229,9 @@ class Differences:
         number, self.calls = self.calls, self.calls + 1
         self.heads, self.dtype = heads, dtype_of(a)
         self.unit = max(self.unit, unit_of(a), unit_of(b))
-        self.rows += math.prod(a.query.shape[:3])
         padding, seen = _in_use(a, b)
+        self.rows += heads[0] * int((~padding).sum())
+        self.padding += heads[0] * int(padding.sum())
         for name, attribute in ARRAYS.items():
             one, other = getattr(a, attribute), getattr(b, attribute)
             if one is None and other is None:

@@ -105,7 +105,10 @@ class ComparedPart(Record):
 
 
 class ComparedLayer(Record):
-    """One layer in both recordings; ``other`` is its name in the second one where that is another."""
+    """One layer in both recordings; ``other`` is its name in the second one where that is another.
+
+    ``rows`` were compared; those of ``padding`` in both recordings were not.
+    """
 
     id: Slug
     name: Line
@@ -114,6 +117,7 @@ class ComparedLayer(Record):
     key_heads: Heads
     calls: Count
     rows: Count
+    padding: Count = 0
     dtype: Line
     parts: Many[ComparedPart]
 
@@ -170,6 +174,11 @@ class ComparisonRecord(Sealed):
         return min(self.factors * FALSE_ALARM_OF_A_FACTOR, 1.0)
 
     @property
+    def is_by_order(self) -> bool:
+        """Whether layers were matched in their order, for want of common names."""
+        return any(layer.other for layer in self.layers)
+
+    @property
     def is_partial(self) -> bool:
         """Whether something was not compared that could differ."""
         return bool(self.unseen) or any(layer.of(Agreement.UNKNOWN) for layer in self.layers)
@@ -194,7 +203,8 @@ class ComparisonRecord(Sealed):
         """What was compared, in words."""
         calls, rows = (sum(getattr(one, name) for one in self.layers) for name in ("calls", "rows"))
         parts = (counted(len(self.layers), "layer"), counted(calls, "call"), counted(rows, "row"))
-        return ", ".join(parts) + " compared"
+        padding = sum(one.padding for one in self.layers)
+        return ", ".join(parts) + " compared" + (f", without {padding:,} of padding" if padding else "")
 
     def __repr_args__(self) -> Shown:
         yield from (("a", self.a), ("b", self.b), ("verdict", self.verdict))
@@ -230,6 +240,8 @@ def comparison_lines(record: ComparisonRecord) -> Iterator[str]:
             f"? {layer.name}: {part.name} not known: {part.what}" for part in layer.of(Agreement.UNKNOWN)
         )
     yield from (f"- not compared: {text}" for text in record.left_out)
+    if record.is_by_order:
+        yield "- layers are matched in their order, as no name is in both recordings"
     yield f"{record.verdict}: {record.looked_at}"
 
 
