@@ -1,4 +1,4 @@
-"""The pages of two recordings that were compared: what differs first, a map without a blank cell, no fetching."""
+"""The pages of a comparison of recordings: what differs first, a map without a blank cell, nothing fetched."""
 
 from __future__ import annotations
 
