@@ -1,4 +1,4 @@
-"""The pages of a comparison of recordings: what differs first, a map without a blank cell, nothing fetched."""
+"""The pages of a comparison of recordings: what differs first, a map without blanks, nothing fetched."""
 
 from __future__ import annotations
 
