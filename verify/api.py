@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from verify.engine.catalogue import ClaimSpecifier, Entries
     from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
+    from verify.evidence.provenance import Reported
     from verify.report.write import Written
 
 
@@ -165,7 +165,7 @@ def _refuse_other_than(kinds: tuple[type, ...], name: str, given: object, wanted
 
 
 def render(
-    record: RunRecord | AuditRecord,
+    record: Reported,
     out: Path,
     announce: Callable[[str], None] = lambda _phase: None,
     workers: Workers | int | None = None,
@@ -174,7 +174,8 @@ def render(
 ) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
 
-    Of an audit, write ``audit.json``, ``audit.html`` and ``audit.pdf``.
+    Of an audit, write ``audit.json``, ``audit.html`` and ``audit.pdf``, of a comparison of
+    recordings the same with ``comparison`` in their names.
 
     The PDF of a run has three editions: "report" of at most twelve pages, "brief" of one page, which is
     written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
+    from verify.evidence.provenance import Reported
     from verify.executors.workers import Workers
 
 PATH = click.Path(path_type=Path)
@@ -91,7 +91,7 @@ def phases_line(phases: Mapping[str, float]) -> str:
 
 
 def rendered(
-    record: RunRecord | AuditRecord,
+    record: Reported,
     out: Path,
     workers: Workers | int | None = None,
     phases_s: Mapping[str, float] | None = None,
@@ -117,7 +117,7 @@ def rendered(
         raise written.problem
 
 
-def say_outdated(record: RunRecord | AuditRecord, out: Path, besides: Iterable[str] = ()) -> None:
+def say_outdated(record: Reported, out: Path, besides: Iterable[str] = ()) -> None:
     """Say which pages in a folder are not of the record whose evidence lies there, ``besides`` some."""
     from verify.evidence.provenance import names
 
@@ -129,7 +129,7 @@ def say_outdated(record: RunRecord | AuditRecord, out: Path, besides: Iterable[s
         log(f"{', '.join(pages)} in {out} {are} from an earlier run; remove {them}, or render {them} again")
 
 
-def _is_of_another(page: Path, record: RunRecord | AuditRecord) -> bool:
+def _is_of_another(page: Path, record: Reported) -> bool:
     """Return whether a page was made of another record: each says when the findings were made."""
     from verify import evidence
 

@@ -228,11 +228,12 @@ def run(
 def render(results: Path, out: Path | None, edition: str, since: Path | None) -> None:
     """Rebuild the report from RESULTS, without deriving or drawing anything.
 
-    RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
+    RESULTS is a results.json of at most 32 MB, an audit.json or comparison.json of at most 128 MB, or - for
+    standard input.
     """
-    from verify.evidence.load import load_either
+    from verify.evidence.load import load_any
 
-    record = load_either(results)
+    record = load_any(results)
     rendered(record, out or results.parent, edition=edition, earlier=_earlier(since))
     end(record.exit_status())
 

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from verify.citing.citations import AUTHORS
 from verify.evidence.provenance import names
 from verify.files import shipped
-from verify.files.names import AUDIT, RUN
+from verify.files.names import AUDIT, COMPARISON, RUN
 from verify.report.fonts import rules_for_screen
 from verify.report.mathml import characters_in
 from verify.report.parts import Parts
@@ -24,16 +24,17 @@ from verify.text.latex import spoken
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
+    from verify.evidence.provenance import Reported
     from verify.evidence.words import Badge
     from verify.report.formulas import Formula
 
 _TITLE = "Scaled dot-product attention: what is true, and how we know"
-_STYLES = {RUN: ("common.css", "page.css", "rows.css"), AUDIT: ("common.css", "page.css")}
+_PLAIN_STYLES = ("common.css", "page.css")
+_STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES, COMPARISON: _PLAIN_STYLES}
 _SCRIPTS = {
     RUN: ("page.js", "claims.js", "figures.js", "row.js", "explorer.js"),
     AUDIT: ("page.js",),
+    COMPARISON: ("page.js",),
 }
 _SAFE = " /:=.,-()"
 """What need not be escaped in a data address between single quotes."""
@@ -52,8 +53,8 @@ _IMPLIED = re.compile(
 _KEPT = re.compile(r"(<pre\b.*?</pre>|<script\b.*?</script>)", re.DOTALL)
 
 
-def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> str:
-    """Return the report of a run or of an audit as a self-contained HTML page.
+def render_html(record: Reported, parts: Parts | None = None) -> str:
+    """Return the report of a record as a self-contained HTML page.
 
     ``parts`` are the record's drawn figures and formulas, made here if not given.
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from verify.report.audit import Audit
+    from verify.report.comparison import Comparison
     from verify.report.formulas import Formula, Formulas
     from verify.report.run import Report
 
@@ -107,7 +108,9 @@ class Medium(Protocol):
         """Return markup for a figure."""
 
 
-def render(template: str, report: Report | Audit, formulas: Formulas, medium: Medium, **more: Any) -> str:
+def render(
+    template: str, report: Report | Audit | Comparison, formulas: Formulas, medium: Medium, **more: Any
+) -> str:
     """Return a template filled with a report.
 
     Templates read records: filters turn what these hold into text, `prose` into typeset text.
