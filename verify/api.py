@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verify import defaults
 from verify.engine import runner
-from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up
+from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up, numbers
 from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store
@@ -55,6 +55,9 @@ def run(
     executor: Executor | None = None,
     store: Store | Path | None = None,
     sources: Path | None = None,
+    title: str | None = None,
+    question: str | None = None,
+    author: str | None = None,
     callbacks: runner.Callbacks | None = None,
 ) -> RunRecord:
     """Derive, measure and judge the named claims, all of the catalogue if none is named.
@@ -67,7 +70,8 @@ def run(
     whose functions stay in this process; claims are evaluated by this process unless ``workers`` are given,
     claim files by processes of their own. Its workers run claim files. ``store`` is where
     finished work is kept for later runs, by default nowhere; what is wrong with it is a warning. None of
-    these changes a result. ``sources`` None means the statements that come with the tool.
+    these changes a result. ``sources`` None means the statements that come with the tool. ``title``,
+    ``question`` and ``author`` are those that the report prints, which has defaults for each.
 
     On a ``device`` of PyTorch's ("cuda", "cuda:1", or "cpu", the processor by the same code) the blocks of
     most statistics of scores, rows and softmax are drawn, in single precision with sums in double, by a
@@ -88,6 +92,7 @@ def run(
         power=power,
         device=device,
     )
+    words = runner.presentation(title, question, author)
     if executor is not None and not isinstance(executor, Executor):
         raise SettingsError(f"executor {executor!r}: give a concurrent.futures.Executor")
     if callbacks is not None and not isinstance(callbacks, runner.Callbacks):
@@ -103,12 +108,13 @@ def run(
                 chosen,
                 book,
                 requested=names,
+                numbers=numbers(known, wanted) if names else None,
                 own_sources=sources is not None,
                 workers=some,
                 executor=executor,
                 store=opened,
                 callbacks=callbacks,
-            )
+            ).presented(words)
 
 
 def _opened(store: Store | Path | None) -> AbstractContextManager[Store | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli.console import PATH, end, rendered, say, say_outdated
+from verify.cli.console import PATH, end, rendered, say, say_outdated, tell
 from verify.errors import OutputError
 
 NAMES = ("audit.json", "audit.html", "audit.pdf")
@@ -92,7 +92,7 @@ def audit(
     )
     write_whole(out / NAMES[0], found.to_json().encode())
     for line in str(found).splitlines():
-        say(line)
+        tell(line)
     if junit is not None:
         write_whole(junit, to_junit(found))
         say(junit)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from verify.cli.console import PATH, end, say
+from verify.cli.console import PATH, end, say, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     width = max((len(value.key) for value in listed), default=0)
     has_pages = site and isinstance(record, RunRecord)
     pages = (f"  {address_on_site(site, value.key)}" if has_pages else "" for value in listed)
-    say(
+    tell(
         "\n".join(
             f"{value.key:<{width}}  {value.text}{page}" for value, page in zip(listed, pages, strict=True)
         )
@@ -107,7 +107,8 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     whole, _, part = key.partition(":")
     if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    say(render(cite(record, value.subject, value.part, url, doi, settings.authors, site)))
+    text = render(cite(record, value.subject, value.part, url, doi, settings.authors, site))
+    (tell if form == "text" else say)(text)
     end(0)
 
 
@@ -175,13 +176,13 @@ def check_docs(
     files = find_documents(wanted)
     record = _settled(results)
     if adopt:
-        say("\n".join(map(str, adopt_forms(check(files, record), record))))
+        tell("\n".join(map(str, adopt_forms(check(files, record), record))))
     checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
     text = changes(checked.documents).removesuffix("\n") if diff else render(checked)
     if text:
-        say(text)
+        (tell if form == "text" and not diff else say)(text)
     end(1 if checked.left else 0)
 
 

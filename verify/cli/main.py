@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verify.cli import auditing, citing, probing, publishing, recording, storing, verifying
-from verify.cli.console import PATH, complain, end, say, silence
+from verify.cli.console import PATH, columns, complain, end, fitted, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.verifying import processes
 from verify.errors import VerifyError, described
@@ -21,10 +21,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@click.group(
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    no_args_is_help=False,
-)
+class _Formatter(click.HelpFormatter):
+    """Sets help within any width: on a narrow terminal what an option does stands below it."""
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write options with what they do."""
+        if self.width >= _NARROW:
+            super().write_dl(rows, col_max, col_spacing)
+            return
+        for name, text in rows:
+            for indent, part in (("  ", name), ("    ", text)):
+                self.write(f"{fitted(indent + part, self.width, hang=2)}\n")
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+    def make_formatter(self) -> click.HelpFormatter:
+        """Return a formatter as wide as the terminal, at most 100 columns."""
+        return _Formatter(width=min(columns(sys.stdout) or 80, _WIDEST))
+
+
+_NARROW, _WIDEST = 60, 100
+# Commands make contexts of their own kind each.
+click.Command.context_class = _Context
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
 @click.version_option(__version__, prog_name="sdpa-verify")
 def cli() -> None:
     """Settle what is true about scaled dot-product attention: derive, measure, judge, report."""
@@ -40,7 +63,7 @@ def list_(claim_files: tuple[Path, ...]) -> None:
         from verify.cli.explore import listing
         from verify.engine.catalogue import catalogue_with
 
-        text = listing(catalogue_with(claim_files, workers))
+        text = listing(catalogue_with(claim_files, workers), columns(sys.stdout))
     say(text)
     end(0)
 
@@ -57,7 +80,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
         from verify.engine.catalogue import catalogue_with, choose
 
         (chosen,) = choose(catalogue_with(claim_files, workers), [claim]).values()
-        text, proved = show_with(workers, chosen)
+        text, proved = show_with(workers, chosen, columns(sys.stdout) or 80)
     say(text)
     end(0 if proved else 1)
 

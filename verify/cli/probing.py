@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from verify.cli.console import end, say
+from verify.cli.console import end, tell
 from verify.errors import SettingsError, what_is_wrong
 
 _NAMED = "name it as package.module:function or path/to/file.py:function"
@@ -71,9 +71,9 @@ def probe(
     )
     asked = {name: value for name, value in expected.items() if value is not None}
     problems = found.problems(intended or DEFAULT, **asked) if asked or intended else ()
-    say(found)
+    tell(found)
     for problem in problems:
-        say(f"✗ {problem}")
+        tell(f"✗ {problem}")
     end(1 if problems or found.faults else 0)
 
 

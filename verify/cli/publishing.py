@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli.console import PATH, end, say
+from verify.cli.console import PATH, end, say, tell
 
 
 @click.command()
@@ -30,7 +30,7 @@ def compare(old: Path, new: Path, form: str) -> None:
     from verify.evidence.load import load_either
 
     found = compare(load_either(old), load_either(new))
-    say(FORMS[form](found))
+    (tell if form == "text" else say)(FORMS[form](found))
     end(found.exit_status)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, say
+from verify.cli.console import PATH, end, say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def store() -> None:
 def show(store: Path | None) -> None:
     """Say where the store is and what it holds."""
     with _store(store) as opened:
-        say(_described(opened.contents()))
+        tell(_described(opened.contents()))
     end(0)
 
 
@@ -53,7 +53,7 @@ def verify(store: Path | None) -> None:
         contents = opened.contents()
     rows = sum(contents.rows.values())
     advice = "; no run uses these: runs write those again that they need, `store clear` begins anew"
-    say(f"{rows} rows, {contents.damaged} damaged{advice if contents.damaged else ''}")
+    tell(f"{rows} rows, {contents.damaged} damaged{advice if contents.damaged else ''}")
     end(1 if contents.damaged else 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verify import defaults
-from verify.cli.console import PATH, end, log, rendered, say, say_outdated
+from verify.cli.console import PATH, columns, end, log, rendered, say, say_outdated, tell
 from verify.errors import OutputError, unforeseen
 from verify.files.names import EDITIONS
 
@@ -95,10 +96,23 @@ def since_option(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
+def words_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the words of the report that its user may choose."""
+    options = (
+        click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
+        click.option("--question", metavar="TEXT", help="The question that its first page answers."),
+        click.option("--author", metavar="NAME", help="Author of the report."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that, and what says by how many processors, for which statements and where to."""
     options = (
         plan_options,
+        words_options,
         click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
         click.option(
             "--cluster",
@@ -224,7 +238,8 @@ def run(
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
 @since_option
-def render(results: Path, out: Path | None, edition: str, since: Path | None) -> None:
+@words_options
+def render(results: Path, out: Path | None, edition: str, since: Path | None, **words: str | None) -> None:
     """Rebuild the report from RESULTS, without deriving or drawing anything.
 
     RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
@@ -232,6 +247,13 @@ def render(results: Path, out: Path | None, edition: str, since: Path | None) ->
     from verify.evidence.load import load_either
 
     record = load_either(results)
+    if any(text is not None for text in words.values()):
+        from verify.engine.runner import presentation
+        from verify.evidence import RunRecord
+
+        if not isinstance(record, RunRecord):
+            raise click.UsageError("--title, --question and --author: an audit's report has none of them")
+        record = record.presented(presentation(**words))
     rendered(record, out or results.parent, edition=edition, earlier=_earlier(since))
     end(record.exit_status())
 
@@ -269,8 +291,8 @@ def plan(
         if by_tolerance:
             text = costs({tolerance: planned(tolerance) for tolerance in TOLERANCES}, count)
         else:
-            text = table(api.plan(wanted, workers=some, **options), chosen, count)
-    say(text)
+            text = table(api.plan(wanted, workers=some, **options), chosen, count, columns(sys.stdout))
+    tell(text)
     end(0)
 
 
@@ -326,12 +348,12 @@ def _verified(
         given = {**options, "workers": workers, "store": store, "executor": executor}
         record = api.run(claims, callbacks=callbacks, **given)
     for claim in record.claims:
-        say(verdict_line(claim))
+        tell(verdict_line(claim))
     if options["sources"] is not None:
         for statement in record.statements:
-            say(outcome_line(statement))
+            tell(outcome_line(statement))
     for statement in record.surprises():
-        say(surprise_line(statement))
+        tell(surprise_line(statement))
     for line in closing_lines(record):
         log(line)
     phases = {"imports": round(imports, 3), **record.run.phases_s}

@@ -13,6 +13,7 @@ import re
 import sys
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
@@ -219,6 +220,19 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
     for name in sorted(names - set(claims)):
         raise ClaimError(unknown("claim", name, claims, "`sdpa-verify list` shows them all"))
     return {name: claim for name, claim in claims.items() if not names or name in names}
+
+
+def numbers(claims: Mapping[str, _Claim], chosen: Iterable[str]) -> dict[str, str]:
+    """Return the numbers of the ``chosen`` ones of all ``claims`` by id: chapter and place, such as ``1.2``.
+
+    Where all of them are the user's own they have no chapter, and are counted from 1.
+    """
+    if all(claims[name].chapter == USER for name in chosen):
+        return {name: str(place) for place, name in enumerate(chosen, 1)}
+    found: dict[str, str] = {}
+    for number, (_, some) in enumerate(groupby(claims, lambda name: claims[name].chapter), 1):
+        found |= {name: f"{number}.{place}" for place, name in enumerate(some, 1)}
+    return {name: found[name] for name in chosen}
 
 
 @cache
