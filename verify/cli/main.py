@@ -18,13 +18,13 @@ from verify.errors import VerifyError, described
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 class _Formatter(click.HelpFormatter):
     """Sets help within any width: on a narrow terminal what an option does stands below it."""
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Write options with what they do."""
         if self.width >= _NARROW:
             super().write_dl(rows, col_max, col_spacing)

@@ -116,10 +116,10 @@ class Stated(NamedTuple):
 
     @property
     def byline(self) -> str:
-        """Kind, author, date and address of the document; what is missing is named as missing."""
+        """Kind, author and date of the document; what is missing is named as missing."""
         source = self.source
         author = f"by {source.author}" if source.author else "no author given"
-        return ", ".join(filter(None, [source.kind, author, source.date or "no date given", source.url]))
+        return ", ".join(filter(None, [source.kind, author, source.date or "no date given"]))
 
 
 class Panel(NamedTuple):
