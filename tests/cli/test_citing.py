@@ -158,7 +158,7 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("cite", "score-variance", "--format", "docx"), "no format 'docx'; choose bibtex, csl-json"),
         (("cite", "run:seed"), "'run:seed' is a part of what is cited as a whole; cite 'run'"),
         (("cite", "source.v1:outcome"), "'source.v1:outcome' is a part of what is cited as a whole"),
-        (("cite", "score-variance", "--doi", "11/x"), "--doi '11/x': is no DOI; give one such as 10."),
+        (("cite", "score-variance", "--doi", "11/x"), "--doi '11/x': is not a DOI; give one such as 10."),
         (("badge", "run"), "'run' has no badge; give a claim"),
         (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
         (("cite", "score-variance:verdict"), "cite 'score-variance'"),

@@ -241,7 +241,7 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     *progress, counts = ended.err.splitlines()
     assert sorted(progress) == ["score-mean: confirmed", "worked-dot-products: confirmed"]
     assert re.fullmatch(
-        r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 wrong versions refuted", counts
+        r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 negative controls rejected", counts
     )
     content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
     assert content["run"]["settings"] == {

@@ -89,7 +89,7 @@ BROKEN = [
     pytest.param(('    meaning="', "    #"), "CLAIM", "argument: 'meaning'", id="field-missing"),
     pytest.param(("def derive(", "def derives("), "", "has no derive; give it that function", id="no-derive"),
     pytest.param(("def experiment(", "def measure("), "", "doubled-keys: it has no exp", id="no-experiment"),
-    pytest.param(("CLAIM =", "facts = ()\nCLAIM ="), "", "facts is no function; make", id="no-function"),
+    pytest.param(("CLAIM =", "facts = ()\nCLAIM ="), "", "facts is not a function; make", id="no-function"),
     pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
     pytest.param(
         ("    NORMAL,", "    NORMALL,"),
@@ -196,7 +196,7 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
         (
             ("LABEL, derivation.result)\n", "LABEL, d * n)\n"),
             "experiment",
-            "n is no number: n is left in it",
+            "n is not a number: n is left in it",
         ),
         (("route(2 * score", "route(score * q1"), "derive", "NameError: name 'q1'"),
         (('matching("variance-d*")', 'matching("d*")'), "figures", "no check's id matches 'd*'"),

@@ -67,7 +67,7 @@ def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> Non
     alarms = {card.claim.id: card.alarms for card in report_of(record()).concerns}
     assert alarms["double-sum"] == ("The derivation failed.",)
     assert alarms["over-scaling"] == (
-        "A version that is wrong on purpose was not refuted: the measurement settles nothing.",
+        "A negative control was not rejected, so the measurement is inconclusive.",
     )
     assert alarms["pairwise-estimator"] == ()
 
@@ -186,7 +186,7 @@ def test_steps_are_counted_by_how_far_they_are_checked(reaches: tuple[Reach, ...
 
 
 def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
-    """A fact whose formula is its value has no formula; a script is no address."""
+    """A fact whose formula is its value has no formula; a script is not an address."""
     facts = (
         Fact(id="plain", what="p", latex="0.5", value=0.5),
         Fact(id="root", what="r", latex=r"\sqrt{2}", value=2**0.5),
@@ -411,7 +411,7 @@ def test_what_most_exact_checks_allow_for_is_printed_once() -> None:
     assert [row.cells[1].text for row in rows] == ["1×10⁻¹⁶"] * 3
     for wide in (False, True):
         mixed = check_table("c", [*usual, exact], wide=wide)
-        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, where nothing else is said.",)
+        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, unless stated otherwise.",)
         last = mixed.groups[-1].rows[-1].title
         assert last is not None
         assert last.note == "exact"

@@ -252,7 +252,7 @@ def test_settings_and_times_have_names() -> None:
         "profile": "standard",
         "tolerance": "±1%",
         "false alarms, whole run": "at most 0.1%",
-        "power aimed at": "95%",
+        "target power": "95%",
         "made": "2026-11-20 23:30 UTC",
         "time, whole run": "9.7 s",
         "time, derive": "2.1 s",

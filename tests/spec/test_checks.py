@@ -125,7 +125,7 @@ class TestFits:
     def test_a_law_with_an_offset_has_no_one_exponent(self) -> None:
         """It has a slope of its own, and is refused where a line through zero is meant."""
         assert slope_of(3 * d + 2, "my-").expected == 3
-        with pytest.raises(ClaimError, match=r"is no number: d_k is left in it"):
+        with pytest.raises(ClaimError, match=r"is not a number: d_k is left in it"):
             linear_fits(POINTS, 3 * d + 2)
 
     def test_a_level_has_no_slope(self) -> None:

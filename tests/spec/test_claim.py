@@ -168,7 +168,7 @@ class TestPlaced:
     @pytest.mark.parametrize(
         ("defined", "message"),
         [
-            ({"facts": ()}, "facts is no function; make it one"),
+            ({"facts": ()}, "facts is not a function; make it one"),
             ({"derive": lambda tolerance: tolerance}, "derive takes 'tolerance'; it may take nothing"),
         ],
     )

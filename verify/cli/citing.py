@@ -44,7 +44,7 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("names", nargs=-1, metavar="[CLAIM|LAYER|KEY]...")
 @_results
 def values(names: tuple[str, ...], results: Path | None) -> None:
-    """List what can be quoted: keys and their present text.
+    """List the values that can be quoted: keys and their current text.
 
     Besides claims, "run" stands for the run’s own values and "source" for the documents’ statements; a key
     for its value and its parts. Of an audit, give layers, "audit" for its own values, or keys. Each has the
@@ -114,7 +114,9 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
 @click.command("check-docs")
 @click.argument("documents", nargs=-1, type=PATH, metavar="FILE...")
-@click.option("--write", is_flag=True, help="Write again what is stale and has a form, as KEY|digits=3 has.")
+@click.option(
+    "--write", is_flag=True, help="Rewrite stale quotations that have a form, such as KEY|digits=3."
+)
 @click.option(
     "--diff", is_flag=True, help="Print what --write would change, for patch and git; write nothing."
 )
@@ -146,16 +148,16 @@ def check_docs(
     adopt: bool,
     strict: bool,
 ) -> None:
-    """Compare what documents quote with the results; exit with 1 if anything is not so.
+    """Compare quotations in documents with the results; exit with 1 if any differs.
 
-    A quotation with a form, KEY|default or KEY|digits=3, is compared to the letter, and --write writes it
-    again. The text of one with the key alone is its author's: its numbers are checked and never written.
+    A quotation with a form, KEY|default or KEY|digits=3, is compared to the letter, and --write rewrites
+    it. The text of one with the key alone is its author's: its numbers are checked and never written.
 
     Documents are regular files of at most 16 MB: Markdown of every kind, notebooks, HTML, reStructuredText,
     LaTeX, AsciiDoc, Org, Typst, Python and any text with comments; folders, whose documents are meant;
-    and patterns such as 'docs/**/*.md'. None means those of [tool.sdpa-verify] in pyproject.toml.
-    Nothing is verified again: the results are those given or configured, else those of the last run, which
-    must not be a quick one, for documents quote what was measured well.
+    and patterns such as 'docs/**/*.md'. Without any, those of [tool.sdpa-verify] in
+    pyproject.toml are checked. Nothing is verified again: the results are those given or configured, else
+    those of the last run, which must not have the quick profile.
     """
     from verify.citing.configuration import configuration
     from verify.citing.documents import adopt as adopt_forms
@@ -230,7 +232,7 @@ def _settled(results: Path | None) -> Evidence:
     "--out",
     type=PATH,
     metavar="FILE",
-    help="File to write.  [default: verify, and what the form's files end in, such as .tex]",
+    help="File to write.  [default: verify with the suffix of the format, as in verify.tex]",
 )
 @click.option(
     "--quoted-in",
@@ -238,7 +240,7 @@ def _settled(results: Path | None) -> Evidence:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Only the values that this document, folder or pattern of documents quotes; may be given again.",
+    help="Only the values that this document, folder or pattern of documents quotes; repeatable.",
 )
 @_results
 def export(

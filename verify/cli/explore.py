@@ -143,7 +143,7 @@ def _assumed(claim: Claim, examined: Examined) -> Iterator[str]:
     """Yield what the main theorem assumes, and what the author states besides."""
     of_theorem = assumptions_of(examined.theorem) if examined.theorem else ()
     stated = tuple(one.text for one in claim.assumptions)
-    for heading, texts in (("Assumptions", of_theorem), ("Stated besides, not used", stated)):
+    for heading, texts in (("Assumptions", of_theorem), ("Also stated, not used", stated)):
         if texts:
             yield f"{heading}\n" + "\n".join(f"  - {plain(one)}" for one in texts)
 

@@ -50,7 +50,7 @@ click.Command.context_class = _Context
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
 @click.version_option(__version__, prog_name="sdpa-verify")
 def cli() -> None:
-    """Settle what is true about scaled dot-product attention: derive, measure, judge, report."""
+    """Verify claims about scaled dot-product attention: derive, measure, judge, report."""
 
 
 @cli.command(name="list")
@@ -74,7 +74,7 @@ def list_(claim_files: tuple[Path, ...]) -> None:
     "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
 )
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
-    """Show one claim with its derivation, every step checked now."""
+    """Show one claim with its derivation, checking every step."""
     with processes(claim_files=claim_files) as workers:
         from verify.cli.explore import show_with
         from verify.engine.catalogue import catalogue_with, choose

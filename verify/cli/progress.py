@@ -136,12 +136,12 @@ def _tightest(record: ClaimRecord) -> str:
 
 
 def counts_line(record: RunRecord) -> str:
-    """Return one line on how much a run rests on: claims, checks of both kinds, wrong versions refuted."""
+    """Return one line of counts: claims, checks of both kinds, negative controls rejected."""
     controls = [control for claim in record.claims for control in claim.controls]
     refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
     claims = f"{len(record.claims)} {'claim' if len(record.claims) == 1 else 'claims'}"
     checks = f"{record.measured_checks} measured and {record.exact_checks} exact checks"
-    return f"{claims}: {checks}; {refuted} of {len(controls)} wrong versions refuted"
+    return f"{claims}: {checks}; {refuted} of {len(controls)} negative controls rejected"
 
 
 def outcome_line(statement: Statement) -> str:

@@ -59,7 +59,7 @@ def plan_options(command: Callable[..., None]) -> Callable[..., None]:
             type=float,
             default=defaults.POWER,
             show_default=True,
-            help="Chance that a check decides at its planned sample.",
+            help="Probability that a check decides at its planned sample.",
         ),
         click.option(
             "--claims",
@@ -67,7 +67,7 @@ def plan_options(command: Callable[..., None]) -> Callable[..., None]:
             type=PATH,
             multiple=True,
             metavar="FILE",
-            help="The claim in this file of your own, of at most 1 MB; may be given several times.",
+            help="A claim file of your own, of at most 1 MB; repeatable.",
         ),
     )
     for option in reversed(options):
@@ -113,7 +113,9 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
     options = (
         plan_options,
         words_options,
-        click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
+        click.option(
+            "--workers", type=int, help="Number of processors; does not affect results.  [default: all]"
+        ),
         click.option(
             "--cluster",
             metavar="ADDRESS|local:N",
@@ -122,8 +124,8 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--device",
             metavar="cuda|cuda:N|cpu",
-            help="Draw blocks of scores and softmax rows by PyTorch there, in single precision; other random "
-            "numbers, so other digits. Tried with cpu only, never on a card.",
+            help="Draw scores and softmax rows with PyTorch on this device, in single precision and from "
+            "other random streams, so digits differ. Tested on cpu only, never on a card.",
         ),
         click.option(
             "--store",
@@ -137,12 +139,13 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             "--sources",
             type=PATH,
             metavar="FILE",
-            help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
+            help="Statements to decide in place of those shipped, at most 1 MB, - for standard input; an "
+            "empty file means none.",
         ),
         click.option(
             "--lenient-sources",
             is_flag=True,
-            help="Do not end with 1 where a statement of --sources is misprinted or wrong.",
+            help="Do not exit with 1 if a statement of --sources is misprinted or wrong.",
         ),
         click.option(
             "--out",
@@ -261,7 +264,7 @@ def render(results: Path, out: Path | None, edition: str, since: Path | None, **
 @click.command()
 @plan_options
 @click.option("--workers", type=int, default=1, show_default=True, help="Workers to plan for.")
-@click.option("--by-tolerance", is_flag=True, help="Say what ±1% to ±0.01% cost instead.")
+@click.option("--by-tolerance", is_flag=True, help="Show the cost of tolerances from ±1% to ±0.01% instead.")
 def plan(
     claims: tuple[str, ...],
     claim_files: tuple[Path, ...],
@@ -269,7 +272,7 @@ def plan(
     by_tolerance: bool,
     **options: Any,
 ) -> None:
-    """Say what verifying the claims would take: blocks, draws, memory and time."""
+    """Estimate the cost of verifying claims: blocks, draws, memory and time."""
     if by_tolerance and options["tolerance"] is not None:
         raise click.UsageError("--by-tolerance and --tolerance: give one of them")
     with processes(claim_files=claim_files) as some:
@@ -373,7 +376,7 @@ def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
         try:
             store = Store(path or default_path(), log)
         except StoreError as error:
-            log(f"{error}; going on without")
+            log(f"{error}; continuing without it")
     try:
         yield store
     finally:

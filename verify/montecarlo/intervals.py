@@ -176,7 +176,7 @@ def betting_mean(values: Array, alpha: float) -> Interval:
     It is widened to hold their own mean, which early numbers alone may have refuted.
 
     Raises:
-        ValueError: there is no number, or one lies outside.
+        ValueError: there is not a number, or one lies outside.
     """
     values = np.asarray(values, dtype=np.float64)
     if not values.size or not np.all((values >= 0) & (values <= 1)):

@@ -156,11 +156,9 @@ def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, 
     found = ["The derivation failed."] if derivation.status is Proof.FAILED else []
     standing = len(controls.rows) - controls.refuted
     if standing == 1:
-        found.append("A version that is wrong on purpose was not refuted: the measurement settles nothing.")
+        found.append("A negative control was not rejected, so the measurement is inconclusive.")
     elif standing:
-        found.append(
-            f"{standing} versions wrong on purpose were not refuted: the measurement settles nothing."
-        )
+        found.append(f"{standing} negative controls were not rejected, so the measurement is inconclusive.")
     return tuple(found)
 
 
@@ -256,9 +254,9 @@ def _found(check: Check) -> str:
 
 def _refuted(control: Control, *, own_sample: bool) -> str:
     error = (control.interval[1] - control.interval[0]) / 10
-    text = f"{control.what}, which predicts {predicted(control, error)}"
+    text = f"{control.what}; predicts {predicted(control, error)}"
     if not own_sample:
-        return text
+        return f"{text}, rejected"
     found = numbers.estimate(control.estimate, error, control.interval)
     value = found.alone if error else numbers.exact(control.estimate, _EXACT)
-    return f"{text}; found: {value}"
+    return f"{text}, found {value}, rejected"

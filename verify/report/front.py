@@ -36,15 +36,15 @@ _ANSWER = (
     (
         (
             r"If the components of a query $q$ and a key $k$ are independent with mean 0 and variance 1, "
-            r"each of the $d_k$ dimensions adds 1 to the variance of the score $q\cdot k$, and division by "
-            r"$\sqrt{d_k}$, by nothing else but its negative, brings it back to 1 at every width."
+            r"each of the $d_k$ dimensions adds 1 to the variance of the score $q\cdot k$. Dividing by "
+            r"$\sqrt{d_k}$ restores variance 1 at every width, and only $\pm1/\sqrt{d_k}$ does."
         ),
         ("score-variance", "sqrt-scaling-unique"),
     ),
     (
         (
-            r"Without it the larger of two softmax weights goes to 1 as $d_k$ grows and the softmax passes "
-            r"less of a gradient on; yet not all gradients vanish: the typical one does, while their root "
+            r"Without it, the larger of two softmax weights tends to 1 as $d_k$ grows, and the softmax "
+            r"transmits less gradient. Yet not all gradients vanish: the typical one does, while their root "
             r"mean square grows."
         ),
         ("softmax-saturation", "jacobian-saturation", "vanishing-or-exploding"),

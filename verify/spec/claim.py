@@ -128,7 +128,7 @@ class Claim:
         """Return one of the functions so that it takes all ``parameters`` and gets those that it names."""
         function: Callable[..., Any] = getattr(self, name)
         if not callable(function):
-            raise ClaimError(f"{self._named}{name} is no function; make it one")
+            raise ClaimError(f"{self._named}{name} is not a function; make it one")
         wanted = tuple(inspect.signature(function).parameters)
         if function is _nothing or wanted == parameters:
             return function
