@@ -12,7 +12,7 @@ from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import Spelled
 from tests.report.records import PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
-from verify.evidence import Check, Control, Fact, Proof, Reach, Reference, Verdict
+from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.words import badge
 from verify.report.cards import Card, card
 from verify.report.formulas import Formulas
@@ -214,7 +214,7 @@ OTHER = check("share", 0.5, 0.5, quantity="a share")
 BIASED = control("biased-prediction", "it is larger by twice the tolerance", 65.3, 64.1)
 
 
-def shown(checks: list[Check], controls: list[Control]) -> tuple[str, str, str]:
+def shown(checks: list[Check], controls: list[ControlRecord]) -> tuple[str, str, str]:
     """Return what is printed of a claim with these."""
     made = of(checks=(*checks,), controls=(*controls,)).contrast
     assert made is not None

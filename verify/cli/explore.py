@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from verify.evidence import Fact
     from verify.spec.claim import Claim
-    from verify.symbolic.derivation import Derivation, Examined
+    from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
 _LEAST = 30
 """Columns that a title needs beside its id."""
@@ -105,7 +105,7 @@ def shown(claim: Claim, origin: object = "", columns: int | None = None) -> tupl
 def page(
     claim: Claim,
     derivation: Derivation,
-    examined: Examined,
+    examined: ExaminedDerivation,
     facts: tuple[Fact, ...] | None = None,
     columns: int | None = None,
 ) -> str:
@@ -139,7 +139,7 @@ def page(
     return "\n\n".join(fitted(block, columns, hang=0) for block in blocks)
 
 
-def _assumed(claim: Claim, examined: Examined) -> Iterator[str]:
+def _assumed(claim: Claim, examined: ExaminedDerivation) -> Iterator[str]:
     """Yield what the main theorem assumes, and what the author states besides."""
     of_theorem = assumptions_of(examined.theorem) if examined.theorem else ()
     stated = tuple(one.text for one in claim.assumptions)

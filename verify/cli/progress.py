@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Column
 
 from verify.cli.console import log
-from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
+from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, StoreUse, Verdict
 from verify.text import numbers
 from verify.text.latex import plain
 
@@ -93,7 +93,7 @@ def progress_line(progress: Progressed, room: int = 80) -> str:
     return " · ".join(words)
 
 
-def stored_line(stored: Stored) -> str:
+def stored_line(stored: StoreUse) -> str:
     """Return one line on what a run took from the store."""
     share = stored.draws / (stored.draws + stored.drawn) if stored.draws else 0
     derivations = "1 derivation" if stored.derivations == 1 else f"{stored.derivations} derivations"

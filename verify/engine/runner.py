@@ -23,14 +23,14 @@ from verify.evidence import (
     PROFILES,
     Calibration,
     ClaimRecord,
-    Device,
+    DeviceRecord,
     FalseClaims,
     Falsified,
     Presentation,
     Run,
     RunRecord,
     Settings,
-    Stored,
+    StoreUse,
     Tool,
 )
 from verify.evidence.load import stored_table
@@ -133,7 +133,7 @@ def presentation(
         raise SettingsError(f"--{what_is_wrong(error)}") from error
 
 
-def _recorded(device: object) -> Device:
+def _recorded(device: object) -> DeviceRecord:
     """Return the record of the device that has this name.
 
     Raises:
@@ -142,7 +142,7 @@ def _recorded(device: object) -> Device:
     if not isinstance(device, str):
         raise SettingsError(f"device {device!r}: give its name, such as 'cuda'")
     with device_errors():
-        return Device.model_validate(vars(find_device(device)))
+        return DeviceRecord.model_validate(vars(find_device(device)))
 
 
 def _refuse_other_than(kind: type[int | float], **values: object) -> None:
@@ -208,7 +208,7 @@ def run(
             spent_s={record.id: spent for record, spent in settled},
             stored=None
             if store is None
-            else Stored(
+            else StoreUse(
                 derivations=schedule.progress.derivations,
                 draws=schedule.progress.stored,
                 drawn=schedule.progress.drawn,

@@ -18,13 +18,13 @@ from verify.evidence import (
     Part,
     Proof,
     RunRecord,
-    Source,
+    SourceRecord,
     Statement,
     Verdict,
 )
 from verify.evidence.provenance import command, creation, digest
 from verify.evidence.words import Tally, counted_checks, tallies
-from verify.report.cards import Card, Drawing, card, drawing
+from verify.report.cards import Card, FigureView, card, drawing
 from verify.report.front import (
     FEW,
     Failure,
@@ -80,7 +80,7 @@ _NOTATION = tuple(
 )
 
 
-class Chapter(NamedTuple):
+class ChapterView(NamedTuple):
     """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text.
 
     ``number`` is that of the catalogue, empty where all claims are the user's own.
@@ -90,13 +90,13 @@ class Chapter(NamedTuple):
     number: str
     title: Prose
     cards: tuple[Card, ...]
-    figure: Drawing | None
+    figure: FigureView | None
 
 
 class Stated(NamedTuple):
     """A source document and its statements."""
 
-    source: Source
+    source: SourceRecord
     statements: tuple[Statement, ...]
 
     @property
@@ -142,7 +142,7 @@ class Lead(NamedTuple):
 
     card: Card
     keys: tuple[KeyNumber, ...]
-    figures: tuple[Drawing, ...]
+    figures: tuple[FigureView, ...]
 
 
 class Level(NamedTuple):
@@ -183,11 +183,11 @@ class Report(NamedTuple):
     is_led: bool
     leads: tuple[Lead, ...]
     failures: tuple[Failure, ...]
-    chapters: tuple[Chapter, ...]
+    chapters: tuple[ChapterView, ...]
     sources: tuple[Stated, ...]
     answer: tuple[tuple[Prose, tuple[Prose, ...]], ...]
     keys: tuple[KeyNumber, ...]
-    panels: tuple[Drawing, ...]
+    panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
     explorer: tuple[Panel, ...]
     changes: Comparison | None
@@ -373,13 +373,13 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     )
 
 
-def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> Chapter:
+def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> ChapterView:
     """Return a chapter with the numbers of the catalogue, where the run has them, else of its own."""
     given = record.run.numbers
     own = {claim.id: f"{place}.{at}" for at, claim in enumerate(claims, 1)}
     found = {name: given.get(name, number) for name, number in own.items()}
     number, point, _ = found[claims[0].id].partition(".")
-    return Chapter(
+    return ChapterView(
         id=f"chapter-{number}" if point else "chapter",
         number=number if point else "",
         title=Prose(claims[0].chapter_title),
@@ -388,7 +388,7 @@ def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> Ch
     )
 
 
-def _front_figures(record: RunRecord) -> tuple[Drawing, ...]:
+def _front_figures(record: RunRecord) -> tuple[FigureView, ...]:
     """Return the figures of the first page, side by side where there are several."""
     figures = _figures(record.claims)
     if not is_led(record):
@@ -412,7 +412,7 @@ def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     return front | {key: one for key, one in half.items() if key in shown}
 
 
-def chapter_figure(claims: Sequence[ClaimRecord]) -> Drawing | None:
+def chapter_figure(claims: Sequence[ClaimRecord]) -> FigureView | None:
     """Return the figure that stands for a chapter: not on the first page, with a wrong version if any."""
 
     def lacks_contrast(key: str) -> bool:
