@@ -82,6 +82,14 @@ def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
     assert len(every.out.splitlines()) > len(one.out.splitlines()) > 20
 
 
+def test_a_registered_form_that_returns_nothing_is_named(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says which, and what it should return."""
+    monkeypatch.setitem(citations.FORMS, "mine", lambda _cited: None)
+    ended = tool("cite", "score-variance", "--format", "mine")
+    assert ended.status == 2
+    assert ended.complaint == "format 'mine': its function returns nothing; let it return the text"
+
+
 @pytest.mark.parametrize("form", citations.FORMS)
 def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
     """With what was measured."""

@@ -322,9 +322,9 @@ def test_what_is_derived_of_something_else_ends_with_status_2(
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
     ended = tool("run", "doubled-keys", "--claims", claim_file(change), *options)
     assert ended.status == 2
-    assert (
-        "claim doubled-keys, check variance-d1: its prediction is derived, but of something else" in ended.err
-    )
+    assert "claim doubled-keys, check variance-d1: its prediction " in ended.complaint
+    assert " is derived, but of another quantity: on the same draws the check measures " in ended.complaint
+    assert ended.complaint.endswith("doubled_keys.py")
     assert not list((tmp_path / "out").glob("*"))
 
 

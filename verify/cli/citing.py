@@ -107,7 +107,8 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     whole, _, part = key.partition(":")
     if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    text = render(cite(record, value.subject, value.part, url, doi, settings.authors, site))
+    cited = cite(record, value.subject, value.part, url, doi, settings.authors, site)
+    text = _text(form, render(cited))
     (tell if form == "text" else say)(text)
     end(0)
 
@@ -182,7 +183,7 @@ def check_docs(
     checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
-    text = changes(checked.documents).removesuffix("\n") if diff else render(checked)
+    text = changes(checked.documents).removesuffix("\n") if diff else _text(form, render(checked))
     if text:
         (tell if form == "text" and not diff else say)(text)
     end(1 if checked.left else 0)
@@ -266,7 +267,7 @@ def export(
         keys = [value.key for value in listed] + [_looked_up(quote) for quote in quoted]
         known = by_key(record)
         listed = [lookup_in(known, key) for key in dict.fromkeys(keys)]
-    write_whole(path, wanted.write(record, listed).encode())
+    write_whole(path, _text(form, wanted.write(record, listed)).encode())
     say(path)
     end(0)
 
@@ -302,6 +303,14 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     for path in files:
         say(path)
     end(0)
+
+
+def _text(form: str, made: object) -> str:
+    """Return what the function of a form has made: one that another program registers may return anything."""
+    if not isinstance(made, str):
+        what = "nothing" if made is None else f"a {type(made).__name__}"
+        raise CitationError(f"format {form!r}: its function returns {what}; let it return the text")
+    return made
 
 
 def _chosen(form: str, forms: Mapping[str, _Form]) -> _Form:

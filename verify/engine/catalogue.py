@@ -41,7 +41,7 @@ from verify.spec.words import titled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_CLAIM_FILE = Kind(MEGABYTE, ClaimError, "check the path given with --claims, of a file of at most 1 MB")
+_CLAIM_FILE = Kind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 
 
 CORRECT = "correct the claim file"
@@ -251,6 +251,9 @@ def built_in(chapter: str, module: str) -> Claim:
 
 def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
     """Return what each file says, in their order."""
+    for path in files:
+        if path.is_dir():
+            raise ClaimError(f"{path}: is a folder; give one claim file, and --claims again for each more")
     texts = [read_bytes(path, _CLAIM_FILE) for path in files]
     given = list(zip(files, texts, strict=True))
     try:
