@@ -216,7 +216,7 @@ def test_what_would_pass_in_silence_has_to_be_said(
     path = claim_file((CHECKS, checks.replace("%s", "")), imported)
     ended = tool("run", "doubled-keys", "--claims", path, *options)
     assert ended.status == 2
-    assert ended.complaint == complaint
+    assert ended.complaint == f"{complaint}; correct the claim file {path}"
     assert not (tmp_path / "out" / "results.json").exists()
     path = claim_file((CHECKS, checks.replace("%s", "it is a test")), imported)
     assert tool("run", "doubled-keys", "--claims", path, *options).status == 0

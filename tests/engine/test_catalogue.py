@@ -196,7 +196,7 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
         (
             ("LABEL, derivation.result)\n", "LABEL, d * n)\n"),
             "experiment",
-            "n is not a number: n is left in it",
+            "n depends on n, so it is not a number",
         ),
         (("route(2 * score", "route(score * q1"), "derive", "NameError: name 'q1'"),
         (('matching("variance-d*")', 'matching("d*")'), "figures", "no check's id matches 'd*'"),
@@ -230,8 +230,8 @@ def test_a_derivation_that_raises_is_reported_without_a_run(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("missing.py", "cannot be read (No such file or directory); check the path"),
-        (".", "cannot be read (Is a directory); check the path"),
+        ("missing.py", "cannot be read (No such file or directory); give --claims the path"),
+        (".", "is a folder; give one claim file"),
         ("mine.txt", "ends in .py"),
     ],
 )

@@ -137,7 +137,7 @@ def test_a_standing_control_takes_the_verdict_its_word(changes: dict[str, Any], 
     assert len(shown.alarms) == ("controls" in changes)
     if shown.alarms:
         assert shown.alarms[0].startswith(
-            f"{len(SCORE_VARIANCE.controls)} versions wrong on purpose were not"
+            f"{len(SCORE_VARIANCE.controls)} negative controls were not rejected"
         )
 
 
@@ -228,7 +228,7 @@ def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
     assert shown([LAST, FIRST, OTHER], [BIASED, squared]) == (
         "Measured",
         r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 4): 4.004 in [3.984, 4.025], predicted 4",
-        "it is $d_k^2$, which predicts 16",
+        "it is $d_k^2$; predicts 16, rejected",
     )
 
 
@@ -237,14 +237,14 @@ def test_a_wrong_version_with_a_sample_of_its_own_says_what_is_found() -> None:
     unscaled = control("unscaled", "it is 1 unscaled, too", 1, 64)
     _, found, wrong = shown([FIRST, LAST, OTHER], [unscaled])
     assert found.startswith(r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 64): 64.06 in")
-    assert wrong == "it is 1 unscaled, too, which predicts 1; found: 64.00"
+    assert wrong == "it is 1 unscaled, too; predicts 1, found 64.00, rejected"
 
 
 def test_only_what_is_refuted_is_called_so() -> None:
     """A control that stands is no contrast, one that moves a number is where there is no other."""
     standing = control("squared", "it is $d_k^2$", 16, 4, verdict=Verdict.UNDECIDED)
     assert shown([FIRST], [standing])[2] == ""
-    assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance, which")
+    assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance; predicts")
     assert of(checks=()).contrast is None
 
 
