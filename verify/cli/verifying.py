@@ -138,9 +138,10 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--sources",
             type=PATH,
-            metavar="FILE",
-            help="Statements to decide in place of those shipped, at most 1 MB, - for standard input; an "
-            "empty file means none.",
+            metavar="FILE|PACK",
+            help="Statements to decide in place of the five documents': a TOML file of at most 1 MB, - for "
+            "standard input, or a shipped pack: introductions. Without CLAIMS only what they need is run; an "
+            "empty file has none.",
         ),
         click.option(
             "--lenient-sources",

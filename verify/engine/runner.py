@@ -161,6 +161,7 @@ def run(
     requested: Sequence[str] = (),
     numbers: Mapping[str, str] | None = None,
     own_sources: bool = False,
+    pack: str | None = None,
     workers: Workers | int | None = None,
     executor: Executor | None = None,
     store: Store | None = None,
@@ -168,12 +169,13 @@ def run(
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
-    ``requested`` are the ids asked for, none meaning all, ``numbers`` those that the claims have in the
-    catalogue, and ``own_sources`` says that the book is the user's own, all for the record. ``workers``
-    processors are used, None meaning all: as processes or, for a single claim, as threads. A claim file of
-    the user's own always has processes of its own, a claim made in this process stays in it. An ``executor``
-    draws for all others, which are evaluated here. The results depend on none of these, nor on what the
-    ``store`` has of earlier runs.
+    ``requested`` are the ids asked for, none meaning all, ``numbers`` those of the claims in the
+    catalogue, ``own_sources`` says that the book is the user's
+    own, and ``pack`` the name under which it ships, all for the record. ``workers`` processors are used, None
+    meaning all: as processes or, for a single claim, as threads. A claim file of the user's own always has
+    processes of its own, a claim made in this process stays in it. An ``executor`` draws for all others,
+    which are evaluated here. The results depend on none of these, nor on what the ``store`` has of earlier
+    runs.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
@@ -200,6 +202,7 @@ def run(
             numbers=dict(numbers or {}),
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
             own_sources=own_sources,
+            pack=pack,
             budget=budget.record(_drawn(records), sum(len(record.controls) for record in records)),
             environment=environment(backends.built_in.workers, _PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),

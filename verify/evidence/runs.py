@@ -172,19 +172,20 @@ class Presentation(Record):
 class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
-    ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claims
-    of the user's own, each of which takes a file to run it from the command line, and ``own_sources`` says
-    that the statements are the user's own as well. ``spent_s`` are the
-    seconds of each claim's derivation and simulation, which overlap where there are several workers.
-    ``stored`` says what came from a store, None where none was asked. ``numbers`` are those of the claims in
-    the catalogue, by id, where only some of them ran. What is empty of these and of ``presentation`` is not
-    written.
+    ``claims`` are the ids asked for; none means all of the catalogue, or all that decide a statement of the
+    sources that were asked for. ``claim_files`` counts the claims of the user's own, each of which takes a
+    file to run it from the command line, ``own_sources`` says that the statements are the user's own as well,
+    and ``pack`` is the name of a pack that ships. ``spent_s`` are the seconds of each claim's derivation and
+    simulation, which overlap where there are several workers. ``stored`` says what came from a store, None
+    where none was asked. ``numbers`` are those of the claims in the catalogue, by id, where only some of them
+    ran. What is empty of these and of ``presentation`` is not written.
     """
 
     settings: Settings
     claims: Many[Slug] = ()
     claim_files: Count = 0
     own_sources: bool = False
+    pack: Slug | None = None
     budget: Budget
     environment: Named[Line]
     created: Moment

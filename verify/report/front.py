@@ -83,7 +83,8 @@ class Failure(NamedTuple):
 def is_led(record: RunRecord) -> bool:
     """Return whether a report is about the claims asked for: the usual answer needs others."""
     needed = {name for _, rests in _ANSWER for name in rests}
-    return bool(record.run.claims) and not needed <= {claim.id for claim in record.claims}
+    asked = record.run.claims or record.run.own_sources or record.run.pack
+    return bool(asked) and not needed <= {claim.id for claim in record.claims}
 
 
 def title_of(record: RunRecord) -> Prose:
@@ -93,6 +94,8 @@ def title_of(record: RunRecord) -> Prose:
     if not is_led(record):
         return Prose(TITLE)
     count = len(record.claims)
+    if not record.run.claims:
+        return Prose("Statements about attention, decided")
     return Prose(record.claims[0].title if count == 1 else f"{count} claims about attention, verified")
 
 

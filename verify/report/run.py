@@ -442,7 +442,7 @@ def _sources(record: RunRecord) -> tuple[Stated, ...]:
     """
     known = {source.id: source for source in record.sources}
     order = list(known)
-    everything = record.run.own_sources or not is_led(record)
+    everything = record.run.own_sources or record.run.pack or not is_led(record)
     printed = [one for one in record.statements if everything or one.outcome is not Outcome.OPEN]
     statements = sorted(printed, key=lambda one: order.index(one.source))
     return tuple(Stated(known[key], tuple(some)) for key, some in groupby(statements, lambda one: one.source))
