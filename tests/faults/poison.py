@@ -66,6 +66,7 @@ def sample() -> RunRecord:
     settings = {
         "settings": run.run.settings.model_copy(update={"device": device}),
         "claims": (claim.id,),
+        "pack": "introductions",
         "numbers": {claim.id: "1.2"},
         "presentation": Presentation(title="A title", question="A question?", author="A. Author"),
         "phases_s": {"derive": 2.1},
