@@ -96,7 +96,7 @@ BROKEN = [
     pytest.param(('    meaning="', "    #"), "CLAIM", "argument: 'meaning'", id="field-missing"),
     pytest.param(("def derive(", "def derives("), "", "has no derive; give it that function", id="no-derive"),
     pytest.param(("def experiment(", "def measure("), "", "doubled-keys: it has no exp", id="no-experiment"),
-    pytest.param(("CLAIM =", "facts = ()\nCLAIM ="), "", "facts is no function; make", id="no-function"),
+    pytest.param(("CLAIM =", "facts = ()\nCLAIM ="), "", "facts is not a function; make", id="no-function"),
     pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
     pytest.param(
         ("    NORMAL,", "    NORMALL,"),
@@ -203,7 +203,7 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
         (
             ("LABEL, derivation.result)\n", "LABEL, d * n)\n"),
             "experiment",
-            "n is no number: n is left in it",
+            "n depends on n, so it is not a number",
         ),
         (("route(2 * score", "route(score * q1"), "derive", "NameError: name 'q1'"),
         (('matching("variance-d*")', 'matching("d*")'), "figures", "no check's id matches 'd*'"),
@@ -237,8 +237,8 @@ def test_a_derivation_that_raises_is_reported_without_a_run(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("missing.py", "cannot be read (No such file or directory); check the path"),
-        (".", "cannot be read (Is a directory); check the path"),
+        ("missing.py", "cannot be read (No such file or directory); give --claims the path"),
+        (".", "is a folder; give one claim file"),
         ("mine.txt", "ends in .py"),
     ],
 )

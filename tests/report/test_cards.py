@@ -67,7 +67,7 @@ def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> Non
     alarms = {card.claim.id: card.alarms for card in report_of(record()).concerns}
     assert alarms["double-sum"] == ("The derivation failed.",)
     assert alarms["over-scaling"] == (
-        "A version that is wrong on purpose was not refuted: the measurement settles nothing.",
+        "A negative control was not rejected, so the measurement is inconclusive.",
     )
     assert alarms["pairwise-estimator"] == ()
 
@@ -137,7 +137,7 @@ def test_a_standing_control_takes_the_verdict_its_word(changes: dict[str, Any], 
     assert len(shown.alarms) == ("controls" in changes)
     if shown.alarms:
         assert shown.alarms[0].startswith(
-            f"{len(SCORE_VARIANCE.controls)} versions wrong on purpose were not"
+            f"{len(SCORE_VARIANCE.controls)} negative controls were not rejected"
         )
 
 
@@ -186,7 +186,7 @@ def test_steps_are_counted_by_how_far_they_are_checked(reaches: tuple[Reach, ...
 
 
 def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
-    """A fact whose formula is its value has no formula; a script is no address."""
+    """A fact whose formula is its value has no formula; a script is not an address."""
     facts = (
         Fact(id="plain", what="p", latex="0.5", value=0.5),
         Fact(id="root", what="r", latex=r"\sqrt{2}", value=2**0.5),
@@ -228,7 +228,7 @@ def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
     assert shown([LAST, FIRST, OTHER], [BIASED, squared]) == (
         "Measured",
         r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 4): 4.004 in [3.984, 4.025], predicted 4",
-        "it is $d_k^2$, which predicts 16",
+        "it is $d_k^2$; predicts 16, rejected",
     )
 
 
@@ -237,14 +237,14 @@ def test_a_wrong_version_with_a_sample_of_its_own_says_what_is_found() -> None:
     unscaled = control("unscaled", "it is 1 unscaled, too", 1, 64)
     _, found, wrong = shown([FIRST, LAST, OTHER], [unscaled])
     assert found.startswith(r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 64): 64.06 in")
-    assert wrong == "it is 1 unscaled, too, which predicts 1; found: 64.00"
+    assert wrong == "it is 1 unscaled, too; predicts 1, found 64.00, rejected"
 
 
 def test_only_what_is_refuted_is_called_so() -> None:
     """A control that stands is no contrast, one that moves a number is where there is no other."""
     standing = control("squared", "it is $d_k^2$", 16, 4, verdict=Verdict.UNDECIDED)
     assert shown([FIRST], [standing])[2] == ""
-    assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance, which")
+    assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance; predicts")
     assert of(checks=()).contrast is None
 
 
@@ -411,7 +411,7 @@ def test_what_most_exact_checks_allow_for_is_printed_once() -> None:
     assert [row.cells[1].text for row in rows] == ["1×10⁻¹⁶"] * 3
     for wide in (False, True):
         mixed = check_table("c", [*usual, exact], wide=wide)
-        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, where nothing else is said.",)
+        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, unless stated otherwise.",)
         last = mixed.groups[-1].rows[-1].title
         assert last is not None
         assert last.note == "exact"

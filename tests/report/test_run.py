@@ -84,7 +84,7 @@ def test_counts_add_up() -> None:
         "over-scaling",
         "double-sum",
     ]
-    assert [chapter.number for chapter in seen.chapters] == [1, 2]
+    assert [chapter.number for chapter in seen.chapters] == ["1", "2"]
 
 
 def test_a_run_of_one_claim_without_figure_or_statements() -> None:
@@ -252,7 +252,7 @@ def test_settings_and_times_have_names() -> None:
         "profile": "standard",
         "tolerance": "±1%",
         "false alarms, whole run": "at most 0.1%",
-        "power aimed at": "95%",
+        "target power": "95%",
         "made": "2026-11-20 23:30 UTC",
         "time, whole run": "9.7 s",
         "time, derive": "2.1 s",

@@ -26,7 +26,7 @@ from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
 from verify.auditing.scales import DEFAULT, scale_expression
 from verify.auditing.statistical import STATISTICAL, Statistical
-from verify.errors import RecordingError, SettingsError, unknown
+from verify.errors import RecordingError, SettingsError, VerifyError, unknown, what_is_wrong
 from verify.evidence.audits import (
     RESERVED,
     UNSEEN,
@@ -86,6 +86,21 @@ def register(kind: Kind) -> None:
     if taken:
         raise SettingsError(f"finding {min(taken)!r}: there is one of this name; choose another")
     _KINDS.append(kind)
+
+
+def _found(kind: Kind, seen: Seen, subjects: Sequence[Subject]) -> tuple[Finding, ...]:
+    """Return what a kind finds; what a registered one raises is a mistake of its author's.
+
+    Raises:
+        SettingsError: its function fails; the text names it.
+    """
+    try:
+        return tuple(kind.find(seen, subjects))
+    except Exception as error:
+        if isinstance(error, VerifyError) or kind in (*EXACT, *STATISTICAL):
+            raise
+        what = what_is_wrong(error)
+        raise SettingsError(f"finding {kind.name!r}: {what}; correct what was registered") from error
 
 
 def kind_of(finding: str) -> Kind:
@@ -450,7 +465,7 @@ class _LayerAudit:
             Subject(self.layer, head, *sizes, intention, alpha, settings.gates, tells, self.mask)
             for head in range(self.heads)
         ]
-        findings = [one for kind in kinds() for one in kind.find(seen, subjects)]
+        findings = [one for kind in kinds() for one in _found(kind, seen, subjects)]
         findings.sort(key=lambda one: -1 if one.head is None else one.head)
         compared = [one.compared for one in seen.batches if one.compared is not None]
         tokens = [one.queries for one in seen.batches]

@@ -88,7 +88,7 @@ _IN_ORDER = (
     ),
     Chapter(
         "limits",
-        "Where the claims stop",
+        "Where the claims fail",
         (
             "correlated-components",
             "dependent-query-key",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli.console import PATH, end, rendered, say, say_outdated
+from verify.cli.console import PATH, end, rendered, say, say_outdated, tell
 from verify.errors import OutputError
 
 NAMES = ("audit.json", "audit.html", "audit.pdf")
@@ -17,20 +17,20 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
 @click.command()
 @click.argument("recording", type=PATH)
 @click.option(
-    "--intended", metavar="EXPRESSION", help="The scale that was meant, in d, h, D and n, such as 1/sqrt(d)."
+    "--intended", metavar="EXPRESSION", help="The intended scale, in d, h, D and n, such as 1/sqrt(d)."
 )
 @click.option(
     "--mask",
     "intended_mask",
     default="",
     metavar="MASK",
-    help="The mask that was meant: none, causal, window=W, prefix=N or documents.",
+    help="The intended mask: none, causal, window=W, prefix=N or documents.",
 )
 @click.option(
     "--gate",
     multiple=True,
     metavar="FINDING[:LOW..HIGH]",
-    help="Let this finding decide, where it has to lie in this band; may be given several times.",
+    help="Let this finding decide: it must lie in this band; repeatable.",
 )
 @click.option(
     "--false-alarm",
@@ -43,7 +43,7 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     "--allow-unseen",
     multiple=True,
     metavar="REASON",
-    help="Accept that something was not seen: calls, output or unrecorded; may be given several times.",
+    help="Accept that something was not observed: calls, output or unrecorded; repeatable.",
 )
 @click.option(
     "--against",
@@ -51,7 +51,7 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     metavar="OTHER",
     help="Compare RECORDING with this one of the same inputs: say where they differ first.",
 )
-@click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]")
+@click.option("--workers", type=int, help="Number of processors; does not affect results.  [default: all]")
 @click.option(
     "--out", type=PATH, default=Path("audit"), show_default=True, metavar="DIR", help="Folder to write to."
 )
@@ -110,7 +110,7 @@ def audit(
     )
     write_whole(out / NAMES[0], found.to_json().encode())
     for line in str(found).splitlines():
-        say(line)
+        tell(line)
     if junit is not None:
         write_whole(junit, to_junit(found))
         say(junit)

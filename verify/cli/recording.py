@@ -20,14 +20,14 @@ from verify.cli.console import PATH, complain, end
     help="Folder to write to.",
 )
 @click.option(
-    "--max-sequences", type=int, default=200, show_default=True, help="Sequences of each layer that are kept."
+    "--max-sequences", type=int, default=200, show_default=True, help="Sequences kept for each layer."
 )
 @click.option(
     "--max-bytes",
     type=int,
     default=2_000_000_000,
     show_default=True,
-    help="What is kept of all layers together.",
+    help="Bytes kept for all layers together.",
 )
 @click.option(
     "--inputs",
@@ -46,7 +46,7 @@ def record(
     *,
     inputs: bool,
 ) -> None:
-    """Run a Python PROGRAM unchanged and keep what its attention calls are given and give back.
+    """Run a Python PROGRAM unchanged and record the inputs and outputs of its attention calls.
 
     The exit status is the program's, unless it is 0 and nothing could be recorded. PyTorch is imported before
     the program starts. Judge the recording with `sdpa-verify audit DIR`.

@@ -119,7 +119,7 @@ def claim_verdict(
     cases = (
         (proof is Proof.FAILED, Verdict.UNDECIDED, failed),
         (unmeasured, Verdict.UNDECIDED, "nothing was measured, or nothing could have been refuted"),
-        (refuted, Verdict.REFUTED, f"refuted by {refuted}"),
+        (refuted, Verdict.REFUTED, f"by {refuted}"),
         (standing, Verdict.UNDECIDED, f"the wrong version was not refuted: {standing}"),
         (undecided, Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"),
         (

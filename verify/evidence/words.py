@@ -123,8 +123,8 @@ def _tally(of: Badge, count: int) -> Tally:
 def control_badge(verdict: Verdict) -> Badge:
     """Return how a control is shown: a refuted control is in order, anything else is an alarm."""
     if verdict is Verdict.REFUTED:
-        return Badge("check", "good", "refuted, as it must be")
-    return Badge("alarm", "bad", f"{_VERDICTS[verdict].word}, but must be refuted")
+        return Badge("check", "good", "rejected, as required")
+    return Badge("alarm", "bad", f"{_VERDICTS[verdict].word}, but must be rejected")
 
 
 def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose:

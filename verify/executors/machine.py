@@ -41,7 +41,7 @@ def processors(workers: int | None, most: int = MOST) -> int:
     """Return how many processors to use, at most ``most``; None means all.
 
     Raises:
-        SettingsError: it is no number, less than one, or more than ``most``.
+        SettingsError: it is not a number, less than one, or more than ``most``.
     """
     if workers is None:
         return min(most, os.cpu_count() or 1)

@@ -176,7 +176,7 @@ def betting_mean(values: Array, alpha: float) -> tuple[Array, Array]:
     It is widened to hold their own mean, which early numbers alone may have refuted.
 
     Raises:
-        ValueError: there is no number, or one lies outside.
+        ValueError: there is not a number, or one lies outside.
     """
     values = np.asarray(values, dtype=np.float64)
     if not values.shape[-1] or not np.all((values >= 0) & (values <= 1)):

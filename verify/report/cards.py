@@ -19,6 +19,7 @@ from verify.evidence.words import (
     rounding_error,
     sentence,
 )
+from verify.report.aliases import ALIASES
 from verify.report.tables import CheckTable, ControlTable, check_table, control_table
 from verify.text import numbers
 from verify.text.latex import Prose, plain
@@ -67,7 +68,8 @@ class Card(NamedTuple):
     ``contrast`` is the number that stands for it where there is room for one, None without a check.
     ``headline`` is a label and a sentence about the decisive check, None where nothing is measured.
     ``citation`` is in parts, of which the second is a key and the fourth what was measured: those of others
-    can stand there. ``sources`` are the anchors of the documents with a statement that it decides.
+    can stand there. ``sources`` are the anchors of the documents with a statement that it decides, and
+    ``aliases`` words that it is looked for by besides its own.
     """
 
     claim: ClaimRecord
@@ -87,6 +89,7 @@ class Card(NamedTuple):
     figures: tuple[FigureView, ...]
     citation: tuple[str, str, str, str, str]
     sources: tuple[str, ...]
+    aliases: str
 
 
 def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
@@ -116,6 +119,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         figures=tuple(drawing(f"{claim.id}.{figure.id}", figure) for figure in claim.series),
         citation=citation_parts(cite(record, claim, decisive or next(iter(claim.checks), None))),
         sources=tuple(_sources(record, claim.id)),
+        aliases=ALIASES.get(claim.id, ""),
     )
 
 
@@ -152,11 +156,9 @@ def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, 
     found = ["The derivation failed."] if derivation.status is Proof.FAILED else []
     standing = len(controls.rows) - controls.refuted
     if standing == 1:
-        found.append("A version that is wrong on purpose was not refuted: the measurement settles nothing.")
+        found.append("A negative control was not rejected, so the measurement is inconclusive.")
     elif standing:
-        found.append(
-            f"{standing} versions wrong on purpose were not refuted: the measurement settles nothing."
-        )
+        found.append(f"{standing} negative controls were not rejected, so the measurement is inconclusive.")
     return tuple(found)
 
 
@@ -252,9 +254,9 @@ def _found(check: Check) -> str:
 
 def _refuted(control: ControlRecord, *, own_sample: bool) -> str:
     error = (control.interval[1] - control.interval[0]) / 10
-    text = f"{control.what}, which predicts {predicted(control, error)}"
+    text = f"{control.what}; predicts {predicted(control, error)}"
     if not own_sample:
-        return text
+        return f"{text}, rejected"
     found = numbers.estimate(control.estimate, error, control.interval)
     value = found.alone if error else numbers.exact(control.estimate, _EXACT)
-    return f"{text}; found: {value}"
+    return f"{text}, found {value}, rejected"

@@ -19,7 +19,7 @@ from verify.report.mathml import characters_in
 from verify.report.parts import Parts
 from verify.report.run import Report
 from verify.report.typeset import mark_drawings, render, standalone, trusted
-from verify.text.latex import spoken
+from verify.text.latex import plain, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from verify.evidence.words import Badge
     from verify.report.formulas import Formula
 
-_TITLE = "Scaled dot-product attention: what is true, and how we know"
 _PLAIN_STYLES = ("common.css", "page.css")
 _STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES, COMPARISON: _PLAIN_STYLES}
 _SCRIPTS = {
@@ -36,6 +35,8 @@ _SCRIPTS = {
     AUDIT: ("page.js",),
     COMPARISON: ("page.js",),
 }
+_EXPLORING = {"row.js", "explorer.js"}
+"""The scripts of the explorer, which a report of few claims does without."""
 _SAFE = " /:=.,-()"
 """What need not be escaped in a data address between single quotes."""
 
@@ -70,10 +71,11 @@ def render_html(record: Reported, parts: Parts | None = None) -> str:
         linked=trusted(linked_data(parts.report)) if isinstance(parts.report, Report) else "",
     )
     style = faces_of([made.page]) + _joined(*_STYLES[called]) + made.mark_rules
+    scripts = [one for one in _SCRIPTS[called] if one not in _EXPLORING or 'id="explorer"' in made.page]
     body = compact(made.page).replace("/* drawn */", made.figure_rules, 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
-    return before + _joined(*_SCRIPTS[called]) + after
+    return before + _joined(*scripts) + after
 
 
 class HtmlPage(NamedTuple):
@@ -187,6 +189,8 @@ def linked_data(report: Report) -> str:
     record, created = report.record, f"{report.created:%Y-%m-%dT%H:%M:%SZ}"
     settings = record.run.settings
     authors = {"@type": "Organization", "name": AUTHORS}
+    given = record.run.presentation.author
+    author = {"@type": "Person", "name": given} if given else authors
     software = {
         "@type": "SoftwareApplication",
         "@id": "#software",
@@ -212,9 +216,9 @@ def linked_data(report: Report) -> str:
     article = {
         "@type": "ScholarlyArticle",
         "@id": "#article",
-        "headline": _TITLE,
+        "headline": plain(report.title),
         "abstract": f"{len(record.claims)} claims about attention scores, derived, measured and judged.",
-        "author": authors,
+        "author": author,
         "datePublished": created,
         "inLanguage": "en",
         "identifier": f"sha256:{report.digest}",

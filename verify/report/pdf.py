@@ -149,11 +149,11 @@ def get_ready() -> None:
         typeset([("x", False)])
 
 
-def _more(parts: Parts, edition: str) -> dict[str, FullEdition]:
+def _more(parts: Parts, edition: str) -> dict[str, FullEdition | str]:
     """Return what an edition shows beyond its record."""
     if edition == "full" and isinstance(parts.report, Report):
-        return {"full": full_edition(parts.report)}
-    return {}
+        return {"full": full_edition(parts.report), "edition": edition}
+    return {"edition": edition}
 
 
 def _findings(parts: Parts) -> dict[str, str]:

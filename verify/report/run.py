@@ -23,13 +23,25 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.provenance import command, creation, digest
-from verify.evidence.words import Badge, Tally, badge, cell_text, counted_checks, predicted, tallies
+from verify.evidence.words import Tally, counted_checks, tallies
 from verify.report.cards import Card, FigureView, card, drawing
+from verify.report.front import (
+    FEW,
+    Failure,
+    KeyNumber,
+    answers,
+    failures,
+    is_led,
+    key_numbers,
+    numbers_of,
+    question_of,
+    title_of,
+)
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from verify.evidence import Calibration, Check
@@ -41,34 +53,8 @@ _LEADING = ("sqrt-scaling.three-scales", "score-variance.variance-line")
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _LIMITS = "limits"
+_ROOM = {0: 0, 1: 8, 2: 4, 3: 3}  # numbers of a claim on the first page, by the number of claims
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
-_ANSWER = (
-    (
-        (
-            r"If the components of a query $q$ and a key $k$ are independent with mean 0 and variance 1, "
-            r"each of the $d_k$ dimensions adds 1 to the variance of the score $q\cdot k$, and division by "
-            r"$\sqrt{d_k}$, by nothing else but its negative, brings it back to 1 at every width."
-        ),
-        ("score-variance", "sqrt-scaling-unique"),
-    ),
-    (
-        (
-            r"Without it the larger of two softmax weights goes to 1 as $d_k$ grows and the softmax passes "
-            r"less of a gradient on; yet not all gradients vanish: the typical one does, while their root "
-            r"mean square grows."
-        ),
-        ("softmax-saturation", "jacobian-saturation", "vanishing-or-exploding"),
-    ),
-)
-"""The sentences of the answer, each with the claims that it rests on."""
-_KEYS = {
-    "score-variance.slope": r"variance of $q\cdot k$ that each dimension adds",
-    "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, over all widths",
-    "softmax-saturation.raw-two-keys-d64": "larger of two softmax weights, unscaled, on average",
-    "jacobian-saturation.unscaled-d64": "mean squared norm of the softmax’s Jacobian, two keys, unscaled",
-    "vanishing-or-exploding.rms-grows": "root mean square of a query’s gradient, unscaled over scaled",
-}
-"""The checks that stand on the first page, and what they compare."""
 _FRONT_FIGURES = ("sqrt-scaling.three-scales", "softmax-saturation.largest-weight")
 """The figures that stand side by side on the first page, those of them that a run has."""
 _DEFINITION = Tex(
@@ -81,7 +67,7 @@ _NOTATION = tuple(
         (r"$q$, $k$", "a query and a key: vectors of $d_k$ components"),
         (r"$d_k$", "the width of a head: the number of components of a query or key"),
         (r"$q\cdot k$", r"the score of a query and a key, $\sum_{i=1}^{d_k} q_i k_i$, before any scaling"),
-        (r"$c$", r"the scale, the factor of every score; $1/\sqrt{d_k}$ where nothing else is said"),
+        (r"$c$", r"the scale, the factor of every score; $1/\sqrt{d_k}$ unless stated otherwise"),
         (r"$n$", "the number of keys in a row"),
         (r"$s_j$, $p_j$", r"the scores of a row and its weights, $p_j = e^{s_j}/\sum_l e^{s_l}$"),
         (r"$Q$, $K$, $V$", "matrices whose rows are queries, keys and values"),
@@ -95,10 +81,13 @@ _NOTATION = tuple(
 
 
 class ChapterView(NamedTuple):
-    """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text."""
+    """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text.
+
+    ``number`` is that of the catalogue, empty where all claims are the user's own.
+    """
 
     id: str
-    number: int
+    number: str
     title: Prose
     cards: tuple[Card, ...]
     figure: FigureView | None
@@ -127,21 +116,10 @@ class Stated(NamedTuple):
 
     @property
     def byline(self) -> str:
-        """Kind, author, date and address of the document; what is missing is named as missing."""
+        """Kind, author and date of the document; what is missing is named as missing."""
         source = self.source
         author = f"by {source.author}" if source.author else "no author given"
-        return ", ".join(filter(None, [source.kind, author, source.date or "no date given", source.url]))
-
-
-class KeyNumber(NamedTuple):
-    """A measured number of the first page; ``link`` is the anchor of its check."""
-
-    link: str
-    what: Prose
-    predicted: str
-    estimate: str
-    interval: str
-    verdict: Badge
+        return ", ".join(filter(None, [source.kind, author, source.date or "no date given"]))
 
 
 class Panel(NamedTuple):
@@ -157,6 +135,14 @@ class Panel(NamedTuple):
     low: str
     high: str
     sides: tuple[tuple[str, str], ...] = ()
+
+
+class Lead(NamedTuple):
+    """A claim that the first page is about, with its numbers and its figures there."""
+
+    card: Card
+    keys: tuple[KeyNumber, ...]
+    figures: tuple[FigureView, ...]
 
 
 class Level(NamedTuple):
@@ -183,12 +169,20 @@ class Level(NamedTuple):
 class Report(NamedTuple):
     """A run as its pages print it.
 
+    ``is_led`` says that it is about its claims alone; ``leads`` are these where they are few. ``failures``
+    are what it found to be false.
     ``answer`` has sentences, each with the claims against it that this run did not confirm; ``limits`` are
     the claims about assumptions that are broken, with what then holds; ``entries`` are forms of the citation
     of ``example``; ``anchors`` are the places that a link can lead to.
     """
 
     record: RunRecord
+    title: Prose
+    question: Prose
+    author: str
+    is_led: bool
+    leads: tuple[Lead, ...]
+    failures: tuple[Failure, ...]
     chapters: tuple[ChapterView, ...]
     sources: tuple[Stated, ...]
     answer: tuple[tuple[Prose, tuple[Prose, ...]], ...]
@@ -221,6 +215,11 @@ class Report(NamedTuple):
         return tuple(sorted(found, key=lambda one: _SERIOUS.index(one.outcome)))
 
     @property
+    def statements(self) -> int:
+        """The number of statements printed."""
+        return sum(len(one.statements) for one in self.sources)
+
+    @property
     def verdicts(self) -> tuple[Tally, ...]:
         """How often each verdict occurs."""
         return tallies(Counter(claim.verdict for claim in self.record.claims), Verdict)
@@ -233,7 +232,8 @@ class Report(NamedTuple):
     @property
     def outcomes(self) -> tuple[Tally, ...]:
         """How often each outcome of a statement occurs."""
-        return tallies(Counter(statement.outcome for statement in self.record.statements), Outcome)
+        printed = (one.outcome for source in self.sources for one in source.statements)
+        return tallies(Counter(printed), Outcome)
 
     @property
     def checks(self) -> str:
@@ -296,7 +296,7 @@ class Report(NamedTuple):
             ("profile", chosen.profile),
             ("tolerance", f"±{numbers.percent(chosen.tolerance)}"),
             ("false alarms, whole run", f"at most {numbers.percent(chosen.false_alarm)}"),
-            ("power aimed at", numbers.percent(chosen.power)),
+            ("target power", numbers.percent(chosen.power)),
             *((("drawn on", str(chosen.device)),) if chosen.device else ()),
             ("made", f"{self.created:%Y-%m-%d %H:%M} UTC"),
             ("time, whole run", numbers.seconds(run.elapsed_s)),
@@ -332,32 +332,39 @@ class Report(NamedTuple):
 def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     """Return what the report prints about a run, and how it differs from an ``earlier`` one, if given."""
     claims = {claim.id: claim for claim in record.claims}
-    figures = _figures(record.claims)
     example = _example(record)
-    chapters = tuple(
-        ChapterView(
-            id=f"chapter-{number}",
-            number=number,
-            title=Prose(some[0].chapter_title),
-            cards=tuple(card(record, claim, f"{number}.{place}") for place, claim in enumerate(some, 1)),
-            figure=chapter_figure(some),
-        )
-        for number, some in enumerate(_by_chapter(record), 1)
-    )
+    chapters = tuple(_chapter(record, some, place) for place, some in enumerate(_by_chapter(record), 1))
+    led = is_led(record)
+    cards = tuple(one for chapter in chapters for one in chapter.cards)
+    front = _front_figures(record)
     return Report(
         record=record,
+        title=title_of(record),
+        question=question_of(record),
+        author=record.run.presentation.author or citations.AUTHORS,
+        is_led=led,
+        leads=tuple(
+            Lead(
+                one,
+                numbers_of(one.claim, _ROOM[len(cards)]),
+                tuple(d for d in front if d.key.removeprefix(FRONT).startswith(f"{one.claim.id}.")),
+            )
+            for one in sorted(cards, key=lambda one: one.claim.verdict is not Verdict.REFUTED)
+            if led and len(cards) <= FEW
+        ),
+        failures=failures(record),
         chapters=chapters,
         sources=_sources(record),
-        answer=tuple((Prose(text), _against(claims.get(name) for name in rests)) for text, rests in _ANSWER),
-        keys=tuple(_keys(claims)),
-        panels=tuple(drawing(FRONT + key, figures[key]) for key in _FRONT_FIGURES if key in figures),
+        answer=() if led else answers(claims),
+        keys=key_numbers(record),
+        panels=() if led else front,
         limits=tuple(
             (one, Prose(f"${latex}$" if (latex := one.claim.derivation.latex) else one.claim.statement))
             for chapter in chapters
             for one in chapter.cards
-            if one.claim.chapter == _LIMITS
+            if one.claim.chapter == _LIMITS and not led
         ),
-        explorer=tuple(_explorer(claims)),
+        explorer=() if led else tuple(_explorer(claims)),
         changes=compare(earlier, record) if earlier else None,
         levels=tuple(_levels(record.calibration)),
         example=example.key if example else "",
@@ -366,10 +373,38 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     )
 
 
+def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> ChapterView:
+    """Return a chapter with the numbers of the catalogue, where the run has them, else of its own."""
+    given = record.run.numbers
+    own = {claim.id: f"{place}.{at}" for at, claim in enumerate(claims, 1)}
+    found = {name: given.get(name, number) for name, number in own.items()}
+    number, point, _ = found[claims[0].id].partition(".")
+    return ChapterView(
+        id=f"chapter-{number}" if point else "chapter",
+        number=number if point else "",
+        title=Prose(claims[0].chapter_title),
+        cards=tuple(card(record, claim, found[claim.id]) for claim in claims),
+        figure=chapter_figure(claims),
+    )
+
+
+def _front_figures(record: RunRecord) -> tuple[FigureView, ...]:
+    """Return the figures of the first page, side by side where there are several."""
+    figures = _figures(record.claims)
+    if not is_led(record):
+        return tuple(drawing(FRONT + key, figures[key]) for key in _FRONT_FIGURES if key in figures)
+    if len(record.claims) > FEW:
+        return ()
+    most = 2 if len(record.claims) == 1 else 1
+    keys = [f"{claim.id}.{one.id}" for claim in record.claims for one in claim.series[:most]]
+    return tuple(drawing((FRONT if len(keys) > 1 else "") + key, figures[key]) for key in keys)
+
+
 def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
     figures = _figures(record.claims)
-    front = {FRONT + key: one for key, one in figures.items() if key in _FRONT_FIGURES}
+    small = {one.key for one in _front_figures(record)}
+    front = {FRONT + key: one for key, one in figures.items() if FRONT + key in small}
     half = {HALF + key: one for key, one in figures.items()}
     if edition == "full":
         return front | half
@@ -401,38 +436,16 @@ def _by_chapter(record: RunRecord) -> tuple[list[ClaimRecord], ...]:
 
 
 def _sources(record: RunRecord) -> tuple[Stated, ...]:
-    """Return the sources of a record's statements, in the record's order."""
+    """Return the sources of a record's statements, in the record's order.
+
+    Where the report is about its claims alone, those are left out that wait for other claims.
+    """
     known = {source.id: source for source in record.sources}
     order = list(known)
-    statements = sorted(record.statements, key=lambda one: order.index(one.source))
+    everything = record.run.own_sources or record.run.pack or not is_led(record)
+    printed = [one for one in record.statements if everything or one.outcome is not Outcome.OPEN]
+    statements = sorted(printed, key=lambda one: order.index(one.source))
     return tuple(Stated(known[key], tuple(some)) for key, some in groupby(statements, lambda one: one.source))
-
-
-def _against(claims: Iterable[ClaimRecord | None]) -> tuple[Prose, ...]:
-    """Return what of the claims that a sentence rests on this run did not confirm."""
-    against = (
-        f"“{claim.title}” is {claim.verdict}" if claim else "a claim is not part of this run"
-        for claim in claims
-        if claim is None or claim.verdict is not Verdict.CONFIRMED
-    )
-    return tuple(Prose(one) for one in dict.fromkeys(against))
-
-
-def _keys(claims: dict[str, ClaimRecord]) -> Iterator[KeyNumber]:
-    for key, what in _KEYS.items():
-        name, _, wanted = key.partition(".")
-        for check in claims[name].checks if name in claims else ():
-            if check.id == wanted:
-                found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-                width = cell_text({name: value for name, value in check.cell.items() if name == "d_k"})
-                yield KeyNumber(
-                    link=key,
-                    what=Prose(", ".join(filter(None, [what, width]))),
-                    predicted=predicted(check, check.standard_error),
-                    estimate=found.with_error,
-                    interval=found.interval,
-                    verdict=badge(check.verdict),
-                )
 
 
 def _anchors(record: RunRecord) -> Iterator[str]:

@@ -130,7 +130,7 @@ def _refuse_other_than_records(record: object, edition: str, earlier: object) ->
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
     if not isinstance(record, RunRecord | AuditRecord | ComparisonRecord):
         raise ResultsError(
-            f"{type(record).__name__}: is no record of a run or an audit; give what run or load returns"
+            f"{type(record).__name__}: is not a record of a run or an audit; give what run or load returns"
         )
     if not isinstance(record, RunRecord) and edition != EDITIONS[0]:
         raise SettingsError(f"edition {edition!r}: an audit or a comparison has one PDF; leave it out")

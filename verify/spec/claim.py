@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import reprlib
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -128,7 +127,7 @@ class Claim:
         """Return one of the functions so that it takes all ``parameters`` and gets those that it names."""
         function: Callable[..., Any] = getattr(self, name)
         if not callable(function):
-            raise ClaimError(f"{self._named}{name} is no function; make it one")
+            raise ClaimError(f"{self._named}{name} is not a function; make it one")
         wanted = tuple(inspect.signature(function).parameters)
         if function is _nothing or wanted == parameters:
             return function
@@ -168,7 +167,8 @@ class Claim:
     def _of_kind(self, kind: type[_Kind], found: object, function: str, end: str) -> _Kind:
         """Return what a function of a foreign file has returned, whatever it promises, if it is that."""
         if not isinstance(found, kind):
-            what = "nothing" if found is None else f"{type(found).__name__} {reprlib.repr(found)}"
+            name = type(found).__name__
+            what = "nothing" if found is None else f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
             raise ClaimError(f"claim {self.id}: its {function} returns {what}; end it with return {end}")
         return found
 

@@ -206,7 +206,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Without scaling the typical gradient vanishes in high dimension while the root mean square grows",
+    title="Without scaling, the typical gradient vanishes in high dimension while the root mean square grows",
     statement="Compare the norm of one query’s gradient at unit scale with that at the scale of one over "
     "{root_d}, for standard normal components. Where scores hardly vary, the ratio is {theorem:result} in "
     "the limit. At full size the ratio of root mean squares rises with the dimension, for sixteen keys and "
@@ -219,8 +219,8 @@ CLAIM = Claim(
     "one in {rms-queries-d64:d_k}.",
     meaning="“Gradients vanish” and “gradients explode” are both half true. Most rows saturate and send "
     "almost nothing back, but the rare row that is still undecided between two keys sends back a gradient "
-    "that lacks the damping factor, and it dominates every mean square. In low dimension, or with many keys, "
-    "even the typical gradient is larger without scaling. Say which norm, which statistic and which path is "
-    "meant. All this is at initialisation: trained weights are not independent.",
+    "that lacks the damping factor, and it dominates every mean square. In low dimension, or with many "
+    "keys, even the typical gradient is larger without scaling. Say which norm, which statistic and which "
+    "path is meant. All this is at initialisation: trained weights are not independent.",
     assumptions=assume(upstream="Values and the gradient at the output are standard normal and independent."),
 )

@@ -133,10 +133,10 @@ CLAIM = Claim(
     "scaled, in {scaled-n256-d64:d_k} dimensions, as {scaled-n256-d64:estimate.1}.",
     meaning="How many dimensions saturate the softmax depends on the number of keys, but only through its "
     "logarithm: {freezing-dimension-n16:2} dimensions for sixteen keys, {freezing-dimension-n4096:2} for "
-    "four thousand. It does not happen at a stroke: there about a "
-    "quarter or a third of the weight has come together, and the rest follows slowly. Heads in use, with "
-    "{scaled-n256-d64:d_k} dimensions and more, are far beyond; without scaling their attention would start "
-    "out as a lookup of a few random keys.",
+    "four thousand. The transition is gradual: there, about a quarter or a third of the weight is "
+    "concentrated, and the rest follows slowly. Heads in use, with {scaled-n256-d64:d_k} dimensions and "
+    "more, are far beyond it; without scaling their attention would start out as a lookup of a few random "
+    "keys.",
     symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": SQUARES},
     references=(
         cite(

@@ -156,7 +156,7 @@ CLAIM = Claim(
     "it spreads over at least {least-spread:3} of the keys; with many keys no more than that is kept. It is "
     "not true of each row: the longer its query, the sharper it is, and of those over {rows-below-n64-d4:n} "
     "keys in {rows-below-n64-d4:d_k} dimensions {rows-below-n64-d4:estimate.2%} lose more than half a nat. "
-    "Sharpness beyond this a head has learnt; initialisation does not give it.",
+    "Any further sharpness is learnt, not given by the initialisation.",
     symbols={"sigma": sigma, "n": n, "half_sigma": sigma / 2, "half_square": sigma**2 / 2},
     references=(STEIN,),
 )

@@ -143,7 +143,7 @@ CLAIM = Claim(
     statement="For two keys whose scores have standard deviation {sigma}, {theorem}, which tends to one. Raw "
     "scores of one query have its length as theirs, about {root_d}; for scaled ones it settles at one, and "
     "the mean, {one-dimension:3} in one dimension, at {settles:3}.",
-    meaning="Winner takes all is what raw scores lead to, and the softmax does nothing against it. With "
+    meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. With "
     "sixteen keys and {raw-many-keys-d256:d_k} dimensions the largest raw weight is "
     "{raw-many-keys-d256:prediction.2} on average, the largest scaled one "
     "{scaled-many-keys-d256:prediction.2}. How soon depends on the number of keys; the claim on "
