@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing.citations import citation_parts, cite
@@ -42,12 +43,18 @@ _EXACT = 7  # digits of an exact value
 
 
 class Drawing(NamedTuple):
-    """A figure: ``key`` finds its SVG; ``values`` is the text to take along, if any."""
+    """A figure: ``key`` finds its SVG; ``values`` is the text to take along, if any.
+
+    ``number`` is its claim's, with a letter where the claim has several; an audit's maps have none.
+    ``contrast`` is whether it shows something measured beside a wrong version.
+    """
 
     key: str
     title: Prose
     alt: str
     values: str = ""
+    number: str = ""
+    contrast: bool = False
 
 
 class Contrast(NamedTuple):
@@ -113,10 +120,23 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         controls=controls,
         level=_level(claim),
         deviation=largest_deviation(claim.checks),
-        figures=tuple(drawing(f"{claim.id}.{figure.id}", figure) for figure in claim.series),
+        figures=tuple(_numbered(claim, number)),
         citation=citation_parts(cite(record, claim, decisive or next(iter(claim.checks), None))),
         sources=tuple(_sources(record, claim.id)),
     )
+
+
+def _numbered(claim: ClaimRecord, number: str) -> Iterator[Drawing]:
+    """Yield the drawings of a claim's figures, numbered after it."""
+    letters = ascii_lowercase if len(claim.series) > 1 else ("",)
+    for figure, letter in zip(claim.series, letters, strict=False):
+        drawn = drawing(f"{claim.id}.{figure.id}", figure)
+        yield drawn._replace(number=f"{number}{letter}", contrast=has_contrast(figure))
+
+
+def has_contrast(figure: Figure) -> bool:
+    """Return whether a figure shows something measured beside a wrong version."""
+    return {"control", "measured"} <= {layer.role for layer in figure.layers}
 
 
 def drawing(key: str, figure: Figure) -> Drawing:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _TITLE = "Scaled dot-product attention: what is true, and how we know"
 _STYLES = {RUN: ("common.css", "page.css", "rows.css"), AUDIT: ("common.css", "page.css")}
 _SCRIPTS = {
-    RUN: ("page.js", "claims.js", "figures.js", "row.js", "explorer.js"),
+    RUN: ("page.js", "claims.js", "figures.js", "draws.js", "lesson.js"),
     AUDIT: ("page.js",),
 }
 _SAFE = " /:=.,-()"
@@ -67,6 +67,7 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
         parts,
         evidence=called.evidence,
         linked=trusted(linked_data(parts.report)) if isinstance(parts.report, Report) else "",
+        measured=trusted(measured_points(parts.report)) if isinstance(parts.report, Report) else "",
     )
     style = faces_of([made.page]) + _joined(*_STYLES[called]) + made.mark_rules
     body = compact(made.page).replace("/* drawn */", made.figure_rules, 1)
@@ -221,5 +222,14 @@ def linked_data(report: Report) -> str:
         "encoding": {"@type": "MediaObject", "contentUrl": RUN.sheet, "encodingFormat": "application/pdf"},
     }
     graph = {"@context": "https://schema.org", "@graph": [article, software, dataset]}
+    return _in_script(graph)
+
+
+def measured_points(report: Report) -> str:
+    """Return what the lesson's pictures show of the run, as JSON by series, safe as `linked_data` is."""
+    return _in_script({series: found for one in report.lesson for series, found in one.points.items()})
+
+
+def _in_script(value: object) -> str:
     # No tag can begin in it: a record's own text may say anything.
-    return json.dumps(graph, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,8 +1,7 @@
-"""What the report prints of a run: chapters and sources, the first page, settings, the explorer's values."""
+"""What the report prints of a run: chapters and sources, the first page, settings, the lesson."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,15 +23,16 @@ from verify.evidence import (
 )
 from verify.evidence.provenance import command, creation, digest
 from verify.evidence.words import Badge, Tally, badge, cell_text, counted_checks, predicted, tallies
-from verify.report.cards import Card, Drawing, card, drawing
+from verify.report.cards import Card, Drawing, card, has_contrast
+from verify.report.lesson import STILLS, Scene, scenes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from verify.evidence import Calibration, Check
+    from verify.evidence import Calibration
 
 HALF, FRONT = "half.", "front."
 """What the keys of drawings at half the width of the text start with; those of the first page are higher."""
@@ -69,8 +69,13 @@ _KEYS = {
     "vanishing-or-exploding.rms-grows": "root mean square of a query’s gradient, unscaled over scaled",
 }
 """The checks that stand on the first page, and what they compare."""
-_FRONT_FIGURES = ("sqrt-scaling.three-scales", "softmax-saturation.largest-weight")
-"""The figures that stand side by side on the first page, those of them that a run has."""
+_FRONT_FIGURES = (
+    "score-variance.variance-line",
+    "sqrt-scaling.three-scales",
+    "softmax-saturation.largest-weight",
+    "vanishing-or-exploding.two-answers",
+)
+"""The figures of the first page, those of them that a run has."""
 _DEFINITION = Tex(
     r"\operatorname{Attention}(Q, K, V) = "
     r"\operatorname{softmax}\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V"
@@ -95,13 +100,12 @@ _NOTATION = tuple(
 
 
 class Chapter(NamedTuple):
-    """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text."""
+    """The claims of a chapter."""
 
     id: str
     number: int
     title: Prose
     cards: tuple[Card, ...]
-    figure: Drawing | None
 
 
 class Stated(NamedTuple):
@@ -144,21 +148,6 @@ class KeyNumber(NamedTuple):
     verdict: Badge
 
 
-class Panel(NamedTuple):
-    """A panel of the explorer, on an axis from ``low`` to ``high``.
-
-    Each side has a name and its measured values as ``d:value:low:high``, with spaces between them.
-    """
-
-    name: str
-    title: str
-    words: str
-    logarithmic: bool
-    low: str
-    high: str
-    sides: tuple[tuple[str, str], ...] = ()
-
-
 class Level(NamedTuple):
     """All cells of the calibration study tried at one level.
 
@@ -195,7 +184,7 @@ class Report(NamedTuple):
     keys: tuple[KeyNumber, ...]
     panels: tuple[Drawing, ...]
     limits: tuple[tuple[Card, Prose], ...]
-    explorer: tuple[Panel, ...]
+    lesson: tuple[Scene, ...]
     changes: Comparison | None
     levels: tuple[Level, ...]
     example: str
@@ -208,6 +197,15 @@ class Report(NamedTuple):
     def cards(self) -> tuple[Card, ...]:
         """The cards of all claims."""
         return tuple(one for chapter in self.chapters for one in chapter.cards)
+
+    def beside(self, card: Card) -> tuple[Drawing, ...]:
+        """Return the figures of a claim that stand beside it in the short print: those not on the first page."""
+        first = {one.number for one in self.panels}
+        return tuple(
+            one._replace(key=HALF + one.key)
+            for one in card.figures
+            if one.contrast and one.number not in first
+        )
 
     @property
     def concerns(self) -> tuple[Card, ...]:
@@ -332,7 +330,6 @@ class Report(NamedTuple):
 def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     """Return what the report prints about a run, and how it differs from an ``earlier`` one, if given."""
     claims = {claim.id: claim for claim in record.claims}
-    figures = _figures(record.claims)
     example = _example(record)
     chapters = tuple(
         Chapter(
@@ -340,24 +337,25 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
             number=number,
             title=Prose(some[0].chapter_title),
             cards=tuple(card(record, claim, f"{number}.{place}") for place, claim in enumerate(some, 1)),
-            figure=chapter_figure(some),
         )
         for number, some in enumerate(_by_chapter(record), 1)
     )
+    cards = {one.claim.id: one for chapter in chapters for one in chapter.cards}
+    drawings = {one.key: one for chapter in chapters for each in chapter.cards for one in each.figures}
     return Report(
         record=record,
         chapters=chapters,
         sources=_sources(record),
         answer=tuple((Prose(text), _against(claims.get(name) for name in rests)) for text, rests in _ANSWER),
         keys=tuple(_keys(claims)),
-        panels=tuple(drawing(FRONT + key, figures[key]) for key in _FRONT_FIGURES if key in figures),
+        panels=tuple(at_front(drawings[key]) for key in _FRONT_FIGURES if key in drawings),
         limits=tuple(
             (one, Prose(f"${latex}$" if (latex := one.claim.derivation.latex) else one.claim.statement))
             for chapter in chapters
             for one in chapter.cards
             if one.claim.chapter == _LIMITS
         ),
-        explorer=tuple(_explorer(claims)),
+        lesson=tuple(one._replace(still=at_front(one.still)) for one in scenes(cards)),
         changes=compare(earlier, record) if earlier else None,
         levels=tuple(_levels(record.calibration)),
         example=example.key if example else "",
@@ -369,23 +367,18 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
 def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
     figures = _figures(record.claims)
-    front = {FRONT + key: one for key, one in figures.items() if key in _FRONT_FIGURES}
-    half = {HALF + key: one for key, one in figures.items()}
-    if edition == "full":
-        return front | half
-    shown = {one.key for claims in _by_chapter(record) if (one := chapter_figure(claims))}
-    return front | {key: one for key, one in half.items() if key in shown}
+    front = {FRONT + key: one for key, one in figures.items() if key in (*_FRONT_FIGURES, *STILLS)}
+    half = (
+        (key, one)
+        for key, one in figures.items()
+        if edition == "full" or (has_contrast(one) and key not in _FRONT_FIGURES)
+    )
+    return front | {HALF + key: one for key, one in half}
 
 
-def chapter_figure(claims: Sequence[ClaimRecord]) -> Drawing | None:
-    """Return the figure that stands for a chapter: not on the first page, with a wrong version if any."""
-
-    def lacks_contrast(key: str) -> bool:
-        return not {"control", "measured"} <= {layer.role for layer in figures[key].layers}
-
-    figures = {key: one for key, one in _figures(claims).items() if key not in _FRONT_FIGURES}
-    chosen = min(figures, key=lacks_contrast, default=None)
-    return drawing(HALF + chosen, figures[chosen]) if chosen else None
+def at_front(figure: Drawing) -> Drawing:
+    """Return a figure as it is drawn for the first page and the lesson."""
+    return figure._replace(key=FRONT + figure.key)
 
 
 def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:
@@ -460,52 +453,3 @@ def _levels(study: Calibration | None) -> Iterator[Level]:
         what = f"{one.what}: {one.setting}" if one.setting else one.what
         yield Level("" if what in seen else what[:1].upper() + what[1:], one, study.cells(one))
         seen.add(what)
-
-
-_EXPLORER = (
-    (
-        Panel(
-            "deviation",
-            "Standard deviation of a score, measured",
-            "Dots: the measured standard deviation of a score against the width of a head, both logarithmic",
-            True,
-            "0.5",
-            "64",
-        ),
-        (("unscaled", "score-variance", "variance-d"), ("scaled", "sqrt-scaling", "variance-d")),
-        math.sqrt,
-    ),
-    (
-        Panel(
-            "largest",
-            "Mean of the larger of two weights, measured",
-            "Dots: the measured mean of the larger of two weights against the width of a head",
-            False,
-            "0.5",
-            "1",
-        ),
-        (
-            ("unscaled", "softmax-saturation", "raw-two-keys-d"),
-            ("scaled", "softmax-saturation", "scaled-two-keys-d"),
-        ),
-        float,
-    ),
-)
-"""Panels, the checks of each side by their claim and the start of their ids, and the scale of their axis."""
-
-
-def _explorer(claims: dict[str, ClaimRecord]) -> Iterator[Panel]:
-    """Yield the panels of measured values, those for which the run has any."""
-    for panel, wanted, scale in _EXPLORER:
-        sides = [(side, " ".join(_points(claims.get(claim), start, scale))) for side, claim, start in wanted]
-        if found := tuple(side for side in sides if side[1]):
-            yield panel._replace(sides=found)
-
-
-def _points(claim: ClaimRecord | None, start: str, scale: Callable[[float], float]) -> Iterator[str]:
-    """Yield dimension, value and ends of the interval of each check, as the page's program reads them."""
-    checks: Sequence[Check] = claim.checks if claim else ()
-    for check in checks:
-        if check.id.startswith(start) and check.method == "monte-carlo" and "d_k" in check.cell:
-            shown = (scale(max(0.0, number)) for number in (check.estimate, *check.interval))
-            yield ":".join((str(check.cell["d_k"]), *(f"{number:.4g}" for number in shown)))
