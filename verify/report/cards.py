@@ -60,9 +60,10 @@ class Drawing(NamedTuple):
 class Contrast(NamedTuple):
     """A claim's number in short, and the wrong version that it speaks against, if there is one.
 
-    ``basis`` says whether the number is measured or computed.
+    ``check`` is the id of the number's check, ``basis`` whether it is measured or computed.
     """
 
+    check: str
     basis: str
     found: Prose
     wrong: Prose
@@ -229,28 +230,33 @@ def _headline_label(claim: ClaimRecord, decisive: Check) -> str:
 
 
 def _contrast(claim: ClaimRecord) -> Contrast | None:
-    """Return a claim's number with the wrong version that the number refutes, or None without a check.
+    """Return the number that stands beside a claim's title, with a wrong version; None without a check.
 
     The wrong version is the first that the claim lists, but for those that only move a number: one that
-    could be believed. The number is the check of the same value; where the wrong version has a sample of
-    its own, the last of the first quantity that the claim checks, as sizes are listed from small to large.
+    could be believed, and rather one that this very number refutes. The number is that of the claim's
+    headline. Where the claim names none, it is what the wrong version is refuted by or, where that has a
+    sample of its own, the last of the first quantity checked, as sizes are listed from small to large.
     """
     if not claim.checks:
         return None
+
+    def sample(one: Check | Control) -> tuple[object, ...]:
+        return one.estimate, one.interval, one.cell
+
     refuted = [control for control in claim.controls if control.verdict is Verdict.REFUTED]
-    wrong = min(refuted, key=lambda control: control.is_near_miss, default=None)
+    own = sample(claim.check(claim.headline)) if claim.headline else None
+    wrong = min(refuted, key=lambda one: (one.is_near_miss, sample(one) != own), default=None)
     first = claim.checks[0]
-    check = next(
+    listed = [
         one
-        for one in reversed(claim.checks)
+        for one in claim.checks
         if (one.quantity, one.method, one.relation) == (first.quantity, first.method, first.relation)
-    )
-    own_sample = True
-    if wrong is not None:
-        value = (wrong.estimate, wrong.interval, wrong.cell)
-        same = [one for one in claim.checks if (one.estimate, one.interval, one.cell) == value]
-        check, own_sample = next(iter(same), check), not same
+    ]
+    same = [one for one in claim.checks if wrong is not None and sample(one) == sample(wrong)]
+    check = claim.check(claim.headline) if claim.headline else (*same, listed[-1])[0]
+    own_sample = wrong is None or sample(wrong) != sample(check)
     return Contrast(
+        check=check.id,
         basis="Computed" if check.method == "exact" else "Measured",
         found=Prose(_found(check)),
         wrong=Prose(_refuted(wrong, own_sample=own_sample) if wrong else ""),

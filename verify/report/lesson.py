@@ -95,7 +95,8 @@ def scenes(cards: Mapping[str, Card]) -> Iterator[Scene]:
 def _points(claim: ClaimRecord, starts: Sequence[str]) -> Iterator[Point]:
     for check in claim.checks:
         width = check.cell.get("d_k")
-        if check.id.startswith(tuple(starts)) and check.id not in _OTHER_QUANTITIES and isinstance(width, int):
+        wanted = check.id.startswith(tuple(starts)) and check.id not in _OTHER_QUANTITIES
+        if wanted and isinstance(width, int):
             value, low, high = (float(f"{one:.5g}") for one in (check.estimate, *check.interval))
             yield width, value, low, high, _printed(check), f"{claim.id}.{check.id}"
 

@@ -199,7 +199,7 @@ class Report(NamedTuple):
         return tuple(one for chapter in self.chapters for one in chapter.cards)
 
     def beside(self, card: Card) -> tuple[Drawing, ...]:
-        """Return the figures of a claim that stand beside it in the short print: those not on the first page."""
+        """Return the figures of a claim that stand beside it in the short print: those not on page 1."""
         first = {one.number for one in self.panels}
         return tuple(
             one._replace(key=HALF + one.key)
