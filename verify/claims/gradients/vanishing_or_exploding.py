@@ -191,13 +191,13 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "Ratio of the query gradient's norm without scaling to that with it. The root mean square rises "
         "steadily with the dimension, as derived; the median rises first, then falls below one, for "
         "sixteen keys between {median-above-1-n16-d64:d_k} and {median-below-1-n16-d128:d_k} dimensions.",
-        printed(f"norm of a query’s gradient over ${HIGH.keys}$ keys, unscaled over scaled"),
-        line("small scores: {theorem:result}", function((d,), derivation.result), over=ends),
+        printed(f"a query’s gradient, unscaled over scaled, ${HIGH.keys}$ keys"),
         line("no difference", 1.0, "control", at=ends),
+        line("limit: {theorem:result}", function((d,), derivation.result), over=ends),
         # The points of the root mean square have its line's colour: both are the second of their kind.
         measured(medians, "median"),
-        line("root mean square (derived)", roots, at=dimensions),
-        measured(full, "root mean square"),
+        line("root mean square", roots, at=dimensions),
+        measured(full, "measured"),
     )
 
 
