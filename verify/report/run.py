@@ -78,7 +78,7 @@ _FRONT_FIGURES = (
 """The figures of the first page, those of them that a run has."""
 _DEFINITION = Tex(
     r"\operatorname{Attention}(Q, K, V) = "
-    r"\operatorname{softmax}\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V"
+    r"\operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d_k}}\right) V"
 )
 _NOTATION = tuple(
     (Prose(symbol), Prose(meaning))
