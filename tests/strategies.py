@@ -83,7 +83,7 @@ def _named(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(strategy, max_size=2, unique_by=lambda one: one.id).map(tuple)
 
 
-def _findings(kind: type[evidence.Check | evidence.Control], **more: Any) -> st.SearchStrategy[Any]:
+def _findings(kind: type[evidence.Check | evidence.ControlRecord], **more: Any) -> st.SearchStrategy[Any]:
     """Return findings whose numbers fit: the estimate lies in its interval, the prediction in its band."""
     three = st.tuples(_NUMBERS, _NUMBERS, _NUMBERS).map(sorted)
 
@@ -113,11 +113,11 @@ CHECKS = _findings(
 )
 
 WRONG_VERSIONS = _findings(
-    evidence.Control, id=_SLUGS.map("wrong-{}".format), what=_TEXTS, power=floats(0, 1)
+    evidence.ControlRecord, id=_SLUGS.map("wrong-{}".format), what=_TEXTS, power=floats(0, 1)
 )
 
 _STEPS = st.builds(
-    evidence.Step, latex=_FORMULAS, plain=_TEXTS, rule=_TEXTS, checked_by=_TEXTS, holds=st.booleans()
+    evidence.StepRecord, latex=_FORMULAS, plain=_TEXTS, rule=_TEXTS, checked_by=_TEXTS, holds=st.booleans()
 )
 
 DERIVATIONS = st.builds(
@@ -128,7 +128,7 @@ DERIVATIONS = st.builds(
     latex=_FORMULAS,
     routes=_some(
         st.builds(
-            evidence.Route, title=_TEXTS, start_latex=_FORMULAS, start_plain=_TEXTS, steps=_some(_STEPS)
+            evidence.RouteRecord, title=_TEXTS, start_latex=_FORMULAS, start_plain=_TEXTS, steps=_some(_STEPS)
         )
     ),
     agreement=_TEXTS,
@@ -202,6 +202,6 @@ RUN_RECORDS = st.builds(
         phases_s=st.dictionaries(_TEXTS, floats(0, 1e6), max_size=2),
     ),
     claims=_named(CLAIM_RECORDS.map(lambda record: record.sealed())),
-    sources=st.tuples(st.builds(evidence.Source, id=st.just("a-source"), title=_TEXTS, kind=_TEXTS)),
+    sources=st.tuples(st.builds(evidence.SourceRecord, id=st.just("a-source"), title=_TEXTS, kind=_TEXTS)),
     statements=_named(_STATEMENTS),
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from verify.citing.lookup import values
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
-    from verify.evidence import Check, ClaimRecord, Control, RunRecord
+    from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
     from verify.evidence.audits import AuditRecord
     from verify.evidence.load import json_schema, load, load_audit
     from verify.spec.claim import Claim
@@ -28,7 +28,7 @@ __all__ = [
     "Check",
     "Claim",
     "ClaimRecord",
-    "Control",
+    "ControlRecord",
     "Planned",
     "PlannedCell",
     "Probe",
@@ -54,7 +54,7 @@ _HOME = {
     "Check": "verify.evidence",
     "Claim": "verify.spec.claim",
     "ClaimRecord": "verify.evidence",
-    "Control": "verify.evidence",
+    "ControlRecord": "verify.evidence",
     "Planned": "verify.engine.plan",
     "PlannedCell": "verify.engine.plan",
     "RunRecord": "verify.evidence",

@@ -25,7 +25,7 @@ from verify.engine.samples import drawn_by
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.montecarlo import groups
-from verify.montecarlo.blocks import Cell, Drawing, Sample
+from verify.montecarlo.blocks import Cell, CellSampler, Sample
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     NORMAL,
@@ -299,7 +299,7 @@ def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
         for predicted in (1.0, 1 + 2 * tolerance):
             made = _experiment(tolerance, predicted)
             found, _ = drawn_by(
-                Drawing("calibration", seed), measure(made, "calibration", settings, ErrorBudget(rate))
+                CellSampler("calibration", seed), measure(made, "calibration", settings, ErrorBudget(rate))
             )
             for check in found.checks.values():
                 if predicted == 1.0:
@@ -325,7 +325,7 @@ def whole_runs(job: tuple[int, int]) -> int:
         chosen = Settings.model_validate(settings | {"seed": seed})
         made = Experiment(tuple(checks), ())
         found, _ = drawn_by(
-            Drawing("whole-run", seed), measure(made, "whole-run", chosen, ErrorBudget(RUN_RATE))
+            CellSampler("whole-run", seed), measure(made, "whole-run", chosen, ErrorBudget(RUN_RATE))
         )
         events += any(c.verdict in {Verdict.REFUTED, Verdict.APPROXIMATE} for c in found.checks.values())
     return events

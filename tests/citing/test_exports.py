@@ -21,7 +21,7 @@ from verify.citing.documents import check, fix
 from verify.citing.exports import FORMATS, bare_number, leaves, macro_text, name, tree
 from verify.citing.exports import to_latex as export
 from verify.citing.lookup import by_key, lookup
-from verify.citing.values import Figure, Value
+from verify.citing.values import ExactNumber, Value
 from verify.citing.values import values_of as values
 from verify.evidence.load import shipped
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 RUN = record()
 HOSTILE = [
     Value("a-b.c-d:e", 'a "quoted" \\ text\nwith = { } [ ] # \x1b\x7f \u202e \N{PILE OF POO}', (), "a"),
-    Value("a-b.1st", "−1.50×10⁻⁶", (Figure(Decimal("-0.0000015")),), "a"),
+    Value("a-b.1st", "−1.50×10⁻⁶", (ExactNumber(Decimal("-0.0000015")),), "a"),
     Value("a-b.verdict", "true", (), "a"),
     Value("a-b:verdict", "no", (), "a"),
-    Value("a-b.checks:x", "1", (Figure(Decimal(1)),), "a"),
-    Value("a-b:checks", "2", (Figure(Decimal(2)),), "a"),
+    Value("a-b.checks:x", "1", (ExactNumber(Decimal(1)),), "a"),
+    Value("a-b:checks", "2", (ExactNumber(Decimal(2)),), "a"),
 ]
 READERS: dict[str, Callable[[str], Any]] = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}
 
@@ -132,7 +132,7 @@ def test_figures_are_set_as_mathematics() -> None:
     key = f"{run.claims[0].id}.{run.claims[0].checks[0].id}"
     assert re.fullmatch(r"\\ensuremath\{\[[-0-9.]+,~[-0-9.]+\]\}", macro_text(lookup(run, f"{key}:interval")))
     assert "−" not in "".join(macro_text(value) for value in values(run))
-    tiny = Value("k", "−1×10⁻⁶ [−31, 33]×10⁻⁶", (Figure(Decimal("-1e-6")),) * 3, "k")
+    tiny = Value("k", "−1×10⁻⁶ [−31, 33]×10⁻⁶", (ExactNumber(Decimal("-1e-6")),) * 3, "k")
     # A space alone is none in a formula.
     assert macro_text(tiny) == r"\ensuremath{-1\times 10^{-6}\ [-31,\ 33]\times 10^{-6}}"
     assert macro_text(lookup(run, "score-variance:verdict")) == r"\verifywords{confirmed}"
@@ -150,7 +150,7 @@ def test_figures_are_set_as_mathematics() -> None:
 )
 def test_bare_numbers(text: str, bare: str | None) -> None:
     """As programs write them, with all digits; nothing else has one."""
-    exact = tuple(Figure(Decimal(1)) for _ in range(2 if "," in text else 1))
+    exact = tuple(ExactNumber(Decimal(1)) for _ in range(2 if "," in text else 1))
     assert bare_number(Value("k", text, exact, "k")) == bare
 
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from verify.citing.forms import spelled, written
 from verify.citing.languages import MARKUPS
-from verify.citing.values import Figure, Value, reading
+from verify.citing.values import ExactNumber, Value, reading
 from verify.errors import CitationError
 
 
-def figure(exact: str, printed: str, rounding: str = "nearest") -> Figure:
+def figure(exact: str, printed: str, rounding: str = "nearest") -> ExactNumber:
     """Return a figure that was rounded to what is printed."""
-    return Figure(Decimal(exact), rounding, Decimal(printed))  # type: ignore[arg-type]
+    return ExactNumber(Decimal(exact), rounding, Decimal(printed))  # type: ignore[arg-type]
 
 
 LOW, HIGH = figure("0.99784", "0.9978", "down"), figure("1.00381", "1.0039", "up")
@@ -171,7 +171,7 @@ def test_a_form_that_does_not_suit_is_refused(key: str, form: str, what: str) ->
 @given(st.decimals(-(10**6), 10**6, places=4, allow_nan=False), st.integers(0, 4))
 def test_what_is_written_is_the_value_rounded(exact: Decimal, places: int) -> None:
     """Half a unit of the last digit away at most; what would leave 0 is refused."""
-    known = {"k": Value("k", "", (Figure(exact, printed=exact),), "k")}
+    known = {"k": Value("k", "", (ExactNumber(exact, printed=exact),), "k")}
     if exact and not round(exact, places):
         with pytest.raises(CitationError, match="leaves 0"):
             written(known, "k", f"decimals={places}")
@@ -194,7 +194,7 @@ def test_plus_minus_covers_the_interval(
     parts = [Decimal(repr(one)) for one in (centre, centre - below, centre + above)]
     roundings = ("nearest", "down", "up")
     figures = tuple(
-        Figure(one, how, round(one, 5))  # type: ignore[arg-type]
+        ExactNumber(one, how, round(one, 5))  # type: ignore[arg-type]
         for one, how in zip(parts, roundings, strict=True)
     )
     known = {"k": Value("k", "", figures, "k")}

@@ -44,7 +44,7 @@ from verify.text.numbers import exact
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from verify.evidence import Check, ClaimRecord, Control, Fact, Figure, Layer, RunRecord
+    from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Figure, Layer, RunRecord
     from verify.montecarlo.experiment import Comparison
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation
@@ -209,7 +209,11 @@ def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord], name: 
         assert (check.method == "exact") == (check.blocks == 0 and check.looks == 0)
         assert (check.standard_error > 0) == (check.method != "exact")
     assert all(math.isfinite(fact.value) for fact in record.facts)
-    groups: tuple[Sequence[Check | Control | Fact], ...] = (record.checks, record.controls, record.facts)
+    groups: tuple[Sequence[Check | ControlRecord | Fact], ...] = (
+        record.checks,
+        record.controls,
+        record.facts,
+    )
     names = [one.id for group in groups for one in group]
     assert len(set(names)) == len(names)
     assert (name in NO_DRAWS) == all(check.method == "exact" for check in record.checks)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
 from verify.claims.chapters import CHAPTERS
 from verify.cli.explore import listing, page, shown
-from verify.symbolic.derivation import Examined
+from verify.symbolic.derivation import ExaminedDerivation
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.routes import Followed, TakenStep
 from verify.text.latex import plain
@@ -37,7 +37,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     routes = (*derived.lemmas, *derived.routes)
     # The kernel takes the steps with the claim, and below.
     held = tuple(Followed(route, tuple(map(_as_taken, route.steps)), None) for route in routes)
-    text = page(claim, derived, Examined(held, "", "proved", "every step holds"))
+    text = page(claim, derived, ExaminedDerivation(held, "", "proved", "every step holds"))
     assert text.startswith(f"{name} — ")
     assert CHAPTERS[claim.chapter].title in text
     assert not set("\\$") & set(text)

@@ -21,7 +21,7 @@ from verify.cli.progress import (
     verdict_line,
 )
 from verify.engine.schedule import Progress
-from verify.evidence import Device, Outcome, Part, Statement, Stored, Verdict
+from verify.evidence import DeviceRecord, Outcome, Part, Statement, StoreUse, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +106,7 @@ def test_what_a_device_has_drawn_is_counted(small: RunRecord) -> None:
     drawn = [check for check in claim.checks if check.method == "monte-carlo"]
     there = drawn[0].model_copy(update={"cell": {**drawn[0].cell, "generator": "Philox"}})
     chosen = small.run.settings.model_copy(
-        update={"device": Device(name="cuda", model="Card", library="PyTorch 2")}
+        update={"device": DeviceRecord(name="cuda", model="Card", library="PyTorch 2")}
     )
     run = small.model_copy(
         update={
@@ -146,5 +146,7 @@ def test_progress_and_store_are_said_in_a_line() -> None:
     """Draws, rate, time left and workers; what came from the store, as a share of the draws."""
     line = progress_line(Progress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7))
     assert line == "3.00e+08 drawn · 1.00e+08 stored · 1.5e+08/s · 4 s left · 7 at work"
-    assert stored_line(Stored(derivations=3, draws=1, drawn=3)).endswith("3 derivations and 25% of the draws")
-    assert stored_line(Stored(derivations=3, draws=0, drawn=0)).endswith("0% of the draws")
+    assert stored_line(StoreUse(derivations=3, draws=1, drawn=3)).endswith(
+        "3 derivations and 25% of the draws"
+    )
+    assert stored_line(StoreUse(derivations=3, draws=0, drawn=0)).endswith("0% of the draws")

@@ -17,7 +17,15 @@ from tests.strategies import floats
 from verify.claims.chapters import CHAPTERS
 from verify.engine import computations
 from verify.engine.catalogue import catalogue
-from verify.engine.computations import INCOMPATIBLE, Dimension, Number, Sample, Vector, mean_law, variance_law
+from verify.engine.computations import (
+    INCOMPATIBLE,
+    Dimension,
+    Number,
+    SampleLaw,
+    Vector,
+    mean_law,
+    variance_law,
+)
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -295,7 +303,7 @@ def test_show_lists_facts(tool: Callable[..., Ended]) -> None:
 @given(floats(-4, 4), floats(0, 1))
 def test_a_sample_is_as_improbable_as_twice_its_smaller_tail(low: float, width: float) -> None:
     """Twice, for it might have been off to the other side; all that rounds to the figure counts."""
-    found = Sample(1.0, norm.cdf).probability(low, low + width)
+    found = SampleLaw(1.0, norm.cdf).probability(low, low + width)
     tail = norm.cdf(low + width) if low + width / 2 < 0 else norm.sf(low)
     assert found == pytest.approx(min(1, 2 * tail), abs=1e-12)
 

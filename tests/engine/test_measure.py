@@ -17,7 +17,7 @@ from verify.engine.samples import Samples, drawn_by
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
-from verify.montecarlo.blocks import Cell, Chunk, Drawing
+from verify.montecarlo.blocks import Cell, CellSampler, Chunk
 from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (
     Allowance,
@@ -102,11 +102,11 @@ def judged(
     settings: Settings = SETTINGS,
     budget: ErrorBudget = BUDGET,
     mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]] = map,
-) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.Control]]:
+) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.ControlRecord]]:
     """Return the checks and controls, judged, by id."""
     experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))
     findings, found = drawn_by(
-        Drawing("a-claim", settings.seed, mapper), measure(experiment, "a-claim", settings, budget)
+        CellSampler("a-claim", settings.seed, mapper), measure(experiment, "a-claim", settings, budget)
     )
     return findings.checks, {control.id: control for control in found}
 
@@ -352,7 +352,7 @@ def here(settings: Settings = SETTINGS) -> Samples:
 
 def plan(samples: Samples, experiment: Experiment) -> None:
     """Plan an experiment by pilots that this process draws."""
-    drawn_by(Drawing("a-claim", samples.settings.seed), samples.plan(experiment))
+    drawn_by(CellSampler("a-claim", samples.settings.seed), samples.plan(experiment))
 
 
 class TestPlan:

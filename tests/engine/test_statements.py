@@ -13,7 +13,7 @@ from verify.errors import SourcesError
 from verify.evidence import (
     Check,
     ClaimRecord,
-    Control,
+    ControlRecord,
     DerivationRecord,
     Fact,
     Outcome,
@@ -39,9 +39,9 @@ def check(name: str, verdict: Verdict, prediction: float = 0.0) -> Check:
     )  # fmt: skip
 
 
-def control(name: str, verdict: Verdict) -> Control:
+def control(name: str, verdict: Verdict) -> ControlRecord:
     """Return a control of which only id and verdict matter."""
-    return Control(
+    return ControlRecord(
         id=name, what="", cell={}, prediction=0, estimate=0, interval=(0, 0), band=(0, 0),
         verdict=verdict, power=1, blocks=0, draws=0,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from hypothesis import given
 from tests.strategies import examples, floats, spans
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget, claim_verdict, judge
 from verify.errors import SettingsError
-from verify.evidence import Check, Control, Proof, Verdict
+from verify.evidence import Check, ControlRecord, Proof, Verdict
 from verify.montecarlo.experiment import band
 
 if TYPE_CHECKING:
@@ -107,9 +107,9 @@ def check(name: str, verdict: Verdict) -> Check:
     )
 
 
-def control(name: str, verdict: Verdict) -> Control:
+def control(name: str, verdict: Verdict) -> ControlRecord:
     """Return a control with this verdict."""
-    return Control(
+    return ControlRecord(
         id=name,
         what="",
         cell={},

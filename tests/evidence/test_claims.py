@@ -15,7 +15,7 @@ from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import examples, floats
 from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Fact
-from verify.evidence.claims import Axis, Check, Control, Layer, tightness
+from verify.evidence.claims import Axis, Check, ControlRecord, Layer, tightness
 
 
 def test_no_two_findings_of_a_claim_have_one_name() -> None:
@@ -86,7 +86,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "what"), WRONG)
 @pytest.mark.parametrize("made", [check("a", 2.0, 2.0, error=0.1), control("b", "wrong", 2.0, 2.0)])
 def test_numbers_that_contradict_each_other_are_refused(
-    made: Check | Control, changes: dict[str, Any], what: str
+    made: Check | ControlRecord, changes: dict[str, Any], what: str
 ) -> None:
     """Of checks and of controls: estimate in its interval, prediction in a band that fits its relation."""
     content = made.model_dump()

@@ -17,13 +17,13 @@ from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ClaimError
 from verify.evidence import (
     ClaimRecord,
-    Device,
+    DeviceRecord,
     Outcome,
     Part,
     Proof,
     RunRecord,
     Settings,
-    Source,
+    SourceRecord,
     Statement,
     Verdict,
 )
@@ -61,7 +61,7 @@ def run_of(*claims: ClaimRecord, **more: Any) -> RunRecord:
 
 def test_a_device_comes_back() -> None:
     """And is said in a few words."""
-    chosen = Settings(device=Device(name="cuda", model="Card", library="PyTorch 2"))
+    chosen = Settings(device=DeviceRecord(name="cuda", model="Card", library="PyTorch 2"))
     assert Settings.model_validate_json(chosen.model_dump_json()) == chosen
     assert str(chosen.device) == "cuda (Card, PyTorch 2)"
 
@@ -108,7 +108,7 @@ def test_surprises_are_the_statements_that_contradict_their_notes() -> None:
         statement(Outcome.WRONG, Outcome.HOLDS, "a"),
         statement(Outcome.WRONG, None, "a", name="two"),
     )
-    source = Source(id="a-source", title="", kind="")
+    source = SourceRecord(id="a-source", title="", kind="")
     run = run_of(CLAIM.model_copy(update={"id": "a"}), sources=(source,), statements=(wrong, known))
     assert run.surprises() == (wrong,)
 

@@ -23,7 +23,7 @@ from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.montecarlo import attention, reference_loops, rows
-from verify.montecarlo.blocks import Drawing, Request
+from verify.montecarlo.blocks import CellSampler, Request
 from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.experiment import Exact, cells_of
 from verify.montecarlo.statistics import Reduced
@@ -425,7 +425,7 @@ class Bench:
         self.derivation = derivation(self.name)
         experiment = self.experiment()
         samples = self._samples()
-        drawn_by(Drawing(self.name, QUICK.seed), samples.plan(experiment))
+        drawn_by(CellSampler(self.name, QUICK.seed), samples.plan(experiment))
         self.planned = samples.planned
         self.checks = [check.id for check in experiment.checks]
 
@@ -441,7 +441,7 @@ class Bench:
 
         A check has the blocks that it plans without a fault; where these are too skewed, some more.
         """
-        samples, drawing = self._samples(), Drawing(self.name, QUICK.seed)
+        samples, drawing = self._samples(), CellSampler(self.name, QUICK.seed)
         checks = [check for check in self.experiment().checks if check.id in wanted]
         found: set[str] = set()
         for look in range(1, LOOKS + 1):
@@ -469,7 +469,7 @@ class Bench:
         return found
 
 
-def _is_drawn(samples: Samples, drawing: Drawing, cell: Cell, blocks: int) -> bool:
+def _is_drawn(samples: Samples, drawing: CellSampler, cell: Cell, blocks: int) -> bool:
     """Draw blocks of a cell; return whether all it gives is finite.
 
     What is not ends a run with an error, and refutes nothing.

@@ -11,7 +11,7 @@ from tests.auditing.records import bad
 from tests.report.records import record
 from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord
 from verify.evidence.load import stored_table
-from verify.evidence.runs import Device
+from verify.evidence.runs import DeviceRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def sample() -> RunRecord:
     source = run.sources[0].model_copy(
         update={"author": "A. Author", "date": "10 March 2025", "url": "https://example.org"}
     )
-    device = Device(name="cuda", model="a card", library="PyTorch 2")
+    device = DeviceRecord(name="cuda", model="a card", library="PyTorch 2")
     settings = {
         "settings": run.run.settings.model_copy(update={"device": device}),
         "claims": (claim.id,),

@@ -27,7 +27,7 @@ from verify.spec.words import Words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from verify.evidence import Check, ClaimRecord, Control, Layer, Record, RunRecord
+    from verify.evidence import Check, ClaimRecord, ControlRecord, Layer, Record, RunRecord
     from verify.montecarlo.experiment import Comparison
 
 ERRORS = 6.0
@@ -214,14 +214,14 @@ def _is_distance(comparison: Comparison) -> bool:
     return isinstance(comparison, Quantity) and isinstance(comparison.estimand, DistanceToLaw)
 
 
-def _world(control: Control) -> dict[str, Any]:
+def _world(control: ControlRecord) -> dict[str, Any]:
     """Return the control's settings but for the shape of its blocks, which changes with the tolerance."""
     return {key: value for key, value in control.cell.items() if key != "block"}
 
 
 def apart(
-    now: Sequence[Check] | Sequence[Control],
-    before: Sequence[Check] | Sequence[Control],
+    now: Sequence[Check] | Sequence[ControlRecord],
+    before: Sequence[Check] | Sequence[ControlRecord],
     spread: Callable[[Any], float],
 ) -> dict[str, tuple[float, float]]:
     """Return the estimates that lie further apart than their two spreads allow, by id."""
@@ -238,7 +238,7 @@ def _error(check: Check) -> float:
     return ERRORS * check.standard_error
 
 
-def _half(control: Control) -> float:
+def _half(control: ControlRecord) -> float:
     return (control.interval[1] - control.interval[0]) / 2
 
 

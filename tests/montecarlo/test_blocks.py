@@ -16,8 +16,8 @@ from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import examples
 from verify.montecarlo.blocks import (
     Cell,
+    CellSampler,
     Chunk,
-    Drawing,
     Drawn,
     Request,
     Sums,
@@ -330,7 +330,7 @@ def test_an_empty_chunk_is_refused() -> None:
 def test_a_drawing_keeps_what_it_drew() -> None:
     """Each request is answered with the sums of its cell, in order, and a smaller one with no fewer."""
     other = Cell("other", (), Numbers(1))
-    source = Drawing("c", 5)
+    source = CellSampler("c", 5)
     first = source([Request(CELL, 12), Request(other, 4)])
     again = source([Request(CELL, 4)])
     assert [sums.shift.size for sums in first] == [2, 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from verify.evidence import Check, Control, Step, Verdict, tightness
+from verify.evidence import Check, ControlRecord, StepRecord, Verdict, tightness
 from verify.text.numbers import GAP, NO_BREAK
 
 LEVEL = 1 - 6.08e-7
@@ -19,9 +19,11 @@ def step(
     relation: Literal["=", "⇒", "≤", "≥"] = "=",
     holds: bool = True,
     plain: str = "",
-) -> Step:
+) -> StepRecord:
     """Return a derivation's step."""
-    return Step(relation=relation, latex=latex, plain=plain, rule=rule, checked_by=checked_by, holds=holds)
+    return StepRecord(
+        relation=relation, latex=latex, plain=plain, rule=rule, checked_by=checked_by, holds=holds
+    )
 
 
 def check(
@@ -98,10 +100,10 @@ def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:
     )
 
 
-def control(name: str, what: str, prediction: float, estimate: float, **more: object) -> Control:
+def control(name: str, what: str, prediction: float, estimate: float, **more: object) -> ControlRecord:
     """Return a control that comes out refuted unless ``verdict`` says otherwise."""
     spread = 0.0075 * abs(estimate)
-    return Control.model_validate(
+    return ControlRecord.model_validate(
         {
             "id": name,
             "what": what,

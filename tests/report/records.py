@@ -13,11 +13,11 @@ from verify.evidence import (
     Part,
     Proof,
     Reference,
-    Route,
+    RouteRecord,
     Run,
     RunRecord,
     Settings,
-    Source,
+    SourceRecord,
     Statement,
     Tool,
     Verdict,
@@ -113,7 +113,7 @@ DOUBLE_SUM = ClaimRecord(
         result="d^2",
         latex=r"\operatorname{Var}(d\, q_1 k_1) = d^2",
         routes=(
-            Route(
+            RouteRecord(
                 title="Scaling rule",
                 start_latex=r"\operatorname{Var}(c X)",
                 start_plain="Var(c X)",
@@ -156,7 +156,7 @@ SQRT_SCALING = ClaimRecord(
         result="1",
         latex=r"\operatorname{Var}\left(\frac{q \cdot k}{\sqrt{d}}\right) = 1",
         routes=(
-            Route(
+            RouteRecord(
                 title="Scaling rule",
                 start_latex=r"\operatorname{Var}(c X)",
                 start_plain="Var(c X)",
@@ -194,8 +194,8 @@ SQRT_SCALING = ClaimRecord(
 CLAIMS = (SCORE_VARIANCE, PAIRWISE, SQRT_SCALING, OVER_SCALING, DOUBLE_SUM)
 
 SOURCES = (
-    Source(id="v", title="A video on attention", kind="video transcript", author=None),
-    Source(id="b", title="A blog on scaling", kind="article", author="B. Author"),
+    SourceRecord(id="v", title="A video on attention", kind="video transcript", author=None),
+    SourceRecord(id="b", title="A blog on scaling", kind="article", author="B. Author"),
 )
 
 

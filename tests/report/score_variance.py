@@ -16,7 +16,7 @@ from verify.evidence import (
     OrdinaryFit,
     Proof,
     Reference,
-    Route,
+    RouteRecord,
     Verdict,
 )
 
@@ -55,7 +55,7 @@ SCORE_VARIANCE = ClaimRecord(
         result="d",
         latex=r"\operatorname{Var}(q \cdot k) = d_k",
         routes=(
-            Route(
+            RouteRecord(
                 title="Index-wise expectation",
                 start_latex=r"\operatorname{Var}(q \cdot k)",
                 start_plain="Var(q·k)",
@@ -87,7 +87,7 @@ SCORE_VARIANCE = ClaimRecord(
                     ),
                 ),
             ),
-            Route(
+            RouteRecord(
                 title="Characteristic function, Gaussian components",
                 start_latex=r"\mathbb{E}\left[e^{i t\, q_i k_i}\right]",
                 start_plain="E[exp(i t q_i k_i)]",

@@ -14,7 +14,7 @@ from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import Spelled
 from tests.report.records import PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
-from verify.evidence import Check, Control, Fact, Proof, Reach, Reference, Verdict
+from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.load import shipped
 from verify.evidence.words import badge
 from verify.report.cards import Card, card
@@ -220,7 +220,7 @@ OTHER = check("share", 0.5, 0.5, quantity="a share")
 BIASED = control("biased-prediction", "it is larger by twice the tolerance", 65.3, 64.1)
 
 
-def shown(checks: list[Check], controls: list[Control]) -> tuple[str, str, str]:
+def shown(checks: list[Check], controls: list[ControlRecord]) -> tuple[str, str, str]:
     """Return what is printed of a claim with these."""
     made = of(checks=(*checks,), controls=(*controls,)).contrast
     assert made is not None
@@ -493,7 +493,10 @@ def test_the_headline_is_what_a_claim_names() -> None:
 
 WITHOUT, ROOT, WHOLE = (1, "1 and $1/\\sqrt{d_k}$"), ("$\\frac{1}{\\sqrt{d_{k}}}$",), ("$\\frac{1}{d_{k}}$",)
 SPOKEN_OF: tuple[tuple[str, Callable[[Check], bool]], ...] = (
-    (r"^Without scaling|^Unscaled|unscaled scores", lambda one: scale_of(one) in WITHOUT),
+    (
+        r"^Without scaling|^Unscaled|unscaled scores",
+        lambda one: scale_of(one) in WITHOUT or "unscaled" in one.quantity,
+    ),
     (r"^Dividing by the root|scaled attention keeps|^Scaling brings back", lambda one: scale_of(one) in ROOT),
     (r"^Dividing by the dimension", lambda one: scale_of(one) in WHOLE),
     (r"width of one head", lambda one: scale_of(one) in ROOT),
@@ -501,11 +504,16 @@ SPOKEN_OF: tuple[tuple[str, Callable[[Check], bool]], ...] = (
     (r"^With two keys", lambda one: one.cell["n"] == 2),
     (r"tokens has no influence", lambda one: "tokens" in one.cell),
     (r"^Correlated components", lambda one: one.cell["correlation"] != 0),
-    (r"^Longer texts", lambda one: one.cell["n"] > 100),
+    (r"^Longer texts", lambda one: number(one, "n") > 100),
     (r"^Components without a second moment", lambda one: one.cell["query"] == "Cauchy"),
-    (r"as the dimension (grows|passes)|in high dimension", lambda one: one.cell["d_k"] >= 32),
+    (r"as the dimension (grows|passes)|in high dimension", lambda one: number(one, "d_k") >= 32),
 )
 """What of a title says which cell it speaks of, and what that cell has."""
+
+
+def number(one: Check, setting: str) -> float:
+    """Return a setting of a check's cell that is a number."""
+    return float(one.cell[setting])
 
 
 def scale_of(one: Check) -> object:

@@ -11,7 +11,7 @@ from tests.report.builders import step
 from tests.report.golden import Spelled
 from tests.report.records import record
 from tests.report.score_variance import SCORE_VARIANCE
-from verify.evidence import ClaimRecord, Route, RunRecord, Verdict
+from verify.evidence import ClaimRecord, RouteRecord, RunRecord, Verdict
 from verify.report.formulas import Formulas
 from verify.report.full import Argument, FullEdition, full_edition, rules_of, shared_arguments
 from verify.report.run import report_of
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 SPLIT = ("definition", "indices apart", "independence", "moments")
 
 
-def route(rules: Sequence[str], *, fails: int | None = None) -> Route:
+def route(rules: Sequence[str], *, fails: int | None = None) -> RouteRecord:
     """Return a route of these rules, of which one may fail."""
     steps = tuple(step("x", rule, "SymPy", holds=place != fails) for place, rule in enumerate(rules))
-    return Route(title="Index by index", start_latex="x", start_plain="x", steps=steps)
+    return RouteRecord(title="Index by index", start_latex="x", start_plain="x", steps=steps)
 
 
 def claims(*rules: Sequence[str]) -> list[ClaimRecord]:

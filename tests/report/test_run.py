@@ -17,7 +17,7 @@ from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import (
     Calibration,
     Counted,
-    Device,
+    DeviceRecord,
     Fact,
     FalseClaims,
     Falsified,
@@ -25,7 +25,7 @@ from verify.evidence import (
     Part,
     RunRecord,
     Settings,
-    Stored,
+    StoreUse,
     Verdict,
 )
 from verify.evidence.load import shipped, stored_table
@@ -248,7 +248,7 @@ def test_settings_and_times_have_names() -> None:
         "time, derive": "2.1 s",
         "time, measure": "7.1 s",
     }
-    device = Settings(device=Device(name="cuda", model="Card", library="PyTorch 2"))
+    device = Settings(device=DeviceRecord(name="cuda", model="Card", library="PyTorch 2"))
     assert dict(report_of(changed(settings=device)).settings)["drawn on"] == "cuda (Card, PyTorch 2)"
     late = changed(created="2026-11-20T23:30:00-02:00")
     assert dict(report_of(late).settings)["made"] == "2026-11-21 01:30 UTC"
@@ -256,7 +256,7 @@ def test_settings_and_times_have_names() -> None:
 
 def test_what_came_from_the_store_is_printed() -> None:
     """Of all that the run rests on; nothing where no store was asked."""
-    warm = report_of(changed(stored=Stored(derivations=1, draws=3, drawn=9)))
+    warm = report_of(changed(stored=StoreUse(derivations=1, draws=3, drawn=9)))
     added = dict(warm.settings).items() - dict(report_of(record()).settings).items()
     assert dict(added) == {
         "drawn before, from the store": "3 of 12 numbers",

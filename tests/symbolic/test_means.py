@@ -9,14 +9,14 @@ from sympy import Idx, IndexedBase, Sum, Symbol, exp, sign
 from verify.symbolic.arithmetics import Unknown
 from verify.symbolic.balls import Scene, value
 from verify.symbolic.kernel.words import E, Var
-from verify.symbolic.means import Law, laws_with, moment
+from verify.symbolic.means import ComponentLaw, laws_with, moment
 
 i, j = Idx("i"), Idx("j")
 d = Symbol("d", integer=True, positive=True)
 q, k = IndexedBase("q", real=True), IndexedBase("k", real=True)
 y, z = Symbol("y", real=True), Symbol("z", real=True)
-COIN = Law(((fmpq(-1), fmpq(1, 2)), (fmpq(1), fmpq(1, 2))))
-SKEWED = Law(((fmpq(-1), fmpq(2, 3)), (fmpq(2), fmpq(1, 3))))
+COIN = ComponentLaw(((fmpq(-1), fmpq(1, 2)), (fmpq(1), fmpq(1, 2))))
+SKEWED = ComponentLaw(((fmpq(-1), fmpq(2, 3)), (fmpq(2), fmpq(1, 3))))
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,16 @@ def test_means_inside_means_are_numbers() -> None:
 
 def test_an_exponential_law_is_integrated() -> None:
     """Beside what is discrete."""
-    at = Scene(laws={y: Law(kind="exponential", mean=fmpq(1)), z: COIN})
+    at = Scene(laws={y: ComponentLaw(kind="exponential", mean=fmpq(1)), z: COIN})
     assert value(E(exp(-y)), at).contains(arb(0.5))
     assert abs(value(E(y**2 * (2 + z)), at) - 4) < arb("1e-6")
 
 
 def test_draws_give_balls_that_hold_the_mean() -> None:
     """The same with the same seed; what few draws decide is not told."""
-    at = Scene(values={d: fmpq(5)}, laws={q: Law(kind="normal", variance=4)}, shapes={q: (5,)}, budget=10**5)
+    at = Scene(
+        values={d: fmpq(5)}, laws={q: ComponentLaw(kind="normal", variance=4)}, shapes={q: (5,)}, budget=10**5
+    )
     found = value(E(Sum(q[i] ** 2, (i, 1, d))), at)
     assert found.contains(20)
     assert found.rad() < 2
@@ -81,9 +83,9 @@ def test_many_outcomes_are_drawn() -> None:
 
 def test_rare_events_are_not_left_to_draws() -> None:
     """Draws that have none of them would tell that there is no spread."""
-    rare = Law(((fmpq(1), fmpq(10**7 - 1, 10**7)), (fmpq(2), fmpq(1, 10**7))))
+    rare = ComponentLaw(((fmpq(1), fmpq(10**7 - 1, 10**7)), (fmpq(2), fmpq(1, 10**7))))
     at = Scene(values={d: fmpq(40)}, laws={q: rare}, shapes={q: (40,)})
     with pytest.raises(Unknown, match="so rare"):
         value(Var(Sum(q[i] * q[j], (i, 1, d), (j, 1, d))), at)
     with pytest.raises(Unknown, match="all alike"):
-        value(E(sign(q[1] - 100)), at.having({}, laws={q: Law(kind="normal")}, memo={}))
+        value(E(sign(q[1] - 100)), at.having({}, laws={q: ComponentLaw(kind="normal")}, memo={}))

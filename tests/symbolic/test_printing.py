@@ -203,7 +203,7 @@ def test_several_ordered_symbols_in_one_call() -> None:
 
 
 def test_an_integral_within_another_stands_behind_the_other_factors() -> None:
-    """Not above a line that has a factor of the outer one below it; a single integral is as SymPy prints it."""
+    """Never above a line below which a factor of the outer one stands; a single one is as SymPy prints it."""
     x, y = symbols("x y", positive=True)
     inner = Integral(exp(-x / y), (x, 1, oo))
     assert latex(Integral(y * inner / gamma(y), (y, 0, oo))) == (

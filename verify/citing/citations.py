@@ -14,7 +14,7 @@ from urllib.parse import quote
 from verify.citing.site import address_on_site
 from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
 from verify.errors import CitationError
-from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
+from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
 from verify.evidence.provenance import creation, digest, names, origin
 from verify.evidence.words import (
@@ -292,7 +292,7 @@ def _what(finding: Part | None) -> str:
             points, low, high = (numbers.setting(finding.cell[name]) for name in ("points", "from", "to"))
             return f"{finding.quantity}, fitted through {points} points from {low} to {high}"
         return f"{finding.quantity} at {where}" if where else finding.quantity
-    if isinstance(finding, Control):
+    if isinstance(finding, ControlRecord):
         return f"wrong version, {finding.what}"
     if isinstance(finding, Finding):
         return finding.quantity if finding.head is None else f"{finding.quantity}, head {finding.head}"

@@ -18,7 +18,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING
 
-from verify.citing.values import Figure, Value
+from verify.citing.values import ExactNumber, Value
 from verify.errors import CitationError
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
@@ -242,7 +242,7 @@ def _place(options: Options, first: Decimal, power: int, finest: int) -> int:
     return first.adjusted() - int(argument) + 1 if name == "digits" else finest
 
 
-def _laid_out(figures: tuple[Figure, ...], layout: str, place: int, power: int, unit: str) -> str:
+def _laid_out(figures: tuple[ExactNumber, ...], layout: str, place: int, power: int, unit: str) -> str:
     def shown(number: Decimal, rounding: str) -> str:
         return numbers.at(number.scaleb(-power), place - power, _MODES[rounding])
 
@@ -290,7 +290,7 @@ def _ratio(known: Mapping[str, Value], value: Value, options: Options) -> str:
         )
     if not measured and "precision" not in rest:
         printed = printed.normalize()
-    return _numeric(Value(what, "", (Figure(printed, printed=printed),), ""), rest)
+    return _numeric(Value(what, "", (ExactNumber(printed, printed=printed),), ""), rest)
 
 
 def own_power(text: str) -> int:

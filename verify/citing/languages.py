@@ -28,7 +28,7 @@ class Block(NamedTuple):
     closing: str
 
 
-class Line(NamedTuple):
+class LineComment(NamedTuple):
     """A comment that is a line of its own, after a sign.
 
     Where such a comment may also end a line, ``joins`` says that no space has to stand before it.
@@ -124,7 +124,7 @@ class Language:
     of files that are a part of it. ``markup`` is how it writes values.
     """
 
-    comments: tuple[Block | Line, ...]
+    comments: tuple[Block | LineComment, ...]
     role: re.Pattern[str] | None = None
     titled: bool = True
     code: Callable[[str], str] = unchanged
@@ -332,7 +332,7 @@ def without_rst_comments(text: str) -> str:
 
 
 RST = Language(
-    comments=(Line(".."), HTML),
+    comments=(LineComment(".."), HTML),
     role=re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
     code=without_literals,
     comment=without_rst_comments,
@@ -349,7 +349,7 @@ _VERBATIM = re.compile(
 _LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
 
 LATEX = Language(
-    comments=(Line("%", joins=True), HTML),
+    comments=(LineComment("%", joins=True), HTML),
     role=re.compile(r"\\verify(?:num)?\{(?P<inside>[^{}#\n]+)\}"),
     titled=False,
     code=partial(blanked, _VERBATIM),
@@ -368,7 +368,7 @@ _LISTING = re.compile(
 )
 
 ASCIIDOC = Language(
-    comments=(Line("//"), HTML),
+    comments=(LineComment("//"), HTML),
     code=partial(blanked, _LISTING),
     included=re.compile(r"^include::(?P<name>[^\[\n]+)\[", re.MULTILINE),
     markup=MARKUPS["asciidoc"],
@@ -382,15 +382,17 @@ _BLOCK = re.compile(
 
 # A comment of Org is a line, which splits a paragraph; an export snippet stands within one.
 ORG = Language(
-    comments=(Line("#"), Block("@@html:<!--", "-->@@")), code=partial(blanked, _BLOCK), markup=MARKUPS["org"]
+    comments=(LineComment("#"), Block("@@html:<!--", "-->@@")),
+    code=partial(blanked, _BLOCK),
+    markup=MARKUPS["org"],
 )
 
 _RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
 
-TYPST = Language(comments=(SLASHES, Line("//")), code=partial(blanked, _RAW), markup=MARKUPS["typst"])
+TYPST = Language(comments=(SLASHES, LineComment("//")), code=partial(blanked, _RAW), markup=MARKUPS["typst"])
 
 PLAIN_TEXT = Language(
-    comments=(HTML, JSX, SLASHES, Line("//"), Line("#"), Line("%"), Line("..")),
+    comments=(HTML, JSX, SLASHES, LineComment("//"), LineComment("#"), LineComment("%"), LineComment("..")),
     role=re.compile(r"(?::verify:|\{verify\})`(?P<inside>[^`\n]+)`"),
 )
 
@@ -422,7 +424,7 @@ def readable(text: str) -> str:
 
 
 PYTHON = Language(
-    comments=(Line("#"), Line(".."), HTML),
+    comments=(LineComment("#"), LineComment(".."), HTML),
     role=re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
     code=readable,
     comment=partial(blanked, _PYTHON_COMMENT),

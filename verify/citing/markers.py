@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing.exports import VALUE_LINE
-from verify.citing.languages import PLAIN_TEXT, Block, Line, blank
+from verify.citing.languages import PLAIN_TEXT, Block, LineComment, blank
 from verify.errors import CitationError
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _markers(path: Path, prose: str, passage: Passage, line: Callable[[int], int
                     f"{path}:{line(start)}: misspelt marker {inside!r}; write {right} or {closing}"
                 )
             if (
-                isinstance(style, Line)
+                isinstance(style, LineComment)
                 and passage.text[passage.text.rfind("\n", 0, start) + 1 : start].strip()
             ):
                 raise CitationError(
@@ -175,12 +175,12 @@ def _markers(path: Path, prose: str, passage: Passage, line: Callable[[int], int
     return found
 
 
-def _comments(prose: str, style: Block | Line) -> Iterator[tuple[int, int, slice]]:
+def _comments(prose: str, style: Block | LineComment) -> Iterator[tuple[int, int, slice]]:
     """Yield where comments and their content start and end; of several openings, the last counts.
 
     Comments that are lines of their own are taken with their line's end.
     """
-    if isinstance(style, Line):
+    if isinstance(style, LineComment):
         # A sign within a line starts a comment only before what may be meant as a marker.
         sign, before = re.escape(style.opening), r"(?<!\\)" if style.joins else r"(?<=[ \t])"
         line = rf"^[ \t]*{sign}(?P<alone>[^\n]*)(?:\n|\Z)|{before}{sign}(?P<ending>[ \t]*/?verify\b[^\n]*)$"

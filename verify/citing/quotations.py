@@ -16,7 +16,7 @@ from verify.text import numbers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verify.citing.values import Figure, Value
+    from verify.citing.values import ExactNumber, Value
 
 _SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
@@ -69,7 +69,7 @@ def numbers_in(text: str) -> list[Number]:
     return found
 
 
-def is_of(number: Number, figure: Figure) -> bool:
+def is_of(number: Number, figure: ExactNumber) -> bool:
     """Return whether a number is a figure rounded to what is printed; of one that is not 0, 0 is none.
 
     The end of an interval is rounded outwards, and anything else to the nearest.
@@ -84,7 +84,7 @@ def is_of(number: Number, figure: Figure) -> bool:
     return is_right and (bool(number.value) or not figure.exact or not figure.printed)
 
 
-def parts_of(known: Mapping[str, Value], key: str) -> dict[str, Figure]:
+def parts_of(known: Mapping[str, Value], key: str) -> dict[str, ExactNumber]:
     """Return the figures that an author's own text may say of a value, by the names of parts."""
     value = known[key]
     if value.figures and value.figures[0].rounding == "fixed":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
-from verify.evidence import Check, ClaimRecord, Control, Fact, Outcome, RunRecord, Statement, Verdict
+from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Outcome, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
 from verify.evidence.provenance import creation, digest
 from verify.evidence.words import figures, most_serious
@@ -24,7 +24,7 @@ AUDIT, RUN, SOURCE = "audit", "run", "source"
 
 Evidence = RunRecord | AuditRecord
 Subject = ClaimRecord | LayerRecord | AuditRecord | RunRecord | Statement
-Part = Check | Control | Fact | Finding
+Part = Check | ControlRecord | Fact | Finding
 Unit = Literal["", "%", "nats", "count", "digest"]
 Rounding = Literal["nearest", "down", "up", "fixed"]
 """How a number is rounded: an interval's ends outwards; a fixed one has no other digits than its own."""
@@ -43,7 +43,7 @@ def reading(text: str) -> Decimal | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ExactNumber:
     """A number of a value: its ``exact`` size, how it is rounded, and as which number it is ``printed``."""
 
     exact: Decimal
@@ -63,7 +63,7 @@ class Value:
 
     key: str
     text: str
-    figures: tuple[Figure, ...]
+    figures: tuple[ExactNumber, ...]
     anchor: str
     subject: Subject | None = None  # None for what is computed from values
     part: Part | None = None
@@ -71,17 +71,17 @@ class Value:
     doubt: str = ""
 
 
-Text = tuple[str, str, tuple[Figure, ...], Unit]
+Text = tuple[str, str, tuple[ExactNumber, ...], Unit]
 """What a key ends with, the text there, the figures in that, and their unit."""
 
 
 def counted(part: str, number: int) -> Text:
     """Return the text and the figure of a count."""
-    return part, numbers.count(number), (Figure(Decimal(number), printed=Decimal(number)),), "count"
+    return part, numbers.count(number), (ExactNumber(Decimal(number), printed=Decimal(number)),), "count"
 
 
-def _figure(number: float, text: str, rounding: Rounding = "nearest") -> Figure:
-    return Figure(numbers.as_decimal(number), rounding, reading(text) or Decimal(0))
+def _figure(number: float, text: str, rounding: Rounding = "nearest") -> ExactNumber:
+    return ExactNumber(numbers.as_decimal(number), rounding, reading(text) or Decimal(0))
 
 
 def level_text(level: float) -> Text:
@@ -89,8 +89,8 @@ def level_text(level: float) -> Text:
     shown = numbers.level(level)
     exact, printed = numbers.as_decimal(level), reading(shown)
     if printed is None or level == 1:
-        return ":level", shown, (Figure(exact, "fixed", exact),), ""
-    return ":level", shown, (Figure(100 * exact, printed=printed),), "%"
+        return ":level", shown, (ExactNumber(exact, "fixed", exact),), ""
+    return ":level", shown, (ExactNumber(100 * exact, printed=printed),), "%"
 
 
 def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
@@ -141,7 +141,7 @@ def _run_values(record: RunRecord) -> Iterator[Value]:
         yield Value(f"{RUN}{part}", text, shown, "summary", record, unit=unit)
     chosen = record.run.settings
     seed = Decimal(chosen.seed)
-    yield Value(f"{RUN}:seed", str(chosen.seed), (Figure(seed, "fixed", seed),), "summary", record)
+    yield Value(f"{RUN}:seed", str(chosen.seed), (ExactNumber(seed, "fixed", seed),), "summary", record)
     yield Value(f"{RUN}:profile", chosen.profile, (), "summary", record)
     yield from _values_of_origin(RUN, record, digest(record))
 
@@ -185,7 +185,7 @@ def _unit(quantity: str) -> Unit:
     return "nats" if re.search(r"in nats$|^\$\\ln (?:n|\d+) - ", quantity) else ""
 
 
-def _finding_values(claim: ClaimRecord, finding: Check | Control, error: float) -> Iterator[Value]:
+def _finding_values(claim: ClaimRecord, finding: Check | ControlRecord, error: float) -> Iterator[Value]:
     key = f"{claim.id}.{finding.id}"
     # A control has no quantity of its own.
     unit = _unit(finding.quantity) if isinstance(finding, Check) else ""
@@ -210,14 +210,14 @@ def _finding_values(claim: ClaimRecord, finding: Check | Control, error: float) 
     yield Value(f"{key}:verdict", finding.verdict.value, (), key, claim, finding)
 
 
-def _spread_texts(finding: Check | Control, error: float, unit: Unit) -> Iterator[Text]:
+def _spread_texts(finding: Check | ControlRecord, error: float, unit: Unit) -> Iterator[Text]:
     """Yield how far the ends are from the estimate at most, and the standard error relative to it."""
     low, high = (numbers.as_decimal(end) for end in finding.interval)
     centre = numbers.as_decimal(finding.estimate)
     half = max(high - centre, centre - low)
     printed = numbers.estimate(float(half), error, (float(half), float(half)))
     text = printed.high + printed.times
-    yield ":halfwidth", text, (Figure(half, "up", reading(text) or Decimal(0)),), unit
+    yield ":halfwidth", text, (ExactNumber(half, "up", reading(text) or Decimal(0)),), unit
     if isinstance(finding, Check) and finding.estimate:
         relative = abs(finding.standard_error / finding.estimate)
         text = numbers.small(relative)
@@ -238,13 +238,13 @@ def _check_texts(check: Check) -> Iterator[Text]:
         yield ":tightness", text, (_figure(check.tightness, text),), ""
 
 
-def _control_texts(control: Control) -> Iterator[Text]:
+def _control_texts(control: ControlRecord) -> Iterator[Text]:
     if control.blocks:
         # Printed as ">" beyond 0.9999: never rounded up to certainty.
         text = numbers.power(control.power)
         exact = numbers.as_decimal(control.power)
         printed = reading(text)
-        yield ":power", text, (Figure(exact, "down" if printed else "fixed", printed or exact),), ""
+        yield ":power", text, (ExactNumber(exact, "down" if printed else "fixed", printed or exact),), ""
 
 
 def _statement_values(statement: Statement) -> Iterator[Value]:
@@ -274,7 +274,7 @@ def _audit_values(record: AuditRecord) -> Iterator[Value]:
     }
     rate = numbers.percent(record.settings.false_alarm)
     exact = 100 * numbers.as_decimal(record.settings.false_alarm)
-    figure = Figure(exact, printed=reading(rate) or exact)
+    figure = ExactNumber(exact, printed=reading(rate) or exact)
     texts: list[Text] = [("", worst, (), ""), (":judgement", worst, (), "")]
     texts += [counted(f":{name}", count) for name, count in counts.items()]
     texts += [(":false-alarm", rate, (figure,), "%"), (":source", record.source, (), "")]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from verify.evidence import Fact
     from verify.spec.claim import Claim
-    from verify.symbolic.derivation import Derivation, Examined
+    from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
 _WIDTH = 100
 _ENDINGS = {
@@ -92,7 +92,7 @@ def shown(claim: Claim, origin: object = "") -> tuple[str, bool]:
 
 
 def page(
-    claim: Claim, derivation: Derivation, examined: Examined, facts: tuple[Fact, ...] | None = None
+    claim: Claim, derivation: Derivation, examined: ExaminedDerivation, facts: tuple[Fact, ...] | None = None
 ) -> str:
     """Return one claim with its derivation as text, what became of each step's check, and what facts it has.
 
@@ -124,7 +124,7 @@ def page(
     return "\n\n".join(blocks)
 
 
-def _assumed(claim: Claim, examined: Examined) -> Iterator[str]:
+def _assumed(claim: Claim, examined: ExaminedDerivation) -> Iterator[str]:
     """Yield what the main theorem assumes, and what the author states besides."""
     of_theorem = assumptions_of(examined.theorem) if examined.theorem else ()
     stated = tuple(one.text for one in claim.assumptions)

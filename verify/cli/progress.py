@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from verify.cli.console import log
-from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
+from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, StoreUse, Verdict
 from verify.text import numbers
 from verify.text.latex import plain
 
@@ -74,7 +74,7 @@ def progress_line(progress: Progressed) -> str:
     return " · ".join([*words, f"{progress.workers} at work"])
 
 
-def stored_line(stored: Stored) -> str:
+def stored_line(stored: StoreUse) -> str:
     """Return one line on what a run took from the store."""
     share = stored.draws / (stored.draws + stored.drawn) if stored.draws else 0
     derivations = "1 derivation" if stored.derivations == 1 else f"{stored.derivations} derivations"

@@ -60,7 +60,7 @@ class Backend(Protocol):
         """
 
     def evaluate(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
-        """Return what will hold the next result of the claim's ``Evaluation``.
+        """Return what will hold the next result of the claim's ``ClaimEvaluation``.
 
         It resumes with the last of the ``answers``, or begins with all of them where it is not under way.
         """

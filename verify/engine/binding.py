@@ -1,13 +1,13 @@
-"""Binds what is derived to what is measured, on the draws that the statistic reduces.
+"""Binds each prediction to a theorem, by evaluating the theorem on the draws of the measured statistic.
 
-A prediction is called derived only where some theorem of the claim says it, under a law that what is drawn
-has, and where that theorem's start is, on the statistic's own draws, what the estimand makes of the
-statistic's own output. A claim is refused where theorems say the prediction, but all of them of something
-else than what is measured. Other predictions were computed, however rightly: nothing holds them to what is
-measured but their author's word.
+A check is bound where a theorem of its claim has the check's relation and predicted value, its hypotheses
+hold for the sampled law, and its left side, evaluated on the sampler's own blocks, equals the check's
+estimand of the same blocks. A claim is refused where a prediction is called derived and every theorem that
+gives its value is about another quantity than the measured one. All other predictions are computed: only
+their author's word connects them to what is measured.
 
-What a theorem calls its variables does not matter: whatever independent draws of its laws they stand for, it
-says of them what it says. So every such choice is tried, and the draws tell which of them is measured.
+The names of a theorem's variables do not matter. Each assignment of sampled vectors to its random names is
+tried, and the draws decide which of them is measured.
 """
 
 from __future__ import annotations
@@ -53,63 +53,72 @@ if TYPE_CHECKING:
 
     from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.experiment import Comparison
-    from verify.montecarlo.sources import Source
+    from verify.montecarlo.sources import VectorSource
     from verify.symbolic.kernel.core import Theorem
 
 _SEED, _BLOCKS, _FEW = 7, 3, 6
-"""Of the draws, how many blocks there are, and how many queries or keys where any number will do."""
-_CLOSE = 2e-5
-"""How far both may lie apart, relative: the draws are in single precision."""
-_REACH = 10.0 ** np.linspace(-6, 6, 240)
-_GRID = np.concatenate([-_REACH[::-1], [0.0], _REACH])
-"""Between which numbers an unknown is looked for."""
-_MANY = {"m", "n", "side", "rows"}
-"""What samplers and inputs call how many vectors of a kind a block has."""
+"""Seed and number of the blocks, and the number of queries or keys where the theorem does not count them."""
+_RTOL = 2e-5
+"""Relative tolerance of a comparison: the draws are in single precision."""
+_MAGNITUDES = 10.0 ** np.linspace(-6, 6, 240)
+_GRID = np.concatenate([-_MAGNITUDES[::-1], [0.0], _MAGNITUDES])
+"""The grid on which roots are bracketed."""
+_COUNTS = {"m", "n", "side", "rows"}
+"""Names of the fields of samplers and inputs that count vectors in a block."""
 
-_UNTOLD = (UnknownError, Unknown, Undefined, Refused, ArithmeticError, LookupError, TypeError, ValueError)
-"""What is raised where a theorem cannot be evaluated on draws."""
+_NOT_EVALUATED = (
+    UnknownError,
+    Unknown,
+    Undefined,
+    Refused,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""Raised where a theorem cannot be evaluated on draws."""
 
-Given = dict[Any, tuple["Source", int]]
+Assignment = dict[Any, tuple["VectorSource", int]]
 
 
-class Told(IntEnum):
-    """What theorems tell of a check; that of several is the greatest."""
+class Match(IntEnum):
+    """How a theorem matches a check; of several theorems the greatest counts."""
 
-    NOTHING = 0
-    """None says what is predicted, under a law that the draws have."""
-    OF_OTHER = 1
-    """One says it, of what is on the draws something else than what is measured."""
-    OPEN = 2
-    """One may say it, but cannot be evaluated on the draws."""
+    NONE = 0
+    """Another value, or a law that the draws do not have."""
+    OTHER = 1
+    """The predicted value, of another quantity than the measured one."""
+    UNDECIDED = 2
+    """Possibly the predicted value, but it cannot be evaluated on the draws."""
     BOUND = 3
-    """One says it, and of what is measured."""
+    """The predicted value of the measured quantity."""
 
 
 def bound(claim: str, theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[str, ...]:
-    """Return the ids of a claim's checks whose predictions a theorem says of just what they measure.
+    """Return the ids of a claim's checks that are bound to one of its theorems.
 
-    A fit is bound where all the quantities that it goes through are.
+    A fit is bound where all its quantities are.
 
     Raises:
-        ClaimError: a prediction is called derived, and theorems say it of something else only.
+        ClaimError: a prediction is called derived, but its theorems are about another quantity.
     """
     laws = _Laws()
-    known = tuple(_Written(one, laws) for one in theorems)
-    found: dict[str, Told] = {}
-    drawn: dict[Any, _Drawn] = {}
+    known = tuple(_Expanded(one, laws) for one in theorems)
+    found: dict[str, Match] = {}
+    drawn: dict[Any, _Blocks] = {}
 
     def is_bound(check: Quantity) -> bool:
         if check.id not in found:
-            # What has no number on the draws is a NaN, which nothing is near.
+            # What has no value on the draws is NaN, which is close to nothing.
             with np.errstate(all="ignore"):
-                found[check.id] = _greatest(_told(one, check, drawn) for one in known)
-        if found[check.id] is Told.OF_OTHER and check.prediction.origin == "derived":
+                found[check.id] = _best(_match(one, check, drawn) for one in known)
+        if found[check.id] is Match.OTHER and check.prediction.origin == "derived":
             raise ClaimError(
                 f"claim {claim}, check {check.id}: its prediction is derived, but of something else: "
                 "on the same draws the start of the derivation is not what the check measures; measure "
                 "what is derived, derive what is measured, or call the prediction a threshold"
             )
-        return found[check.id] is Told.BOUND
+        return found[check.id] is Match.BOUND
 
     return tuple(
         check.id
@@ -119,29 +128,29 @@ def bound(claim: str, theorems: Iterable[Theorem], checks: Iterable[Comparison])
     )
 
 
-def _greatest(each: Iterable[Told]) -> Told:
-    """Return the greatest, and look no further than to one that is bound."""
-    most = Told.NOTHING
+def _best(each: Iterable[Match]) -> Match:
+    """Return the greatest match; stop at one that is bound."""
+    most = Match.NONE
     for one in each:
         most = max(most, one)
-        if most is Told.BOUND:
+        if most is Match.BOUND:
             break
     return most
 
 
 @dataclass(frozen=True)
 class _Laws:
-    """Numbers the laws of sources, which take long to compare."""
+    """Numbers the laws of sources, since comparing laws is slow."""
 
     _numbers: dict[Any, int] = field(default_factory=dict)
-    _of: dict[int, tuple[Source, int]] = field(default_factory=dict)
+    _of: dict[int, tuple[VectorSource, int]] = field(default_factory=dict)
 
-    def number(self, source: Source) -> int:
-        """Return the number of a source's law, and of where and how long its vectors are."""
+    def number(self, source: VectorSource) -> int:
+        """Return the number of a source's law, place and vector length."""
         if id(source) not in self._of:
             parts = _raw(source.factor), _raw(source.mean), source.place, source.vectors.shape[2]
             number = self._numbers.setdefault((source.law, *parts), len(self._numbers))
-            self._of[id(source)] = source, number  # kept, for another might get its id
+            self._of[id(source)] = source, number  # kept alive, so that its id is not reused
         return self._of[id(source)][1]
 
 
@@ -150,105 +159,107 @@ def _raw(array: Array | None) -> tuple[Any, ...] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Written:
-    """A theorem with what its names stand for in their places, and what of it is asked for every check."""
+class _Expanded:
+    """A theorem with its definitions expanded, and what every check needs of it, computed once."""
 
     theorem: Theorem
     laws: _Laws
     _known: dict[Any, Any] = field(default_factory=dict)
 
-    def at(self, given: Given, settings: Mapping[str, Any]) -> _At:
-        """Return the end at the values that settings and drawn laws tell, found once for each laws.
+    def at(self, assigned: Assignment, settings: Mapping[str, Any]) -> _End:
+        """Return the right side at the values given by settings and sampled laws, cached by these.
 
         Raises:
-            OtherLawError: what is drawn does not have the law of the hypotheses.
-            UnknownError: a moment of what is drawn is not known.
+            OtherLawError: the sampled law is not that of the hypotheses.
+            UnknownError: a moment of the sampled law is not known.
         """
-        each = [id(source) for source, _ in given.values()]
-        laws = ((name, self.laws.number(source), other) for name, (source, other) in given.items())
+        each = [id(source) for source, _ in assigned.values()]
+        laws = ((name, self.laws.number(source), other) for name, (source, other) in assigned.items())
         names = sorted(one.name for one in self.symbols if one.name in settings)
         named = ((name, _raw(np.asarray(settings[name]))) for name in names)
         key = *named, *laws, *map(each.index, each)
         if key not in self._known:
             try:
-                self._known[key] = _at(self, given, settings)
-            except (OtherLawError, *_UNTOLD) as error:
+                self._known[key] = _end_at(self, assigned, settings)
+            except (OtherLawError, *_NOT_EVALUATED) as error:
                 self._known[key] = error
         if isinstance(self._known[key], Exception):
             raise self._known[key]
-        found: _At = self._known[key]
+        found: _End = self._known[key]
         return found
 
     @cached_property
     def start(self) -> Any:
         """The left side."""
-        return _written_out(self.theorem.lhs, self.theorem)
+        return _expanded(self.theorem.lhs, self.theorem)
 
     @cached_property
     def end(self) -> Any:
         """The right side."""
-        return _written_out(self.theorem.rhs, self.theorem)
+        return _expanded(self.theorem.rhs, self.theorem)
 
     @cached_property
     def symbols(self) -> set[Any]:
-        """What stands for a number or a matrix."""
+        """Symbols of numbers and matrices."""
         free = self.start.free_symbols | self.end.free_symbols
         return {one for one in free if isinstance(one, Symbol | MatrixSymbol)}
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether it cannot be evaluated on draws."""
+        """Whether it cannot be evaluated on draws at all."""
         of_families = {kind for kind, *_ in self.theorem.hypotheses.entries}
         hopeless = self.end.has(Integral, Limit) or bool(of_families - {"runs", "constant"})
         return hopeless or not self.start.has(E, Var)
 
     @cached_property
     def counts(self) -> str:
-        """What samplers call the vectors whose number it counts, if it does."""
+        """The sampler's name of the number of vectors that the theorem depends on, or ""."""
         counted = any(len(one.indices) > 1 for one in self.start.atoms(Indexed))
         return "n" if self.start.has(n) or self.end.has(n) else "m" if counted else ""
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
+class _Blocks:
     """A few blocks of a sampler."""
 
     sampler: Any
 
     @cached_property
     def output(self) -> Outputs:
-        """The mean of what the statistic makes of them."""
+        """The mean of the statistic over them."""
         mean = self.sampler.sample(np.random.default_rng(_SEED), _BLOCKS).mean(axis=0)
         return Outputs(zip(self.sampler.names, mean, strict=True))
 
     @cached_property
-    def readings(self) -> tuple[tuple[Source, ...], ...]:
-        """What they are made of."""
-        found: tuple[tuple[Source, ...], ...] = self.sampler.readings(np.random.default_rng(_SEED), _BLOCKS)
+    def readings(self) -> tuple[tuple[VectorSource, ...], ...]:
+        """The sources that they are made of."""
+        found: tuple[tuple[VectorSource, ...], ...] = self.sampler.readings(
+            np.random.default_rng(_SEED), _BLOCKS
+        )
         return found
 
 
-def _told(written: _Written, check: Quantity, drawn: dict[Any, _Drawn]) -> Told:
-    """Return what a theorem tells of a check, by the blocks ``drawn`` for others of its sampler."""
-    relation = {"<": "≤", ">": "≥"}.get(written.theorem.relation, written.theorem.relation)
+def _match(expanded: _Expanded, check: Quantity, drawn: dict[Any, _Blocks]) -> Match:
+    """Return how a theorem matches a check; ``drawn`` caches blocks by sampler."""
+    relation = {"<": "≤", ">": "≥"}.get(expanded.theorem.relation, expanded.theorem.relation)
     sign = 1 if relation in {check.relation, "="} else -1 if FLIPPED.get(relation) == check.relation else 0
     if not sign:
-        return Told.NOTHING
+        return Match.NONE
     sampler: Any = check.cell.sampler
-    if not (_is_traced(sampler) and isinstance(check.estimand, Smooth | Bounded)) or written.is_open:
-        return Told.OPEN
-    key = id(sampler), written.counts
+    if not (_is_traced(sampler) and isinstance(check.estimand, Smooth | Bounded)) or expanded.is_open:
+        return Match.UNDECIDED
+    key = id(sampler), expanded.counts
     if key not in drawn:
-        drawn[key] = _Drawn(_with_few(sampler, written.counts))
+        drawn[key] = _Blocks(_smaller(sampler, expanded.counts))
     try:
         measured = check.estimand.value(drawn[key].output)
     except (ArithmeticError, LookupError, ValueError):
-        return Told.OPEN
-    said = _Said(written, sign, relation == check.relation, check.prediction.value, measured)
-    return _greatest(
-        _compared(said, given, _settings(check, reading), len(reading))
+        return Match.UNDECIDED
+    pairing = _Pairing(expanded, sign, relation == check.relation, check.prediction.value, measured)
+    return _best(
+        _match_on_draws(pairing, assigned, _settings(check, reading), len(reading))
         for reading in drawn[key].readings
-        for given in _choices(said, reading)
+        for assigned in _assignments(pairing, reading)
     )
 
 
@@ -258,67 +269,75 @@ def _is_traced(sampler: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """A theorem, and what a check predicts and measures.
+class _Pairing:
+    """A theorem beside a check's predicted and measured values.
 
-    With a ``sign`` of -1 the check's are a constant less what the theorem says, as of a complement.
+    With a ``sign`` of -1 the check's are a constant minus the theorem's, as of a complement.
     """
 
-    written: _Written
+    expanded: _Expanded
     sign: int
     is_same_relation: bool
     predicted: float
     measured: float
 
 
-def _compared(said: _Said, given: Given, settings: Mapping[str, Any], sources: int) -> Told:
-    """Return whether the end is what is predicted, and the start what is measured.
+def _match_on_draws(
+    pairing: _Pairing, assigned: Assignment, settings: Mapping[str, Any], sources: int
+) -> Match:
+    """Return whether the right side is the prediction, and the left side the measured value.
 
-    That the start is something else is told only of a theorem that has the check's relation, is about all
-    that is drawn, and has no symbol whose value was chosen after the prediction.
+    ``OTHER`` is returned only of a theorem that has the check's relation, involves every sampled source, and
+    has no symbol whose value was solved for from the prediction.
     """
-    told, whole = Told.NOTHING, len({id(source) for source, _ in given.values()}) == sources
+    told, whole = Match.NONE, len({id(source) for source, _ in assigned.values()}) == sources
     try:
-        for values, ends, is_chosen in _saying(said, said.written.at(given, settings)):
-            constant = said.predicted - ends if said.sign == -1 else 0.0
-            draws, told = Draws(given, values), Told.OPEN
-            for start in draws.both(said.written.start):
-                if _near(constant + said.sign * start, said.measured):
-                    return Told.BOUND
-            if said.is_same_relation and said.sign == 1 and whole and not is_chosen:
-                told = Told.OF_OTHER
+        for values, ends, is_chosen in _predicting(pairing, pairing.expanded.at(assigned, settings)):
+            constant = pairing.predicted - ends if pairing.sign == -1 else 0.0
+            draws, told = Draws(assigned, values), Match.UNDECIDED
+            for start in draws.both(pairing.expanded.start):
+                if _close(constant + pairing.sign * start, pairing.measured):
+                    return Match.BOUND
+            if pairing.is_same_relation and pairing.sign == 1 and whole and not is_chosen:
+                told = Match.OTHER
     except OtherLawError:
         return told
-    except _UNTOLD:
-        return max(told, Told.OPEN)
+    except _NOT_EVALUATED:
+        return max(told, Match.UNDECIDED)
     return told
 
 
-def _saying(said: _Said, at: _At) -> Iterator[tuple[dict[Any, Any], float, bool]]:
-    """Yield the values at which a theorem says what is predicted, its end, and whether one was chosen so.
+def _predicting(pairing: _Pairing, at: _End) -> Iterator[tuple[dict[Any, Any], float, bool]]:
+    """Yield the values at which a theorem gives the prediction, its right side, and if one was solved.
 
-    One symbol that is left has each value that makes the end the prediction.
+    A single symbol without a value takes each value that makes the right side the prediction.
     """
     every: list[tuple[dict[Any, Any], bool]] = [(at.values, False)]
-    if len(at.left) == 1 and said.sign != -1:
+    if len(at.left) == 1 and pairing.sign != -1:
         (one,) = at.left
-        domain = said.written.theorem.hypotheses.domain(one)
-        roots = (root for root in _solutions(at.end, said.predicted, one, at.values) if _may_be(domain, root))
+        domain = pairing.expanded.theorem.hypotheses.domain(one)
+        roots = (
+            root
+            for root in _solutions(at.end, pairing.predicted, one, at.values)
+            if _may_contain(domain, root)
+        )
         every = [(at.values | {one: root}, True) for root in roots]
     for values, is_chosen in every:
-        ends = said.sign * (evaluated(at.end, values) if is_chosen else at.number)
-        if (said.sign == -1 or _near(ends, said.predicted)) and _speaks_of(said.written.theorem, values):
+        ends = pairing.sign * (evaluated(at.end, values) if is_chosen else at.number)
+        if (pairing.sign == -1 or _close(ends, pairing.predicted)) and _holds_at(
+            pairing.expanded.theorem, values
+        ):
             yield values, ends, is_chosen
 
 
-def _near(one: Any, other: Any) -> bool:
+def _close(one: Any, other: Any) -> bool:
     return bool(
-        np.all(np.abs(one - other) <= _CLOSE * np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-6))
+        np.all(np.abs(one - other) <= _RTOL * np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-6))
     )
 
 
-def _written_out(side: Any, theorem: Theorem) -> Any:
-    """Return a side with what its names stand for in their places."""
+def _expanded(side: Any, theorem: Theorem) -> Any:
+    """Return a side with the definitions of its names expanded."""
     definitions = theorem.hypotheses.definitions
     for _ in definitions:
         for name, meaning in definitions:
@@ -335,26 +354,26 @@ def _written_out(side: Any, theorem: Theorem) -> Any:
     return side
 
 
-def _with_few(sampler: Any, kept: str) -> Any:
-    """Return a sampler of few queries and keys, but as many as it has of those that a theorem counts."""
+def _smaller(sampler: Any, kept: str) -> Any:
+    """Return the sampler with few queries and keys, except those whose number the theorem depends on."""
     drawn: Any = sampler.input if isinstance(sampler, Reduced) else sampler
-    names = {one.name for one in fields(drawn)} & _MANY - {kept}
+    names = {one.name for one in fields(drawn)} & _COUNTS - {kept}
     few = replace(drawn, **{name: min(_FEW, getattr(drawn, name)) for name in names})
     return replace(sampler, input=few) if isinstance(sampler, Reduced) else few
 
 
-def _settings(check: Quantity, reading: tuple[Source, ...]) -> dict[str, Any]:
-    """Return values of symbols by their names: of the cell, of its statistic, and the number of keys."""
+def _settings(check: Quantity, reading: tuple[VectorSource, ...]) -> dict[str, Any]:
+    """Return values of symbols by name: settings of the cell and the statistic, number of keys."""
     sampler: Any = check.cell.sampler
     own = sampler.statistic.symbols(sampler.input.shape) if isinstance(sampler, Reduced) else {}
-    said = {name: one for name, one in check.cell.settings if isinstance(one, int | float)}
+    pairing = {name: one for name, one in check.cell.settings if isinstance(one, int | float)}
     many = [one.vectors.shape[1] for one in reading if one.place == KEYS]
-    return said | ({n.name: many[0]} if many else {}) | own
+    return pairing | ({n.name: many[0]} if many else {}) | own
 
 
-def _choices(said: _Said, reading: tuple[Source, ...]) -> Iterator[Given]:
-    """Yield what the random names of a theorem may stand for: sources, and others of them if few."""
-    law, start = said.written.theorem.hypotheses.law, said.written.start
+def _assignments(pairing: _Pairing, reading: tuple[VectorSource, ...]) -> Iterator[Assignment]:
+    """Yield the assignments of sources, or second copies of them if they are few, to the random names."""
+    law, start = pairing.expanded.theorem.hypotheses.law, pairing.expanded.start
     known = law.moments if law else sorted(start.atoms(IndexedBase), key=str)
     names = [one for one in known if start.has(one)]
     for whole in (False, True) if isinstance(law, Vectors) else (False,):
@@ -368,46 +387,46 @@ def _choices(said: _Said, reading: tuple[Source, ...]) -> Iterator[Given]:
 
 
 @dataclass(frozen=True)
-class _At:
-    """A theorem's end and the ``values`` of its symbols, as far as settings and drawn laws tell them."""
+class _End:
+    """A theorem's right side and the ``values`` of its symbols, as far as settings and laws give them."""
 
     end: Any
     values: dict[Any, Any]
 
     @cached_property
     def left(self) -> set[Any]:
-        """The symbols that have no value."""
+        """Symbols without a value."""
         return {one for one in free_symbols(self.end) if isinstance(one, Symbol)} - self.values.keys()
 
     @cached_property
     def number(self) -> float:
-        """The end's value."""
+        """The value of the right side."""
         return evaluated(self.end, self.values)
 
 
-def _at(written: _Written, given: Given, settings: Mapping[str, Any]) -> _At:
-    """Return a theorem's end at the values that settings and drawn laws tell.
+def _end_at(expanded: _Expanded, assigned: Assignment, settings: Mapping[str, Any]) -> _End:
+    """Return a theorem's right side at the values given by settings and sampled laws.
 
     Raises:
-        OtherLawError: what is drawn does not have the law of the hypotheses.
-        UnknownError: a moment of what is drawn is not known.
+        OtherLawError: the sampled law is not that of the hypotheses.
+        UnknownError: a moment of the sampled law is not known.
     """
-    values = {one: settings[one.name] for one in written.symbols - given.keys() if one.name in settings}
-    law, end = written.theorem.hypotheses.law, written.end
+    values = {one: settings[one.name] for one in expanded.symbols - assigned.keys() if one.name in settings}
+    law, end = expanded.theorem.hypotheses.law, expanded.end
     if isinstance(law, Vectors):
-        _of_vectors(law, given, values)
+        _match_vectors(law, assigned, values)
     elif law:
         for component, moments in law.laws:
-            if component in given:
-                _of_component(component in law.normal, moments, given[component][0].law, values)
+            if component in assigned:
+                _match_component(component in law.normal, moments, assigned[component][0].law, values)
         if end.has(E, Var):
-            drawn = {one: _moments(source.law) for one, (source, _) in given.items()}
+            drawn = {one: _moments(source.law) for one, (source, _) in assigned.items()}
             end = evaluate(end, Population(drawn, law.dimension))
-    return _At(end, values)
+    return _End(end, values)
 
 
 def _solutions(expression: Any, value: float, symbol: Any, known: Mapping[Any, Any]) -> tuple[float, ...]:
-    """Return where an expression of a symbol has a value, whole numbers if it stands for such."""
+    """Return the roots of expression = value in a symbol, rounded if the symbol is an integer."""
     others = {one: known[one] for one in free_symbols(expression) if one in known}
     if any(map(np.ndim, others.values())):
         return _roots(in_floats(expression, symbol, others), value, symbol)
@@ -430,10 +449,10 @@ def _roots(function: Callable[[Any], Any], value: float, symbol: Any) -> tuple[f
     return tuple(map(round, found)) if symbol.is_integer else tuple(found)
 
 
-def _speaks_of(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
-    """Return whether all values are in their domains, and every condition holds, or is that one is not 0."""
+def _holds_at(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
+    """Return whether all values lie in their domains and all conditions hold; x ≠ 0 holds unless refuted."""
     under, known = theorem.hypotheses, numbers(values)
-    inside = all(_may_be(under.domain(one), value) for one, value in known.items())
+    inside = all(_may_contain(under.domain(one), value) for one, value in known.items())
     kept = ((condition, condition.subs(known)) for condition in under.conditions)
     return inside and all(
         now is not S.false if isinstance(condition, Ne) else now is S.true for condition, now in kept
@@ -441,16 +460,16 @@ def _speaks_of(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _may_be(domain: Any, value: float) -> bool:
+def _may_contain(domain: Any, value: float) -> bool:
     return domain.contains(sympify(value)) is not S.false
 
 
-def _of_component(normal: bool, assumed: Any, drawn: Distribution, values: dict[Any, Any]) -> None:
-    """Add the values of the symbols in the law of a component, which has to be that of what is drawn.
+def _match_component(normal: bool, assumed: Any, drawn: Distribution, values: dict[Any, Any]) -> None:
+    """Add the values of the symbols in a component's law, which must be the sampled one.
 
     Raises:
         OtherLawError: it is not.
-        UnknownError: a moment of what is drawn is not known.
+        UnknownError: a moment of the sampled law is not known.
     """
     if normal and not _is_normal(drawn):
         raise OtherLawError("not normal")
@@ -458,12 +477,12 @@ def _of_component(normal: bool, assumed: Any, drawn: Distribution, values: dict[
     if len(assumed or ()) > len(exact):
         raise UnknownError(f"of order {len(exact)} no moment is known")
     for moment, true in zip(assumed or (), exact, strict=False):
-        _read_off(moment, float(true), values)
+        _solve_for(moment, float(true), values)
 
 
 @lru_cache(maxsize=64)
 def _moments(drawn: Distribution) -> tuple[Fraction, ...]:
-    """Return the exact moments of a law as far as they are known."""
+    """Return the exact moments of a law, as many as are known."""
     if _is_normal(drawn):
         drawn = replace(drawn, base_moments=tuple(Fraction(int(one)) for one in NORMAL_MOMENTS))
     return drawn.moments(len(drawn.base_moments) - 1)
@@ -473,8 +492,8 @@ def _is_normal(drawn: Distribution) -> bool:
     return replace(drawn, loc=NORMAL.loc, scale=NORMAL.scale) == NORMAL
 
 
-def _read_off(assumed: Any, true: float, values: dict[Any, Any]) -> None:
-    """Add the value of the one symbol that is left in what is assumed, or hold this against what is true.
+def _solve_for(assumed: Any, true: float, values: dict[Any, Any]) -> None:
+    """Solve an assumed moment for its one unknown symbol, or compare it with the true one.
 
     Raises:
         OtherLawError: they differ.
@@ -486,45 +505,45 @@ def _read_off(assumed: Any, true: float, values: dict[Any, Any]) -> None:
         (one,) = left
         found = _solutions(assumed, true, one, values)
         values[one] = next(root for root in found if one.is_nonnegative is None or root >= 0)
-    elif left or not _near(evaluated(assumed, values), true):
+    elif left or not _close(evaluated(assumed, values), true):
         raise OtherLawError(f"{assumed} is {true}")
 
 
-def _of_vectors(law: Vectors, given: Given, values: dict[Any, Any]) -> None:
-    """Add the values of means and covariances of vectors, which have to be those of what is drawn.
+def _match_vectors(law: Vectors, assigned: Assignment, values: dict[Any, Any]) -> None:
+    """Add the values of means and covariances of vectors, which must be the sampled ones.
 
     Raises:
         OtherLawError: they are not.
     """
-    if law.normal and not all(_is_normal(source.law) for source, _ in given.values()):
+    if law.normal and not all(_is_normal(source.law) for source, _ in assigned.values()):
         raise OtherLawError("not normal")
     for name, mean in law.means:
-        if name in given:
-            _hold(mean, _mean(given[name][0])[:, None], values)
+        if name in assigned:
+            _match_array(mean, _mean(assigned[name][0])[:, None], values)
     listed = {(one, other): matrix for one, other, matrix in law.covariances}
-    for one, other in combinations_with_replacement(given, 2):
+    for one, other in combinations_with_replacement(assigned, 2):
         if (one, other) in listed:
-            _hold(listed[one, other], _covariance(given[one], given[other]), values)
+            _match_array(listed[one, other], _covariance(assigned[one], assigned[other]), values)
         elif (other, one) in listed:
-            _hold(listed[other, one], _covariance(given[other], given[one]), values)
-        elif _covariance(given[one], given[other], least=True).any():
+            _match_array(listed[other, one], _covariance(assigned[other], assigned[one]), values)
+        elif _covariance(assigned[one], assigned[other], least=True).any():
             raise OtherLawError(f"{one} and {other} depend on each other")
 
 
-def _hold(assumed: Any, true: Array, values: dict[Any, Any]) -> None:
-    """Hold an assumed mean or covariance against the true one; a number is that of the unit matrix."""
+def _match_array(assumed: Any, true: Array, values: dict[Any, Any]) -> None:
+    """Compare an assumed mean or covariance with the true one; a number is a multiple of the unit matrix."""
     if isinstance(assumed, MatrixSymbol):
-        if not _near(values.setdefault(assumed, true), true):
+        if not _close(values.setdefault(assumed, true), true):
             raise OtherLawError(f"{assumed} is {true}")
     elif assumed == 0:
-        _read_off(assumed, float(np.abs(true).max()), values)
-    elif _near(true, true[0, 0] * np.eye(len(true))):
-        _read_off(assumed, float(true[0, 0]), values)
+        _solve_for(assumed, float(np.abs(true).max()), values)
+    elif _close(true, true[0, 0] * np.eye(len(true))):
+        _solve_for(assumed, float(true[0, 0]), values)
     else:
         raise OtherLawError(f"{assumed} is {true}")
 
 
-def _mean(source: Source) -> Array:
+def _mean(source: VectorSource) -> Array:
     size = source.vectors.shape[2]
     return np.full(size, float(_moments(source.law)[1])) if source.mean is None else source.mean
 
@@ -534,8 +553,10 @@ def _variance(law: Distribution) -> float:
     return float(law.variance)
 
 
-def _covariance(one: tuple[Source, int], other: tuple[Source, int], *, least: bool = False) -> Array:
-    """Return the covariances of two vectors' components; for ``least``, of what depends at all any number."""
+def _covariance(
+    one: tuple[VectorSource, int], other: tuple[VectorSource, int], *, least: bool = False
+) -> Array:
+    """Return the covariances of two vectors' components; with ``least``, nonzero wherever they depend."""
     (first, copy), (second, another) = one, other
     if first.factor is None or second.factor is None:
         same = first is second and copy == another

@@ -45,7 +45,7 @@ INCOMPATIBLE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleLaw:
     """What one sample's statistic is expected to be: its standard deviation, for words, and its law.
 
     ``below`` gives the probability that the statistic is at most so large.
@@ -68,7 +68,7 @@ class Computed:
 
     value: float
     words: str
-    sample: Sample | None = None
+    sample: SampleLaw | None = None
 
 
 def _finite(value: float) -> float:
@@ -248,17 +248,17 @@ def sample_statistic(inputs: SampleOf) -> Computed:
     return Computed(value_of(value), words, sample)
 
 
-def _of_mean(inputs: SampleOf, deviation: float) -> Sample:
+def _of_mean(inputs: SampleOf, deviation: float) -> SampleLaw:
     law = mean_law(inputs.scores, inputs.d_k)
-    return Sample(deviation, lambda at: law.below(at / deviation))
+    return SampleLaw(deviation, lambda at: law.below(at / deviation))
 
 
-def _of_variance(inputs: SampleOf, variance: float, spread: float) -> Sample:
+def _of_variance(inputs: SampleOf, variance: float, spread: float) -> SampleLaw:
     """Return the law of a sample variance of this relative spread, or of its root."""
     law = variance_law(inputs.scores, inputs.d_k, spread)
     if inputs.statistic == "variance":
-        return Sample(variance * spread, lambda at: law.below((at / variance - 1) / spread))
-    return Sample(
+        return SampleLaw(variance * spread, lambda at: law.below((at / variance - 1) / spread))
+    return SampleLaw(
         math.sqrt(variance) * spread / 2, lambda at: law.below((max(at, 0) ** 2 / variance - 1) / spread)
     )
 
@@ -343,7 +343,7 @@ _POINTS, _RADII, _INNER = 240, 40, 64  # with more, probabilities change by less
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class StandardLaw:
     """A standardised statistic's law: its characteristic function, of mean 0 and variance 1, tabulated."""
 
     times: Any
@@ -361,13 +361,13 @@ class Law:
         return min(max(found, 0.0), 1.0)
 
 
-def mean_law(scores: int, dimension: int) -> Law:
+def mean_law(scores: int, dimension: int) -> StandardLaw:
     """Return the law of a sample's mean, a sum of ``scores``·``dimension`` products of components."""
     products = float(scores * dimension)
     return _tabulated(lambda t: np.exp(-products / 2 * np.log1p(t * t / products)))
 
 
-def variance_law(scores: int, dimension: int, relative_deviation: float) -> Law:
+def variance_law(scores: int, dimension: int, relative_deviation: float) -> StandardLaw:
     """Return the law of a sample's variance, whose standard deviation is so much of its mean."""
     n, mean = float(scores), float(scores - 1)
     lengths, of_radii = of_lengths(dimension, _RADII)
@@ -394,9 +394,9 @@ def variance_law(scores: int, dimension: int, relative_deviation: float) -> Law:
     return _tabulated(characteristic)
 
 
-def _tabulated(characteristic: Characteristic) -> Law:
+def _tabulated(characteristic: Characteristic) -> StandardLaw:
     last = 8.0
     while abs(characteristic(np.array([last]))[0]) > _DIED:
         last *= 1.25
     times, weights = legendre(0, last, _POINTS)
-    return Law(times, weights, characteristic(times))
+    return StandardLaw(times, weights, characteristic(times))

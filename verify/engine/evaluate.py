@@ -1,7 +1,7 @@
 """A claim's evidence: derived, planned, measured by a generator that asks for draws, and put on record.
 
-An ``Evaluation`` lives in one process from its beginning to its end, so nothing is derived twice. The chunks
-that it asks for can be drawn by any process.
+A ``ClaimEvaluation`` lives in one process from its beginning to its end, so nothing is derived twice. The
+chunks that it asks for can be drawn by any process.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from verify.errors import ClaimError, SettingsError, claim_errors, correction, n
 from verify.evidence import (
     Check,
     ClaimRecord,
-    Control,
+    ControlRecord,
     DerivationRecord,
     Fact,
     Figure,
     OrdinaryFit,
     Proof,
-    Route,
+    RouteRecord,
     Settings,
-    Step,
+    StepRecord,
 )
 from verify.executors.threads import one_blas_thread
 from verify.montecarlo.blocks import draw_chunk
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from verify.engine.sources import Wanted
     from verify.montecarlo.blocks import Cell, Chunk, Request, Sums
     from verify.spec.claim import Claim, Findings
-    from verify.symbolic.derivation import Derivation, Examined
+    from verify.symbolic.derivation import Derivation, ExaminedDerivation
     from verify.symbolic.routes import Followed
 
 
@@ -129,14 +129,14 @@ class Evidence:
     """What is on record of a claim besides its derivation."""
 
     checks: tuple[Check, ...] = ()
-    controls: tuple[Control, ...] = ()
+    controls: tuple[ControlRecord, ...] = ()
     fits: tuple[OrdinaryFit, ...] = ()
     facts: tuple[Fact, ...] = ()
     series: tuple[Figure, ...] = ()
 
 
 @dataclass
-class Evaluation:
+class ClaimEvaluation:
     """A claim that is being evaluated in this process.
 
     ``proof`` is the record of its checked derivation as JSON, empty until it is checked. A failed derivation
@@ -266,7 +266,7 @@ class _Recorder(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-_EVALUATIONS: dict[str, Evaluation] = {}
+_EVALUATIONS: dict[str, ClaimEvaluation] = {}
 """Those under way in this process, by the keys of their work."""
 
 
@@ -279,7 +279,7 @@ def begin(work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> NeedsDra
     Raises:
         VerifyError: a setting is impossible for this claim, or the claim is broken.
     """
-    _EVALUATIONS[work.key] = Evaluation(work, proof)
+    _EVALUATIONS[work.key] = ClaimEvaluation(work, proof)
     result = resume(work, None)
     for sums in answers:
         result = resume(work, sums)
@@ -401,7 +401,7 @@ def _with_origin(check: Check, proof: DerivationRecord) -> Check:
 
 
 def derivation_record(
-    derivation: Derivation, examined: Examined, bound: tuple[str, ...] = ()
+    derivation: Derivation, examined: ExaminedDerivation, bound: tuple[str, ...] = ()
 ) -> DerivationRecord:
     """Return the record of an examined derivation; ``bound`` are the checks that it is bound to."""
     return DerivationRecord(
@@ -416,7 +416,7 @@ def derivation_record(
     )
 
 
-def _route(derivation: Derivation, followed: Followed) -> Route:
+def _route(derivation: Derivation, followed: Followed) -> RouteRecord:
     route, theorem = followed.route, followed.theorem
     sides = (
         {
@@ -429,7 +429,7 @@ def _route(derivation: Derivation, followed: Followed) -> Route:
         else {}
     )
     steps = tuple(
-        Step(
+        StepRecord(
             latex=latex(one.step.expression),
             plain=plain(one.step.expression),
             relation=one.relation,
@@ -440,7 +440,7 @@ def _route(derivation: Derivation, followed: Followed) -> Route:
         )
         for one in followed.steps
     )
-    return Route(
+    return RouteRecord(
         title=route.title,
         start_latex=latex(route.start),
         start_plain=plain(route.start),
@@ -451,7 +451,7 @@ def _route(derivation: Derivation, followed: Followed) -> Route:
     )
 
 
-def _stated(derivation: Derivation, examined: Examined) -> dict[str, str]:
+def _stated(derivation: Derivation, examined: ExaminedDerivation) -> dict[str, str]:
     if derivation.unclaimed:
         return {"subject": "", "result": "", "latex": ""}
     theorem = examined.theorem

@@ -81,11 +81,11 @@ class Decided:
             return m.basis
         return m.doubt or _still_open(m, self.comparison.prediction.value, self.band)
 
-    def control(self, control: Control) -> evidence.Control:
+    def control(self, control: Control) -> evidence.ControlRecord:
         """Return this as the evidence for ``control``."""
         c, m = self.comparison, self.measured
         left = self.band if isinstance(c, Exact) else tenable(c.prediction.value, self.band)
-        return evidence.Control(
+        return evidence.ControlRecord(
             id=c.id,
             what=control.what,
             cell=_settings(c),
@@ -106,7 +106,7 @@ def measure(
     claim: str,
     settings: evidence.Settings,
     budget: ErrorBudget,
-) -> Sampling[tuple[Findings, tuple[evidence.Control, ...]]]:
+) -> Sampling[tuple[Findings, tuple[evidence.ControlRecord, ...]]]:
     """Return the findings and the controls of one experiment, judged; a generator that has cells drawn.
 
     Every comparison is judged at its planned size first; the cells of those still undecided are doubled,

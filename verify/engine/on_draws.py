@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from verify.montecarlo.distributions import Array
-    from verify.montecarlo.sources import Source
+    from verify.montecarlo.sources import VectorSource
 
 _FUNCTIONS = {
     exp: np.exp,
@@ -165,7 +165,7 @@ class Draws:
     is then over all two that differ.
     """
 
-    given: Mapping[Any, tuple[Source, int]]
+    given: Mapping[Any, tuple[VectorSource, int]]
     values: Mapping[Any, Any]
 
     def both(self, expression: Any) -> Iterator[float]:

@@ -16,7 +16,7 @@ from verify.evidence import Record, Setting
 from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.machine import peak_memory
 from verify.executors.workers import Task, Workers
-from verify.montecarlo.blocks import Drawing
+from verify.montecarlo.blocks import CellSampler
 from verify.montecarlo.distributions import stream
 from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.spec.claim import several
@@ -139,7 +139,7 @@ def plan(claim: Claim, settings: Settings) -> Planned:
     words.said()
     words.spoken(experiment)
     samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm))
-    drawn_by(Drawing(claim.id, settings.seed), samples.plan(experiment))
+    drawn_by(CellSampler(claim.id, settings.seed), samples.plan(experiment))
     cells = cells_of(every_comparison(experiment))
     return Planned(
         claim=claim.id,

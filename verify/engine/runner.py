@@ -21,13 +21,13 @@ from verify.evidence import (
     PROFILES,
     Calibration,
     ClaimRecord,
-    Device,
+    DeviceRecord,
     FalseClaims,
     Falsified,
     Run,
     RunRecord,
     Settings,
-    Stored,
+    StoreUse,
     Tool,
 )
 from verify.evidence.load import stored_table
@@ -112,7 +112,7 @@ def settings(
     )
 
 
-def _recorded(device: object) -> Device:
+def _recorded(device: object) -> DeviceRecord:
     """Return the record of the device that has this name.
 
     Raises:
@@ -121,7 +121,7 @@ def _recorded(device: object) -> Device:
     if not isinstance(device, str):
         raise SettingsError(f"device {device!r}: give its name, such as 'cuda'")
     with device_errors():
-        return Device.model_validate(vars(find_device(device)))
+        return DeviceRecord.model_validate(vars(find_device(device)))
 
 
 def _refuse_other_than(kind: type[int | float], **values: object) -> None:
@@ -185,7 +185,7 @@ def run(
             spent_s={record.id: spent for record, spent in settled},
             stored=None
             if store is None
-            else Stored(
+            else StoreUse(
                 derivations=schedule.progress.derivations,
                 draws=schedule.progress.stored,
                 drawn=schedule.progress.drawn,

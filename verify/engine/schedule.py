@@ -63,7 +63,7 @@ class Progress:
         return (self.wanted - self.drawn - self.stored) / self.rate if self.rate else None
 
 
-class Outcome(NamedTuple):
+class SettledClaim(NamedTuple):
     """A settled claim, by its place in the run, with the seconds of its parts."""
 
     place: int
@@ -280,11 +280,11 @@ class Schedule:
         ]
         self._store, self._on_start, self._on_progress = store, on_start, on_progress
         self._queue = WorkQueue()
-        self._outcomes: deque[Outcome] = deque()
+        self._outcomes: deque[SettledClaim] = deque()
         self._begun = time.monotonic()
         self.progress = Progress()
 
-    def run(self) -> Iterator[Outcome]:
+    def run(self) -> Iterator[SettledClaim]:
         """Yield each claim as it is settled.
 
         Raises:
@@ -342,7 +342,7 @@ class Schedule:
         """Use the record of an earlier run that has settled the claim in the same way."""
         draws, _, record = kept.decode().partition("\n")
         self._report(derivations=1, stored=int(draws), wanted=int(draws))
-        self._outcomes.append(Outcome(claim.place, Settled(record, "", {}), claim.spent_s))
+        self._outcomes.append(SettledClaim(claim.place, Settled(record, "", {}), claim.spent_s))
 
     def _keep_progress(self, claim: PendingClaim, result: Settled | NeedsDraws) -> None:
         """Store a derivation that was checked now, and the record of a claim that is settled now."""
@@ -375,7 +375,7 @@ class Schedule:
         claim.proof = result.proof
         if isinstance(result, Settled):
             claim.backend.release(claim.work)
-            self._outcomes.append(Outcome(claim.place, result, claim.spent_s))
+            self._outcomes.append(SettledClaim(claim.place, result, claim.spent_s))
             return
         claim.awaited = tuple(cell.id for cell in result.cells)
         for cell in result.cells:

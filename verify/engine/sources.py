@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from verify.engine import computations
 from verify.errors import SourcesError
-from verify.evidence import Outcome, Record, Slug, Source
+from verify.evidence import Outcome, Record, Slug, SourceRecord
 from verify.evidence.texts import prose
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
@@ -215,7 +215,7 @@ class SourceBook(Record):
     # The file's tables are called by their singular names and by no others.
     model_config = ConfigDict(populate_by_name=False)
 
-    sources: tuple[Source, ...] = Field(alias="source")
+    sources: tuple[SourceRecord, ...] = Field(alias="source")
     statements: tuple[StatementEntry, ...] = Field(alias="statement")
     _origin: Origin | None = PrivateAttr(default=None)
 
@@ -351,7 +351,7 @@ def numbers_without(text: str, others: Iterable[str], inputs: Iterable[float] = 
 
 
 def contradictions(
-    documents: Sequence[Source], statements: Sequence[StatementEntry]
+    documents: Sequence[SourceRecord], statements: Sequence[StatementEntry]
 ) -> Iterator[tuple[Place, str]]:
     """Yield what is wrong between keys, which the types of the single keys cannot show."""
     sources = [source.id for source in documents]

@@ -15,7 +15,7 @@ from verify.text.numbers import as_decimal, rounded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verify.engine.computations import Sample
+    from verify.engine.computations import SampleLaw
     from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
     from verify.evidence import ClaimRecord, Record
 
@@ -188,7 +188,7 @@ def _held_against_computed(part: PartEntry, what: str, inputs: Record) -> _Findi
     return _Finding(holds, f"{computed.words} is {shown}{against}.", shown)
 
 
-def _held_against_sample(part: PartEntry, shown: str, words: str, sample: Sample) -> _Finding:
+def _held_against_sample(part: PartEntry, shown: str, words: str, sample: SampleLaw) -> _Finding:
     printed = part.printed or ""
     figure, unit = _number(printed), 100 if printed.endswith("%") else 1
     half = _last_digit(printed) / (1 if part.about else 2)

@@ -65,7 +65,7 @@ class Store:
     ) -> None:
         self.path = path
         self._complain, self._largest = complain, largest
-        self._waiting: dict[bytes, Row] = {}
+        self._waiting: dict[bytes, StoreRow] = {}
         self._used: set[bytes] = set()
         self._since = time.monotonic()
         self._connection: sqlite3.Connection | None
@@ -116,7 +116,7 @@ class Store:
     def put(self, kind: str, key: bytes, content: bytes) -> None:
         """Keep ``content`` under ``key``; it is written soon."""
         if self._connection is not None and self._is_writable:
-            self._waiting[key] = Row(key, kind, content)
+            self._waiting[key] = StoreRow(key, kind, content)
             if time.monotonic() - self._since > _EVERY_S:
                 self.flush()
 
@@ -153,7 +153,7 @@ class Store:
             size -= length
         run.executemany("DELETE FROM rows WHERE key = ?", going)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StoreRow]:
         """Yield all rows that are sound.
 
         Raises:
@@ -204,11 +204,11 @@ class Store:
             connection.execute("DELETE FROM rows")
             connection.execute("VACUUM")
 
-    def _all(self) -> Iterator[tuple[Row, bool]]:
+    def _all(self) -> Iterator[tuple[StoreRow, bool]]:
         with as_store_error(self.path):
             query = "SELECT key, kind, content, checksum FROM rows"
             for key, kind, content, checksum in self._opened_connection().execute(query):
-                yield Row(key, kind, content), checksum == checksum_of(key, kind, content)
+                yield StoreRow(key, kind, content), checksum == checksum_of(key, kind, content)
 
     def _opened_connection(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -266,7 +266,7 @@ _UNOPENED = (*_UNWRITABLE, "SQLITE_CANTOPEN", "SQLITE_IOERR")
 """The same where a file that cannot be written is opened: writers share memory, which is a file as well."""
 
 
-class Row(NamedTuple):
+class StoreRow(NamedTuple):
     """A value kept under a key; ``kind`` is "chunk", "derivation" or "claim"."""
 
     key: bytes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scipy import special
 
 from verify.errors import SettingsError
-from verify.evidence import Budget, Check, Control, Proof, Verdict
+from verify.evidence import Budget, Check, ControlRecord, Proof, Verdict
 from verify.montecarlo.experiment import tenable
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def refuting_power(measured: Measured, within: Interval, truth: float | None = N
 
 
 def claim_verdict(
-    proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[Control]
+    proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[ControlRecord]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""
     refuted, approximate = (_named(checks, one) for one in (Verdict.REFUTED, Verdict.APPROXIMATE))

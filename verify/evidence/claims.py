@@ -109,7 +109,7 @@ class Check(Record):
         return next(abs(end - self.prediction) for end in self.band if end is not None)
 
 
-class Control(Record):
+class ControlRecord(Record):
     """A deliberately wrong version of the claim; it is in order only when its verdict is refuted.
 
     ``power`` is the probability, at the sample size used, that the wrong version is refuted.
@@ -148,7 +148,7 @@ def tightness(relation: Relation, origin: Origin, estimate: float, prediction: f
     return estimate / prediction if bound else None
 
 
-def _misplaced(finding: Check | Control) -> Iterator[tuple[bool, str]]:
+def _misplaced(finding: Check | ControlRecord) -> Iterator[tuple[bool, str]]:
     """Yield what may be wrong between a finding's numbers, and whether it is."""
     (low, high), (lowest, highest) = finding.interval, finding.band
     yield low > high, "its interval is upside down"
@@ -270,7 +270,7 @@ class Reference(Record):
     url: Address | None = None
 
 
-class Step(Record):
+class StepRecord(Record):
     """One step of a derivation: the expression reached, in words how it follows, the kernel's rule for that.
 
     ``relation`` says how the expression stands to the one before it; "⇒" where a whole theorem was turned
@@ -287,7 +287,7 @@ class Step(Record):
     holds: bool
 
 
-class Route(Record):
+class RouteRecord(Record):
     """One chain of steps from its start; a claim derived two ways has two.
 
     ``definition`` says in words what the start is, where it is neither the subject nor derived before. Texts
@@ -299,7 +299,7 @@ class Route(Record):
     start_latex: Formula
     start_plain: Code
     definition: Text = ""
-    steps: Many[Step]
+    steps: Many[StepRecord]
     name: Text = ""
     theorem: Formula = ""
     subject: Formula = ""
@@ -319,7 +319,7 @@ class DerivationRecord(Record):
     subject: Formula
     result: Code
     latex: Formula
-    routes: Many[Route]
+    routes: Many[RouteRecord]
     agreement: Text
     reason: Text
     beyond: Text = ""
@@ -345,7 +345,7 @@ class ClaimRecord(Record):
     reason: Text
     derivation: DerivationRecord
     checks: Many[Check]
-    controls: Many[Control]
+    controls: Many[ControlRecord]
     fits: Many[OrdinaryFit] = ()
     facts: Many[Fact] = ()
     series: Many[Figure] = ()
@@ -356,7 +356,7 @@ class ClaimRecord(Record):
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
         refuse([(self.id in RESERVED, f"{self.id} means something else in keys; choose another id")])
-        named: tuple[Check | Control | Fact, ...] = (*self.checks, *self.controls, *self.facts)
+        named: tuple[Check | ControlRecord | Fact, ...] = (*self.checks, *self.controls, *self.facts)
         refuse_repeated((one.id for one in named), "findings")
         refuse_repeated((one.id for one in self.series), "figures")
         absent = self.headline and self.checks and self.headline not in {one.id for one in self.checks}
@@ -379,7 +379,7 @@ class ClaimRecord(Record):
         """
         return by_id(self.checks, name, f"claim {self.id}: ", "check")
 
-    def control(self, name: str) -> Control:
+    def control(self, name: str) -> ControlRecord:
         """Return the control of this id.
 
         Raises:

@@ -60,7 +60,7 @@ class Part(Record):
     reason: Text
 
 
-class Source(Record):
+class SourceRecord(Record):
     """A document that states what is commonly believed.
 
     ``author``, ``date`` and ``url`` are None where the document, as it reached us, does not say.
@@ -104,7 +104,7 @@ class Tool(Record):
     version: Version
 
 
-class Device(Record):
+class DeviceRecord(Record):
     """What has drawn blocks beside the processor: PyTorch's ``name`` of it, and what it is.
 
     ``model`` is that of the card, ``library`` PyTorch with its version. A check whose blocks it has drawn
@@ -131,7 +131,7 @@ class Settings(Record):
     tolerance: Rate = defaults.PROFILES[defaults.PROFILE]
     false_alarm: Rate = defaults.FALSE_ALARM
     power: Rate = defaults.POWER
-    device: Device | None = None
+    device: DeviceRecord | None = None
 
 
 class Budget(Record):
@@ -149,7 +149,7 @@ class Budget(Record):
     rule: Text
 
 
-class Stored(Record):
+class StoreUse(Record):
     """How much of a run came from the store of earlier ones, and how much was drawn in it.
 
     ``derivations`` counts those that were checked before; ``draws`` are random components whose sums were
@@ -181,7 +181,7 @@ class Run(Record):
     elapsed_s: Positive
     phases_s: Named[Positive]
     spent_s: Named[Named[Positive]] = Field(default_factory=dict)
-    stored: Stored | None = None
+    stored: StoreUse | None = None
 
 
 class RunRecord(Sealed):
@@ -195,7 +195,7 @@ class RunRecord(Sealed):
     tool: Tool
     run: Run
     claims: Many[ClaimRecord]
-    sources: Many[Source]
+    sources: Many[SourceRecord]
     statements: Many[Statement]
     calibration: Calibration | None = None
     false_claims: FalseClaims | None = None

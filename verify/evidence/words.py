@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verify.evidence.audits import Finding, LayerRecord
-    from verify.evidence.claims import Control, Setting
+    from verify.evidence.claims import ControlRecord, Setting
 
     Judged = Verdict | Proof | Outcome | Judgement
     Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends
@@ -169,7 +169,7 @@ def tolerance_text(check: Check, usual: str = "") -> Prose:
     return Prose(f"{bound} {_allowed(check)}{because}".strip())
 
 
-def predicted(of: Check | Control, error: float, place: int | None = None) -> str:
+def predicted(of: Check | ControlRecord, error: float, place: int | None = None) -> str:
     """Return the prediction beside a measurement with this standard error, a bound with its sign.
 
     ``place`` is that of the measurement's last digit, where the error alone does not decide it.

@@ -447,7 +447,7 @@ class Request(NamedTuple):
     blocks: int
 
 
-class Drawing:
+class CellSampler:
     """Draws the cells of one claim here, and keeps what is drawn of each."""
 
     def __init__(

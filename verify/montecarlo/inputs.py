@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.sources import KEYS, QUERIES, Source
+from verify.montecarlo.sources import KEYS, QUERIES, VectorSource
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -63,7 +63,7 @@ class Input(ABC):
         count: int,  # noqa: ARG002
         *,
         columns: bool,  # noqa: ARG002
-    ) -> tuple[Source, ...]:
+    ) -> tuple[VectorSource, ...]:
         """Return what queries and keys from the same stream are made of; empty by default."""
         return ()
 
@@ -110,10 +110,10 @@ class Simulated(Input):
         )
         return queries, keys
 
-    def sources(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Source, ...]:
+    def sources(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[VectorSource, ...]:
         """Return the components, and with a correlation what all those of a vector share."""
         return tuple(
-            Source(part, place, law)
+            VectorSource(part, place, law)
             for place, (law, many) in zip((QUERIES, KEYS), self._laws, strict=True)
             for part in self._parts(rng, law, (count, many, self.d), columns=columns)
         )
@@ -166,9 +166,9 @@ class SharedVectors(Input):
         both = vectors(rng, self.distribution, (count, self.m, self.d), columns=columns)
         return both, both
 
-    def sources(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Source, ...]:
+    def sources(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[VectorSource, ...]:
         """Return the vectors."""
-        return (Source(self.draw(rng, count, columns=columns)[0], QUERIES, self.distribution),)
+        return (VectorSource(self.draw(rng, count, columns=columns)[0], QUERIES, self.distribution),)
 
 
 def vectors(
@@ -290,7 +290,7 @@ class Linked(Input):
         count: int,
         *,
         columns: bool,  # noqa: ARG002  # as for ``draw``
-    ) -> tuple[Source, ...]:
+    ) -> tuple[VectorSource, ...]:
         """Return the fresh numbers, or the components made of one of them alone, and then whole vectors."""
         fresh, shape = self._fresh(rng, count), (count, self.m, self.groups)
         mixing, law = np.asarray(self.mixing), self.distribution
@@ -305,7 +305,7 @@ class Linked(Input):
             )
             place = of_keys if not halves[0][:, column].any() else QUERIES
             part = (float(loc) + float(scale) * numbers).reshape(shape)
-            found.append(Source(part, place, law.moved(loc, scale)))
+            found.append(VectorSource(part, place, law.moved(loc, scale)))
         for place, rows, means, whole in zip(
             (QUERIES, of_keys),
             halves,
@@ -315,7 +315,7 @@ class Linked(Input):
         ):
             mean = np.tile(means + rows.sum(axis=1) * float(law.mean), self.groups)
             factor = np.kron(np.eye(self.groups), rows) * float(law.variance) ** 0.5
-            found.append(Source(whole, place, law, factor, mean))
+            found.append(VectorSource(whole, place, law, factor, mean))
         return tuple(found)
 
     def _mixed(self, fresh: Array, half: slice) -> Array:

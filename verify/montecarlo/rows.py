@@ -12,7 +12,7 @@ import numpy as np
 from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.blocks import double
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.sources import QUERIES, Source
+from verify.montecarlo.sources import QUERIES, VectorSource
 from verify.montecarlo.statistics import Statistic, scale_setting
 
 if TYPE_CHECKING:
@@ -277,11 +277,13 @@ class NormalRows:
             means /= 2
         return means
 
-    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[Source, ...], ...]:
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
         """Return the rows of scores."""
         law = self.distribution.moved(0, Fraction(self.deviation))
         rows = self._rows(rng, count)
-        return ((Source(np.concatenate([rows, -rows], axis=1) if self._mirrored else rows, QUERIES, law),),)
+        return (
+            (VectorSource(np.concatenate([rows, -rows], axis=1) if self._mirrored else rows, QUERIES, law),),
+        )
 
     def _rows(self, rng: np.random.Generator, count: int) -> Array:
         """Return the scores that are drawn for ``count`` blocks, shape (count, rows, keys)."""

@@ -15,7 +15,7 @@ QUERIES, KEYS = 0, 1
 
 
 @dataclass(frozen=True)
-class Source:
+class VectorSource:
     """Vectors of shape (blocks, many, size), drawn one for each query or each key, which is its ``place``.
 
     Components are independent, also of those of other such sources, and follow ``law``; those of different
@@ -30,7 +30,7 @@ class Source:
     factor: Array | None = None
     mean: Array | None = None
 
-    def at(self, view: tuple[slice, slice]) -> Source:
+    def at(self, view: tuple[slice, slice]) -> VectorSource:
         """Return what is left of it in a view of the queries and the keys."""
         return replace(self, vectors=self.vectors[:, view[self.place]])
 
@@ -39,5 +39,5 @@ class Source:
 class Traced(Protocol):
     """A sampler that tells what its samples are made of."""
 
-    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[Source, ...], ...]:
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
         """Return the sources behind a sample from the same stream: all of a block, then the parts of it."""

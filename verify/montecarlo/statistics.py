@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.inputs import Input, Shape
-    from verify.montecarlo.sources import Source
+    from verify.montecarlo.sources import VectorSource
 
 
 FINEST = 1e-4
@@ -427,7 +427,7 @@ class Reduced:
         pieces = [slice(first, first + step) for first in range(0, count, step)]
         return np.concatenate([self.statistic.reduce(queries[one], keys[one]) for one in pieces])
 
-    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[Source, ...], ...]:
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
         """Return what the input's draws from the same stream are made of, in each view of the statistic."""
         drawn = self.input.sources(rng, count, columns=self.statistic.columns)
         if self.statistic.paired:

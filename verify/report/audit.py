@@ -20,7 +20,7 @@ from verify.evidence.words import (
     tallies,
 )
 from verify.report.heatmaps import Map, grids, is_narrow, map_of, overview, overview_figure, spread
-from verify.report.tables import Cell, aligned, column_widths
+from verify.report.tables import TableCell, aligned, column_widths
 from verify.text import numbers
 from verify.text.latex import Prose
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from verify.evidence.audits import Shared
     from verify.evidence.claims import Band
     from verify.evidence.words import Texts
-    from verify.report.cards import Drawing
+    from verify.report.cards import FigureView
 
 _LINES = 24
 """Lines of a judgement at most; what shares neither cause nor kind beyond them is counted."""
@@ -92,7 +92,7 @@ class FoundRow(NamedTuple):
 
     heads: str
     remark: Prose
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     against: str
     badge: Badge
 
@@ -132,7 +132,7 @@ class Audit(NamedTuple):
     intended: tuple[Intended, ...]
     found: tuple[Lines, ...]
     left_out: tuple[Prose, ...]
-    overview: Drawing | None
+    overview: FigureView | None
     overview_is_narrow: bool
     maps: tuple[Map, ...]
     layers: tuple[LayerTable, ...]

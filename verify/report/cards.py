@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing.citations import citation_parts, cite
-from verify.evidence import Check, ClaimRecord, Control, Figure, Proof, Verdict
+from verify.evidence import Check, ClaimRecord, ControlRecord, Figure, Proof, Verdict
 from verify.evidence.words import (
     Badge,
     at_settings,
@@ -42,7 +42,7 @@ _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _EXACT = 7  # digits of an exact value
 
 
-class Drawing(NamedTuple):
+class FigureView(NamedTuple):
     """A figure: ``key`` finds its SVG; ``values`` is the text to take along, if any.
 
     ``number`` is its claim's, with a letter where the claim has several; an audit's maps have none.
@@ -92,7 +92,7 @@ class Card(NamedTuple):
     controls: ControlTable
     level: str
     deviation: str
-    figures: tuple[Drawing, ...]
+    figures: tuple[FigureView, ...]
     citation: tuple[str, str, str, str, str]
     sources: tuple[str, ...]
 
@@ -127,7 +127,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     )
 
 
-def _numbered(claim: ClaimRecord, number: str) -> Iterator[Drawing]:
+def _numbered(claim: ClaimRecord, number: str) -> Iterator[FigureView]:
     """Yield the drawings of a claim's figures, numbered after it."""
     letters = ascii_lowercase if len(claim.series) > 1 else ("",)
     for figure, letter in zip(claim.series, letters, strict=False):
@@ -140,7 +140,7 @@ def has_contrast(figure: Figure) -> bool:
     return {"control", "measured"} <= {layer.role for layer in figure.layers}
 
 
-def drawing(key: str, figure: Figure) -> Drawing:
+def drawing(key: str, figure: Figure) -> FigureView:
     """Return a figure with its words and its values, under a key for its SVG.
 
     The values are those of each layer under a line with ``#`` and its label. Rows are ``x,y`` or, where there
@@ -149,7 +149,7 @@ def drawing(key: str, figure: Figure) -> Drawing:
     """
     head = f"# x: {plain(figure.x.label)}; y: {plain(figure.y.label)}"
     values = "\n".join([head, *(line for layer in figure.layers for line in _values(layer))])
-    return Drawing(key, Prose(figure.title), prose_in_words(figure.alt), values)
+    return FigureView(key, Prose(figure.title), prose_in_words(figure.alt), values)
 
 
 def _values(layer: Layer) -> Iterator[str]:
@@ -240,7 +240,7 @@ def _contrast(claim: ClaimRecord) -> Contrast | None:
     if not claim.checks:
         return None
 
-    def sample(one: Check | Control) -> tuple[object, ...]:
+    def sample(one: Check | ControlRecord) -> tuple[object, ...]:
         return one.estimate, one.interval, one.cell
 
     refuted = [control for control in claim.controls if control.verdict is Verdict.REFUTED]
@@ -276,7 +276,7 @@ def _found(check: Check) -> str:
     return f"{what}: {found.alone} in {found.interval}, predicted {wanted}"
 
 
-def _refuted(control: Control, *, own_sample: bool) -> str:
+def _refuted(control: ControlRecord, *, own_sample: bool) -> str:
     error = (control.interval[1] - control.interval[0]) / 10
     text = f"{control.what}, which predicts {predicted(control, error)}"
     if not own_sample:

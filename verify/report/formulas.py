@@ -58,7 +58,7 @@ class Formula:
         return not self.view_box
 
 
-class Made(NamedTuple):
+class Typeset(NamedTuple):
     """What MathJax makes of a formula, both from reading it once: SVG and MathML.
 
     Where it gives up there is no SVG, and in place of MathML its reason.
@@ -74,7 +74,9 @@ class Formulas:
     If ``as_text``, nothing is drawn, and formulas only have the sizes that their plain text has, about.
     """
 
-    def __init__(self, made: Mapping[tuple[str, bool], Made] | None = None, *, as_text: bool = False) -> None:
+    def __init__(
+        self, made: Mapping[tuple[str, bool], Typeset] | None = None, *, as_text: bool = False
+    ) -> None:
         self._made = made or {}
         self._as_text = as_text
         self._drawn: dict[tuple[str, bool], Formula] = {}
@@ -135,7 +137,7 @@ def _mathjax() -> subprocess.Popen[str]:
     return process
 
 
-def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Made]:
+def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Typeset]:
     """Return what MathJax makes of formulas, each with whether it is displayed: one call for all is faster.
 
     Where it cannot read one, its drawing says so.
@@ -161,7 +163,7 @@ def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Made
             f"formulas are plain text, as the process that sets them ended with status {process.returncode}; "
             "its JavaScript engine takes gigabytes of address space: raise `ulimit -v`, then render again"
         )
-    return {one: Made(*made) for one, made in zip(formulas, json.loads(answer), strict=True)}
+    return {one: Typeset(*made) for one, made in zip(formulas, json.loads(answer), strict=True)}
 
 
 def glyph_definitions(formulas: Iterable[Formula], prefix: str) -> str:

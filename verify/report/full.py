@@ -7,15 +7,15 @@ import re
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import ClaimRecord, OrdinaryFit, Route, Step, Verdict
-from verify.report.run import HALF, Chapter, Report
-from verify.report.tables import CheckTable, Row, check_table
+from verify.evidence import ClaimRecord, OrdinaryFit, RouteRecord, StepRecord, Verdict
+from verify.report.run import HALF, ChapterView, Report
+from verify.report.tables import CheckTable, TableRow, check_table
 from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verify.report.cards import Card, Drawing
+    from verify.report.cards import Card, FigureView
 
 _SHORT = 60  # letters, in two lines at most
 _SHORTEST = 3  # steps of an argument
@@ -85,7 +85,7 @@ class FullStep(NamedTuple):
     ``link`` is the anchor of the argument that stands for several steps, else empty.
     """
 
-    step: Step
+    step: StepRecord
     marks: str
     link: str = ""
 
@@ -93,7 +93,7 @@ class FullStep(NamedTuple):
 class FullRoute(NamedTuple):
     """A chain of steps; ``argument`` is the name of one that it is the first to make, else empty."""
 
-    route: Route
+    route: RouteRecord
     steps: tuple[FullStep, ...]
     argument: str
 
@@ -109,7 +109,7 @@ class FullCard(NamedTuple):
     card: Card
     routes: tuple[FullRoute, ...]
     legend: tuple[tuple[str, str], ...]
-    figures: tuple[Drawing, ...]
+    figures: tuple[FigureView, ...]
     measured: CheckTable
     exact: CheckTable
     short: bool
@@ -121,7 +121,7 @@ class FullCard(NamedTuple):
 class FullEdition(NamedTuple):
     """The claims of a run for print, each chapter with its cards, and terms with the claims that use them."""
 
-    chapters: tuple[tuple[Chapter, tuple[FullCard, ...]], ...]
+    chapters: tuple[tuple[ChapterView, tuple[FullCard, ...]], ...]
     terms: tuple[tuple[str, tuple[Card, ...]], ...]
 
     @property
@@ -130,7 +130,7 @@ class FullEdition(NamedTuple):
         return tuple(card for _, cards in self.chapters for card in cards)
 
     @property
-    def figures(self) -> tuple[Drawing, ...]:
+    def figures(self) -> tuple[FigureView, ...]:
         """All figures, in order."""
         return tuple(figure for card in self.cards for figure in card.figures)
 
@@ -174,7 +174,7 @@ def _card(card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str])
     )
 
 
-def _is_short(row: Row) -> bool:
+def _is_short(row: TableRow) -> bool:
     """Whether what an exact check compares fits well into half a page, beside its two values."""
     name = " ".join(row.title) if row.title else row.label
     return len(plain(f"{name} {row.remark}")) <= _SHORT
@@ -223,7 +223,7 @@ def shared_arguments(claims: Sequence[ClaimRecord]) -> tuple[Argument, ...]:
     return tuple(found)
 
 
-def rules_of(route: Route) -> Rules:
+def rules_of(route: RouteRecord) -> Rules:
     """Return the rules of a route's steps as far as they hold."""
     holding = itertools.takewhile(lambda step: step.holds, route.steps)
     return tuple((step.relation, step.rule) for step in holding)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verify.evidence.audits import Judgement, common
 from verify.evidence.words import SERIOUS, badge
-from verify.report.cards import Drawing
+from verify.report.cards import FigureView
 from verify.text import numbers
 from verify.text.escapes import for_html
 from verify.text.latex import Prose
@@ -72,7 +72,7 @@ class Map(NamedTuple):
     """A heat map with its words; ``claims`` derive its formula; two ``narrow`` ones stand side by side."""
 
     grid: Grid
-    figure: Drawing
+    figure: FigureView
     narrow: bool
     note: Prose
     claims: tuple[str, ...]
@@ -109,11 +109,11 @@ def overview(record: AuditRecord) -> Grid | None:
     return Grid("overview", "", "", names, max(layer.heads for layer in record.layers), worst)
 
 
-def overview_figure(grid: Grid) -> Drawing:
+def overview_figure(grid: Grid) -> FigureView:
     """Return the overview's words."""
     counts = Counter(one.judgement for one in grid.cells.values())
     counted = ", ".join(f"{counts[one]} {badge(one).word}" for one in SERIOUS if counts[one])
-    return Drawing(
+    return FigureView(
         grid.key,
         Prose("The most serious judgement of each head, among the findings that decide."),
         f"Map of {len(grid.layers)} layers by {grid.heads} heads by their most serious judgement: {counted}.",
@@ -130,7 +130,7 @@ def map_of(grid: Grid) -> Map:
     references = sorted({one.reference.value for one in cells if one.reference})
     return Map(
         grid=grid,
-        figure=Drawing(
+        figure=FigureView(
             grid.key, Prose(f"{title} Cells are {' and '.join(marks)}." if marks else title), _alt(grid)
         ),
         narrow=is_narrow(grid),

@@ -76,7 +76,7 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
     return before + _joined(*_SCRIPTS[called]) + after
 
 
-class Made(NamedTuple):
+class HtmlPage(NamedTuple):
     """A page made of a template, and the style rules of its marks and of its figures."""
 
     page: str
@@ -84,7 +84,7 @@ class Made(NamedTuple):
     figure_rules: str
 
 
-def make_page(template: str, parts: Parts, **more: object) -> Made:
+def make_page(template: str, parts: Parts, **more: object) -> HtmlPage:
     """Return a page made of a template and a report's parts, with what else the template is given.
 
     Raises:
@@ -93,7 +93,7 @@ def make_page(template: str, parts: Parts, **more: object) -> Made:
     medium = HtmlMedium(parts.figures)
     page = render(template, parts.report, parts.formulas, medium, **more)
     page = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), page)
-    return Made(page, medium.mark_rules(), medium.figure_rules())
+    return HtmlPage(page, medium.mark_rules(), medium.figure_rules())
 
 
 def faces_of(pages: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from verify.evidence import Check, ClaimRecord
-    from verify.report.cards import Card, Drawing
+    from verify.report.cards import Card, FigureView
 
 Point = tuple[int, float, float, float, str, str]
 """Dimension, estimate, both ends of the interval, the estimate as it is printed, and the check's key."""
@@ -64,7 +64,7 @@ class Scene(NamedTuple):
 
     name: str
     claim: str
-    still: Drawing
+    still: FigureView
     points: Mapping[str, tuple[Point, ...]]
     numbers: Mapping[str, str]
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, get_args
 
-from verify.evidence import Check, Control, Fact, Figure, Record, RunRecord, Step
+from verify.evidence import Check, ControlRecord, Fact, Figure, Record, RunRecord, StepRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import shipped
 from verify.evidence.texts import Code, Line
@@ -32,7 +32,7 @@ _WORTH_A_PROCESS = 10
 """This many drawings take longer than to start a process for them."""
 _PLAIN = get_args(Code)[1:] + get_args(Line)[1:]
 """What validates texts in which a dollar sign is a dollar sign."""
-_IN_OTHER_PARTS = (RunRecord, AuditRecord, Check, Control, Figure)
+_IN_OTHER_PARTS = (RunRecord, AuditRecord, Check, ControlRecord, Figure)
 """Records of which the report prints its own parts, such as tables and captions."""
 
 
@@ -115,7 +115,7 @@ def _formulas_of(part: object) -> Iterator[Prose | Tex]:
         yield from _formulas_of(
             tuple(_as_set(name, value) for name, value in part if name in _set_with_formulas(type(part)))
         )
-        if isinstance(part, Step):
+        if isinstance(part, StepRecord):
             yield Prose(RELATIONS[part.relation])
 
 

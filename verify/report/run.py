@@ -17,13 +17,13 @@ from verify.evidence import (
     Part,
     Proof,
     RunRecord,
-    Source,
+    SourceRecord,
     Statement,
     Verdict,
 )
 from verify.evidence.provenance import command, creation, digest
 from verify.evidence.words import Badge, Tally, badge, cell_text, counted_checks, predicted, tallies
-from verify.report.cards import Card, Drawing, card, has_contrast
+from verify.report.cards import Card, FigureView, card, has_contrast
 from verify.report.lesson import STILLS, Scene, scenes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
@@ -99,7 +99,7 @@ _NOTATION = tuple(
 )
 
 
-class Chapter(NamedTuple):
+class ChapterView(NamedTuple):
     """The claims of a chapter."""
 
     id: str
@@ -111,7 +111,7 @@ class Chapter(NamedTuple):
 class Stated(NamedTuple):
     """A source document and its statements."""
 
-    source: Source
+    source: SourceRecord
     statements: tuple[Statement, ...]
 
     @property
@@ -178,11 +178,11 @@ class Report(NamedTuple):
     """
 
     record: RunRecord
-    chapters: tuple[Chapter, ...]
+    chapters: tuple[ChapterView, ...]
     sources: tuple[Stated, ...]
     answer: tuple[tuple[Prose, tuple[Prose, ...]], ...]
     keys: tuple[KeyNumber, ...]
-    panels: tuple[Drawing, ...]
+    panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
     lesson: tuple[Scene, ...]
     changes: Comparison | None
@@ -198,7 +198,7 @@ class Report(NamedTuple):
         """The cards of all claims."""
         return tuple(one for chapter in self.chapters for one in chapter.cards)
 
-    def beside(self, card: Card) -> tuple[Drawing, ...]:
+    def beside(self, card: Card) -> tuple[FigureView, ...]:
         """Return the figures of a claim that stand beside it in the short print: those not on page 1."""
         first = {one.number for one in self.panels}
         return tuple(
@@ -332,7 +332,7 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     claims = {claim.id: claim for claim in record.claims}
     example = _example(record)
     chapters = tuple(
-        Chapter(
+        ChapterView(
             id=f"chapter-{number}",
             number=number,
             title=Prose(some[0].chapter_title),
@@ -376,7 +376,7 @@ def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     return front | {HALF + key: one for key, one in half}
 
 
-def at_front(figure: Drawing) -> Drawing:
+def at_front(figure: FigureView) -> FigureView:
     """Return a figure as it is drawn for the first page and the lesson."""
     return figure._replace(key=FRONT + figure.key)
 

@@ -24,7 +24,7 @@ from verify.text.latex import Prose, plain
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from verify.evidence import Check, Control, Setting
+    from verify.evidence import Check, ControlRecord, Setting
     from verify.evidence.words import Badge
 
 _KINDS = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
@@ -44,7 +44,7 @@ _CHECK_HEADS = (4.2, 3.85, 4.15, 4.3, 4.3, 6.25, 3.1)
 _CONTROL_HEADS = (4.4, 4.2, 2.8, 4.0)
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A number in a right-aligned column; ``pad`` (em) keeps its decimal point under the others'."""
 
     text: str
@@ -59,7 +59,7 @@ class Title(NamedTuple):
     note: Prose
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One check as a row; ``title`` is None where its group has one for all its rows.
 
     ``cells`` are prediction, estimate, standard error and the ends of the interval; ``remark`` says how
@@ -70,7 +70,7 @@ class Row(NamedTuple):
     title: Title | None
     label: Prose
     remark: Prose
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     sample: str
     verdict: Badge
 
@@ -79,7 +79,7 @@ class Group(NamedTuple):
     """Checks of one quantity, or of one fit, under a common title; or single checks each with its own."""
 
     title: Title | None
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
 
 
 class CheckTable(NamedTuple):
@@ -157,7 +157,7 @@ def check_table(claim: str, checks: Sequence[Check], *, wide: bool = False) -> C
     )
 
 
-def control_table(claim: str, controls: Sequence[Control]) -> ControlTable:
+def control_table(claim: str, controls: Sequence[ControlRecord]) -> ControlTable:
     """Return a claim's controls, in their order; ``claim`` is its id."""
     drawn = [control for control in controls if control.blocks]
     members = drawn if len(drawn) > 1 else controls
@@ -190,7 +190,7 @@ def _common(checks: Sequence[Check]) -> tuple[_Common, ...]:
     return tuple(found)
 
 
-def _shared_settings(of: Sequence[Check | Control]) -> dict[str, Setting]:
+def _shared_settings(of: Sequence[Check | ControlRecord]) -> dict[str, Setting]:
     """Return the settings that are the same for all: of a single one, all of them."""
     first = of[0].cell if of else {}
     return {
@@ -325,7 +325,7 @@ def _places(checks: Sequence[Check]) -> dict[str, int]:
 
 def _rows(
     table: _Table, checks: tuple[Check, ...], common: Sequence[str], titles: Sequence[Title | None]
-) -> tuple[Row, ...]:
+) -> tuple[TableRow, ...]:
     return tuple(
         _row(
             f"{table.claim}.{check.id}",
@@ -338,21 +338,21 @@ def _rows(
     )
 
 
-def _row(anchor: str, check: Check, place: int | None, label: Prose, title: Title | None) -> Row:
+def _row(anchor: str, check: Check, place: int | None, label: Prose, title: Title | None) -> TableRow:
     found = numbers.estimate(check.estimate, check.standard_error, check.interval, place)
     exact = rounding_error(check) or numbers.exact(check.estimate, _EXACT)
     measured = check.method != "exact"
-    return Row(
+    return TableRow(
         anchor=anchor,
         title=title,
         label=label,
         remark=Prose(remark(check)),
         cells=(
-            Cell(predicted(check, check.standard_error, place)),
-            Cell(found.alone if check.standard_error else exact),
-            Cell(found.error + found.times if found.error else ""),
-            Cell(found.low + found.times if measured else ""),
-            Cell(found.high + found.times if measured else ""),
+            TableCell(predicted(check, check.standard_error, place)),
+            TableCell(found.alone if check.standard_error else exact),
+            TableCell(found.error + found.times if found.error else ""),
+            TableCell(found.low + found.times if measured else ""),
+            TableCell(found.high + found.times if measured else ""),
         ),
         sample=_sample_size(check),
         verdict=badge(check.verdict),
@@ -367,7 +367,7 @@ def _lined_up(groups: Sequence[Group]) -> tuple[Group, ...]:
     return tuple(Group(group.title, tuple(islice(padded, len(group.rows)))) for group in groups)
 
 
-def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlRow:
+def _control(claim: str, control: ControlRecord, without: tuple[str, ...]) -> ControlRow:
     # A control has no standard error of its own; its interval's width shows which digits are significant.
     error = (control.interval[1] - control.interval[0]) / 10
     found = numbers.estimate(control.estimate, error, control.interval)
@@ -382,7 +382,7 @@ def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlR
     )
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[tuple[Cell, ...]]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[tuple[TableCell, ...]]:
     """Return rows of texts as cells whose decimal points line up in each column.
 
     Where some of a column have a power of ten and some have none, those without line up among themselves.
@@ -391,18 +391,18 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[tuple[Cell, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def _aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
+def _aligned(texts: Sequence[str]) -> tuple[TableCell, ...]:
     mixed = len({"×" in text for text in texts if text}) > 1
     tails = [0.0 if mixed and "×" in text else _tail(text) for text in texts]
     longest = max(tails, default=0.0)
     return tuple(
-        Cell(text, 0.0 if not text or (mixed and "×" in text) else round(longest - tail, 3))
+        TableCell(text, 0.0 if not text or (mixed and "×" in text) else round(longest - tail, 3))
         for text, tail in zip(texts, tails, strict=True)
     )
 
 
 def column_widths(
-    heads: Sequence[float], rows: Iterable[tuple[Sequence[Cell | str], Badge]]
+    heads: Sequence[float], rows: Iterable[tuple[Sequence[TableCell | str], Badge]]
 ) -> tuple[float, ...]:
     """Return how wide (em) the columns after the first are, so that no two numbers touch.
 
@@ -415,9 +415,9 @@ def column_widths(
     return tuple(round(max(column) + _ROOM, 2) for column in zip(heads, *sizes, strict=True))
 
 
-def _width(text: Cell | str) -> float:
+def _width(text: TableCell | str) -> float:
     """Return about how wide a number with its signs is, as a table sets it."""
-    if isinstance(text, Cell):
+    if isinstance(text, TableCell):
         return _width(text.text) + text.pad
     return sum(_WIDTHS.get(sign, _FIGURE) for sign in text)
 

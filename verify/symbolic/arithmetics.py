@@ -58,7 +58,7 @@ def rational(number: fmpq) -> Any:
     return Rational(int(number.p), int(number.q))
 
 
-class Exact:
+class ExactArithmetic:
     """Fractions, for polynomials in what is known exactly."""
 
     @staticmethod
@@ -291,7 +291,7 @@ def log_gamma(x: Any) -> Any:
 FUNCTIONS = (*_PLAIN, *_IN_BALLS)
 """The functions that are evaluated."""
 
-EXACT, BALLS, FLOATS = Exact(), Balls(), Floats()
+EXACT, BALLS, FLOATS = ExactArithmetic(), Balls(), Floats()
 
 
 def plain_float(raw: Any) -> float:

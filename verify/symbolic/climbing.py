@@ -12,7 +12,7 @@ from sympy import Symbol
 
 from verify.symbolic.arithmetics import Unknown, plain_float, rational
 from verify.symbolic.balls import Scene, value
-from verify.symbolic.means import Law
+from verify.symbolic.means import ComponentLaw
 from verify.symbolic.places import contains, is_simplex, orders, refuse_outside
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Climb:
             elif part.kind == "points":
                 points = found
             else:
-                laws[part.about] = Law(tuple(zip(points, found, strict=True)))
+                laws[part.about] = ComponentLaw(tuple(zip(points, found, strict=True)))
         return self.at.in_floats(tables=tables).having(values, laws=laws)
 
     def _decoded(self, tried: Any) -> Iterator[tuple[_Part, Any]]:
@@ -165,7 +165,7 @@ class Climb:
             elif part.kind == "points":
                 points = numbers
             else:
-                at.laws[part.about] = Law(tuple(zip(points, numbers, strict=True)))
+                at.laws[part.about] = ComponentLaw(tuple(zip(points, numbers, strict=True)))
         refuse_outside(self.layout, at)
         return at
 

@@ -14,7 +14,7 @@ from verify.symbolic.kernel.core import Reach
 from verify.symbolic.kernel.equations import same
 
 if TYPE_CHECKING:
-    from verify.symbolic.falsifier import Budget
+    from verify.symbolic.falsifier import Effort
     from verify.symbolic.kernel.core import Theorem
     from verify.symbolic.routes import Definition, Followed, Route
 
@@ -57,7 +57,7 @@ def relation_of(theorem: Theorem) -> Any:
 
 
 @dataclass(frozen=True)
-class Examined:
+class ExaminedDerivation:
     """A derivation after all its steps were taken; ``reason`` is one sentence.
 
     ``theorem`` is the main one, None where nothing is derived or a step does not hold.
@@ -75,7 +75,7 @@ class Examined:
         return self.status not in {"failed", "not-claimed"}
 
 
-def tried(examined: Examined, budget: Budget, *, whole: bool) -> Examined:
+def tried(examined: ExaminedDerivation, budget: Effort, *, whole: bool) -> ExaminedDerivation:
     """Return an examined derivation, failed if what it calls proved is false at some point.
 
     The theorems of all chains are tried, and as a ``whole`` those of their steps too; else the main one
@@ -160,7 +160,7 @@ class Derivation:
             raise ClaimError(unknown("route", name, named, "name it with Route.called"))
         return (named[name] if name else self._followed[len(self.lemmas)]).theorem
 
-    def examine(self) -> Examined:
+    def examine(self) -> ExaminedDerivation:
         """Return the derivation with every step taken."""
         followed = self._followed
         wrong = [
@@ -172,17 +172,19 @@ class Derivation:
         wrong += self.misfits()
         if self.unclaimed:
             reason = "; ".join(wrong) or self.unclaimed
-            return Examined(followed, "", "failed" if wrong else "not-claimed", reason)
+            return ExaminedDerivation(followed, "", "failed" if wrong else "not-claimed", reason)
         main = followed[len(self.lemmas)].theorem
         agreement = _agreement(len(self.routes), bool(self._strays()))
         if wrong or main is None:
-            return Examined(followed, agreement, "failed", "; ".join(wrong))
+            return ExaminedDerivation(followed, agreement, "failed", "; ".join(wrong))
         if (main.lhs, main.relation) == (main.rhs, "="):
-            return Examined(followed, agreement, "failed", "both sides are alike: that proves nothing")
+            return ExaminedDerivation(
+                followed, agreement, "failed", "both sides are alike: that proves nothing"
+            )
         taken = [step.reach for one in followed for step in one.steps]
         reach = min([*taken, *(one.theorem.reach for one in followed if one.theorem)])
         status: Status = "in-part" if self.beyond else _BY_REACH[reach]
-        return Examined(followed, agreement, status, f"{_all_hold(len(taken))}, {agreement}", main)
+        return ExaminedDerivation(followed, agreement, status, f"{_all_hold(len(taken))}, {agreement}", main)
 
     def meaning_of(self, start: Any) -> str:
         """Return what a chain's start is, in words, if it is a definition."""

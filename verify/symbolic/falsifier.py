@@ -36,7 +36,7 @@ class Counterexample(Exception):  # noqa: N818  # what it is
     """A statement is false at a point where it claims to hold."""
 
 
-class Statement(Protocol):
+class Falsifiable(Protocol):
     """What can be tried: a theorem, or a statement without a proof."""
 
     @property
@@ -73,7 +73,7 @@ class Tried:
         return Tried(self.held + other.held, self.undecided + other.undecided, why)
 
 
-class Budget(TypedDict):
+class Effort(TypedDict):
     """How much is tried: random points, seconds of processor time at most, and whether to climb."""
 
     points: int
@@ -81,13 +81,13 @@ class Budget(TypedDict):
     climb: bool
 
 
-CORNERS: Budget = {"points": 20, "seconds": 1.0, "climb": False}
+CORNERS: Effort = {"points": 20, "seconds": 1.0, "climb": False}
 """The corners and a few points."""
 
-GLANCE: Budget = {"points": 20, "seconds": 0.05, "climb": False}
+GLANCE: Effort = {"points": 20, "seconds": 0.05, "climb": False}
 """The same, as far as a twentieth of a second goes: for every run."""
 
-FULL: Budget = {"points": 200, "seconds": 2.0, "climb": True}
+FULL: Effort = {"points": 200, "seconds": 2.0, "climb": True}
 """All that there is, for two seconds a statement at most."""
 
 _PRECISIONS = (160, 640)
@@ -108,7 +108,7 @@ _TINY, _LOOSE = arb("1e-25"), arb("1e-6")
 
 
 def falsify(
-    theorem: Statement, points: int = 200, seed: int = 1, seconds: float = 2.0, climb: bool = True
+    theorem: Falsifiable, points: int = 200, seed: int = 1, seconds: float = 2.0, climb: bool = True
 ) -> Tried:
     """Return at how many points a statement held; the same for the same seed, unless time runs out.
 
@@ -141,7 +141,7 @@ def tried_over(theorem: Any) -> Iterator[Any]:
             waiting.extend(premises_of(one.rule))
 
 
-def falsify_all(theorem: Any, budget: Budget = CORNERS, seed: int = 1) -> Tried:
+def falsify_all(theorem: Any, budget: Effort = CORNERS, seed: int = 1) -> Tried:
     """Return what came of trying a theorem and all that it rests on, the cheapest first.
 
     What only puts others together is left out: where it is false one of these is.
@@ -165,7 +165,7 @@ _SIGNS = {"≤": 1, "<": 1, "≥": -1, ">": -1}
 class _Trial:
     """The trying of one statement."""
 
-    def __init__(self, statement: Statement, seed: int, points: int, deadline: float) -> None:
+    def __init__(self, statement: Falsifiable, seed: int, points: int, deadline: float) -> None:
         self.statement, self.points, self.deadline = statement, points, deadline
         self.seed, self.random = seed, random.Random(seed)  # noqa: S311  # no secrets
         sides = (statement.lhs, statement.rhs)

@@ -39,7 +39,7 @@ def _exp(y: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Law:
+class ComponentLaw:
     """The law of one component: points and weights, or normal, or exponential from ``mean`` - 1 on."""
 
     points: tuple[tuple[Any, Any], ...] = ()
@@ -69,15 +69,15 @@ class Law:
 
 
 @cache
-def laws_with(moments: tuple[fmpq | None, ...], within: Any = None) -> tuple[Law, ...]:
+def laws_with(moments: tuple[fmpq | None, ...], within: Any = None) -> tuple[ComponentLaw, ...]:
     """Return up to three laws with these raw moments, None being any; rational points on a domain."""
     scale = _scale(moments) if within is None else None
     if scale and scale != (fmpq(0), fmpq(1)):
         mean, spread = scale
         standard = laws_with(_standardised(moments, mean, spread))
-        return tuple(Law(tuple((mean + spread * x, w) for x, w in law.points)) for law in standard)
+        return tuple(ComponentLaw(tuple((mean + spread * x, w) for x, w in law.points)) for law in standard)
     rng = random.Random(str(moments))  # noqa: S311  # no secrets
-    found: list[Law] = []
+    found: list[ComponentLaw] = []
     for points in _candidates(moments, within, rng):
         law = _weighted(points, moments)
         if law and law not in found:
@@ -124,7 +124,7 @@ def _candidates(moments: Sequence[Any], within: Any, rng: random.Random) -> Iter
         yield sorted(rng.sample(grid, size), key=plain_float)
 
 
-def _weighted(points: list[fmpq], moments: Sequence[Any]) -> Law | None:
+def _weighted(points: list[fmpq], moments: Sequence[Any]) -> ComponentLaw | None:
     known = [r for r, one in enumerate(moments) if one is not None]
     size = len(points)
     if size != len(known):
@@ -137,10 +137,10 @@ def _weighted(points: list[fmpq], moments: Sequence[Any]) -> Law | None:
         return None
     if any(weights[j, 0] < 0 for j in range(size)):
         return None
-    return Law(tuple((x, weights[j, 0]) for j, x in enumerate(points) if weights[j, 0] != 0))
+    return ComponentLaw(tuple((x, weights[j, 0]) for j, x in enumerate(points) if weights[j, 0] != 0))
 
 
-def moment(law: Law, power: int) -> fmpq:
+def moment(law: ComponentLaw, power: int) -> fmpq:
     """Return a raw moment of a discrete law."""
     return sum((w * x**power for x, w in law.points), fmpq(0))
 
@@ -269,7 +269,9 @@ def _enumerated(inside: Any, live: list[Any], at: Scene) -> Any:
     return found
 
 
-def _draws_of(components: Sequence[Any], laws: dict[Any, Law]) -> Iterator[tuple[dict[Any, Any], Any]]:
+def _draws_of(
+    components: Sequence[Any], laws: dict[Any, ComponentLaw]
+) -> Iterator[tuple[dict[Any, Any], Any]]:
     for draw in product(*(laws[one].points for one in components)):
         weight = reduce(mul, (part for _, part in draw), 1)
         yield dict(zip(components, (x for x, _ in draw), strict=True)), weight
@@ -455,7 +457,7 @@ def _tables(live: list[Any], at: Scene) -> tuple[dict[Any, Any], dict[Any, Any],
     return found
 
 
-def _draw(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+def _draw(law: ComponentLaw, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
     if law.kind == "normal":
         return plain_float(law.mean) + math.sqrt(plain_float(fmpq(law.variance))) * rng.standard_normal(shape)
     if law.kind == "exponential":

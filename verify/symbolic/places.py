@@ -35,7 +35,7 @@ from verify.symbolic.arithmetics import EXACT, Undefined, Unknown, fraction, rat
 from verify.symbolic.balls import Scene, value, whole
 from verify.symbolic.kernel.words import E
 from verify.symbolic.layouts import SYMMETRIC, Layout, joint, number_at
-from verify.symbolic.means import TOGETHER, Law, laws_with, moment
+from verify.symbolic.means import TOGETHER, ComponentLaw, laws_with, moment
 
 if TYPE_CHECKING:
     import random
@@ -293,7 +293,7 @@ def _give_laws(layout: Layout, at: Scene, rng: random.Random) -> None:
     if not layout.law:
         at.laws[TOGETHER] = _together(layout, at, rng)
         return
-    chosen: dict[Any, Law] = {}
+    chosen: dict[Any, ComponentLaw] = {}
     for one, listed in layout.moments.items():
         group = next((group for group in layout.law.alike if one in group), None)
         shared = listed if listed and any(m in layout.readable for m in listed) else None
@@ -307,7 +307,7 @@ def _give_laws(layout: Layout, at: Scene, rng: random.Random) -> None:
             raise Outside
 
 
-def _law(layout: Layout, one: Any, listed: Any, at: Scene, rng: random.Random) -> Law:
+def _law(layout: Layout, one: Any, listed: Any, at: Scene, rng: random.Random) -> ComponentLaw:
     domain = layout.domain(one)
     if one in layout.law.normal:
         return _normal(listed, at, rng)
@@ -320,19 +320,19 @@ def _law(layout: Layout, one: Any, listed: Any, at: Scene, rng: random.Random) -
     return rng.choice(found)
 
 
-def _normal(listed: Any, at: Scene, rng: random.Random) -> Law:
+def _normal(listed: Any, at: Scene, rng: random.Random) -> ComponentLaw:
     mean = number_at(listed[1], at) if listed and len(listed) > 1 else fmpq(rng.choice((0, 1)))
     square = number_at(listed[2], at) if listed and len(listed) > 2 else mean**2 + rng.choice((1, 4))
     spread = square - mean**2
     if spread <= 0:
         raise Outside
-    return Law(kind="normal", mean=mean, variance=spread)
+    return ComponentLaw(kind="normal", mean=mean, variance=spread)
 
 
-def _any_law(one: Any, domain: Any, layout: Layout, at: Scene, rng: random.Random) -> Law:
+def _any_law(one: Any, domain: Any, layout: Layout, at: Scene, rng: random.Random) -> ComponentLaw:
     half_line = isinstance(one, Symbol) and domain.sup == oo and domain.inf.is_rational
     if half_line and not domain.is_subset(S.Integers) and rng.random() < 0.3:
-        return Law(kind="exponential", mean=fraction(domain.inf) + 1)
+        return ComponentLaw(kind="exponential", mean=fraction(domain.inf) + 1)
     many = rng.choice((2, 3, 4))
     few = [x for x in corners(domain) if x.is_rational]
     points = rng.sample(few, min(many, len(few)))
@@ -341,7 +341,7 @@ def _any_law(one: Any, domain: Any, layout: Layout, at: Scene, rng: random.Rando
     bound = layout.bound_of(one, at)
     raw = [fraction(x) if bound is None else bound * fmpq(rng.randint(-4, 4), 4) for x in points]
     weights = [rng.randint(1, 5) for _ in raw]
-    return Law(tuple((x, fmpq(w, sum(weights))) for x, w in zip(raw, weights, strict=True)))
+    return ComponentLaw(tuple((x, fmpq(w, sum(weights))) for x, w in zip(raw, weights, strict=True)))
 
 
 def _together(layout: Layout, at: Scene, rng: random.Random) -> list[Any]:

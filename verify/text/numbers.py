@@ -43,7 +43,7 @@ def rounded(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> Deci
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class EstimateText:
     """A measured value as text; ``power`` is the exponent of ten that all four texts leave out."""
 
     value: str
@@ -76,7 +76,9 @@ class Estimate:
         return f"[{self.low},{NO_BREAK}{self.high}]{self.times}"
 
 
-def estimate(value: float, error: float, interval: tuple[float, float], place: int | None = None) -> Estimate:
+def estimate(
+    value: float, error: float, interval: tuple[float, float], place: int | None = None
+) -> EstimateText:
     """Return a value with its standard error and interval, all to the digit that the error allows.
 
     ``place`` is the power of ten of another last digit, for a value without a factor left out.
@@ -94,10 +96,10 @@ def estimate(value: float, error: float, interval: tuple[float, float], place: i
     centre, spread = as_decimal(value) * shift, as_decimal(error) * shift
     if error == 0:
         low_text, high_text = (_significant(as_decimal(end) * shift, 10) for end in interval)
-        return Estimate(_significant(centre, 10), "", low_text, high_text, power)
+        return EstimateText(_significant(centre, 10), "", low_text, high_text, power)
     if power or place is None:
         place = last_place(float(spread))
-    return Estimate(
+    return EstimateText(
         value=at(centre, place),
         error=at(spread, place),
         low=at(as_decimal(low) * shift, place, ROUND_FLOOR),

@@ -35,7 +35,7 @@ SCALED_GRID = _grid(1.15, 9)
 
 
 @dataclass(frozen=True)
-class Place:
+class Regime:
     """A number of keys and a dimension, the rows of a block, and about where the median norm lies."""
 
     keys: int
@@ -62,17 +62,17 @@ class Place:
         return Ratio(Quantile(sampler.grid, first), Quantile(SCALED_GRID, scaled))
 
 
-FEW = (Place(16, 4, 32, 1.65), Place(16, 16, 32, 2.6), Place(16, 64, 32, 1.65), Place(16, 128, 32, 0.76),
-       Place(16, 256, 32, 0.19))  # fmt: skip
-MANY = (Place(128, 64, 32, 10.0), Place(128, 256, 32, 3.35), Place(128, 768, 32, 0.26),
-        Place(1024, 64, 16, 40.0))  # fmt: skip
-DEAR = (Place(128, 512, 32, 0.82), Place(128, 1024, 16, 0.087), Place(1024, 256, 16, 20.0),
-        Place(1024, 2048, 16, 0.12))  # fmt: skip
+FEW = (Regime(16, 4, 32, 1.65), Regime(16, 16, 32, 2.6), Regime(16, 64, 32, 1.65), Regime(16, 128, 32, 0.76),
+       Regime(16, 256, 32, 0.19))  # fmt: skip
+MANY = (Regime(128, 64, 32, 10.0), Regime(128, 256, 32, 3.35), Regime(128, 768, 32, 0.26),
+        Regime(1024, 64, 16, 40.0))  # fmt: skip
+DEAR = (Regime(128, 512, 32, 0.82), Regime(128, 1024, 16, 0.087), Regime(1024, 256, 16, 20.0),
+        Regime(1024, 2048, 16, 0.12))  # fmt: skip
 """Only for the deep profile."""
 HIGH = FEW[-1]
 SMALLER_FROM = {16: 128, 128: 512, 1024: 2048}
 """From which dimension on the typical gradient is held to be the smaller one unscaled, by number of keys."""
-VAST = Place(16, 1024, 32, 0.001)
+VAST = Regime(16, 1024, 32, 0.001)
 """Where root mean squares are compared beyond the crossing, and where hardly anything typical is left."""
 
 
@@ -84,7 +84,7 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=(small, *row_gradients.mean_squares()), beyond=beyond)
 
 
-def _places(tolerance: float) -> tuple[Place, ...]:
+def _places(tolerance: float) -> tuple[Regime, ...]:
     if tolerance > 0.02:
         return (*FEW[1:], VAST)
     return (*FEW, VAST, *MANY, *DEAR) if tolerance < 0.005 else (*FEW, VAST, *MANY)
@@ -95,7 +95,7 @@ def _roots(path: str, sampler: RowGradients) -> Smooth:
     return ratio(sampler.mean_square(path, scaled=False), sampler.mean_square(path, scaled=True), 0.5)
 
 
-def _rms(name: str, path: row_gradients.Path, place: Place, tolerance: float) -> Quantity:
+def _rms(name: str, path: row_gradients.Path, place: Regime, tolerance: float) -> Quantity:
     """Return the comparison of that with the one integrated from what is derived."""
     expected = row_gradients.ratio_of_roots(path, place.keys, place.d)
     label, roots = RMS.format(LETTERS[path]), _roots(path, place.sampler)
@@ -103,7 +103,7 @@ def _rms(name: str, path: row_gradients.Path, place: Place, tolerance: float) ->
     return Quantity(name, label, place.cell, roots, integrated(expected), band)
 
 
-def _typical(name: str, place: Place, relation: Relation, bound: Expr = S.One) -> Quantity:
+def _typical(name: str, place: Regime, relation: Relation, bound: Expr = S.One) -> Quantity:
     return Quantity(name, TYPICAL, place.cell, place.median, threshold(bound), relation=relation)
 
 
@@ -139,10 +139,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 def _controls(
-    few: Place, grows: Quantity, keys: Quantity, values: Quantity, tolerance: float
+    few: Regime, grows: Quantity, keys: Quantity, values: Quantity, tolerance: float
 ) -> tuple[Control, ...]:
     of_rms = Rational(row_gradients.ratio_of_roots("queries", few.keys, few.d)).limit_denominator(1000)
-    false: tuple[tuple[str, Place, Relation, Expr, str], ...] = (
+    false: tuple[tuple[str, Regime, Relation, Expr, str], ...] = (
         ("vanishes-in-every-dimension", few, "≤", S.One,
          "the typical gradient is smaller without scaling in every dimension, such as {cell:d_k}"),
         ("typical-as-rms", few, "≥", of_rms, "the typical gradient grows as the root mean square does"),

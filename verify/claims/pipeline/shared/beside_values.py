@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verify.montecarlo.blocks import double
-from verify.montecarlo.sources import KEYS, QUERIES, Source
+from verify.montecarlo.sources import KEYS, QUERIES, VectorSource
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -73,8 +73,14 @@ class ScoresBesideValues:
         values = self.values.draw(rng, (*shape[:2], self.d_v), single=True) if self.values else keys
         return queries, keys, values
 
-    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[Source, ...], ...]:
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
         """Return queries, keys and, where they are not the keys, the values."""
         queries, keys, values = self._drawn(rng, count)
-        own = (Source(values, KEYS, self.values),) if self.values else ()
-        return ((Source(queries, QUERIES, self.distribution), Source(keys, KEYS, self.distribution), *own),)
+        own = (VectorSource(values, KEYS, self.values),) if self.values else ()
+        return (
+            (
+                VectorSource(queries, QUERIES, self.distribution),
+                VectorSource(keys, KEYS, self.distribution),
+                *own,
+            ),
+        )
