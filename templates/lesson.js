@@ -10,6 +10,7 @@
   const MEASURED = JSON.parse(document.getElementById("measured").textContent);
 
   const short = (v) => {
+    if (v > 0.995 && v < 1) return "over 0.99";
     const size = Math.abs(v);
     const text = size >= 100 ? v.toFixed(0) : size >= 10 ? v.toFixed(1) : size >= 0.1 || !size ? v.toFixed(2) : size >= 1e-4 ? v.toPrecision(2) : "under 0.0001";
     return text.replace("-", "−");
@@ -197,7 +198,8 @@
     slider.max = stops.length - 1;
     let data, width = 0, moving = 0;
     function show() {
-      if (!data || !width) return;
+      data ??= scene.prepare();
+      width ||= Math.max(260, host.clientWidth);
       const { height, drawn, words, reading } = scene.draw(data, width, state);
       host.innerHTML = `<svg viewBox="0 0 ${width} ${Math.round(height)}" role="img" aria-label="${words}">${drawn}</svg>`;
       said.innerHTML = reading;
@@ -225,19 +227,18 @@
     section.addEventListener("click", ({ target }) => {
       const button = target.closest("button");
       if (!button) return;
-      const { d, n, more } = button.dataset;
+      const { d, n } = button.dataset;
       if (n) state.n = Number(n);
-      travel(more ? stops[Math.min(stops.indexOf(state.d) + 1, stops.length - 1)] : Number(d || state.d));
+      travel("more" in button.dataset ? stops[Math.min(stops.indexOf(state.d) + 1, stops.length - 1)] : Number(d || state.d));
     });
     new ResizeObserver(([{ contentRect }]) => {
       const wide = Math.floor(contentRect.width);
-      if (wide && wide !== width) { width = Math.max(260, wide); show(); }
+      if (wide && wide !== width) { width = Math.max(260, wide); if (data) show(); }
     }).observe(host);
     /* What is far from the window need not be drawn yet. */
     const near = new IntersectionObserver((entries) => {
       if (!entries.some((one) => one.isIntersecting)) return;
       near.disconnect();
-      data = scene.prepare();
       show();
     }, { rootMargin: "600px" });
     near.observe(section);

@@ -54,6 +54,7 @@ const reading = (scene) => $(`[data-scene=${scene}] .reading`).textContent;
 const label = (scene) => $(`[data-scene=${scene}] .picture svg`).getAttribute("aria-label");
 const ticks = (scene) => $$(`[data-scene=${scene}] .picture text.end, [data-scene=${scene}] .picture text.middle`).map((one) => one.textContent).filter((one) => /^[−0-9.]+$/.test(one)).join(" ");
 found.scenes = ["variance", "softmax", "gradient"].map((scene) => {
+  change(slider(scene), 0, "input");
   const before = [picture(scene), ticks(scene)];
   change(slider(scene), slider(scene).max, "input");
   return { moved: picture(scene) !== before[0], axes: ticks(scene) === before[1], said: reading(scene), label: label(scene), value: slider(scene).ariaValueText };
