@@ -195,7 +195,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         line("no difference", 1.0, "control", at=ends),
         line("limit: {theorem:result}", function((d,), derivation.result), over=ends),
         # The points of the root mean square have its line's colour: both are the second of their kind.
-        measured(medians, "median"),
+        measured(medians, "median, measured"),
         line("root mean square", roots, at=dimensions),
         measured(full, "measured"),
     )
