@@ -197,12 +197,7 @@
     const stops = STOPS.filter((d) => d >= Number(slider.dataset.from)), state = { d: Number(slider.dataset.at), n: 16, row: Number(picker?.value) };
     slider.max = stops.length - 1;
     let data, width = 0, moving = 0;
-    function show() {
-      data ??= scene.prepare();
-      width ||= Math.max(260, host.clientWidth);
-      const { height, drawn, words, reading } = scene.draw(data, width, state);
-      host.innerHTML = `<svg viewBox="0 0 ${width} ${Math.round(height)}" role="img" aria-label="${words}">${drawn}</svg>`;
-      said.innerHTML = reading;
+    function tell() {
       slider.value = stops.indexOf(state.d);
       slider.setAttribute("aria-valuetext", `${state.d} ${state.d > 1 ? "components" : "component"}`);
       section.querySelector("output").textContent = state.d;
@@ -210,6 +205,14 @@
       for (const one of all("button[data-d], button[data-n]", section)) {
         one.setAttribute("aria-pressed", Object.entries(one.dataset).every(([key, value]) => state[key] === Number(value)));
       }
+    }
+    function show() {
+      data ??= scene.prepare();
+      width ||= Math.max(260, host.clientWidth);
+      const { height, drawn, words, reading } = scene.draw(data, width, state);
+      host.innerHTML = `<svg viewBox="0 0 ${width} ${Math.round(height)}" role="img" aria-label="${words}">${drawn}</svg>`;
+      said.innerHTML = reading;
+      tell();
     }
     const announce = () => { status.textContent = said.textContent; };
     /* Stop by stop, or at once for those who want no motion. */
@@ -242,6 +245,7 @@
       show();
     }, { rootMargin: "600px" });
     near.observe(section);
+    tell();
   }
   lesson.classList.add("live");
   for (const section of all("[data-scene]", lesson)) begin(section);

@@ -175,6 +175,16 @@ document.body.append(Object.assign(document.createElement("pre"), { id: "probe",
 });</script>"""
 
 
+NARROW = """<iframe src="inner.html" style="width: 320px; height: 800px; border: 0"></iframe>
+<script>const look = setInterval(() => {
+const probe = document.querySelector("iframe").contentDocument.getElementById("probe");
+if (!probe) return;
+clearInterval(look);
+document.body.append(probe.cloneNode(true));
+}, 50);</script>"""
+"""A page that shows another in a frame narrower than a window may be, and takes what its probe finds."""
+
+
 def seen(page: str, folder: Path, *options: str) -> dict[str, Any]:
     """Return what the probe finds in ``page``, opened from a file."""
     listening = page.replace("<style>", LISTENER + "<style>", 1)
@@ -205,7 +215,8 @@ def page(quick: RunRecord) -> str:
 @pytest.fixture(scope="module")
 def found(page: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what the probe finds in a wide window."""
-    return seen(page, tmp_path_factory.mktemp("wide"), "--window-size=1280,900")
+    still = "--force-prefers-reduced-motion"
+    return seen(page, tmp_path_factory.mktemp("wide"), "--window-size=1280,900", still)
 
 
 def test_no_error_and_nothing_from_outside(found: dict[str, Any]) -> None:
@@ -354,12 +365,16 @@ def test_dark_scheme(page: str, found: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="needs the extra [browser]")
-@pytest.mark.parametrize("options", [("--window-size=1280,900",), ("--window-size=1280,900", DARK)])
+@pytest.mark.parametrize("options", [(), (DARK,), ("narrow",)], ids=["light", "dark", "narrow"])
 def test_axe_finds_no_violation(page: str, tmp_path: Path, options: tuple[str, ...]) -> None:
-    """The auditor of accessibility has nothing to say, whatever the impact, on light and on dark paper."""
+    """The auditor of accessibility has nothing to say, whatever the impact: light, dark, at 320 pixels."""
     auditor = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     before, end, after = page.rpartition("</body>")
-    audited = probed(f"{before}<script>{auditor}</script>{AUDIT}{end}{after}", tmp_path, *options)
+    audit = f"{before}<script>{auditor}</script>{AUDIT}{end}{after}"
+    if "narrow" in options:
+        (tmp_path / "inner.html").write_text(audit, encoding="utf-8")
+        audit, options = NARROW, ("--allow-file-access-from-files",)
+    audited = probed(audit, tmp_path, "--window-size=1280,900", *options)
     assert audited["violations"] == []
     assert audited["checked"] > 30
 
