@@ -14,12 +14,13 @@ import pytest
 
 import verify
 from tests.auditing.calls import arrays
-from tests.tool import EXAMPLE, ROOT, examples, page
+from tests.tool import EXAMPLE, ROOT, blocks, examples, page
 from verify import spec
 from verify.auditing.audit import kind_of
 from verify.citing import citations, languages
 from verify.citing.markers import quotes_in
 from verify.engine.catalogue import load
+from verify.evidence import Outcome
 from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
 from verify.spec.claim import _PARAMETERS
@@ -179,3 +180,22 @@ def test_the_functions_of_a_claim_take_what_the_table_says() -> None:
     """Under the names of the parameters, in the order of the table."""
     rows = dict(re.findall(r"^\| `(derive|experiment|facts|figures)`.*? \| (.*?) \|", PAGE, re.MULTILINE))
     assert {name: tuple(re.findall(r"`(\w+)`", taken)) for name, taken in rows.items()} == _PARAMETERS
+
+
+def test_the_course_of_ones_own_is_decided(tmp_path: Path) -> None:
+    """The example of a list of statements says what it says, and runs no more than it needs."""
+    (text,) = blocks("toml", "docs/extending.md")
+    path = tmp_path / "course.toml"
+    path.write_text(text, encoding="utf-8")
+    record = verify.run(profile="quick", workers=1, sources=path)
+    assert [(one.id, one.outcome) for one in record.statements] == [
+        ("weights", Outcome.HOLDS),
+        ("variance", Outcome.HOLDS),
+    ]
+    assert [claim.id for claim in record.claims] == ["score-variance"]
+    computed, _, _ = text.partition('[[statement]]\nid = "variance"')
+    path.write_text(computed.replace("0.27", "0.28"), encoding="utf-8")
+    alone = verify.run(workers=1, sources=path)
+    assert (alone.claims, alone.run.phases_s["verification"] < 1) == ((), True)
+    assert alone.statements[0].outcome is Outcome.MISPRINTED
+    assert alone.exit_status() == 1

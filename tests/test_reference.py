@@ -10,7 +10,9 @@ from tests.reference import differences
 from tests.report.records import record
 from verify.engine.catalogue import catalogue
 from verify.engine.runner import settings
-from verify.evidence import Verdict
+from verify.engine.sources import packs, read_sources
+from verify.engine.statements import decide
+from verify.evidence import Outcome, Verdict
 from verify.evidence.load import load
 from verify.files.shipped import folder
 
@@ -31,6 +33,14 @@ def test_the_reference_is_the_default_run_of_the_whole_catalogue(reference: RunR
     assert {claim.verdict for claim in reference.claims} == {Verdict.CONFIRMED}
     names = {path.name for path in folder("reference").iterdir()}
     assert names == {"results.json", "report.html", "report.pdf"}
+
+
+def test_packs_are_decided_as_their_notes_say(reference: RunRecord) -> None:
+    """By the same run: what is not true is noted, all else holds."""
+    for name, path in packs().items():
+        book = read_sources(path)
+        for entry, stated in zip(book.statements, decide(book, reference.claims), strict=True):
+            assert stated.outcome is (entry.noted or Outcome.HOLDS), (name, entry.id)
 
 
 def test_a_run_does_not_differ_from_itself() -> None:

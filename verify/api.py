@@ -54,7 +54,7 @@ def run(
     workers: Workers | int | None = None,
     executor: Executor | None = None,
     store: Store | Path | None = None,
-    sources: Path | None = None,
+    sources: Path | str | None = None,
     callbacks: runner.Callbacks | None = None,
 ) -> RunRecord:
     """Derive, measure and judge the named claims, all of the catalogue if none is named.
@@ -67,7 +67,9 @@ def run(
     whose functions stay in this process; claims are evaluated by this process unless ``workers`` are given,
     claim files by processes of their own. Its workers run claim files. ``store`` is where
     finished work is kept for later runs, by default nowhere; what is wrong with it is a warning. None of
-    these changes a result. ``sources`` None means the statements that come with the tool.
+    these changes a result. ``sources`` is a file of statements or the name of a pack that ships, such as
+    "introductions"; None means the five documents. Where they are given and no claim is named, only the
+    claims that decide a statement are verified, none if all statements are computed.
 
     On a ``device`` of PyTorch's ("cuda", "cuda:1", or "cpu", the processor by the same code) the blocks of
     most statistics of scores, rows and softmax are drawn, in single precision with sums in double, by a
@@ -96,14 +98,17 @@ def run(
         known, names = _looked_up(claims, some)
         book = read_sources(None if sources is None else Path(sources))
         refuse_unknown_claims(book, known)
-        wanted = choose(known, names)
+        # Without a claim, choose returns all; a book of computed statements needs none.
+        needed = names if sources is None else names or book.claims
+        wanted = choose(known, needed) if needed or sources is None else {}
         with _opened(store) as opened:
             return runner.run(
                 wanted,
                 chosen,
                 book,
                 requested=names,
-                own_sources=sources is not None,
+                own_sources=sources is not None and book.pack is None,
+                pack=book.pack,
                 workers=some,
                 executor=executor,
                 store=opened,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -16,15 +17,13 @@ from verify.engine.sources import (
     SourceBook,
     contradictions,
     is_figure,
+    packs,
     read_sources,
     refuse_unknown_claims,
 )
 from verify.errors import SourcesError
 from verify.evidence import Outcome
 from verify.files.shipped import folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = '''\
 # a comment
@@ -187,7 +186,7 @@ def test_the_shipped_file_is_complete() -> None:
     """All statements of the five sources are there, each with a reason and at least one part."""
     book = read_sources()
     assert [source.id for source in book.sources] == ["v", "n", "b", "p", "a"]
-    wanted = {"v": 5, "n": 9, "b": 7, "p": 9, "a": 7}
+    wanted = {"v": 6, "n": 10, "b": 8, "p": 9, "a": 7}
     assert [entry.id for entry in book.statements] == [
         f"{s}{i}" for s, n in wanted.items() for i in range(1, n + 1)
     ]
@@ -198,6 +197,20 @@ def test_the_shipped_file_is_complete() -> None:
         assert entry.note.endswith(".")
         assert entry.claim is not None
         assert re.fullmatch(r"[a-z]+(-[a-z]+)+", entry.claim)
+
+
+def test_a_pack_is_read_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pack has what it says; a file of that name goes before it, and is the user's own."""
+    book = read_sources(Path("introductions"))
+    assert list(packs()) == [book.pack] == ["introductions"]
+    assert len(book.sources) >= 10
+    assert len(book.statements) >= 25
+    assert all(source.url for source in book.sources)
+    assert "sqrt-scaling" in book.claims
+    monkeypatch.chdir(tmp_path)
+    Path("introductions").write_text(GOOD, encoding="utf-8")
+    own = read_sources(Path("introductions"))
+    assert (own.pack, own.claims) == (None, ("one-claim",))
 
 
 def test_the_shipped_file_writes_no_outcome() -> None:

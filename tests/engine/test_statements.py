@@ -232,7 +232,7 @@ def test_a_real_run_decides_every_statement_as_known(quick: RunRecord) -> None:
     """A fact or figure that was exchanged in a claim shows in the outcome of what is printed about it."""
     slips = {one.id: one.outcome for one in quick.statements if one.outcome is not Outcome.HOLDS}
     assert slips == SLIPS
-    assert len(quick.statements) == 37
+    assert len(quick.statements) == 40
     assert quick.surprises() == ()
 
 

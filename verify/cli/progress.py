@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,12 @@ def device_line(record: RunRecord) -> str:
 
 def closing_lines(record: RunRecord) -> Iterator[str]:
     """Yield the summary of a whole run: how much it rests on, and where that came from."""
-    yield counts_line(record)
+    if record.run.own_sources or record.run.pack:
+        outcomes = Counter(str(one.outcome).replace("-", " ") for one in record.statements)
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        yield f"{numbers.counted(len(record.statements), 'statement')}: {counts}"
+    if record.claims:
+        yield counts_line(record)
     if record.run.settings.device is not None:
         yield device_line(record)
     stored = record.run.stored

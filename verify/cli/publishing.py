@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from verify.cli.console import PATH, end, say
+
+if TYPE_CHECKING:
+    from verify.evidence import RunRecord
 
 
 @click.command()
@@ -57,18 +61,35 @@ def site(out: Path, results: Path | None) -> None:
     for intersphinx, MyST and mkdocstrings: claim:KEY and statement:ID.
     """
     from verify.citing.configuration import configuration
+    from verify.evidence import RunRecord
     from verify.evidence.load import present
     from verify.files.writing import temporary_files_together
     from verify.report.site import write_site
 
     chosen = configuration()
     record = present(results or chosen.results_file)
+    if isinstance(record, RunRecord):
+        record = _with_packs(record)
     with temporary_files_together():
         problem = write_site(record, out, chosen.site)
     say(out / "index.html")
     if problem is not None:
         raise problem
     end(0)
+
+
+def _with_packs(record: RunRecord) -> RunRecord:
+    """Return a run with the statements of the packs that ship, which its claims decide as well."""
+    from verify.engine.sources import packs, read_sources
+    from verify.engine.statements import decide
+
+    for name in packs().keys() - {record.run.pack}:
+        book = read_sources(Path(name))
+        statements = record.statements + decide(book, record.claims)
+        record = record.model_copy(
+            update={"sources": record.sources + book.sources, "statements": statements}
+        )
+    return record
 
 
 COMMANDS = (compare, site)

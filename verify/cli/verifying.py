@@ -122,8 +122,9 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--sources",
             type=PATH,
-            metavar="FILE",
-            help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
+            metavar="FILE|PACK",
+            help="Statements to decide in place of the five documents': a TOML file of at most 1 MB, - for "
+            "standard input, or a shipped pack: introductions. Without CLAIMS only what they need is run.",
         ),
         click.option(
             "--lenient-sources",

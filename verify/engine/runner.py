@@ -139,6 +139,7 @@ def run(
     *,
     requested: Sequence[str] = (),
     own_sources: bool = False,
+    pack: str | None = None,
     workers: Workers | int | None = None,
     executor: Executor | None = None,
     store: Store | None = None,
@@ -146,10 +147,10 @@ def run(
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
-    ``requested`` are the ids asked for, none meaning all, and ``own_sources`` says that the book is the
-    user's own, both for the record. ``workers`` processors are used,
-    None meaning all: as processes or, for a single claim, as threads. A claim file of the user's own always
-    has processes of its own, a claim made in this process stays in it. An ``executor`` draws for all others,
+    ``requested`` are the ids asked for, none meaning all, ``own_sources`` says that the book is the user's
+    own, and ``pack`` the name under which it ships, all for the record. ``workers`` processors are used, None
+    meaning all: as processes or, for a single claim, as threads. A claim file of the user's own always has
+    processes of its own, a claim made in this process stays in it. An ``executor`` draws for all others,
     which are evaluated here. The results depend on none of these, nor on what the ``store`` has of earlier
     runs.
 
@@ -177,6 +178,7 @@ def run(
             claims=tuple(requested),
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
             own_sources=own_sources,
+            pack=pack,
             budget=budget.record(_drawn(records), sum(len(record.controls) for record in records)),
             environment=environment(backends.built_in.workers, _PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),

@@ -218,6 +218,7 @@ class SourceBook(Record):
     sources: tuple[SourceRecord, ...] = Field(alias="source")
     statements: tuple[StatementEntry, ...] = Field(alias="statement")
     _origin: Origin | None = PrivateAttr(default=None)
+    _pack: str | None = PrivateAttr(default=None)
 
     def place(self, statement: int, part: int, key: str) -> str:
         """Return where a part's key stands: in the file that this was read from, else by its statement."""
@@ -229,10 +230,21 @@ class SourceBook(Record):
         """Return the line on which a statement starts in the file that this was read from, else 1."""
         return 1 if self._origin is None else self._origin.line(("statement", statement))
 
-    def read_from(self, origin: Origin) -> SourceBook:
-        """Return this book with the file that errors are to name."""
-        self._origin = origin
+    def read_from(self, origin: Origin, pack: str | None) -> SourceBook:
+        """Return this book with the file that errors are to name, and the name of its pack if it ships."""
+        self._origin, self._pack = origin, pack
         return self
+
+    @property
+    def pack(self) -> str | None:
+        """The name under which the book ships, None for the default one and the user's own."""
+        return self._pack
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The ids of the claims that decide something in it; computed parts need none."""
+        ids = (part.claim for entry in self.statements for part in entry.parts)
+        return tuple(dict.fromkeys(one for one in ids if one is not None))
 
     def wanted(self, claim: str) -> tuple[Wanted, ...]:
         """Return the evidence that the statements' parts expect ``claim`` to have."""
@@ -286,13 +298,21 @@ def _did_you_mean(name: str, known: Collection[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else "correct it"
 
 
+def packs() -> dict[str, Path]:
+    """Return the files of statements that ship with the tool besides the default one, by their names."""
+    return {path.stem: path for path in sorted((folder("data") / "packs").glob("*.toml"))}
+
+
 def read_sources(path: Path | None = None) -> SourceBook:
-    """Return the sources and statements of the file at ``path``, by default those that ship with the tool.
+    """Return the sources and statements of a file, of the pack so named, or by default of the shipped file.
+
+    A file of that name goes before a pack.
 
     Raises:
         SourcesError: the file cannot be read, has over 1 MB or is malformed; the text says where and how.
     """
-    path = path or folder("data") / "sources.toml"
+    shipped = None if path is None or path.exists() else packs().get(str(path))
+    path = shipped or path or folder("data") / "sources.toml"
     text, name = read_text(path, _SOURCES), str(path)
     try:
         data = tomllib.loads(text)
@@ -310,7 +330,7 @@ def read_sources(path: Path | None = None) -> SourceBook:
         raise SourcesError(f"{origin.at(first['loc'])} {remedy}") from error
     for place, remedy in contradictions(book.sources, book.statements):
         raise SourcesError(f"{origin.at(place)} {remedy}")
-    return book.read_from(origin)
+    return book.read_from(origin, None if shipped is None else shipped.stem)
 
 
 def lines_of_statements(path: Path) -> dict[str, int]:

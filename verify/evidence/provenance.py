@@ -49,7 +49,8 @@ def command(record: RunRecord) -> str:
     chosen, usual = record.run.settings, type(record.run.settings)()
     words = ["sdpa-verify report", *map(shlex.quote, record.run.claims)]
     words += ["--claims FILE"] * record.run.claim_files
-    words += ["--sources FILE"] * record.run.own_sources
+    if record.run.own_sources or record.run.pack:
+        words.append(f"--sources {record.run.pack or 'FILE'}")
     words += [f"--seed {chosen.seed}", f"--profile {chosen.profile}"]
     if chosen.tolerance != PROFILES[chosen.profile]:
         words.append(f"--tolerance {chosen.tolerance:g}")

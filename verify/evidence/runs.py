@@ -164,17 +164,19 @@ class StoreUse(Record):
 class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
-    ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claims
-    of the user's own, each of which takes a file to run it from the command line, and ``own_sources`` says
-    that the statements are the user's own as well. ``spent_s`` are the
-    seconds of each claim's derivation and simulation, which overlap where there are several workers.
-    ``stored`` says what came from a store, None where none was asked.
+    ``claims`` are the ids asked for; none means all of the catalogue, or all that decide a statement of the
+    sources that were asked for. ``claim_files`` counts the claims of the user's own, each of which takes a
+    file to run it from the command line, ``own_sources`` says that the statements are the user's own as well,
+    and ``pack`` is the name of a pack that ships. ``spent_s`` are the seconds of each claim's derivation and
+    simulation, which overlap where there are several workers. ``stored`` says what came from a store, None
+    where none was asked.
     """
 
     settings: Settings
     claims: Many[Slug] = ()
     claim_files: Count = 0
     own_sources: bool = False
+    pack: Slug | None = None
     budget: Budget
     environment: Named[Line]
     created: Moment

@@ -72,6 +72,8 @@ def experiment() -> Experiment:
         ("ratio", "ratio-of-halves", loops.of_halves, "a factor on all scores cancels as a shift does"),
         ("shift", "squares-for-exponentials", lambda scores: scores**2 / np.sum(scores**2, 1, keepdims=True),
          "squares will do in place of the exponentials"),
+        ("shift", "size-saturates", lambda scores: softmax(scores * np.abs(scores.mean(1, keepdims=True))),
+         "scores far from zero saturate, whatever their differences"),
         ("library", "over-rows", loops.over_queries, "the weights may sum to one over the rows"),
         *((what, f"{what}-in-single-precision", single, f"single precision is exact: {label}")
           for what, label in LABELS.items()),
