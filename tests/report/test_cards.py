@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import Spelled
 from tests.report.records import PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
+from verify.evidence.load import shipped
 from verify.evidence.words import badge
 from verify.report.cards import Card, card
 from verify.report.formulas import Formulas
@@ -21,6 +24,9 @@ from verify.report.tables import CheckTable, ControlTable, aligned, check_table,
 from verify.report.typeset import render
 from verify.text.escapes import pieces
 from verify.text.latex import Prose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -468,3 +474,67 @@ def test_every_point_of_every_layer_is_there() -> None:
         )
     ]
     assert found == wanted
+
+
+def test_the_headline_is_what_a_claim_names() -> None:
+    """With a wrong version that this very number refutes, if there is one, else with what was found of it."""
+    mine = control(
+        "mine", "it is $d_k$ squared", 4096, LAST.estimate, interval=LAST.interval, cell=dict(LAST.cell)
+    )
+    other = control("other", "it is 1 unscaled, too", 1, 64)
+    for controls, wrong in (
+        ((other, mine), "it is $d_k$ squared, which predicts 4096"),
+        ((other, BIASED), "it is 1 unscaled, too, which predicts 1; found: 64.00"),
+    ):
+        made = of(checks=(FIRST, LAST, OTHER), controls=controls, headline=LAST.id).contrast
+        assert made is not None
+        assert (made.check, spaced(made.wrong)) == (LAST.id, wrong)
+
+
+WITHOUT, ROOT, WHOLE = (1, "1 and $1/\\sqrt{d_k}$"), ("$\\frac{1}{\\sqrt{d_{k}}}$",), ("$\\frac{1}{d_{k}}$",)
+SPOKEN_OF: tuple[tuple[str, Callable[[Check], bool]], ...] = (
+    (
+        r"^Without scaling|^Unscaled|unscaled scores",
+        lambda one: scale_of(one) in WITHOUT or "unscaled" in one.quantity,
+    ),
+    (r"^Dividing by the root|scaled attention keeps|^Scaling brings back", lambda one: scale_of(one) in ROOT),
+    (r"^Dividing by the dimension", lambda one: scale_of(one) in WHOLE),
+    (r"width of one head", lambda one: scale_of(one) in ROOT),
+    (r"^Under a causal mask", lambda one: one.cell["mask"] == "causal"),
+    (r"^With two keys", lambda one: one.cell["n"] == 2),
+    (r"tokens has no influence", lambda one: "tokens" in one.cell),
+    (r"^Correlated components", lambda one: one.cell["correlation"] != 0),
+    (r"^Longer texts", lambda one: number(one, "n") > 100),
+    (r"^Components without a second moment", lambda one: one.cell["query"] == "Cauchy"),
+    (r"as the dimension (grows|passes)|in high dimension", lambda one: number(one, "d_k") >= 32),
+)
+"""What of a title says which cell it speaks of, and what that cell has."""
+
+
+def number(one: Check, setting: str) -> float:
+    """Return a setting of a check's cell that is a number."""
+    return float(one.cell[setting])
+
+
+def scale_of(one: Check) -> object:
+    """Return the factor of the scores of a check's cell; without any they are as they are."""
+    return one.cell.get("scale", 1)
+
+
+def test_the_number_beside_a_title_is_of_the_cell_that_it_speaks_of() -> None:
+    """Over all claims: by the words of the title that name a scale, a mask, keys, tokens or a dimension."""
+    run, spoken = shipped(), set()
+    named = {name: claim.headline for name, claim in CATALOGUE.items()}
+    for claim in run.claims:
+        made = card(run, claim.model_copy(update={"headline": named[claim.id]}), "1.1").contrast
+        assert made is not None
+        check = claim.check(made.check)
+        for words, holds in SPOKEN_OF:
+            if re.search(words, claim.title):
+                spoken.add(words)
+                assert holds(check), (claim.id, check.id, check.cell)
+    assert spoken == {words for words, _ in SPOKEN_OF}
+    saturates = run.claim("softmax-saturation")
+    shown = card(run, saturates.model_copy(update={"headline": named[saturates.id]}), "3.4").contrast
+    assert shown is not None
+    assert (shown.check, "0.922" in shown.found) == ("raw-many-keys-d256", True)

@@ -52,7 +52,7 @@ def test_a_report_of_a_claim_is_about_it() -> None:
     assert lead.keys
     assert {key.link for key in lead.keys} <= report.anchors
     assert [one.key for one in lead.figures] == [f"score-variance.{one.id}" for one in CLAIMS[0].series[:2]]
-    assert (report.answer, report.panels, report.limits, report.explorer) == ((), (), (), ())
+    assert (report.answer, report.panels, report.limits, report.lesson) == ((), (), (), ())
     assert all(one.outcome is not Outcome.OPEN for source in report.sources for one in source.statements)
     assert all(source.statements for source in report.sources)
 
@@ -70,8 +70,8 @@ def test_what_is_given_is_printed() -> None:
     page = render_html(run, Parts.of(run))
     assert "<title>How d_k acts</title>" in page
     assert page.count("A. &lt;b&gt; Müller") >= 3
-    assert 'id="explorer"' not in page
-    assert 'getElementById("explorer")' not in page
+    assert 'id="lesson"' not in page
+    assert "const draws" not in page
     assert "Not supported by this run" not in page
 
 

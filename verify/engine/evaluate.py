@@ -20,7 +20,7 @@ from verify.engine.measure import measure
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget, claim_verdict
-from verify.errors import ClaimError, SettingsError, claim_errors, correction
+from verify.errors import ClaimError, SettingsError, claim_errors, correction, nearest
 from verify.evidence import (
     Check,
     ClaimRecord,
@@ -372,6 +372,12 @@ def claim_record(words: Words, proof: DerivationRecord, evidence: Evidence) -> C
     """Return the sealed record of a claim in these ``words``, with its evidence and verdict."""
     claim = words.claim
     evidence = replace(evidence, checks=tuple(_with_origin(check, proof) for check in evidence.checks))
+    ids = [one.id for one in evidence.checks]
+    if claim.headline and ids and claim.headline not in ids:
+        near = nearest(claim.headline, ids)
+        raise ClaimError(
+            f"claim {claim.id}: its headline {claim.headline!r} is no check of it; {near or 'name one'}"
+        )
     verdict, reason = claim_verdict(proof.status, proof.reason, evidence.checks, evidence.controls)
     return ClaimRecord(
         id=claim.id,
@@ -381,6 +387,7 @@ def claim_record(words: Words, proof: DerivationRecord, evidence: Evidence) -> C
         assumptions=claim.assumptions,
         references=claim.references,
         authors=claim.authors,
+        headline=claim.headline,
         verdict=verdict,
         reason=reason,
         derivation=proof,

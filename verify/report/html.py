@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 _PLAIN_STYLES = ("common.css", "page.css")
 _STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES, COMPARISON: _PLAIN_STYLES}
 _SCRIPTS = {
-    RUN: ("page.js", "claims.js", "figures.js", "row.js", "explorer.js"),
+    RUN: ("page.js", "claims.js", "figures.js", "draws.js", "lesson.js"),
     AUDIT: ("page.js",),
     COMPARISON: ("page.js",),
 }
-_EXPLORING = {"row.js", "explorer.js"}
-"""The scripts of the explorer, which a report of few claims does without."""
+_TEACHING = {"draws.js", "lesson.js"}
+"""The scripts of the lesson, which a report about its claims alone does without."""
 _SAFE = " /:=.,-()"
 """What need not be escaped in a data address between single quotes."""
 
@@ -69,9 +69,10 @@ def render_html(record: Reported, parts: Parts | None = None) -> str:
         parts,
         evidence=called.evidence,
         linked=trusted(linked_data(parts.report)) if isinstance(parts.report, Report) else "",
+        measured=trusted(measured_points(parts.report)) if isinstance(parts.report, Report) else "",
     )
     style = faces_of([made.page]) + _joined(*_STYLES[called]) + made.mark_rules
-    scripts = [one for one in _SCRIPTS[called] if one not in _EXPLORING or 'id="explorer"' in made.page]
+    scripts = [one for one in _SCRIPTS[called] if one not in _TEACHING or 'id="lesson"' in made.page]
     body = compact(made.page).replace("/* drawn */", made.figure_rules, 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
@@ -226,5 +227,14 @@ def linked_data(report: Report) -> str:
         "encoding": {"@type": "MediaObject", "contentUrl": RUN.sheet, "encodingFormat": "application/pdf"},
     }
     graph = {"@context": "https://schema.org", "@graph": [article, software, dataset]}
+    return _in_script(graph)
+
+
+def measured_points(report: Report) -> str:
+    """Return what the lesson's pictures show of the run, as JSON by series, safe as `linked_data` is."""
+    return _in_script({series: found for one in report.lesson for series, found in one.points.items()})
+
+
+def _in_script(value: object) -> str:
     # No tag can begin in it: a record's own text may say anything.
-    return json.dumps(graph, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

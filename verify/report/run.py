@@ -1,8 +1,7 @@
-"""What the report prints of a run: chapters and sources, the first page, settings, the explorer's values."""
+"""What the report prints of a run: chapters and sources, the first page, settings, the lesson."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,7 +23,7 @@ from verify.evidence import (
 )
 from verify.evidence.provenance import command, creation, digest
 from verify.evidence.words import Tally, counted_checks, tallies
-from verify.report.cards import Card, FigureView, card, drawing
+from verify.report.cards import Card, FigureView, card, has_contrast
 from verify.report.front import (
     FEW,
     Failure,
@@ -37,29 +36,34 @@ from verify.report.front import (
     question_of,
     title_of,
 )
+from verify.report.lesson import STILLS, Scene, scenes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from verify.evidence import Calibration, Check
+    from verify.evidence import Calibration
 
 HALF, FRONT = "half.", "front."
 """What the keys of drawings at half the width of the text start with; those of the first page are higher."""
 
-_LEADING = ("sqrt-scaling.three-scales", "score-variance.variance-line")
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _LIMITS = "limits"
 _ROOM = {0: 0, 1: 8, 2: 4, 3: 3}  # numbers of a claim on the first page, by the number of claims
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
-_FRONT_FIGURES = ("sqrt-scaling.three-scales", "softmax-saturation.largest-weight")
-"""The figures that stand side by side on the first page, those of them that a run has."""
+_FRONT_FIGURES = (
+    "score-variance.variance-line",
+    "sqrt-scaling.three-scales",
+    "softmax-saturation.largest-weight",
+    "vanishing-or-exploding.two-answers",
+)
+"""The figures of the usual first page, those of them that a run has."""
 _DEFINITION = Tex(
     r"\operatorname{Attention}(Q, K, V) = "
-    r"\operatorname{softmax}\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V"
+    r"\operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d_k}}\right) V"
 )
 _NOTATION = tuple(
     (Prose(symbol), Prose(meaning))
@@ -81,16 +85,12 @@ _NOTATION = tuple(
 
 
 class ChapterView(NamedTuple):
-    """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text.
-
-    ``number`` is that of the catalogue, empty where all claims are the user's own.
-    """
+    """The claims of a chapter; its ``number`` is empty where all claims are the user's own."""
 
     id: str
     number: str
     title: Prose
     cards: tuple[Card, ...]
-    figure: FigureView | None
 
 
 class Stated(NamedTuple):
@@ -120,21 +120,6 @@ class Stated(NamedTuple):
         source = self.source
         author = f"by {source.author}" if source.author else "no author given"
         return ", ".join(filter(None, [source.kind, author, source.date or "no date given"]))
-
-
-class Panel(NamedTuple):
-    """A panel of the explorer, on an axis from ``low`` to ``high``.
-
-    Each side has a name and its measured values as ``d:value:low:high``, with spaces between them.
-    """
-
-    name: str
-    title: str
-    words: str
-    logarithmic: bool
-    low: str
-    high: str
-    sides: tuple[tuple[str, str], ...] = ()
 
 
 class Lead(NamedTuple):
@@ -189,7 +174,7 @@ class Report(NamedTuple):
     keys: tuple[KeyNumber, ...]
     panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
-    explorer: tuple[Panel, ...]
+    lesson: tuple[Scene, ...]
     changes: Comparison | None
     levels: tuple[Level, ...]
     example: str
@@ -202,6 +187,15 @@ class Report(NamedTuple):
     def cards(self) -> tuple[Card, ...]:
         """The cards of all claims."""
         return tuple(one for chapter in self.chapters for one in chapter.cards)
+
+    def beside(self, card: Card) -> tuple[FigureView, ...]:
+        """Return the figures of a claim that stand beside it in the short print: those not on page 1."""
+        first = {one.number for one in self.panels}
+        return tuple(
+            one._replace(key=HALF + one.key)
+            for one in card.figures
+            if one.contrast and one.number not in first
+        )
 
     @property
     def concerns(self) -> tuple[Card, ...]:
@@ -335,8 +329,10 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     example = _example(record)
     chapters = tuple(_chapter(record, some, place) for place, some in enumerate(_by_chapter(record), 1))
     led = is_led(record)
-    cards = tuple(one for chapter in chapters for one in chapter.cards)
-    front = _front_figures(record)
+    cards = {one.claim.id: one for chapter in chapters for one in chapter.cards}
+    drawings = {one.key: one for each in cards.values() for one in each.figures}
+    first = _first_figures(record)
+    front = tuple(at_front(drawings[key]) if len(first) > 1 else drawings[key] for key in first)
     return Report(
         record=record,
         title=title_of(record),
@@ -349,7 +345,7 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
                 numbers_of(one.claim, _ROOM[len(cards)]),
                 tuple(d for d in front if d.key.removeprefix(FRONT).startswith(f"{one.claim.id}.")),
             )
-            for one in sorted(cards, key=lambda one: one.claim.verdict is not Verdict.REFUTED)
+            for one in sorted(cards.values(), key=lambda one: one.claim.verdict is not Verdict.REFUTED)
             if led and len(cards) <= FEW
         ),
         failures=failures(record),
@@ -364,7 +360,7 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
             for one in chapter.cards
             if one.claim.chapter == _LIMITS and not led
         ),
-        explorer=() if led else tuple(_explorer(claims)),
+        lesson=() if led else tuple(one._replace(still=at_front(one.still)) for one in scenes(cards)),
         changes=compare(earlier, record) if earlier else None,
         levels=tuple(_levels(record.calibration)),
         example=example.key if example else "",
@@ -384,43 +380,37 @@ def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> Ch
         number=number if point else "",
         title=Prose(claims[0].chapter_title),
         cards=tuple(card(record, claim, found[claim.id]) for claim in claims),
-        figure=chapter_figure(claims),
     )
 
 
-def _front_figures(record: RunRecord) -> tuple[FigureView, ...]:
-    """Return the figures of the first page, side by side where there are several."""
+def _first_figures(record: RunRecord) -> tuple[str, ...]:
+    """Return the keys of the figures of the first page, small where there are several."""
     figures = _figures(record.claims)
     if not is_led(record):
-        return tuple(drawing(FRONT + key, figures[key]) for key in _FRONT_FIGURES if key in figures)
+        return tuple(key for key in _FRONT_FIGURES if key in figures)
     if len(record.claims) > FEW:
         return ()
     most = 2 if len(record.claims) == 1 else 1
-    keys = [f"{claim.id}.{one.id}" for claim in record.claims for one in claim.series[:most]]
-    return tuple(drawing((FRONT if len(keys) > 1 else "") + key, figures[key]) for key in keys)
+    return tuple(f"{claim.id}.{one.id}" for claim in record.claims for one in claim.series[:most])
 
 
 def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
     figures = _figures(record.claims)
-    small = {one.key for one in _front_figures(record)}
-    front = {FRONT + key: one for key, one in figures.items() if FRONT + key in small}
-    half = {HALF + key: one for key, one in figures.items()}
-    if edition == "full":
-        return front | half
-    shown = {one.key for claims in _by_chapter(record) if (one := chapter_figure(claims))}
-    return front | {key: one for key, one in half.items() if key in shown}
+    first = _first_figures(record)
+    small = (*(first if len(first) > 1 else ()), *(() if is_led(record) else STILLS))
+    front = {FRONT + key: one for key, one in figures.items() if key in small}
+    half = (
+        (key, one)
+        for key, one in figures.items()
+        if edition == "full" or (has_contrast(one) and key not in first)
+    )
+    return front | {HALF + key: one for key, one in half}
 
 
-def chapter_figure(claims: Sequence[ClaimRecord]) -> FigureView | None:
-    """Return the figure that stands for a chapter: not on the first page, with a wrong version if any."""
-
-    def lacks_contrast(key: str) -> bool:
-        return not {"control", "measured"} <= {layer.role for layer in figures[key].layers}
-
-    figures = {key: one for key, one in _figures(claims).items() if key not in _FRONT_FIGURES}
-    chosen = min(figures, key=lacks_contrast, default=None)
-    return drawing(HALF + chosen, figures[chosen]) if chosen else None
+def at_front(figure: FigureView) -> FigureView:
+    """Return a figure as it is drawn for the first page and the lesson."""
+    return figure._replace(key=FRONT + figure.key)
 
 
 def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:
@@ -473,52 +463,3 @@ def _levels(study: Calibration | None) -> Iterator[Level]:
         what = f"{one.what}: {one.setting}" if one.setting else one.what
         yield Level("" if what in seen else what[:1].upper() + what[1:], one, study.cells(one))
         seen.add(what)
-
-
-_EXPLORER = (
-    (
-        Panel(
-            "deviation",
-            "Standard deviation of a score, measured",
-            "Dots: the measured standard deviation of a score against the width of a head, both logarithmic",
-            True,
-            "0.5",
-            "64",
-        ),
-        (("unscaled", "score-variance", "variance-d"), ("scaled", "sqrt-scaling", "variance-d")),
-        math.sqrt,
-    ),
-    (
-        Panel(
-            "largest",
-            "Mean of the larger of two weights, measured",
-            "Dots: the measured mean of the larger of two weights against the width of a head",
-            False,
-            "0.5",
-            "1",
-        ),
-        (
-            ("unscaled", "softmax-saturation", "raw-two-keys-d"),
-            ("scaled", "softmax-saturation", "scaled-two-keys-d"),
-        ),
-        float,
-    ),
-)
-"""Panels, the checks of each side by their claim and the start of their ids, and the scale of their axis."""
-
-
-def _explorer(claims: dict[str, ClaimRecord]) -> Iterator[Panel]:
-    """Yield the panels of measured values, those for which the run has any."""
-    for panel, wanted, scale in _EXPLORER:
-        sides = [(side, " ".join(_points(claims.get(claim), start, scale))) for side, claim, start in wanted]
-        if found := tuple(side for side in sides if side[1]):
-            yield panel._replace(sides=found)
-
-
-def _points(claim: ClaimRecord | None, start: str, scale: Callable[[float], float]) -> Iterator[str]:
-    """Yield dimension, value and ends of the interval of each check, as the page's program reads them."""
-    checks: Sequence[Check] = claim.checks if claim else ()
-    for check in checks:
-        if check.id.startswith(start) and check.method == "monte-carlo" and "d_k" in check.cell:
-            shown = (scale(max(0.0, number)) for number in (check.estimate, *check.interval))
-            yield ":".join((str(check.cell["d_k"]), *(f"{number:.4g}" for number in shown)))

@@ -85,7 +85,9 @@ class Claim:
     they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative
     tolerance; ``figures`` also ``findings``, what was found. In a claim file these functions are found by
     their names. ``id`` is permanent: that of a claim file follows from the file's name, with hyphens for
-    underscores; ``chapter`` is its folder. ``authors`` are those whom a citation names.
+    underscores; ``chapter`` is its folder. ``authors`` are those whom a citation names. ``headline``
+    is the id of the check of what the title speaks of, whose number stands beside the title in short prints;
+    without it that is the number by which the first control is refuted.
 
     Raises:
         ClaimError: the id is not a lower-case slug, a text is empty, a symbol is a number or a relation, or
@@ -100,6 +102,7 @@ class Claim:
     assumptions: tuple[Assumption, ...] = ()
     references: tuple[Reference, ...] = ()
     authors: tuple[str, ...] = ()
+    headline: str = ""
     symbols: Mapping[str, Any] = field(default_factory=dict)
     derive: Callable[[], Derivation] = _nothing
     experiment: Callable[..., Experiment] = _nothing

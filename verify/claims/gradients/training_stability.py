@@ -192,6 +192,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
             "high rates only.",
             "share of seeds with a {success-rate:success}",
             line("every seed", 1.0, at=(RATES[0], RATES[-1])),
+            line("wrong: unscaled, none at any rate", 0.0, "control", at=(RATES[0], RATES[-1])),
             *(_success_by_rate(findings, scale) for scale in scales),
             x="learning rate (at one rate, side by side)",
             y_scale="linear",

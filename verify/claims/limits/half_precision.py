@@ -161,6 +161,7 @@ def figures(findings: Findings) -> Figure:
         "share of scores that overflow",
         line("raw", lambda n: _tail(n, 0.0), over=span, points=25),
         line("scaled", lambda n: _tail(n, -0.5), "other", over=span, points=25),
+        line("wrong: as rarely as at {raw-d16:d_k}", _tail(DIMENSIONS[0], 0.0), "control", at=span),
         measured(findings.matching("raw-d*")),
         y_scale="linear",
     )

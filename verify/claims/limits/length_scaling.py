@@ -96,6 +96,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         line("bound: {growing:result}", kept, "other", points=2),
         line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
         line("", exact(lambda _: 1.0), points=13),
+        line("wrong: a fixed spread keeps it", exact(lambda _: 1.0)(KEYS[0]), "control", points=2),
         measured(findings.matching("growing-n*"), printed(rf"$\sigma = {TIMES}\sqrt{{2\ln n}}$"), "n"),
         measured(findings.matching("fixed-n*"), "{fixed-n4:sigma=}", "n"),
         x="number of keys {n}",

@@ -85,6 +85,7 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="With several heads, the scale depends on the width of one head",
+    headline="variance-head",
     statement="With {h} heads of {d_k} dimensions each, dividing a head’s scores by {root_d} leaves their "
     "variance at {theorem:result}, by the root of all dimensions together at {model:result}, by that of the "
     "number of heads at {heads:result}, and by that of a width with {e} zeros of padding counted in at "
