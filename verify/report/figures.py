@@ -223,7 +223,8 @@ def _tick(axis: Axis) -> Callable[[float, int], str]:
         return numbers.exact(value, 6)
 
     def power(value: float, _position: int) -> str:
-        if 1e-4 < value < 1e6:
+        # A tick outside the axis, such as one at 0, has a label too, which is not drawn.
+        if 1e-4 < value < 1e6 or value <= 0:
             return numbers.exact(value, 6)
         exponent = math.floor(math.log10(value) + 1e-9)
         digits = numbers.exact(value / 10.0**exponent, 3)

@@ -203,7 +203,7 @@ class _Trial:
             self.doubt(str(error))
         if outside and not found:
             equations = (one for one in self.statement.hypotheses.conditions if isinstance(one, Eq))
-            self.doubt(_UNSOLVED if any(one.has(Indexed) for one in equations) else NOWHERE)
+            self.doubt(_UNSOLVED if any(one.has(Indexed, E) for one in equations) else NOWHERE)
 
     def scene(self, plan: dict[Any, Any]) -> Scene:
         """Return the point of these values."""
