@@ -144,7 +144,7 @@ def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
         else:
             assert statement.note == (
                 "By this run, the claim one-claim is confirmed. "
-                "By this run, the wrong version wrong of one-claim is refuted."
+                "By this run, the negative control wrong of one-claim is refuted."
             )
 
 

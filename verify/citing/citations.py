@@ -293,7 +293,7 @@ def _what(finding: Part | None) -> str:
             return f"{finding.quantity}, fitted through {points} points from {low} to {high}"
         return f"{finding.quantity} at {where}" if where else finding.quantity
     if isinstance(finding, ControlRecord):
-        return f"wrong version, {finding.what}"
+        return f"negative control, {finding.what}"
     if isinstance(finding, Finding):
         return finding.quantity if finding.head is None else f"{finding.quantity}, head {finding.head}"
     return finding.what if finding else ""

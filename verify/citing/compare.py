@@ -218,7 +218,7 @@ def _judged(record: Evidence) -> dict[str, _Seen]:
             seen[key] = _Seen(check.quantity, (badge(check.verdict),), key)
         for control in claim.controls:
             key = f"{claim.id}.{control.id}"
-            seen[key] = _Seen(f"wrong version: {control.what}", (badge(control.verdict),), key)
+            seen[key] = _Seen(f"negative control: {control.what}", (badge(control.verdict),), key)
     return seen
 
 

@@ -108,7 +108,7 @@ def _cases(claim: ClaimRecord) -> Iterator[Case]:
         yield check.id, problem, message
     for control in claim.controls:
         standing = control.verdict is not Verdict.REFUTED
-        message = f"the wrong version was not refuted: {control.what}"
+        message = f"the negative control was not rejected: {control.what}"
         yield f"control {control.id}", "failure" if standing else "", message
 
 
