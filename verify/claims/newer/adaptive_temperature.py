@@ -138,9 +138,9 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="The published adaptive temperature switches itself off in long texts",
     statement="Adaptive temperature multiplies the scores of a row by a polynomial in its entropy {H}, or by "
-    "one where the polynomial is smaller. That has a maximum: {theorem}. It exceeds one for {H} between "
-    "{begins:prediction.4} and {ceases:prediction.4} nats, and is below one from a ten-thousandth outside of "
-    "these on.",
+    "one where the polynomial is smaller. The polynomial is bounded: {theorem}. It exceeds one for {H} "
+    "between {begins:prediction.4} and {ceases:prediction.4} nats; outside, but for a ten-thousandth at "
+    "either end, it is below one.",
     meaning="The factor was fitted to sharpen rows whose attention has spread out too far. Beyond its peak, "
     "however, it falls again as rows spread further, and rows of high entropy are left unchanged: equal "
     "weights over more than {even-keys:3} keys, and standard normal scores over more than about "
