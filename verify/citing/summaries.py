@@ -119,7 +119,7 @@ def _case(record: RunRecord, statement: Statement) -> Case:
 
 _RULES = {
     "claim": "A claim about scaled dot-product attention, derived and measured.",
-    "statement": "A statement of a document, held against derivation and measurement.",
+    "statement": "A statement of a document, compared with derivation and measurement.",
 }
 _KINDS: dict[Verdict | Outcome, str] = {
     Verdict.CONFIRMED: "pass",

@@ -367,7 +367,7 @@ def figures(one: Finding) -> Texts:
 
 
 def held_against(one: Finding) -> str:
-    """Return the band that a finding is held against."""
+    """Return the band that a finding is compared with."""
     low, high = one.band or (None, None)
     if low is None and high is None:
         return ""
