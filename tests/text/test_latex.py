@@ -55,6 +55,7 @@ def test_splitting_never_fails(prose: str) -> None:
         (r"\hat q\cdot\hat k \ne \bar s", "q\u0302·k\u0302 ≠ s\u0304"),
         (r"\frac23p_j \subset \ell", "2/3 p_j ⊂ ℓ"),
         (r"\sum_{k=1}^{2} c\tanh x", "sum_(k=1)^2 c tanh x"),
+        (r"\left(\sum_{i=1}^{d_{k}} q_i\right)^{2}", "(sum_(i=1)^d_k q_i)²"),
         (r"\frac{\sinh{\left(x \right)}}{\cosh{\left(x \right)} + 1}", "sinh(x)/(cosh(x) + 1)"),
         (r"\frac{\left(\frac{\ln{\left(4 \right)}}{10} + 1\right)^{2}}{\sqrt{d_k}}", "(ln(4)/10 + 1)²/√d_k"),
     ],

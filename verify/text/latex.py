@@ -156,7 +156,7 @@ _TRANSPOSED = re.compile(rf"\^\s*(?:\{{\s*{_T}\s*\}}|{_T})")
 _IN_BRACES = re.compile(rf"\{{\s*([^{{}}]?|[A-Za-z]+|\d+|\w_\w|\{{[^{{}}]*\}}|{_IN_BRACKETS})\s*\}}")
 _ACCENTS = {"hat": "\u0302", "bar": "\u0304"}
 _ACCENTED = re.compile(r"\\(hat|bar)\s*(?:\{\s*(\w)\s*\}|(\w)|\\(Gamma)(?![A-Za-z]))")
-_LIMIT = re.compile(r"(\\(?:sum|prod)_\{[^{}]*\})\^\{?(\w)\}?")
+_LIMIT = re.compile(r"(\\(?:sum|prod)_\{[^{}]*\})\^(?:\{([23])\}|([23]))")
 _POWER = re.compile(r"\^(?:\{\s*([23])\s*\}|([23]))")
 
 
@@ -164,7 +164,7 @@ def spoken(latex: str) -> str:
     """Return a formula in words and signs, such as ``Var(q·k) = d_k``, to stand in for its picture."""
     text = _STYLES.sub("", _TRANSPOSED.sub("ᵀ", latex))
     # An upper limit of 2 is no square.
-    text = _LIMIT.sub(r"\1^{\2\\,}", text.replace(r"\sqrt[3]", "∛"))
+    text = _LIMIT.sub(r"\1^{\2\3\\,}", text.replace(r"\sqrt[3]", "∛"))
     text = _on_one_line(_OPERATOR.sub(r" \\\1", text))
     text = _POWER.sub(lambda power: "²³"[int(power[1] or power[2]) - 2], text)
     text = _ACCENTED.sub(_with_accent, text)
