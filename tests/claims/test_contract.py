@@ -580,4 +580,4 @@ def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
 
     record = settled(replace(claim, experiment=experiment))
     assert record.verdict is Verdict.UNDECIDED
-    assert record.reason == "the wrong version was not refuted: in-fact-true"
+    assert record.reason == "negative control not rejected: in-fact-true"

@@ -330,7 +330,7 @@ def test_a_kind_of_false_claims_says_what_it_is_about_and_what_catches_it() -> N
     missed = kind(kind="other", caught=1, by={"words": 1})
     table = FalseClaims(command="c", version="0", kinds=(kind(), missed))
     text = method(record().model_copy(update={"false_claims": table}))
-    assert "another law than the assumed one 2 2 kernel 2 2 other 1 2 words 1 not in order 2" in text
+    assert "a law other than the assumed one 2 2 kernel 2 2 other 1 2 words 1 not in order 2" in text
     assert f"{table.caught} of them are caught" in text
 
 

@@ -294,5 +294,5 @@ def _subject(part: PartEntry) -> str:
     if part.evidence_kind == "verdict":
         return f"the claim {part.claim}"
     if part.evidence_kind == "control":
-        return f"the wrong version {part.evidence_id} of {part.claim}"
+        return f"the negative control {part.evidence_id} of {part.claim}"
     return f"the {part.evidence_kind} {part.evidence_id} of {part.claim}"

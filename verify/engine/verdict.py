@@ -118,9 +118,9 @@ def claim_verdict(
     failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
     cases = (
         (proof is Proof.FAILED, Verdict.UNDECIDED, failed),
-        (unmeasured, Verdict.UNDECIDED, "nothing was measured, or nothing could have been refuted"),
+        (unmeasured, Verdict.UNDECIDED, "nothing was measured, or no negative control was judged"),
         (refuted, Verdict.REFUTED, f"by {refuted}"),
-        (standing, Verdict.UNDECIDED, f"the wrong version was not refuted: {standing}"),
+        (standing, Verdict.UNDECIDED, f"negative control not rejected: {standing}"),
         (undecided, Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"),
         (
             approximate,
@@ -153,9 +153,9 @@ def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
     else:
         agreed = f"{_all(' and '.join(counted))} checks agree"
     wrong = (
-        "its wrong version is refuted"
+        "its negative control is rejected"
         if controls == 1
-        else f"{_all(str(controls))} wrong versions are refuted"
+        else f"{_all(str(controls))} negative controls are rejected"
     )
     return f"{derived}{agreed}; {wrong}"
 

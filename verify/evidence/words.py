@@ -91,8 +91,8 @@ _IN_ADVANCE = ("the prediction", "the threshold")
 _MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
 _HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
-_SYMBOL = re.compile(r"([A-Za-z]|alpha|beta|gamma|kappa|mu|nu|rho|sigma|tau)(?:_([A-Za-z0-9]+))?")
-_GREEK = {"alpha", "beta", "gamma", "kappa", "mu", "nu", "rho", "sigma", "tau"}
+_GREEK = ("alpha", "beta", "delta", "gamma", "kappa", "lambda", "mu", "nu", "rho", "sigma", "tau")
+_SYMBOL = re.compile(rf"([A-Za-z]|{'|'.join(_GREEK)})(?:_([A-Za-z0-9]+))?")
 
 
 def badge(of: Judged) -> Badge:
@@ -367,7 +367,7 @@ def figures(one: Finding) -> Texts:
 
 
 def held_against(one: Finding) -> str:
-    """Return the band that a finding is held against."""
+    """Return the band that a finding is compared with."""
     low, high = one.band or (None, None)
     if low is None and high is None:
         return ""
