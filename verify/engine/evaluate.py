@@ -19,7 +19,6 @@ from verify.engine.catalogue import ClaimFile, resolve
 from verify.engine.measure import measure
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
-from verify.engine.verdict import ErrorBudget, claim_verdict
 from verify.errors import ClaimError, SettingsError, claim_errors, correction
 from verify.evidence import (
     Check,
@@ -34,6 +33,7 @@ from verify.evidence import (
     Settings,
     StepRecord,
 )
+from verify.evidence.judging import ErrorBudget, claim_verdict
 from verify.executors.threads import one_blas_thread
 from verify.montecarlo.blocks import draw_chunk
 from verify.montecarlo.devices import Device, DeviceError, moved

@@ -15,7 +15,6 @@ from verify.engine.evaluate import Work, device_errors, received
 from verify.engine.keys import made_by
 from verify.engine.schedule import Progress, Schedule
 from verify.engine.statements import decide
-from verify.engine.verdict import ErrorBudget
 from verify.errors import SettingsError
 from verify.evidence import (
     PROFILES,
@@ -30,6 +29,7 @@ from verify.evidence import (
     StoreUse,
     Tool,
 )
+from verify.evidence.judging import ErrorBudget
 from verify.evidence.load import stored_table
 from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
