@@ -8,10 +8,15 @@
   const controls = [...bar.elements].filter((one) => one.name);
   const count = bar.querySelector("output");
 
-  /* What a claim can be found by: all that it says. */
+  /* One spelling of what people write in several: sqrt(d_k), √(d_k) and √dk; minus signs and hyphens. */
+  const spelled = (text) => text.toLowerCase().replace(/sqrt\s*\(?\s*([a-z0-9_]+)\s*\)?/g, "√$1")
+    .replace(/√\(([a-z0-9_]+)\)/g, "√$1").replace(/√d(?=[kv]\b)/g, "√d_").replace(/[−–‑]/g, "-");
+
+  /* What a claim can be found by: all that it says, and other names for it. */
   const said = (card) => {
     if (!words.has(card)) {
-      words.set(card, [card.id, card.textContent, ...all("math", card).map(plain)].join(" ").toLowerCase());
+      const texts = [card.id, card.dataset.words, card.textContent, ...all("math", card).map(plain)];
+      words.set(card, spelled(texts.join(" ")));
     }
     return words.get(card);
   };
@@ -21,7 +26,7 @@
     return (!derivation || card.dataset.derivation === derivation)
       && (!verdict || card.dataset.verdict === verdict)
       && (!source || card.dataset.source.split(" ").includes(source))
-      && q.toLowerCase().split(/\s+/).every((word) => said(card).includes(word));
+      && spelled(q).split(/\s+/).every((word) => said(card).includes(word));
   }
 
   /* The address says what is asked for, so that a link shows the same. */

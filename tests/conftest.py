@@ -72,6 +72,12 @@ def _own_store(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
     monkeypatch.setenv("SDPA_VERIFY_STORE", str(place))
 
 
+@pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave lines whole, as in a pipe, whatever width pytest or its shell has set."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     """Return a function that runs the tool in this process, as its command line would."""

@@ -215,8 +215,8 @@ def test_misuse_is_one_line(misuse: dict[str, Any], message: str) -> None:
 
 
 def test_what_is_no_record_cannot_be_rendered(tmp_path: Path) -> None:
-    """Nor can what is no path be loaded."""
-    with pytest.raises(verify.VerifyError, match="NoneType: is no record of a run"):
+    """Nor can what is not a path be loaded."""
+    with pytest.raises(verify.VerifyError, match="NoneType: is not a record of a run"):
         verify.render(None, tmp_path)  # type: ignore[arg-type]  # that is the point
     with pytest.raises(verify.VerifyError, match="None: is not a path"):
         verify.load(None)  # type: ignore[arg-type]  # that is the point

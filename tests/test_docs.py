@@ -72,7 +72,7 @@ def test_the_language_finds_what_is_quoted(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_the_claims_are_proved_and_confirmed(record: RunRecord) -> None:
-    """Their ids follow from their files; each was drawn, and each of its wrong versions refuted."""
+    """Their ids follow from their files; each was drawn, and each of its negative controls rejected."""
     assert sorted(claim.id for claim in record.claims) == ["doubled-keys", "excess-kurtosis", "key-lengths"]
     for claim in record.claims:
         assert (claim.verdict, claim.derivation.status) == ("confirmed", "proved")

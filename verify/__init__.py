@@ -10,8 +10,9 @@ from verify.version import __version__
 if TYPE_CHECKING:
     from verify.api import list_claims, plan, render, run
     from verify.auditing.audit import audit
+    from verify.auditing.comparing import compare_recordings
     from verify.auditing.monitor import AttentionMonitor
-    from verify.auditing.probe import probe
+    from verify.auditing.probe import parametrize_probes, probe
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
     from verify.citing.lookup import values
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
     from verify.evidence.audits import AuditRecord
+    from verify.evidence.comparisons import ComparisonRecord
     from verify.evidence.load import json_schema, load, load_audit
     from verify.spec.claim import Claim
 
@@ -28,6 +30,7 @@ __all__ = [
     "Check",
     "Claim",
     "ClaimRecord",
+    "ComparisonRecord",
     "ControlRecord",
     "Planned",
     "PlannedCell",
@@ -36,10 +39,12 @@ __all__ = [
     "VerifyError",
     "__version__",
     "audit",
+    "compare_recordings",
     "json_schema",
     "list_claims",
     "load",
     "load_audit",
+    "parametrize_probes",
     "plan",
     "probe",
     "record",
@@ -54,18 +59,21 @@ _HOME = {
     "Check": "verify.evidence",
     "Claim": "verify.spec.claim",
     "ClaimRecord": "verify.evidence",
+    "ComparisonRecord": "verify.evidence.comparisons",
     "ControlRecord": "verify.evidence",
     "Planned": "verify.engine.plan",
     "PlannedCell": "verify.engine.plan",
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
     "audit": "verify.auditing.audit",
+    "compare_recordings": "verify.auditing.comparing",
     "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",
     "load": "verify.evidence.load",
     "load_audit": "verify.evidence.load",
     "plan": "verify.api",
     "Probe": "verify.auditing.probing.result",
+    "parametrize_probes": "verify.auditing.probe",
     "probe": "verify.auditing.probe",
     "record": "verify.auditing.record",
     "render": "verify.api",

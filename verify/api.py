@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verify import defaults
 from verify.engine import runner
-from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up
+from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up, numbers
 from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from verify.engine.catalogue import ClaimSpecifier, Entries
     from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
+    from verify.evidence.provenance import Reported
     from verify.report.write import Written
 
 
@@ -55,6 +55,9 @@ def run(
     executor: Executor | None = None,
     store: Store | Path | None = None,
     sources: Path | str | None = None,
+    title: str | None = None,
+    question: str | None = None,
+    author: str | None = None,
     callbacks: runner.Callbacks | None = None,
 ) -> RunRecord:
     """Derive, measure and judge the named claims, all of the catalogue if none is named.
@@ -69,7 +72,8 @@ def run(
     finished work is kept for later runs, by default nowhere; what is wrong with it is a warning. None of
     these changes a result. ``sources`` is a file of statements or the name of a pack that ships, such as
     "introductions"; None means the five documents. Where they are given and no claim is named, only the
-    claims that decide a statement are verified, none if all statements are computed.
+    claims that decide a statement are verified, none if all statements are computed. ``title``, ``question``
+    and ``author`` are those that the report prints, which has defaults for each.
 
     On a ``device`` of PyTorch's ("cuda", "cuda:1", or "cpu", the processor by the same code) the blocks of
     most statistics of scores, rows and softmax are drawn, in single precision with sums in double, by a
@@ -90,6 +94,7 @@ def run(
         power=power,
         device=device,
     )
+    words = runner.presentation(title, question, author)
     if executor is not None and not isinstance(executor, Executor):
         raise SettingsError(f"executor {executor!r}: give a concurrent.futures.Executor")
     if callbacks is not None and not isinstance(callbacks, runner.Callbacks):
@@ -99,21 +104,23 @@ def run(
         book = read_sources(None if sources is None else Path(sources))
         refuse_unknown_claims(book, known)
         # Without a claim, choose returns all; a book of computed statements needs none.
-        needed = names if sources is None else names or book.claims
-        wanted = choose(known, needed) if needed or sources is None else {}
+        asks = sources is not None and bool(book.statements)
+        needed = names or book.claims if asks else names
+        wanted = choose(known, needed) if needed or not asks else {}
         with _opened(store) as opened:
             return runner.run(
                 wanted,
                 chosen,
                 book,
                 requested=names,
+                numbers=numbers(known, wanted) if len(wanted) < len(known) else None,
                 own_sources=sources is not None and book.pack is None,
                 pack=book.pack,
                 workers=some,
                 executor=executor,
                 store=opened,
                 callbacks=callbacks,
-            )
+            ).presented(words)
 
 
 def _opened(store: Store | Path | None) -> AbstractContextManager[Store | None]:
@@ -137,8 +144,8 @@ def plan(
     """Return what verifying the named claims would take, a row a claim with its cells; see ``run``.
 
     Blocks, scores and draws are counts, ``memory`` is in bytes, ``seconds`` are those of one worker on this
-    machine; all are of the first look, and later looks double what is still undecided. ``workers`` serve
-    claim files only, and change no count.
+    machine; all are of the first look, and later looks enlarge by half what is still undecided. ``workers``
+    serve claim files only, and change no count.
 
     Raises:
         VerifyError: bad input, or a tolerance out of reach; one line says what, where and how to correct it.
@@ -165,7 +172,7 @@ def _refuse_other_than(kinds: tuple[type, ...], name: str, given: object, wanted
 
 
 def render(
-    record: RunRecord | AuditRecord,
+    record: Reported,
     out: Path,
     announce: Callable[[str], None] = lambda _phase: None,
     workers: Workers | int | None = None,
@@ -174,7 +181,8 @@ def render(
 ) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
 
-    Of an audit, write ``audit.json``, ``audit.html`` and ``audit.pdf``.
+    Of an audit, write ``audit.json``, ``audit.html`` and ``audit.pdf``, of a comparison of
+    recordings the same with ``comparison`` in their names.
 
     The PDF of a run has three editions: "report" of at most twelve pages, "brief" of one page, which is
     written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.

@@ -84,9 +84,10 @@ def claim_errors(claim: str, origin: object = "") -> Iterator[None]:
         place = place_in(str(origin), error)
         what = what_is_wrong(error)
         if isinstance(error, VerifyError) and error.exit_status == VerifyError.exit_status:
-            if not place or type(error) is not ClaimError:
+            if type(error) is not ClaimError or not origin or str(origin) in str(error):
                 raise
-            raise ClaimError(f"claim {claim}: {place}: {error}; {correction(origin)}") from error
+            where = f"claim {claim}: {place}: " if place else ""
+            raise ClaimError(f"{where}{error}; {correction(origin)}") from error
         raise ClaimError(
             f"claim {claim}: {place}{': ' if place else ''}{what}; {correction(origin)}"
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -104,7 +105,7 @@ ARCHITECTURES = {
      {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64},
      feature="decoder, one head of keys"),
     "opt": Architecture("OPTModel", "OPTConfig", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32},
-     intended=_one, feature="queries scaled before"),
+     feature="queries scaled before"),
     "granite": Architecture("GraniteModel", "GraniteConfig", _GROUPED | {"attention_multiplier": 0.0625},
      intended=lambda _d: 0.0625, feature="attention_multiplier"),
     "gemma": Architecture("GemmaModel", "GemmaConfig", _GROUPED | {"head_dim": 8}),
@@ -116,7 +117,7 @@ ARCHITECTURES = {
      feature="QK-norm, query_pre_attn_scalar"),
     "gpt_oss": Architecture("GptOssModel", "GptOssConfig",
      _GROUPED | {"head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1}, kinds=("eager",),
-     feature="sinks"),
+     intended=lambda d: (1 + 0.1 * math.log(32)) ** 2 * d**-0.5, feature="sinks, YaRN"),
     "falcon": Architecture("FalconModel", "FalconConfig",
      {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "alibi": True},
      kinds=("sdpa",), feature="ALiBi"),
@@ -132,7 +133,7 @@ ARCHITECTURES = {
      {"vocab_size": 64, "dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4}, feature="encoder"),
     "modernbert": Architecture("ModernBertModel", "ModernBertConfig", _SIZES, feature="encoder"),
     "esm": Architecture("EsmModel", "EsmConfig",
-     _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3}, intended=_one,
+     _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3},
      feature="encoder, queries scaled before"),
     "t5": Architecture("T5Model", "T5Config", _T5, "both", intended=_one,
      feature="encoder-decoder, no scale"),
@@ -148,7 +149,7 @@ ARCHITECTURES = {
     "clip": Architecture("CLIPVisionModel", "CLIPVisionConfig", _VISION, "image", feature="vision"),
     "whisper": Architecture("WhisperModel", "WhisperConfig",
      _SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32}, "spectrogram",
-     intended=_one, feature="audio, queries scaled before"),
+     feature="audio, queries scaled before"),
     "wav2vec2": Architecture("Wav2Vec2Model", "Wav2Vec2Config", _WAVES, "wave", feature="audio"),
     "hubert": Architecture("HubertModel", "HubertConfig", _WAVES, "wave", feature="audio"),
     "audio_spectrogram_transformer": Architecture("ASTModel", "ASTConfig",

@@ -14,6 +14,7 @@ from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import Judgement
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
+training = pytest.importorskip("tests.auditing.training")
 functional = torch.nn.functional
 
 
@@ -60,7 +61,7 @@ def test_a_training_loop() -> None:
         pass
     assert trained(monitor, model, 7) == trained(never, other, 7)
     assert repr(monitor) == "AttentionMonitor(passes=7, looks=3, alarms=0)"
-    series = monitor.series("scaled", "row-variance-head-1")
+    series = monitor.series("Scaled", "row-variance-head-1")
     assert series[:, 0].tolist() == [0, 3, 6]
     assert np.all(series[:, 1] > 0)
     assert np.all((series[:, 2] <= series[:, 1]) | np.isnan(series[:, 2]))
@@ -70,8 +71,20 @@ def test_a_training_loop() -> None:
     model.scale = 1.0
     trained(monitor, model, 3)
     wrong = [one for one in monitor.alarms if one.finding.startswith("scale-applied")]
-    assert {(one.step, one.layer, one.judgement) for one in wrong} == {(9, "scaled", Judgement.REFUTED)}
+    assert {(one.step, one.layer, one.judgement) for one in wrong} == {(9, "Scaled", Judgement.REFUTED)}
     assert {one.step for one in monitor.alarms} == {9}
+
+
+@pytest.mark.slow
+def test_a_gate_fires_where_training_diverges() -> None:
+    """In the example logits double with every step from the tenth on: module, cause and mend are named."""
+    told = training.blow_up(passes=18, begins=10)
+    assert told.alarms
+    assert min(one.step for one in told.alarms) > 10
+    (first, *_) = (one for one in told.alarms if one.finding.startswith("entropy"))
+    assert (first.layer, first.judgement) == ("blocks.1.attention", Judgement.WARNED)
+    assert first.cause.startswith("rows have come to see few keys: ")
+    assert "normalise queries and keys" in first.fix
 
 
 def test_a_pass_that_fails_is_not_looked_at() -> None:

@@ -159,7 +159,7 @@ def test_every_kind_keeps_to_the_contract(kind: Kind) -> None:
     blind = replace(call(queries=9, keys=9), value=None, output=None, mask=np.zeros((1, 1), bool))
     seen = Seen(4)
     run_through([blind], seen, lambda _: SCALE, lambda _: None, map)
-    found = list(kind.find(seen, SUBJECT))
+    found = list(kind.find(seen, [SUBJECT]))
     assert {one.name for one in found} <= set(kind.names)
     assert len({one.id for one in found}) == len(found)
     assert {one.kind for one in found} <= {kind.name}
@@ -260,7 +260,7 @@ def found(values: Any, gate: Any = None, *, labels: Any = None, **more: Any) -> 
     seen.__dict__["implied"] = np.full((count, 1), np.nan)
     kind = Statistical("shares", (quantity(**more),))
     gates = {} if gate is None else {"share": gate}
-    (finding,) = kind.find(seen, Subject(Layer("a", ()), 0, 4, 4, 64, LAYER.intention, 0.01, gates))
+    (finding,) = kind.find(seen, [Subject(Layer("a", ()), 0, 4, 4, 64, LAYER.intention, 0.01, gates)])
     return finding
 
 

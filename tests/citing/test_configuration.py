@@ -117,7 +117,7 @@ def test_the_settings_of_the_project_above_count(project: Path) -> None:
     assert found.results_file == project / "committed.json"
     assert found.document_paths == (project / "docs",)
     (project / "pyproject.toml").write_text("[tool]\nsdpa-verify = 3\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="is no table"):
+    with pytest.raises(SettingsError, match="is not a table"):
         configuration(project)
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
     assert configuration(project) == Configuration(project)

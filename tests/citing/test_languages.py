@@ -165,11 +165,11 @@ def test_cells_of_notebooks_are_read_and_outputs_left_alone(
 
 def test_a_file_that_is_no_notebook_is_refused(tmp_path: Path) -> None:
     """With what to do."""
-    with pytest.raises(CitationError, match=r"book\.ipynb: is no notebook, which is JSON"):
+    with pytest.raises(CitationError, match=r"book\.ipynb: is not a notebook, which is JSON"):
         check([written(tmp_path, "book.ipynb", "{")], RUN)
     for content in ('{"cells": 5}', '{"cells": [5]}', "{}", "[]", "5"):
         with pytest.raises(
-            CitationError, match=r"book\.ipynb: is no notebook, which is JSON with a list of cells"
+            CitationError, match=r"book\.ipynb: is not a notebook, which is JSON with a list of cells"
         ):
             check([written(tmp_path, "book.ipynb", content)], RUN)
 

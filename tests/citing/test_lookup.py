@@ -77,7 +77,7 @@ def test_files_and_audits_have_values(tmp_path: Path) -> None:
     path.write_text(RUN.to_json(), encoding="utf-8")
     assert str(verify.values(path)[KEY]) == str(verify.values(str(path))[KEY])
     assert str(verify.values(bad(2, 2))["audit"]) == "refuted"
-    with pytest.raises(verify.VerifyError, match="int: is no record of a run or an audit"):
+    with pytest.raises(verify.VerifyError, match="int: is not a record of a run or an audit"):
         verify.values(3)  # type: ignore[arg-type]
 
 

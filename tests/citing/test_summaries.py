@@ -157,7 +157,7 @@ def test_every_claim_has_a_row_and_failures_a_sentence() -> None:
     head, table = text.split("| claim |")
     exact = sum(check.blocks == 0 for claim in CLAIMS for check in claim.checks)
     measured = sum(len(claim.checks) for claim in CLAIMS) - exact
-    assert f"{measured} measured and {exact} exact checks; 4 of 5 wrong versions refuted." in head
+    assert f"{measured} measured and {exact} exact checks; 4 of 5 negative controls rejected." in head
     for claim in CLAIMS:
         assert f"| `{claim.id}` | {claim.derivation.status.replace('-', ' ')} |" in table
         assert f" {claim.verdict} | {claim.measured_checks} | {claim.exact_checks} |" in table

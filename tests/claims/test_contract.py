@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 NO_DRAWS = {
     "attention-definition",
     "attention-shapes",
+    "critical-scaling",
     "jacobian-bounds",
     "softmax-identities",
     "softmax-jacobian",

@@ -44,6 +44,36 @@ def test_a_wrong_scale_comes_first_with_its_fix(tool: Callable[..., Ended], tmp_
     assert record.source == "layer.npz"
 
 
+def test_two_recordings_are_compared(tool: Callable[..., Ended], tmp_path: Path) -> None:
+    """The first layer and quantity that differ, status 1; none of what judges a scale goes with it."""
+    (tmp_path / "b").mkdir()
+    one, other = archive(tmp_path), archive(tmp_path / "b", scale=0.2, softcap=np.float64(9.0))
+    out = tmp_path / "out"
+    ended = tool("audit", one, "--against", other, "--no-pages", "--out", out)
+    assert ended.status == 1
+    first, *_, path = ended.out.splitlines()
+    assert first == "✗ layer: softcap differs: none in A, 9 in B"
+    assert path == str(out / "comparison.json")
+    assert tool("audit", one, "--against", one, "--no-pages", "--out", out).status == 0
+    refused = tool("audit", one, "--against", other, "--gate", "entropy:0.5..1")
+    assert (refused.status, "--gate and --against" in refused.complaint) == (2, True)
+    missing = tool("audit", one, "--against", tmp_path / "none.npz")
+    assert (missing.status, "none.npz" in missing.complaint) == (2, True)
+
+
+@pytest.mark.slow
+def test_the_pages_of_a_comparison_are_made_again(tool: Callable[..., Ended], tmp_path: Path) -> None:
+    """From its evidence alone, with the same status."""
+    out = tmp_path / "out"
+    ended = tool("audit", archive(tmp_path), "--against", tmp_path / "layer.npz", "--out", out)
+    assert ended.status == 0
+    names = ["comparison.json", "comparison.html", "comparison.pdf"]
+    assert ended.out.splitlines()[-3:] == [str(out / name) for name in names]
+    again = tool("render", out / "comparison.json", "--out", tmp_path / "again")
+    assert again.status == 0
+    assert (tmp_path / "again" / names[1]).read_bytes() == (out / names[1]).read_bytes()
+
+
 @pytest.mark.slow
 def test_pages_and_the_form_of_ci_systems_are_written(tool: Callable[..., Ended], tmp_path: Path) -> None:
     """Beside the evidence, and none of them where another is."""

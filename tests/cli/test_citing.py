@@ -82,6 +82,14 @@ def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
     assert len(every.out.splitlines()) > len(one.out.splitlines()) > 20
 
 
+def test_a_registered_form_that_returns_nothing_is_named(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says which, and what it should return."""
+    monkeypatch.setitem(citations.FORMS, "mine", lambda _cited: None)
+    ended = tool("cite", "score-variance", "--format", "mine")
+    assert ended.status == 2
+    assert ended.complaint == "format 'mine': its function returns nothing; let it return the text"
+
+
 @pytest.mark.parametrize("form", citations.FORMS)
 def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
     """With what was measured."""
@@ -158,7 +166,7 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("cite", "score-variance", "--format", "docx"), "no format 'docx'; choose bibtex, csl-json"),
         (("cite", "run:seed"), "'run:seed' is a part of what is cited as a whole; cite 'run'"),
         (("cite", "source.v1:outcome"), "'source.v1:outcome' is a part of what is cited as a whole"),
-        (("cite", "score-variance", "--doi", "11/x"), "--doi '11/x': is no DOI; give one such as 10."),
+        (("cite", "score-variance", "--doi", "11/x"), "--doi '11/x': is not a DOI; give one such as 10."),
         (("badge", "run"), "'run' has no badge; give a claim"),
         (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
         (("cite", "score-variance:verdict"), "cite 'score-variance'"),

@@ -58,6 +58,11 @@ MISUSE = [
     pytest.param(["run", "--workers", "1025"], "--workers 1025: give at most 1024", id="many-workers"),
     pytest.param(["plan", "--workers", "1000001"], "give at most 1000000", id="many-planned-workers"),
     pytest.param(["run", "--workers", "-2"], "--workers -2: at least one is needed", id="negative-workers"),
+    pytest.param(
+        ["list", "--claims", "."], ".: is a folder; give one claim file, and --claims again", id="folder"
+    ),
+    pytest.param(["report", "--title", " "], "--title ' ': give some text", id="no-title"),
+    pytest.param(["run", "--question", "$\\input{x}$"], "--question: has a formula with", id="no-question"),
     pytest.param(["report", "--profile", "quik"], "no profile 'quik'; choose quick, standard or deep"),
 ]
 

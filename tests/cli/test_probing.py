@@ -71,7 +71,7 @@ def test_what_no_attention_does_ends_with_1(kernel: str) -> None:
         ("no_such_module:attend", "cannot be imported: ModuleNotFoundError"),
         ("{kernel}:nothing", "has no attribute 'nothing'"),
         ("{kernel}x.py:attend", "there is no such file"),
-        ("{kernel}:np", "kernel.py:np: is no function"),
+        ("{kernel}:np", "kernel.py:np: is not a function"),
     ],
 )
 def test_what_cannot_be_found_ends_in_one_line(kernel: str, named: str, message: str) -> None:

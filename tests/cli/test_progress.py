@@ -44,11 +44,12 @@ def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunR
     assert begun == ["begun"]
 
 
-def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
-    """The bar and its claim are shown, then cleared, and the cursor is given back."""
+@pytest.mark.parametrize("columns", ["100", "40"])
+def test_a_terminal_gets_a_bar(tmp_path: Path, columns: str) -> None:
+    """The claim is shown, uncut at forty columns too, then cleared, and the cursor is given back."""
     controller, terminal = pty.openpty()
     arguments = ("run", "sqrt-scaling-unique", "--profile", "quick", "--out", tmp_path)
-    process = begin(*arguments, stderr=terminal, environment={"TERM": "xterm", "COLUMNS": "100"})
+    process = begin(*arguments, stderr=terminal, environment={"TERM": "xterm", "COLUMNS": columns})
     os.close(terminal)
     seen = b""
     while True:
@@ -64,7 +65,9 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert out.startswith("✓ sqrt-scaling-unique")
     shown = seen.decode()
-    assert "sqrt-scaling-unique" in shown
+    assert "sqrt-scaling" in shown
+    assert "0/1" in shown
+    assert "0:00:0" in shown
     assert "\x1b[?25l" in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")
     assert "\x1b[2K" in shown
@@ -145,7 +148,7 @@ def test_a_surprise_is_one_line_with_both_outcomes() -> None:
 def test_progress_and_store_are_said_in_a_line() -> None:
     """Draws, rate, time left and workers; what came from the store, as a share of the draws."""
     line = progress_line(Progress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7))
-    assert line == "3.00e+08 drawn · 1.00e+08 stored · 1.5e+08/s · 4 s left · 7 at work"
+    assert line == "4 s left · 3.0e+08 drawn · 1.5e+08/s · 7 working · 1.0e+08 stored"
     assert stored_line(StoreUse(derivations=3, draws=1, drawn=3)).endswith(
         "3 derivations and 25% of the draws"
     )

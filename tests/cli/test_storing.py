@@ -70,7 +70,7 @@ def test_a_store_that_is_none_is_no_reason_to_stop(tool: Tool, tmp_path: Path) -
     assert ended.status == 0
     said = [line for line in ended.err.splitlines() if line.startswith("store ")]
     assert len(said) == 1
-    assert said[0].endswith("going on without")
+    assert said[0].endswith("continuing without it")
     assert notes.read_text() == "mine\n" * 200
     assert tool("store", "clear", "--store", notes).complaint.startswith(f"store {notes}: unusable")
     assert notes.read_text() == "mine\n" * 200

@@ -216,7 +216,7 @@ def test_what_would_pass_in_silence_has_to_be_said(
     path = claim_file((CHECKS, checks.replace("%s", "")), imported)
     ended = tool("run", "doubled-keys", "--claims", path, *options)
     assert ended.status == 2
-    assert ended.complaint == complaint
+    assert ended.complaint == f"{complaint}; correct the claim file {path}"
     assert not (tmp_path / "out" / "results.json").exists()
     path = claim_file((CHECKS, checks.replace("%s", "it is a test")), imported)
     assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
@@ -241,7 +241,7 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     *progress, counts = ended.err.splitlines()
     assert sorted(progress) == ["score-mean: confirmed", "worked-dot-products: confirmed"]
     assert re.fullmatch(
-        r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 wrong versions refuted", counts
+        r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 negative controls rejected", counts
     )
     content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
     assert content["run"]["settings"] == {
@@ -322,9 +322,9 @@ def test_what_is_derived_of_something_else_ends_with_status_2(
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
     ended = tool("run", "doubled-keys", "--claims", claim_file(change), *options)
     assert ended.status == 2
-    assert (
-        "claim doubled-keys, check variance-d1: its prediction is derived, but of something else" in ended.err
-    )
+    assert "claim doubled-keys, check variance-d1: its prediction " in ended.complaint
+    assert " is derived, but of another quantity: on the same draws the check measures " in ended.complaint
+    assert ended.complaint.endswith("doubled_keys.py")
     assert not list((tmp_path / "out").glob("*"))
 
 

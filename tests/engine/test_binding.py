@@ -81,7 +81,9 @@ def test_what_no_theorem_says_is_not_bound(theorem: Theorem, given: dict[str, An
 )
 def test_what_is_derived_of_something_else_is_refused(given: dict[str, Any]) -> None:
     """The value is the theorem's; what is measured is at another scale, or the mean square."""
-    with pytest.raises(ClaimError, match=r"claim a-claim, check variance-d8: .* something else"):
+    with pytest.raises(
+        ClaimError, match=r"claim a-claim, check variance-d8: .* another quantity: on the same draws"
+    ):
         _check(SCALED, **given)
     assert _check(SCALED, origin="set", **given) == ()
 

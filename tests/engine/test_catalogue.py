@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verify.engine.backends import InProcessBackend
-from verify.engine.catalogue import catalogue, catalogue_with, choose, read
+from verify.engine.catalogue import catalogue, catalogue_with, choose, read, shipped
 from verify.engine.evaluate import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
@@ -33,6 +33,13 @@ def test_an_id_of_the_catalogue_is_taken(claim_file: Write) -> None:
 
 
 @pytest.mark.slow
+def test_a_shipped_claim_is_found_alone() -> None:
+    """It is that of the catalogue; a name that is no id, or that of another module, is none."""
+    assert all(shipped(name) is claim for name, claim in catalogue().items())
+    for name in ("chapters", "shared", "score_variance", "__init__", "*", "../claims/chapters", "", "\0"):
+        assert shipped(name) is None
+
+
 def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
     """Neither can two files share one; for claims made in this process see ``tests/test_api.py``."""
     one, two = claim_file(), claim_file(name="other/doubled_keys.py")
@@ -89,7 +96,7 @@ BROKEN = [
     pytest.param(('    meaning="', "    #"), "CLAIM", "argument: 'meaning'", id="field-missing"),
     pytest.param(("def derive(", "def derives("), "", "has no derive; give it that function", id="no-derive"),
     pytest.param(("def experiment(", "def measure("), "", "doubled-keys: it has no exp", id="no-experiment"),
-    pytest.param(("CLAIM =", "facts = ()\nCLAIM ="), "", "facts is no function; make", id="no-function"),
+    pytest.param(("CLAIM =", "facts = ()\nCLAIM ="), "", "facts is not a function; make", id="no-function"),
     pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
     pytest.param(
         ("    NORMAL,", "    NORMALL,"),
@@ -196,7 +203,7 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
         (
             ("LABEL, derivation.result)\n", "LABEL, d * n)\n"),
             "experiment",
-            "n is no number: n is left in it",
+            "n depends on n, so it is not a number",
         ),
         (("route(2 * score", "route(score * q1"), "derive", "NameError: name 'q1'"),
         (('matching("variance-d*")', 'matching("d*")'), "figures", "no check's id matches 'd*'"),
@@ -230,8 +237,8 @@ def test_a_derivation_that_raises_is_reported_without_a_run(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("missing.py", "cannot be read (No such file or directory); check the path"),
-        (".", "cannot be read (Is a directory); check the path"),
+        ("missing.py", "cannot be read (No such file or directory); give --claims the path"),
+        (".", "is a folder; give one claim file"),
         ("mine.txt", "ends in .py"),
     ],
 )

@@ -16,7 +16,7 @@ from verify.engine.measure import Decided, measure
 from verify.engine.samples import Samples, drawn_by
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
-from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget
+from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, ErrorBudget
 from verify.montecarlo.blocks import Cell, CellSampler, Chunk
 from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (
@@ -126,14 +126,14 @@ class TestVerdicts:
     """Each verdict comes out where it belongs."""
 
     def test_on_the_edge_of_the_band_is_undecided_at_the_cap(self) -> None:
-        """Where no sample size can decide, the sample is doubled to the cap and the check stays open."""
+        """Where no sample size can decide, the sample grows to the cap and the check stays open."""
         one = quantity("edge", 5.05, 5.0)
         checks, _ = judged([one])
         edge = checks["edge"]
         assert edge.verdict is Verdict.UNDECIDED
         assert edge.looks == MAX_LOOKS
         first, _ = judged([quantity("edge", 5.0, 5.0)])
-        assert edge.blocks >= (first["edge"].blocks - one.cell.batch_blocks) * 2 ** (MAX_LOOKS - 1)
+        assert edge.blocks >= (first["edge"].blocks - one.cell.batch_blocks) * GROWTH ** (MAX_LOOKS - 1)
         assert edge.level == pytest.approx(1 - BUDGET.share(MAX_LOOKS), abs=1e-15)
 
     def test_blocks_that_all_agree_decide_nothing(self) -> None:
@@ -259,7 +259,7 @@ class TestReproducibility:
 
 
 def test_a_verdict_stands_once_given() -> None:
-    """A check decided at the first look keeps its estimate while its cell is doubled for another one."""
+    """A check decided at the first look keeps its estimate while its cell grows for another one."""
     easy = quantity("easy", 5.0, 5.0, tolerance=Tolerance(3.0))
     edge = replace(easy, id="edge", prediction=Prediction(4.95, "4.95"), tolerance=Tolerance(1 / 0.99))
     checks, _ = judged([easy, edge])
@@ -268,7 +268,7 @@ def test_a_verdict_stands_once_given() -> None:
     assert checks["edge"].looks > 1
     # The estimate that was judged is printed, not that of the larger sample.
     first = checks["easy"].blocks - easy.cell.batch_blocks
-    assert checks["edge"].blocks >= first * 2 ** (checks["edge"].looks - 1)
+    assert checks["edge"].blocks >= first * GROWTH ** (checks["edge"].looks - 1)
     assert checks["easy"].level == pytest.approx(1 - BUDGET.share(1), abs=1e-15)
 
 

@@ -175,11 +175,14 @@ def test_a_file_that_cannot_be_read_as_text_is_reported(tmp_path: Path) -> None:
     assert "line 2: is not text in UTF-8" in message_for(path)
 
 
-def test_an_empty_file_is_reported(tmp_path: Path) -> None:
-    """A file without sources is a mistake, not a run without statements."""
+def test_an_empty_file_has_no_statements(tmp_path: Path) -> None:
+    """A report of one's own claims may do without; a statement of no source is a mistake."""
     path = tmp_path / "empty.toml"
     path.write_text("", encoding="utf-8")
-    assert 'line 1: key "source" is missing' in message_for(path)
+    book = read_sources(path)
+    assert (book.sources, book.statements) == ((), ())
+    path.write_text(GOOD[GOOD.index("[[statement]]") :], encoding="utf-8")
+    assert "is of no source; add a [[source]]" in message_for(path)
 
 
 def test_the_shipped_file_is_complete() -> None:

@@ -98,7 +98,7 @@ def test_once_the_code_is_edited_nothing_is_kept(path: Path, monkeypatch: pytest
     with Store(path, said.append) as store:
         store.put("chunk", KEYS[5], b"of which code?")
         monkeypatch.setattr(module, "is_as_loaded", lambda: False)
-    assert said == [f"store {path}: unusable ({reason}); going on without"]
+    assert said == [f"store {path}: unusable ({reason}); continuing without it"]
     with Store(path, said.append) as store:
         assert store.get("chunk", KEYS) == {}
     assert said[1:] == said[:1]

@@ -65,7 +65,7 @@ def changed(content: Any, path: Path) -> Any:
 @examples(60)
 @given(CLAIM_RECORDS, st.data())
 def test_the_digest_changes_if_anything_changes(record: ClaimRecord, data: st.DataObject) -> None:
-    """Any single value, by a part in a hundred million or one character, or it is no record at all."""
+    """Any single value, by a part in a hundred million or one character, or it is not a record at all."""
     content = record.model_dump(mode="json")
     fixed = {"verdict", "status", "method", "relation", "digest"}
     path = data.draw(st.sampled_from([path for path in leaves(content) if path[-1] not in fixed]))

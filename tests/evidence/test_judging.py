@@ -156,7 +156,7 @@ class TestOfClaim:
         loose = good.model_copy(update={"origin": "computed"})
         vague = check("vague", UNDECIDED).model_copy(update={"reason": "too skewed"})
         cases = [
-            (Proof.PROVED, [good, check("off", REFUTED)], [bad], "refuted by off"),
+            (Proof.PROVED, [good, check("off", REFUTED)], [bad], "by off"),
             (Proof.FAILED, [], [], "the derivation failed, so nothing was drawn: step 2"),
             (Proof.PROVED, [good], [control("w", CONFIRMED)], "the wrong version was not refuted: w"),
             (Proof.PROVED, [good, check("open", UNDECIDED)], [bad], "undecided at the largest sample: open"),

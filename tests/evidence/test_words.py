@@ -158,7 +158,7 @@ def test_a_control_that_stands_is_an_alarm(verdict: Verdict) -> None:
     """It says what it is and what it must be; a refuted one is in order."""
     shown = control_badge(verdict)
     assert (shown.mark, shown.tone) == ("alarm", "bad")
-    assert shown.word == f"{verdict}, but must be refuted"
+    assert shown.word == f"{verdict}, but must be rejected"
     assert control_badge(Verdict.REFUTED).tone == "good"
 
 

@@ -57,7 +57,7 @@ def test_a_number_of_processes_is_wanted(address: str) -> None:
 def test_what_is_no_address_is_refused_on_sight(address: str) -> None:
     """Dask would wait for half a minute, and end with a traceback from one of its threads."""
     pytest.importorskip("distributed")
-    with pytest.raises(SettingsError, match="is no address; give HOST:PORT or local:N"):
+    with pytest.raises(SettingsError, match="is not an address; give HOST:PORT or local:N"):
         Cluster(address)
 
 

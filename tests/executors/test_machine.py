@@ -54,7 +54,7 @@ def test_the_peak_is_that_of_this_process() -> None:
 
 def test_what_is_made_for_good_is_no_garbage() -> None:
     """None is looked for meanwhile, even where something is raised, nor among it later."""
-    before = gc.get_freeze_count()
+    before, threshold = gc.get_freeze_count(), gc.get_threshold()
 
     def make() -> None:
         with made_for_good():
@@ -68,8 +68,10 @@ def test_what_is_made_for_good_is_no_garbage() -> None:
             make()
         assert gc.isenabled()
         assert gc.get_freeze_count() >= before + 1000
+        assert gc.get_threshold()[0] > threshold[0]
     finally:
         gc.unfreeze()
+        gc.set_threshold(*threshold)
 
 
 def test_versions_and_machine_are_on_record() -> None:

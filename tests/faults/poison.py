@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from tests.auditing.records import bad
 from tests.report.records import record
-from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord
+from verify.evidence import Calibration, FalseClaims, Falsified, Presentation, Record, RunRecord
 from verify.evidence.load import stored_table
 from verify.evidence.runs import DeviceRecord
 
@@ -66,6 +66,9 @@ def sample() -> RunRecord:
     settings = {
         "settings": run.run.settings.model_copy(update={"device": device}),
         "claims": (claim.id,),
+        "pack": "introductions",
+        "numbers": {claim.id: "1.2"},
+        "presentation": Presentation(title="A title", question="A question?", author="A. Author"),
         "phases_s": {"derive": 2.1},
         "spent_s": {claim.id: {"derivation": 1.0}},
     }

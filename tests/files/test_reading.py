@@ -56,7 +56,7 @@ def test_text_that_is_none_is_reported_by_its_line(tmp_path: Path) -> None:
         ("folder", "Is a directory"),
         ("loop", "Too many levels of symbolic links"),
         ("pipe", "is a pipe.; give - to read from standard input"),
-        ("/dev/zero", "is no regular file"),
+        ("/dev/zero", "is not a regular file"),
         ("a\0b", "embedded null byte"),
     ],
 )

@@ -109,7 +109,7 @@ def test_one_cause_is_one_line() -> None:
     assert first.where == "decoder.layers.0–2.self_attn, all 4 heads"
     assert spaced(first.what) == (
         "Every score is 2.83 times too small "
-        "(applied scale over the intended one 0.3536; implied scale over the intended one 0.3536)."
+        "(applied scale over the intended one: 0.3536; implied scale over the intended one: 0.3536)."
     )
     assert first.first.fix == r"divide by $\sqrt{64}$, not by $\sqrt{512}$"
     assert first.link == "decoder-layers-0-self-attn.scale-applied"
@@ -117,7 +117,7 @@ def test_one_cause_is_one_line() -> None:
         "decoder.layers.3.self_attn, head 1",
         "add the mask after scaling",
     )
-    assert spaced(second.what) == "Distance from the rebuilt output 1.7."
+    assert spaced(second.what) == "Distance from the rebuilt output: 1.7."
 
 
 def test_undecided_lines_say_what_it_would_take() -> None:
@@ -365,16 +365,21 @@ def test_the_document_has_its_evidence_and_destinations(opened: pikepdf.Pdf) -> 
         titles = [item.title for item in outline.root]
     assert "Attention audit of rec/" in str(opened.docinfo["/Title"])
     assert opened.check_pdf_syntax() == []
-    assert len(opened.pages) <= 9
+    assert len(opened.pages) <= 4
     assert titles
 
 
 @pytest.mark.parametrize(
     ("make", "layers", "heads", "pages"),
-    [(good, 1, 1, 4), pytest.param(bad, 48, 64, 45, marks=pytest.mark.slow)],
+    [
+        (good, 1, 1, 1),
+        pytest.param(good, 24, 16, 1, marks=pytest.mark.slow),
+        pytest.param(bad, 24, 16, 4, marks=pytest.mark.slow),
+        pytest.param(bad, 48, 64, 4, marks=pytest.mark.slow),
+    ],
 )
 def test_pages_stay_few(make: Callable[[int, int], AuditRecord], layers: int, heads: int, pages: int) -> None:
-    """For one head, and for a model of 48 layers with 64 heads each."""
+    """One page where all is well, at most four where it is not, up to 48 layers with 64 heads each."""
     opened = pikepdf.open(BytesIO(render_pdf(make(layers, heads))))
     assert len(opened.pages) <= pages
 

@@ -48,21 +48,28 @@ found.twice = ids.filter((id, place) => ids.indexOf(id) !== place);
 found.overflowing = $$("dt").filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent);
 found.outside = $$("[src], link[href]").map((e) => e.src || e.href).filter((a) => !a.startsWith("data:"));
 found.requests = performance.getEntriesByType("resource").map((e) => e.name).filter((n) => !n.startsWith("data:"));
-const drawn = (name, side) => $(`svg[data-panel=${name}][data-side=${side}]`).innerHTML;
-found.explorer = !$("#explorer").hidden;
-const first = drawn("weights", "unscaled"), kept = drawn("weights", "scaled");
-change($("#dimension"), 10, "input");
-found.sameDimension = drawn("weights", "unscaled") === first;
-found.sameSides = drawn("scores", "unscaled") === drawn("scores", "scaled");
-const largest = (side) => parseFloat($(`[data-reading=weights][data-side=${side}]`).textContent.match(/largest ([0-9.]+)/)[1]);
-found.largest = [largest("unscaled"), largest("scaled")];
-found.dots = $$("svg[data-measured=deviation][data-side=unscaled] .dot").length;
-found.reading = $("[data-reading=deviation][data-side=unscaled]").textContent;
-change($("#keys"), 6, "input");
-found.bars = $$("svg[data-panel=scores][data-side=scaled] rect").length;
-const before = drawn("weights", "scaled");
-$("#explorer form button").click();
-found.sameDraw = drawn("weights", "scaled") === before;
+const slider = (scene) => $(`[data-scene=${scene}] input[name=dimension]`);
+const picture = (scene) => $(`[data-scene=${scene}] .picture`).innerHTML;
+const reading = (scene) => $(`[data-scene=${scene}] .reading`).textContent;
+const label = (scene) => $(`[data-scene=${scene}] .picture svg`).getAttribute("aria-label");
+const ticks = (scene) => $$(`[data-scene=${scene}] .picture text.end, [data-scene=${scene}] .picture text.middle`).map((one) => one.textContent).filter((one) => /^[−0-9.]+$/.test(one)).join(" ");
+found.scenes = ["variance", "softmax", "gradient"].map((scene) => {
+  change(slider(scene), 0, "input");
+  const before = [picture(scene), ticks(scene)];
+  change(slider(scene), slider(scene).max, "input");
+  return { moved: picture(scene) !== before[0], axes: ticks(scene) === before[1], said: reading(scene), label: label(scene), value: slider(scene).ariaValueText };
+});
+found.dots = $$("[data-scene=variance] circle.measured").length;
+const low = picture("gradient"), picker = $("[data-scene=gradient] input[name=row]");
+change(picker, 10, "input");
+found.picked = [picture("gradient") !== low, picker.ariaValueText];
+$("[data-scene=softmax] button[data-n='256']").click();
+found.keys = [label("softmax"), $$("[data-scene=softmax] button[aria-pressed=true]").map((one) => one.textContent)];
+change(slider("variance"), 0, "input");
+$("[data-scene=variance] button[data-more]").click();
+found.more = slider("variance").ariaValueText;
+$("[data-scene=variance] button[data-d='64']").click();
+found.pressed = [slider("variance").ariaValueText, reading("variance")];
 found.marks = $$("article .badges i").map((one) => getComputedStyle(one).maskImage.slice(0, 20));
 found.folded = $$("details.row").every((one) => !one.open);
 const shown = () => $$("article.card:not([hidden])").map((card) => card.id);
@@ -147,9 +154,6 @@ document.body.append(Object.assign(document.createElement("pre"), { id: "probe",
 
 NAMES = """<script>addEventListener("load", () => {
 for (const one of document.querySelectorAll("details")) one.open = true;
-const slider = document.getElementById("dimension");
-slider.value = 10;
-slider.dispatchEvent(new Event("input", { bubbles: true }));
 const words = (element) => {
   const copy = element.cloneNode(true);
   for (const one of copy.querySelectorAll("math")) one.replaceWith(one.ariaLabel || one.getAttribute("alttext"));
@@ -166,9 +170,19 @@ for (const one of document.querySelectorAll("h1, h2, h3, h4, h5, a[href], button
   if (!name || bare(wanted) !== bare(name)) wrong.push([one.tagName, wanted, name]);
   if ((label || one).querySelector("math")) names.push([one.tagName, name.replace(/ +(?=[?:,])/g, "")]);
 }
-const slid = slider.ariaValueText;
-document.body.append(Object.assign(document.createElement("pre"), { id: "probe", textContent: JSON.stringify({ wrong, names, slider: slid }) }));
+const sliders = [...document.querySelectorAll("input[type=range]")].map((one) => [one.computedName, one.ariaValueText]);
+document.body.append(Object.assign(document.createElement("pre"), { id: "probe", textContent: JSON.stringify({ wrong, names, sliders }) }));
 });</script>"""
+
+
+NARROW = """<iframe src="inner.html" style="width: 320px; height: 800px; border: 0"></iframe>
+<script>const look = setInterval(() => {
+const probe = document.querySelector("iframe").contentDocument.getElementById("probe");
+if (!probe) return;
+clearInterval(look);
+document.body.append(probe.cloneNode(true));
+}, 50);</script>"""
+"""A page that shows another in a frame narrower than a window may be, and takes what its probe finds."""
 
 
 def seen(page: str, folder: Path, *options: str) -> dict[str, Any]:
@@ -201,7 +215,8 @@ def page(quick: RunRecord) -> str:
 @pytest.fixture(scope="module")
 def found(page: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what the probe finds in a wide window."""
-    return seen(page, tmp_path_factory.mktemp("wide"), "--window-size=1280,900")
+    still = "--force-prefers-reduced-motion"
+    return seen(page, tmp_path_factory.mktemp("wide"), "--window-size=1280,900", still)
 
 
 def test_no_error_and_nothing_from_outside(found: dict[str, Any]) -> None:
@@ -222,23 +237,30 @@ def test_no_term_runs_into_what_is_said_of_it(found: dict[str, Any]) -> None:
     assert found["overflowing"] == []
 
 
-def test_the_explorer_redraws(found: dict[str, Any]) -> None:
-    """Sliders change both sides at once; in 1024 dimensions only scaled weights are spread."""
-    assert found["explorer"]
-    assert not found["sameDimension"]
-    assert not found["sameSides"]
-    unscaled, scaled = found["largest"]
-    assert unscaled > 3 * scaled
-    assert found["bars"] == 64
-    assert not found["sameDraw"]
+def test_the_scenes_follow_their_sliders(found: dict[str, Any], quick: RunRecord) -> None:
+    """Picture, reading and the slider's own words change; no axis does; the run's numbers are linked."""
+    for scene in found["scenes"]:
+        assert scene["moved"]
+        assert scene["axes"]
+        assert "drawn here" in scene["said"]
+        assert "1024" in scene["label"]
+        assert scene["value"] == "1024 components"
+    (wide,) = (one for one in quick.claim("score-variance").checks if one.id == "variance-d1024")
+    measured = re.search(r"The run measured ([\d.]+)", found["scenes"][0]["said"])
+    assert measured
+    assert float(measured[1]) == pytest.approx(wide.estimate, rel=1e-3)
+    points = [one for one in quick.claim("score-variance").checks if one.id.startswith("variance-d")]
+    assert found["dots"] == len(points) + 1
 
 
-def test_the_explorer_marks_what_the_run_measured(found: dict[str, Any], quick: RunRecord) -> None:
-    """A dot for each measured variance; the reading is the root of the estimate in this dimension."""
-    checks = [one for one in quick.claim("score-variance").checks if one.id.startswith("variance-d")]
-    assert found["dots"] == len(checks)
-    (wide,) = (one for one in checks if one.id == "variance-d1024")
-    assert found["reading"].startswith(f"at 1024: {wide.estimate**0.5:.4g} (")
+def test_the_scenes_follow_the_buttons_in_their_prose(found: dict[str, Any]) -> None:
+    """Numbers of components and keys, one more component, and the row whose weights are shown."""
+    assert "256 keys" in found["keys"][0]
+    assert "256" in found["keys"][1]
+    assert found["more"] == "2 components"
+    assert found["pressed"][0] == "64 components"
+    assert "score-variance.variance-d64" in found["pressed"][1]
+    assert found["picked"] == [True, "row 11 of 1000 by size"]
 
 
 def test_claims_are_found_by_words_derivation_and_source(found: dict[str, Any], quick: RunRecord) -> None:
@@ -309,8 +331,8 @@ def test_names_have_their_mathematics(page: str, tmp_path: Path, options: tuple[
     names = {kind: [name for one, name in found["names"] if one == kind] for kind, _ in found["names"]}
     assert {"H2", "H4", "H5", "A", "SUMMARY", "INPUT"} <= names.keys()
     assert "Why are scores divided by √d_k?" in names["H2"]
-    assert "Width of a head, d_k:" in names["INPUT"]
-    assert found["slider"] == "1024"
+    assert len(found["sliders"]) == 4
+    assert all(name and words for name, words in found["sliders"])
 
 
 def test_marks_have_their_shapes(found: dict[str, Any]) -> None:
@@ -343,12 +365,16 @@ def test_dark_scheme(page: str, found: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="needs the extra [browser]")
-@pytest.mark.parametrize("options", [("--window-size=1280,900",), ("--window-size=1280,900", DARK)])
+@pytest.mark.parametrize("options", [(), (DARK,), ("narrow",)], ids=["light", "dark", "narrow"])
 def test_axe_finds_no_violation(page: str, tmp_path: Path, options: tuple[str, ...]) -> None:
-    """The auditor of accessibility has nothing to say, whatever the impact, on light and on dark paper."""
+    """The auditor of accessibility has nothing to say, whatever the impact: light, dark, at 320 pixels."""
     auditor = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     before, end, after = page.rpartition("</body>")
-    audited = probed(f"{before}<script>{auditor}</script>{AUDIT}{end}{after}", tmp_path, *options)
+    audit = f"{before}<script>{auditor}</script>{AUDIT}{end}{after}"
+    if "narrow" in options:
+        (tmp_path / "inner.html").write_text(audit, encoding="utf-8")
+        audit, options = NARROW, ("--allow-file-access-from-files",)
+    audited = probed(audit, tmp_path, "--window-size=1280,900", *options)
     assert audited["violations"] == []
     assert audited["checked"] > 30
 

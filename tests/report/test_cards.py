@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import Spelled
 from tests.report.records import PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
+from verify.evidence.load import shipped
 from verify.evidence.words import badge
 from verify.report.cards import Card, card
 from verify.report.formulas import Formulas
@@ -21,6 +24,9 @@ from verify.report.tables import CheckTable, ControlTable, aligned, check_table,
 from verify.report.typeset import render
 from verify.text.escapes import pieces
 from verify.text.latex import Prose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -67,7 +73,7 @@ def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> Non
     alarms = {card.claim.id: card.alarms for card in report_of(record()).concerns}
     assert alarms["double-sum"] == ("The derivation failed.",)
     assert alarms["over-scaling"] == (
-        "A version that is wrong on purpose was not refuted: the measurement settles nothing.",
+        "A negative control was not rejected, so the measurement is inconclusive.",
     )
     assert alarms["pairwise-estimator"] == ()
 
@@ -137,7 +143,7 @@ def test_a_standing_control_takes_the_verdict_its_word(changes: dict[str, Any], 
     assert len(shown.alarms) == ("controls" in changes)
     if shown.alarms:
         assert shown.alarms[0].startswith(
-            f"{len(SCORE_VARIANCE.controls)} versions wrong on purpose were not"
+            f"{len(SCORE_VARIANCE.controls)} negative controls were not rejected"
         )
 
 
@@ -186,7 +192,7 @@ def test_steps_are_counted_by_how_far_they_are_checked(reaches: tuple[Reach, ...
 
 
 def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
-    """A fact whose formula is its value has no formula; a script is no address."""
+    """A fact whose formula is its value has no formula; a script is not an address."""
     facts = (
         Fact(id="plain", what="p", latex="0.5", value=0.5),
         Fact(id="root", what="r", latex=r"\sqrt{2}", value=2**0.5),
@@ -228,7 +234,7 @@ def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
     assert shown([LAST, FIRST, OTHER], [BIASED, squared]) == (
         "Measured",
         r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 4): 4.004 in [3.984, 4.025], predicted 4",
-        "it is $d_k^2$, which predicts 16",
+        "it is $d_k^2$; predicts 16, rejected",
     )
 
 
@@ -237,14 +243,14 @@ def test_a_wrong_version_with_a_sample_of_its_own_says_what_is_found() -> None:
     unscaled = control("unscaled", "it is 1 unscaled, too", 1, 64)
     _, found, wrong = shown([FIRST, LAST, OTHER], [unscaled])
     assert found.startswith(r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 64): 64.06 in")
-    assert wrong == "it is 1 unscaled, too, which predicts 1; found: 64.00"
+    assert wrong == "it is 1 unscaled, too; predicts 1, found 64.00, rejected"
 
 
 def test_only_what_is_refuted_is_called_so() -> None:
     """A control that stands is no contrast, one that moves a number is where there is no other."""
     standing = control("squared", "it is $d_k^2$", 16, 4, verdict=Verdict.UNDECIDED)
     assert shown([FIRST], [standing])[2] == ""
-    assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance, which")
+    assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance; predicts")
     assert of(checks=()).contrast is None
 
 
@@ -411,7 +417,7 @@ def test_what_most_exact_checks_allow_for_is_printed_once() -> None:
     assert [row.cells[1].text for row in rows] == ["1×10⁻¹⁶"] * 3
     for wide in (False, True):
         mixed = check_table("c", [*usual, exact], wide=wide)
-        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, where nothing else is said.",)
+        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, unless stated otherwise.",)
         last = mixed.groups[-1].rows[-1].title
         assert last is not None
         assert last.note == "exact"
@@ -468,3 +474,67 @@ def test_every_point_of_every_layer_is_there() -> None:
         )
     ]
     assert found == wanted
+
+
+def test_the_headline_is_what_a_claim_names() -> None:
+    """With a wrong version that this very number refutes, if there is one, else with what was found of it."""
+    mine = control(
+        "mine", "it is $d_k$ squared", 4096, LAST.estimate, interval=LAST.interval, cell=dict(LAST.cell)
+    )
+    other = control("other", "it is 1 unscaled, too", 1, 64)
+    for controls, wrong in (
+        ((other, mine), "it is $d_k$ squared, which predicts 4096"),
+        ((other, BIASED), "it is 1 unscaled, too, which predicts 1; found: 64.00"),
+    ):
+        made = of(checks=(FIRST, LAST, OTHER), controls=controls, headline=LAST.id).contrast
+        assert made is not None
+        assert (made.check, spaced(made.wrong)) == (LAST.id, wrong)
+
+
+WITHOUT, ROOT, WHOLE = (1, "1 and $1/\\sqrt{d_k}$"), ("$\\frac{1}{\\sqrt{d_{k}}}$",), ("$\\frac{1}{d_{k}}$",)
+SPOKEN_OF: tuple[tuple[str, Callable[[Check], bool]], ...] = (
+    (
+        r"^Without scaling|^Unscaled|unscaled scores",
+        lambda one: scale_of(one) in WITHOUT or "unscaled" in one.quantity,
+    ),
+    (r"^Dividing by the root|scaled attention keeps|^Scaling brings back", lambda one: scale_of(one) in ROOT),
+    (r"^Dividing by the dimension", lambda one: scale_of(one) in WHOLE),
+    (r"width of one head", lambda one: scale_of(one) in ROOT),
+    (r"^Under a causal mask", lambda one: one.cell["mask"] == "causal"),
+    (r"^With two keys", lambda one: one.cell["n"] == 2),
+    (r"tokens has no influence", lambda one: "tokens" in one.cell),
+    (r"^Correlated components", lambda one: one.cell["correlation"] != 0),
+    (r"^Longer texts", lambda one: number(one, "n") > 100),
+    (r"^Components without a second moment", lambda one: one.cell["query"] == "Cauchy"),
+    (r"as the dimension (grows|passes)|in high dimension", lambda one: number(one, "d_k") >= 32),
+)
+"""What of a title says which cell it speaks of, and what that cell has."""
+
+
+def number(one: Check, setting: str) -> float:
+    """Return a setting of a check's cell that is a number."""
+    return float(one.cell[setting])
+
+
+def scale_of(one: Check) -> object:
+    """Return the factor of the scores of a check's cell; without any they are as they are."""
+    return one.cell.get("scale", 1)
+
+
+def test_the_number_beside_a_title_is_of_the_cell_that_it_speaks_of() -> None:
+    """Over all claims: by the words of the title that name a scale, a mask, keys, tokens or a dimension."""
+    run, spoken = shipped(), set()
+    named = {name: claim.headline for name, claim in CATALOGUE.items()}
+    for claim in run.claims:
+        made = card(run, claim.model_copy(update={"headline": named[claim.id]}), "1.1").contrast
+        assert made is not None
+        check = claim.check(made.check)
+        for words, holds in SPOKEN_OF:
+            if re.search(words, claim.title):
+                spoken.add(words)
+                assert holds(check), (claim.id, check.id, check.cell)
+    assert spoken == {words for words, _ in SPOKEN_OF}
+    saturates = run.claim("softmax-saturation")
+    shown = card(run, saturates.model_copy(update={"headline": named[saturates.id]}), "3.4").contrast
+    assert shown is not None
+    assert (shown.check, "0.922" in shown.found) == ("raw-many-keys-d256", True)

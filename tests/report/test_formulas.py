@@ -5,17 +5,23 @@ from __future__ import annotations
 import base64
 import re
 from io import BytesIO
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 from fontTools.ttLib import TTFont
 
 from verify.errors import RenderError
+from verify.files import shipped
 from verify.report.fonts import rules_for_screen
 from verify.report.formulas import Formulas, glyph_definitions, typeset
 from verify.report.mathml import characters_in
 from verify.report.outlines import outlined, stroked
+from verify.report.run import report_of
 from verify.report.typeset import MARKS
+
+if TYPE_CHECKING:
+    from verify.evidence import RunRecord
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +228,11 @@ def test_marks_are_stroked(name: str) -> None:
     words = b"".join(stream.stream).decode().split()
     assert words.count("S") + words.count("B") == MARKS[name].count("<path")
     assert words.count("B") == (name == "half")
+
+
+def test_there_is_one_kind_of_transpose(run: RunRecord) -> None:
+    """In what the pages say of themselves and of the sources, as in the formulas that are printed."""
+    places = [*shipped.folder("templates").glob("*.j2"), shipped.folder("data") / "sources.toml"]
+    texts = [place.read_text(encoding="utf-8") for place in places]
+    assert not [one for one in texts if re.search(r"\\top\b|\\intercal|ᵀ|\^\{?T\b", one)]
+    assert r"Q K^{\mathsf T}" in report_of(run).definition

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.auditing.records import STATISTICAL, bad, good
 from tests.strategies import examples
-from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.audits import AuditRecord, Judgement, Reference
 from verify.files.shipped import folder
 from verify.report.heatmaps import (
     SHADES,
     Grid,
-    Ramp,
+    Scale,
     draw_map,
     draw_overview,
     grids,
@@ -26,7 +25,6 @@ from verify.report.heatmaps import (
     map_of,
     overview,
 )
-from verify.text.numbers import as_decimal
 
 
 def grid(kind: str, audit: AuditRecord) -> Grid:
@@ -82,35 +80,57 @@ def test_layers_are_numbered_where_only_a_number_differs() -> None:
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
+def _grid(values: list[float], name: str = "entropy", reference: float | None = None) -> Grid:
+    """Return a grid of one layer whose heads have these estimates."""
+    derived = None if reference is None else Reference(value=reference, claim="attention-entropy")
+    finding = BAD.layers[0].findings[0]
+    cells = {
+        (0, head): finding.model_copy(
+            update={"estimate": value, "reference": derived, "judgement": Judgement.REPORTED}
+        )
+        for head, value in enumerate(values)
+    }
+    return Grid("map-1", name, "quantity", ("h.0",), len(values), cells)
+
+
 @examples(200)
-@given(st.lists(FINITE, min_size=1, max_size=6))
-def test_every_value_lies_in_a_step_and_shades_rise(values: list[float]) -> None:
-    """Whatever the values, there are at most eight steps between rising edges, and labels tell them apart."""
-    ramp = Ramp.over(values)
-    assert ramp.edges[0] <= as_decimal(min(values))
-    assert ramp.edges[-1] >= as_decimal(max(values))
-    assert len(ramp.edges) <= 9
-    if ramp.edges[0] < ramp.edges[-1]:
-        assert all(one < other for one, other in pairwise(ramp.edges))
-    shades = [ramp.shade_of(value) for value in sorted(values)]
+@given(st.lists(FINITE, min_size=1, max_size=6), st.none() | st.floats(min_value=1e-9, max_value=1e9))
+def test_every_value_has_a_step_and_shades_rise(values: list[float], reference: float | None) -> None:
+    """Whatever the values: larger ones are darker, and the six edges have different labels."""
+    shown = _grid(sorted(values), reference=reference)
+    scale = Scale.of(shown)
+    shades = [scale.shade_of(shown.cells[0, head]) for head in range(len(values))]
     assert shades == sorted(shades)
-    labels = ramp.labels()
-    assert len(labels) == len(set(ramp.edges))
-    assert all(ramp.value(value) for value in values)
+    assert len(set(scale.labels)) == len(scale.labels) == 6
 
 
-@pytest.mark.parametrize(
-    ("values", "labels"),
-    [
-        ([0.72, 1.32], "0.7 0.8 0.9 1.0 1.1 1.2 1.3 1.4"),
-        ([-3, 7], "−4 −2 0 2 4 6 8"),
-        ([18.4, 1240], "10 20 50 100 200 500 1000 2000"),
-        ([0.5, 0.5], "0.5"),
-    ],
-)
-def test_edges_are_round(values: list[float], labels: str) -> None:
-    """Equal steps, ratios beyond a factor of thirty, and one value alone."""
-    assert " ".join(Ramp.over(values).labels()) == labels
+def test_scales_are_fixed_and_have_the_reference_in_the_middle() -> None:
+    """Entropies of 0.9652 to 0.9659 have one colour, that of the reference, whatever else is in the map."""
+    for more in ([], [0.1]):
+        shown = _grid([0.9652, 0.9659, 0.96, *more], reference=0.9655)
+        scale = Scale.of(shown)
+        assert {scale.shade_of(shown.cells[0, head]) for head in range(3)} == {3}
+        assert scale.labels == ("0.25×", "0.5×", "0.8×", "1.25×", "2×", "4×")
+    variances = _grid([0.9, 1.1, 9.0], name="row-variance")
+    assert [Scale.of(variances).shade_of(one) for one in variances.cells.values()] == [3, 3, 7]
+    means = _grid([-0.01, 0.05, 2.0], name="components-query-mean")
+    assert [Scale.of(means).shade_of(one) for one in means.cells.values()] == [3, 3, 7]
+    shares = _grid([0.0, 0.5, 1.0], name="largest-score-100")
+    assert [Scale.of(shares).shade_of(one) for one in shares.cells.values()] == [0, 3, 7]
+    assert [map_of(_grid(values, reference=1.0)).tells for values in ([0.99, 1.01], [0.1, 1.0])] == [
+        False,
+        True,
+    ]
+
+
+def test_no_cell_is_blank() -> None:
+    """Where there is no estimate, or no such head, the cell has a dash."""
+    shown = _grid([0.5, 0.6])
+    wider = Grid("map-1", "entropy", "quantity", ("h.0", "h.1"), 3, shown.cells)
+    drawn = draw_map(wider)
+    dashes = re.findall(r'class="on-undecided"[^>]*d="([^"]*)"', drawn)
+    assert [one.count("M") for one in dashes] == [4]
+    assert 'class="on-undecided"' not in draw_map(shown)
 
 
 def _contrast(one: str, other: str) -> float:
@@ -209,14 +229,15 @@ def _shades_of_marked(kind: str) -> set[str]:
 
 
 def test_cells_of_a_shade_are_one_path_and_larger_values_are_darker() -> None:
-    """As many boxes as cells, in no more paths than shades; the legend names the values of its edges."""
+    """As many boxes as cells, in no more paths than shades, and a legend of seven steps."""
     shown = grid("entropy", BAD)
+    scale = Scale.of(shown)
     root = ET.fromstring(draw_map(shown))  # noqa: S314 - our own
-    paths = {one.get("class", ""): one.get("d", "") for one in root.iter() if one.tag.endswith("path")}
-    filled = [d for name, d in paths.items() if name.startswith("fill-")]
-    swatches = len([one for one in root.iter() if one.get("class", "").startswith("fill-")]) - len(filled)
-    boxes = sum(d.count("z") for d in (one.get("d", "") for one in root.iter()))
-    assert boxes == len(shown.cells) + swatches
+    shades = [one.get("class", "") for one in root.iter() if one.get("class", "").startswith("fill-")]
+    in_cells = len({scale.shade_of(one) for one in shown.cells.values()})
+    assert len(shades) == in_cells + 7
+    boxes = sum(one.get("d", "").count("z") for one in root.iter())
+    assert boxes == len(shown.cells) + 7
     texts = [one.text for one in root.iter() if one.tag.endswith("text")]
     assert {"layer", "head", "0", "1", "2", "3"} <= set(texts)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -31,7 +30,7 @@ from verify.evidence import (
 )
 from verify.evidence.load import shipped, stored_table
 from verify.report.formulas import Formulas
-from verify.report.run import FRONT, HALF, Report, chapter_figure, drawn_small, report_of
+from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
 from verify.report.typeset import render
 
 
@@ -84,13 +83,13 @@ def test_counts_add_up() -> None:
         "over-scaling",
         "double-sum",
     ]
-    assert [chapter.number for chapter in seen.chapters] == [1, 2]
+    assert [chapter.number for chapter in seen.chapters] == ["1", "2"]
 
 
 def test_a_run_of_one_claim_without_figure_or_statements() -> None:
     """The smallest run still has a report."""
     seen = report_of(record(PAIRWISE, statements=()))
-    assert (seen.sources, seen.explorer, seen.panels, seen.levels) == ((), (), (), ())
+    assert (seen.sources, seen.lesson, seen.panels, seen.levels) == ((), (), (), ())
 
 
 def test_checks_are_counted_as_measured_and_exact() -> None:
@@ -129,17 +128,27 @@ def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
 
 
 def test_small_figures_are_drawn_where_they_are_shown(reference: Report) -> None:
-    """Two lead, every chapter with another figure has one, each drawn from the claim's own record."""
+    """Those of page 1, of the scenes, and of claims that show a wrong version beside what is measured."""
     run, seen = reference.record, reference
     drawn = drawn_small(run, "report")
-    assert {one.key for one in (*seen.panels, *(c.figure for c in seen.chapters if c.figure))} == set(drawn)
-    assert len(seen.panels) == 2
+    beside = [one for card in seen.cards for one in seen.beside(card)]
+    assert {one.key for one in (*seen.panels, *(scene.still for scene in seen.lesson), *beside)} == set(drawn)
+    assert [one.number for one in seen.panels] == ["1.2", "2.2", "3.4", "4.6"]
+    assert not {one.number for one in seen.panels} & {one.number for one in beside}
+    assert {one.number.partition(".")[0] for one in (*seen.panels, *beside)} >= set("123467")
     for key, figure in drawn.items():
         claim, _, _ = key.removeprefix(HALF).removeprefix(FRONT).partition(".")
         assert figure in run.claim(claim).series
-    assert chapter_figure(()) is None
     every = {f"{HALF}{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
     assert {key for key in drawn_small(run, "full") if key.startswith(HALF)} == every
+
+
+def test_figures_are_numbered_after_their_claims(reference: Report) -> None:
+    """With a letter each where a claim has several."""
+    for card in reference.cards:
+        numbers = [one.number for one in card.figures]
+        several = [f"{card.number}a", f"{card.number}b"]
+        assert numbers == ([card.number] if len(numbers) == 1 else several[: len(numbers)])
 
 
 def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
@@ -147,25 +156,6 @@ def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
     limits = [claim for claim in reference.record.claims if claim.chapter == "limits"]
     assert [card.claim for card, _ in reference.limits] == limits
     assert all(holds for _, holds in reference.limits)
-
-
-def test_points_of_the_explorer_are_the_checks_of_the_record(quick: RunRecord) -> None:
-    """Each measured variance gives its root, with the roots of its interval; weights stand as they are."""
-    panels = {panel.name: panel for panel in report_of(quick).explorer}
-    assert list(panels) == ["deviation", "largest"]
-    checks = [one for one in quick.claim("score-variance").checks if one.id.startswith("variance-d")]
-    points = [
-        tuple(map(float, one.split(":"))) for one in dict(panels["deviation"].sides)["unscaled"].split()
-    ]
-    assert [point[0] for point in points] == [one.cell["d_k"] for one in checks]
-    for (_, value, low, high), one in zip(points, checks, strict=True):
-        assert value == float(f"{math.sqrt(one.estimate):.4g}")
-        assert low <= value <= high
-    for panel in panels.values():
-        assert [name for name, _ in panel.sides] == ["unscaled", "scaled"]
-        # The axes do not change, so they have to hold everything.
-        shown = [float(point.split(":")[1]) for _, side in panel.sides for point in side.split()]
-        assert float(panel.low) <= min(shown) <= max(shown) <= float(panel.high)
 
 
 # Sources and their statements.
@@ -252,7 +242,7 @@ def test_settings_and_times_have_names() -> None:
         "profile": "standard",
         "tolerance": "±1%",
         "false alarms, whole run": "at most 0.1%",
-        "power aimed at": "95%",
+        "target power": "95%",
         "made": "2026-11-20 23:30 UTC",
         "time, whole run": "9.7 s",
         "time, derive": "2.1 s",

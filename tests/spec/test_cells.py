@@ -151,7 +151,9 @@ class TestPredictions:
 def test_a_prediction_is_a_number() -> None:
     """What symbols are left in is refused with their names, for facts as well."""
     for refusing in (lambda: prediction(d * sigma_q), lambda: fact("f", "what", d * sigma_q)):
-        with pytest.raises(ClaimError, match=r"is no number: d_k, .*sigma_q are left in it; put numbers"):
+        with pytest.raises(
+            ClaimError, match=r"depends on d_k, .*sigma_q, so it is not a number; put numbers"
+        ):
             refusing()
 
 

@@ -72,7 +72,7 @@ def test_each_cell_may_have_its_own() -> None:
 def test_what_no_setting_says_is_refused() -> None:
     """In the law, and in the id."""
     cells = {0: CELLS[0].cell}
-    with pytest.raises(ClaimError, match="r is left in it"):
+    with pytest.raises(ClaimError, match="depends on r, so it is not a number"):
         over_cells("x", "E", cells, component("mean"), r * d)
     with pytest.raises(ClaimError, match="no setting 'd'; did you mean 'd_k'"):
         over_cells("x-{d}", "E", cells, component("mean"), d)
@@ -125,7 +125,7 @@ class TestFits:
     def test_a_law_with_an_offset_has_no_one_exponent(self) -> None:
         """It has a slope of its own, and is refused where a line through zero is meant."""
         assert slope_of(3 * d + 2, "my-").expected == 3
-        with pytest.raises(ClaimError, match=r"is no number: d_k is left in it"):
+        with pytest.raises(ClaimError, match=r"depends on d_k, so it is not a number; .*\.subs\(d_k, 64\)"):
             linear_fits(POINTS, 3 * d + 2)
 
     def test_a_level_has_no_slope(self) -> None:

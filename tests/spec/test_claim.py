@@ -168,7 +168,7 @@ class TestPlaced:
     @pytest.mark.parametrize(
         ("defined", "message"),
         [
-            ({"facts": ()}, "facts is no function; make it one"),
+            ({"facts": ()}, "facts is not a function; make it one"),
             ({"derive": lambda tolerance: tolerance}, "derive takes 'tolerance'; it may take nothing"),
         ],
     )
@@ -181,7 +181,7 @@ class TestPlaced:
         assert str(caught.value) == f"claim two-keys: {message}"
 
 
-@pytest.mark.parametrize(("returned", "what"), [(None, "nothing"), (3, "int 3")])
+@pytest.mark.parametrize(("returned", "what"), [(None, "nothing"), (3, "an int"), ((), "a tuple")])
 def test_a_derive_that_returns_no_derivation_is_the_claim_s_mistake(returned: Any, what: str) -> None:
     """Named as such, not as what is then missing of it."""
     with pytest.raises(ClaimError, match=rf"its derive returns {what}; end it with return Derivation\.of"):

@@ -12,9 +12,10 @@ from tests.catalogue import derivation
 from tests.following import with_step
 from verify.errors import ClaimError
 from verify.symbolic import derivation as module
-from verify.symbolic.derivation import Approx, Derivation, Iff, relation_of
-from verify.symbolic.kernel.core import NOTHING, Population, Reviewed, prove
-from verify.symbolic.kernel.equations import Equivalent, FirstTerms, Identity
+from verify.symbolic.derivation import Approx, Derivation, Iff, relation_of, tried
+from verify.symbolic.falsifier import CORNERS
+from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, Reviewed, prove
+from verify.symbolic.kernel.equations import Assuming, Equivalent, FirstTerms, Identity
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var
@@ -344,3 +345,14 @@ def test_hypotheses_come_from_all_steps() -> None:
     bound = Derivation.of(one_step("b", S.Zero, (r - 1) ** 2, "", Sign())).examine()
     assert bound.theorem is not None
     assert bound.theorem.relation == "≤"
+
+
+def test_hypotheses_that_contradict_each_other_prove_nothing() -> None:
+    """Whatever follows from two equations that have no common solution is no proof."""
+    assumed = Step(y + 1, "Both assumed", Assuming((Eq(x, y + 1),)))
+    under = Hypotheses(conditions=frozenset([Eq(x, y)]))
+    examined = Derivation.of(Route.of("Both at once", x, assumed, under=under)).examine()
+    assert examined.status == "proved"
+    found = tried(examined, CORNERS, whole=False)
+    assert found.status == "failed"
+    assert "no point was found at which the hypotheses hold" in found.reason

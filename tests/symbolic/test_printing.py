@@ -8,7 +8,20 @@ from typing import Any
 
 import pytest
 import sympy
-from sympy import Float, Indexed, IndexedBase, Symbol, expand, sqrt, sympify
+from sympy import (
+    Float,
+    Indexed,
+    IndexedBase,
+    Integral,
+    Symbol,
+    exp,
+    expand,
+    gamma,
+    oo,
+    sqrt,
+    symbols,
+    sympify,
+)  # fmt: skip
 from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
@@ -187,3 +200,17 @@ def test_several_ordered_symbols_in_one_call() -> None:
     assert isinstance(family, OrderedBase)
     assert family.label == Ordered("v", "t", positive=True)
     assert ordered("b", real=True) == Ordered("b", "b", real=True)
+
+
+def test_an_integral_within_another_stands_behind_the_other_factors() -> None:
+    """Never above a line below which a factor of the outer one stands; a single one is as SymPy prints it."""
+    x, y = symbols("x y", positive=True)
+    inner = Integral(exp(-x / y), (x, 1, oo))
+    assert latex(Integral(y * inner / gamma(y), (y, 0, oo))) == (
+        r"\int\limits_{0}^{\infty} \frac{y}{\Gamma\left(y\right)} "
+        r"\int\limits_{1}^{\infty} e^{- \frac{x}{y}}\, dx\, dy"
+    )
+    assert latex(Integral((y + 1) * inner, (y, 0, 1))).startswith(
+        r"\int\limits_{0}^{1} \left(y + 1\right) \int"
+    )
+    assert latex(inner) == r"\int\limits_{1}^{\infty} e^{- \frac{x}{y}}\, dx"

@@ -222,6 +222,6 @@ def test_rounding_is_exact(value: float, place: int) -> None:
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
 def test_only_finite_numbers_are_rounded(value: str) -> None:
-    """What is no number has no digits."""
+    """What is not a number has no digits."""
     with pytest.raises(ValueError, match="cannot be rounded"):
         rounded(Decimal(value), 0)

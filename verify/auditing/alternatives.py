@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from verify.auditing.blocks import Floats, Head
     from verify.auditing.recording import Call
 
+BLOCKS = (8, 16, 32, 64, 128, 256)
+"""Sizes of blocks to which programs pad keys."""
+
+ROTARY = (10_000.0, 500_000.0, 1_000_000.0)
+"""Bases of rotary embeddings of public models."""
+
 CAPS = (20.0, 30.0, 50.0)
 """Soft-caps of public models, which a program may apply where none is declared."""
 
@@ -144,6 +150,105 @@ def alignments(place: Place) -> Iterator[Variant]:
             yield changed(cause, fix + (" (causal=True)" if not shift else ""), head, added=added)
 
 
+def windows(place: Place) -> Iterator[Variant]:
+    """Yield a causal window that is one key longer or shorter than declared, or sees as far ahead."""
+    head, (queries, keys) = place.head, (place.call.query.shape[2], place.call.key.shape[2])
+    hidden = head.added == HIDDEN
+    behind = head.places[:, None] + (keys - queries) - np.arange(keys)
+    width = int((~hidden).sum(axis=1).max(initial=0))
+    is_window = np.array_equal(hidden, (behind < 0) | (behind >= width))
+    if not (is_window and (behind >= width).any()):
+        return
+    shown = np.where(hidden, 0.0, head.added)
+    for low, high, what in (
+        (0, width - 1, f"the window has {width - 1} keys, not {width}"),
+        (0, width + 1, f"the window has {width + 1} keys, not {width}"),
+        (1 - width, width, "the window is symmetric: queries see as many keys ahead as behind"),
+    ):
+        added = np.where((behind >= low) & (behind < high), shown, HIDDEN)
+        fix = f"let each query see its own key and the {width - 1} before it"
+        if not np.array_equal(added, head.added):
+            yield changed(what, fix, head, added=added)
+
+
+def caches(place: Place) -> Iterator[Variant]:
+    """Yield attention without the last or the first key, or with further keys of zeros."""
+    head, keys = place.head, int(place.call.key.shape[2])
+    for at, which in ((keys - 1, "last"), (0, "first")):
+        if keys > 1 and (head.added[:, at] > HIDDEN).any():
+            added = head.added.copy()
+            added[:, at] = HIDDEN
+            fix = "let queries see every key of the cache, the one just written too"
+            yield changed(f"the {which} key is missing", fix, head, added=added)
+    for block in () if head.sink is not None else BLOCKS:
+        if more := -keys % block:
+            what = f"{more} keys of padding, all zeros, are attended to, up to a multiple of {block}"
+            yield changed(what, "hide the keys of padding", head, sink=float(np.log(more)))
+
+
+def foreign_masks(place: Place) -> Iterator[Variant]:
+    """Yield the mask, or bias, of another sequence of the call."""
+    given = [one for one in (place.call.mask, place.call.bias) if one is not None]
+    if any(len(one.shape) == 4 and one.shape[0] > 1 for one in given):
+        for other in range(min(int(place.call.query.shape[0]), _MOST_HEADS)):
+            added = added_to(place.call, other, place.number, place.head.places)
+            if not np.array_equal(added, place.head.added):
+                fix = "give each sequence its own mask"
+                yield changed(f"the mask is that of sequence {other}", fix, place.head, added=added)
+
+
+def merges(place: Place) -> Iterator[Variant]:
+    """Yield the plain mean of attention over parts of the keys, as where a ring is merged without weights."""
+    head, keys = place.head, int(place.call.key.shape[2])
+    for parts in (2, 4, 8):
+        if keys % parts:
+            continue
+        part = np.arange(keys) // (keys // parts)
+
+        def weights(scale: float, part: Floats = part, parts: int = parts) -> Floats:
+            scores = head.scores(scale)
+            each = [softmax(np.where(part == one, scores, HIDDEN), head.sink) for one in range(parts)]
+            seen = sum((one > 0).any(axis=1, keepdims=True) for one in each)
+            found: Floats = np.sum(each, axis=0) / np.maximum(seen, 1)
+            return found
+
+        what = f"attention over {parts} parts of the keys is averaged, not weighted by their sums"
+        yield _weighted(what, "merge parts by their log-sum-exp", head, weights)
+
+
+def rotations(place: Place) -> Iterator[Variant]:
+    """Yield attention to values that were turned by their positions as queries and keys are."""
+    value = place.head.value
+    keys, width = value.shape
+    if width % 2:
+        return
+    for base in ROTARY:
+        angle = np.arange(keys)[:, None] * base ** (-np.arange(0, width, 2) / width)
+        turn = np.cos(angle) + 1j * np.sin(angle)
+        half = (value[:, : width // 2] + 1j * value[:, width // 2 :]) * turn
+        pairs = (value[:, ::2] + 1j * value[:, 1::2]) * turn
+        for way, turned in (
+            ("halves", np.concatenate([half.real, half.imag], axis=1)),
+            ("pairs", np.stack([pairs.real, pairs.imag], axis=-1).reshape(keys, width)),
+        ):
+            what = f"values are turned by their positions (rotary embedding in {way}, base {base:,.0f})"
+            yield changed(what, "turn queries and keys only", place.head, value=turned)
+
+
+def quantised(place: Place) -> Iterator[Variant]:
+    """Yield outputs off by one factor whose scores are off by another, as without a cache's two scales."""
+    head = place.head
+
+    def attend(scale: float) -> Floats:
+        attended = head.attend(scale)
+        size = float(np.vdot(attended, attended))
+        found: Floats = attended * (float(np.vdot(attended, head.output)) / size if size else 1.0)
+        return found
+
+    what = "scores and outputs are each off by a factor, as where the scales of quantised keys and values"
+    yield Variant(f"{what} are not multiplied back", "multiply keys and values by their scales", head, attend)
+
+
 def biases(place: Place) -> Iterator[Variant]:
     """Yield attention whose bias is lost, reversed, scaled with the scores, or added after the soft-cap."""
     head, call = place.head, place.call
@@ -155,6 +260,11 @@ def biases(place: Place) -> Iterator[Variant]:
             "the bias has the wrong sign", "add the bias, do not subtract it", head, added=hidden - bias
         )
         yield changed("the bias is added twice", "add the bias once", head, added=hidden + 2 * bias)
+        after = "the bias is added after the softmax"
+        unbiased = replace(head, added=hidden)
+        yield _weighted(
+            after, "add the bias to the scaled scores", head, lambda scale: unbiased.weights(scale) + bias
+        )
         yield Variant(
             "the bias (or mask) is multiplied by the scale",
             "scale the products first, then add the bias",
@@ -426,5 +536,9 @@ def _normed(array: Floats) -> Floats:
     return array / np.where(size > 0, size, 1)
 
 
-KINDS = (masks, alignments, biases, softcaps, sinks, softmaxes, groups, layouts, swapped_output, axes)
-"""The kinds of wrong attention; `axes_of_arrays`, which makes all arrays others, goes before them."""
+KINDS = (
+    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, merges),
+    *(rotations, groups, layouts, swapped_output, axes),
+)
+"""The kinds of wrong attention. `axes_of_arrays`, which makes all arrays others, goes before them, and
+`quantised`, which has two numbers of its own, comes after them."""

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import array_api_compat
+import numpy as np
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.arrays import dtype_of
+from verify.auditing.arrays import dtype_of, to_numpy
 from verify.auditing.blocks import OWN_RULE, Subject
 from verify.auditing.exact import EXACT, Exact
 from verify.auditing.files import load
@@ -25,7 +26,7 @@ from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
 from verify.auditing.scales import DEFAULT, scale_expression
 from verify.auditing.statistical import STATISTICAL, Statistical
-from verify.errors import RecordingError, SettingsError, unknown
+from verify.errors import RecordingError, SettingsError, VerifyError, unknown, what_is_wrong
 from verify.evidence.audits import (
     RESERVED,
     UNSEEN,
@@ -36,6 +37,7 @@ from verify.evidence.audits import (
     Intention,
     Judgement,
     LayerRecord,
+    counted,
     together,
 )
 from verify.evidence.runs import Tool
@@ -84,6 +86,21 @@ def register(kind: Kind) -> None:
     if taken:
         raise SettingsError(f"finding {min(taken)!r}: there is one of this name; choose another")
     _KINDS.append(kind)
+
+
+def _found(kind: Kind, seen: Seen, subjects: Sequence[Subject]) -> tuple[Finding, ...]:
+    """Return what a kind finds; what a registered one raises is a mistake of its author's.
+
+    Raises:
+        SettingsError: its function fails; the text names it.
+    """
+    try:
+        return tuple(kind.find(seen, subjects))
+    except Exception as error:
+        if isinstance(error, VerifyError) or kind in (*EXACT, *STATISTICAL):
+            raise
+        what = what_is_wrong(error)
+        raise SettingsError(f"finding {kind.name!r}: {what}; correct what was registered") from error
 
 
 def kind_of(finding: str) -> Kind:
@@ -204,8 +221,9 @@ def audit(
     finding decide.
     ``false_alarm`` is the rate of the whole audit. What was not seen and could differ makes it one in part,
     unless ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were not
-    given, or what is ``unrecorded``. ``workers`` None means one for each processor and changes
-    no result.
+    given, ``rows`` of tokens that see no key, the ``precision`` that outputs agree to where it is coarser
+    than they are stored in, or what is ``unrecorded``. ``workers`` None means one for each processor and
+    changes no result.
 
     Returns:
         The record of the audit. Its ``exit_status()`` is 1 if a finding that decides is refuted, else 3 if
@@ -240,8 +258,6 @@ def _call(arrays: dict[str, Array], numbers: dict[str, float | None], *, causal:
         if (name in {"q", "k"} or array is not None) and not array_api_compat.is_array_api_obj(array):
             raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
     scale, softcap = (None if one is None else _number(name, one) for name, one in numbers.items())
-    if softcap is not None and softcap <= 0:
-        raise SettingsError(f"softcap {softcap!r}: give a number above 0, or none")
     fields = {ARRAYS[name]: array for name, array in arrays.items()}
     return Call(**fields, causal=causal, scale=scale, softcap=softcap)
 
@@ -280,15 +296,16 @@ def audit_recording(
     places = sum(one.heads for one in layers) * sum(kind.places for kind in kinds())
     budget = AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
     names: set[str] = set()
-    records, declared = [], []
+    records, declared, astray = [], [], 0
     with threadpool_limits(limits=1, user_api="blas"), thread_map(threads) as mapper:
         for one in layers:
             one.run_through(mapper)
             records.append(one.record(_slug(one.layer.name, names), settings, budget))
             declared.append(one.declared())
+            astray += sum(int(batch.means.astray.sum()) for batch in one.seen.batches)
             one.seen = Seen(one.heads)
     differences = tuple(_differences(records, declared))
-    left_out = list(_left_out(recording, records))
+    left_out = list(_left_out(recording, records, astray))
     return AuditRecord(
         tool=Tool(version=__version__),
         settings=settings,
@@ -314,11 +331,20 @@ def _differences(records: Sequence[LayerRecord], declared: Sequence[Mapping[str,
             yield f"{what}: " + "; ".join(f"{value} in {together(names)}" for value, names in alike.items())
 
 
-def _left_out(recording: Recording, records: Sequence[LayerRecord]) -> Iterator[tuple[str, str]]:
+def _is_coarse(finding: Finding) -> bool:
+    return finding.kind == "reconstruction" and finding.judgement is Judgement.WARNED
+
+
+def _left_out(recording: Recording, records: Sequence[LayerRecord], astray: int) -> Iterator[tuple[str, str]]:
     """Yield what was not seen and could differ: its reason, one of `UNSEEN`, and a line."""
     yield from (("unrecorded", _plain(text)) for text in recording.left_out)
     for layer in recording.layers:
         yield from (("calls", f"{_plain(layer.name)}: calls {_plain(text)}") for text in layer.left_out)
+    coarse = [one.name for one in records if any(map(_is_coarse, one.findings))]
+    if coarse:
+        yield "precision", f"faults in {together(coarse)} below the precision that outputs agree to"
+    if astray:
+        yield "rows", f"{counted(astray, 'row')} that see no key, and whose own token is no padding"
     silent = [layer for layer in records if layer.rows_compared + layer.rows_without_key < layer.rows]
     if silent:
         some = f"{len(silent)} of {len(records)} layers, such as {_plain(silent[0].name)}"
@@ -388,6 +414,15 @@ class _LayerAudit:
         """
         place = f"layer {self.layer.name}"
         check_call(call, place)
+        for name, given in (("bias", call.bias), ("sink", call.sink)):
+            if given is not None and not np.all(to_numpy(given) < math.inf):
+                raise RecordingError(f"{place}: {name} holds NaN or +inf, which hide nothing; correct them")
+        if call.softcap is not None and not 0 < call.softcap < math.inf:
+            raise RecordingError(f"{place}: softcap {call.softcap!r}: give a number above 0, or none")
+        if call.documents is not None and not self.mask:
+            raise RecordingError(
+                f"{place}: has documents, and no mask is meant that they are for; give --mask documents"
+            )
         for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
             _, own, _, d = array.shape
             if (own, d) != (heads, self.d_k):
@@ -425,11 +460,13 @@ class _LayerAudit:
         )
         is_given = any(one.given is not None for one in seen.batches)
         tells, alpha = bool(self.layer.backend) and not is_given, budget.false_alarm / budget.places
-        findings: list[Finding] = []
-        for head in range(self.heads):
-            sizes = (head, self.heads, self.key_heads, self.d_k)
-            subject = Subject(self.layer, *sizes, intention, alpha, settings.gates, tells, self.mask)
-            findings.extend(one for kind in kinds() for one in kind.find(seen, subject))
+        sizes = (self.heads, self.key_heads, self.d_k)
+        subjects = [
+            Subject(self.layer, head, *sizes, intention, alpha, settings.gates, tells, self.mask)
+            for head in range(self.heads)
+        ]
+        findings = [one for kind in kinds() for one in _found(kind, seen, subjects)]
+        findings.sort(key=lambda one: -1 if one.head is None else one.head)
         compared = [one.compared for one in seen.batches if one.compared is not None]
         tokens = [one.queries for one in seen.batches]
         return LayerRecord(

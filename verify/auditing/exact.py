@@ -22,7 +22,7 @@ from verify.evidence.audits import Judgement
 from verify.text.escapes import as_prose, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,12 +50,12 @@ _WIDER = "scale the queries before the product, or keep scores in float32"
 class Exact:
     """A kind of finding that makes at most one of a head, and judges it by a rule of its own.
 
-    ``find`` makes findings of what was kept of a layer, on the subject's head. ``places`` counts its
+    ``of_head`` makes findings of what was kept of a layer, on the subject's head. ``places`` counts its
     intervals that take a share of the false-alarm rate.
     """
 
     name: str
-    find: Callable[[Seen, Subject], Iterable[Finding]]
+    of_head: Callable[[Seen, Subject], Iterable[Finding]]
     places: int = 0
     has_rule: bool = True
 
@@ -63,6 +63,10 @@ class Exact:
     def names(self) -> tuple[str, ...]:
         """The name of the one finding, which is the kind's."""
         return (self.name,)
+
+    def find(self, seen: Seen, subjects: Sequence[Subject]) -> Iterator[Finding]:
+        """Yield the findings on these heads."""
+        return (one for subject in subjects for one in self.of_head(seen, subject))
 
 
 def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
@@ -81,12 +85,21 @@ def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
         else:
             diagnosis = diagnose(scale, intended, widths_of(subject, keys))
             found = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
+    found = _open(subject) or found
     quantity = "the factor given over the intended scale"
     one = subject.finding(
         "scale-applied", quantity=quantity, estimate=ratio, exact=True, band=band, decides=True,
         sequences=sum(len(one.places) for one in seen.batches if one.given is not None), **found,
     )  # fmt: skip
     return [one]
+
+
+def _open(subject: Subject) -> dict[str, Any]:
+    """Return the judgement of a scale where what queries or keys were multiplied by before is not known."""
+    if subject.intention.origin != "unknown":
+        return {}
+    reason = f"what scaling came before the call is not known: {subject.intention.where}"
+    return {"judgement": Judgement.UNDECIDED, "reason": reason}
 
 
 class Scales:
@@ -126,20 +139,22 @@ def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
 
 def _together(found: Compared, scale: Floats, intended: Floats) -> tuple[Compared, Floats, Floats]:
     """Return all sequences as one, by the ratio of the scale to the intended one: sums, the ratio, and 1."""
-    slope = found.slope * intended**2
-    middle = float(np.average(scale / intended, weights=slope)) if slope.any() else 1.0
-    size = np.abs(intended)
+    by, size = intended[:, None], np.abs(intended)
+    length, fourth, mixed = found.length * by**2, found.fourth * by**4, found.mixed * by**3
+    weights, ratio = length[:, 0], scale / intended
+    middle = float(np.average(ratio, weights=weights)) if weights.any() else 1.0
+    shift = (ratio - middle)[:, None]
     sums = {
-        "along": found.along * intended + slope * (scale / intended - middle),
-        "slope": slope,
-        "fourth": found.fourth * intended**4,
-        "noise": found.noise * intended**2,
-        "mixed": found.mixed * intended**3,
+        "along": found.along * by + shift * length,
+        "length": length,
+        "fourth": fourth,
+        "noise": found.noise * by**2 + 2 * shift * mixed + shift**2 * fourth,
+        "mixed": mixed + shift * fourth,
         "room": found.room * size,
         "bias": found.bias * size,
         "least": found.least * intended**2,
     }
-    joined = {name: np.array([array.sum()]) for name, array in sums.items()}
+    joined = {name: array.sum(axis=0, keepdims=True) for name, array in sums.items()}
     return found._replace(**joined, alike=np.array([found.alike.max()])), np.array([middle]), np.ones(1)
 
 
@@ -189,6 +204,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     else:
         verdict["reason"] = _doubt(_typical(of_head.spread), half)
     some = f"it is so in {len(off):,} of {len(scale):,} sequences" if 0 < len(off) < len(scale) else ""
+    verdict = _open(subject) or verdict
     verdict["reason"] = "; ".join(filter(None, [verdict.get("reason", ""), some]))
     return [
         subject.finding(
@@ -246,7 +262,8 @@ def _doubt(spread: float, half: float) -> str:
 
 def _summed(found: Compared) -> Compared:
     """Return all sequences as one at their own scales."""
-    return each(found, lambda array: array.sum(keepdims=True))._replace(alike=found.alike.max(keepdims=True))
+    summed = each(found, lambda array: array.sum(axis=0, keepdims=True))
+    return summed._replace(alike=found.alike.max(keepdims=True))
 
 
 def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:

@@ -123,7 +123,7 @@ def load(path: Path) -> Recording:
     """Describe a recording: a NumPy archive, a safetensors file, or a folder with ``recording.json``.
 
     In a file, arrays of shape [sequence, head, token, d] have the keys ``q`` and ``k`` and, where there are
-    any, ``v``, ``out``, ``mask`` (True where a key may be seen), ``bias`` and ``sink``; ``scale``,
+    any, ``v``, ``out``, ``mask`` (True where a key may be seen), ``bias``, ``sink`` and ``x``; ``scale``,
     ``softcap`` and ``causal`` are one number each, ``intended`` is a number or an expression. Several layers
     have keys such as ``NAME/q``.
 
@@ -461,7 +461,12 @@ class FolderWriter:
         arrays = {key: getattr(call, field) for key, field in ARRAYS.items()}
         numbers = {"scale": call.scale, "causal": call.causal or None}
         numbers |= {"softcap": call.softcap, "continues": call.continues or None}
-        content = {key: as_stored(one, call.dtype) for key, one in arrays.items() if one is not None}
+        # A module may be given another dtype than attention computes in.
+        content = {
+            key: as_stored(one, "" if key == "x" else call.dtype)
+            for key, one in arrays.items()
+            if one is not None
+        }
         content |= {key: as_stored(np.float64(one)) for key, one in numbers.items() if one is not None}
         write_together({self.folder / file: save(content)}, durably=False)
         written.append(file)

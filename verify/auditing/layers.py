@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
+import zlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -32,6 +32,9 @@ _BATCH = 1 << 25
 """Bytes of the arrays, and of the covariances made of them, that calls stacked together have at most."""
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "documents")
 _STRIP = 1 << 20
+
+Spreads = tuple[Any, RowMeans]
+"""Places of sequences, and what their rows are like."""
 
 
 class Pairs(NamedTuple):
@@ -89,7 +92,7 @@ class Batch(NamedTuple):
     implied: NDArray[np.bool_]
     coarse: NDArray[np.intp]
     margins: Margins
-    labels: tuple[bytes, ...]
+    labels: tuple[int, ...]
     has_output: bool
     softcap: float | None
     mask: str
@@ -183,7 +186,7 @@ class Seen:
     @cached_property
     def distinct(self) -> NDArray[np.bool_]:
         """Which new sequences are not the same as an earlier one, shape (sequences,)."""
-        labels = self.in_order(lambda one: np.array(one.labels, dtype="S16"), new=True)
+        labels = self.in_order(lambda one: np.array(one.labels, dtype=np.uint64), new=True)
         found = np.zeros(0 if labels is None else len(labels), dtype=bool)
         if labels is not None:
             found[np.unique(labels, return_index=True)[1]] = True
@@ -201,9 +204,10 @@ def run_through(
     waiting: list[tuple[int, Call]] = []
     size, pending = 0, None
     for call in calls:
+        call = in_memory(call)  # noqa: PLW2901 - the other one is not to be kept
         check(call)
         seen.calls += 1
-        for one in _parts(in_memory(call)):
+        for one in _parts(call):
             waiting.append((seen.sequences, one))
             seen.sequences += len(one.query)
             size += _size(one)
@@ -243,10 +247,10 @@ def _keep(
     seen: Seen,
     intended: Callable[[int], float],
     mapper: Mapper,
-    pending: tuple[RowMeans, int] | None,
-) -> tuple[RowMeans, int] | None:
+    pending: Spreads | None,
+) -> Spreads | None:
     """Keep what some calls are like, and return the last sequence where it has no partner yet."""
-    spreads: dict[int, tuple[RowMeans, int]] = {} if pending is None else {-1: pending}
+    spreads = [] if pending is None else [pending]
     for alike in _by_shape(waiting):
         first, call = alike[0][0], _stacked([one for _, one in alike])
         places = np.concatenate([np.arange(at, at + len(one.query)) for at, one in alike])
@@ -261,7 +265,7 @@ def _keep(
         means = each(found.looked[0], shaped)
         compared = None if found.looked[1] is None else each(found.looked[1], shaped)
         if not call.continues:
-            spreads |= {int(place): (means, row) for row, place in enumerate(places)}
+            spreads.append((places, means))
         nothing = np.zeros((0, 0))
         seen.batches.append(
             Batch(
@@ -329,66 +333,79 @@ def _stacked(calls: Sequence[Call]) -> Call:
     return replace(calls[0], **joined)
 
 
-def _pair(spreads: dict[int, tuple[RowMeans, int]], seen: Seen) -> tuple[RowMeans, int] | None:
+_OF_PAIRS = ("query", "key", "of_query", "of_key", "queries", "keys", "variance", "scale", "finite")
+
+
+def _pair(spreads: Sequence[Spreads], seen: Seen) -> Spreads | None:
     """Keep the numbers of pairs, and return the sequence that is left over."""
-    order = [spreads[place] for place in sorted(spreads)]
-    whole = len(order) - len(order) % 2
-    if whole:
-        names = ("query", "key", "of_query", "of_key", "queries", "keys", "variance", "scale", "finite")
-
-        def side(start: int) -> dict[str, Floats]:
-            some = order[start:whole:2]
-            return {name: np.stack([getattr(means, name)[row] for means, row in some]) for name in names}
-
+    if not spreads:
+        return None
+    places = np.concatenate([places for places, _ in spreads])
+    order = np.argsort(places)
+    arrays = {name: [getattr(means, name) for _, means in spreads] for name in _OF_PAIRS}
+    whole = {name: some[0] if len(some) == 1 else np.concatenate(some) for name, some in arrays.items()}
+    if np.any(order[:-1] > order[1:]):
+        whole = {name: array[order] for name, array in whole.items()}
+    even = len(places) - len(places) % 2
+    if even:
+        sides = ({name: array[start:even:2] for name, array in whole.items()} for start in (0, 1))
         with np.errstate(all="ignore"):
-            seen.pairs.append(_numbers(side(0), side(1)))
-    return order[-1] if whole < len(order) else None
+            seen.pairs.append(_numbers(*sides))
+    if even == len(places):
+        return None
+    # Copies, for these are parts of all that was made of a batch.
+    last = {name: array[even:].copy() for name, array in whole.items()}
+    return places[order[even:]], spreads[-1][1]._replace(**last)
 
 
 def _numbers(one: dict[str, Floats], other: dict[str, Floats]) -> Pairs:
     found: dict[str, Floats] = {}
-    seconds = []
-    for side in ("query", "key"):
-        means = [both[side] for both in (one, other)]
-        spreads = [both[f"of_{side}"] for both in (one, other)]
-        counts = [both["queries" if side == "query" else "keys"] for both in (one, other)]
-        scatter = [
-            spread * ((count - 1) / count)[..., None, None] + mean[..., :, None] * mean[..., None, :]
-            for mean, spread, count in zip(means, spreads, counts, strict=True)
-        ]
-        seconds.append((scatter, spreads))
+    for side, many in (("query", "queries"), ("key", "keys")):
+        means, spreads = ([both[name] for both in (one, other)] for name in (side, f"of_{side}"))
         d = means[0].shape[-1]
         traces = [np.trace(spread, axis1=-2, axis2=-1) for spread in spreads]
-        square = sum(np.trace(each, axis1=-2, axis2=-1) for each in scatter) / (2 * d)
-        found[f"{side}_mean"] = np.vecdot(*means) / d
-        found[f"{side}_variance"] = square - found[f"{side}_mean"]
-        found[f"{side}_dimension"] = (
-            traces[0] * traces[1] / (d * (spreads[0] * spreads[1]).sum(axis=(-1, -2)))
+        square = sum(
+            trace * (1 - 1 / both[many]) + np.vecdot(mean, mean)
+            for trace, mean, both in zip(traces, means, (one, other), strict=True)
         )
-    (queries, _), (_, keys) = seconds
-    crossed = sum(
-        both["scale"] ** 2 * (queries[place] * keys[1 - place]).sum(axis=(-1, -2)) / 2
-        for place, both in enumerate((one, other))
-    )
+        found[f"{side}_mean"] = np.vecdot(*means) / d
+        found[f"{side}_variance"] = square / (2 * d) - found[f"{side}_mean"]
+        found[f"{side}_dimension"] = traces[0] * traces[1] / (d * _inner(*spreads))
+    crossed = (_crossed(one, other) + _crossed(other, one)) / 2
     found["independence"] = (one["variance"] + other["variance"]) / 2 / crossed
     is_finite = np.logical_and(one["finite"], other["finite"])
     return Pairs(**{name: np.where(is_finite, array, np.nan) for name, array in found.items()})
 
 
-def _labels(call: Call) -> tuple[bytes, ...]:
-    """Return a digest of each sequence's queries and keys, without padding."""
+def _crossed(one: dict[str, Floats], other: dict[str, Floats]) -> Floats:
+    """Return c²·tr(S_q Σ_k): S_q of all queries of a sequence, about 0, and Σ_k of the other's keys."""
+    query, of_query, of_key = one["query"], one["of_query"], other["of_key"]
+    turned = (of_key @ query[..., None])[..., 0]
+    found: Floats = (1 - 1 / one["queries"]) * _inner(of_query, of_key) + np.vecdot(query, turned)
+    return one["scale"] ** 2 * found
+
+
+def _inner(one: Floats, other: Floats) -> Floats:
+    """Return the sum of products of the elements of matrices."""
+    flat = (*one.shape[:-2], -1)
+    found: Floats = np.vecdot(one.reshape(flat), other.reshape(flat))
+    return found
+
+
+def _labels(call: Call) -> tuple[int, ...]:
+    """Return a checksum of each sequence's queries and keys, without padding."""
     sequences, heads = call.query.shape[:2]
     blocks = heads * np.arange(sequences)
     padding, _ = unseen(call, blocks)
     found = []
     for place in range(sequences):
-        digest = hashlib.blake2b(digest_size=16)
+        label = 0
         for array in (call.query, call.key):
             part = array[place]
             if padding is not None:
                 part = part[:, ~padding[place % len(padding)]]
-            digest.update(repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())
-        found.append(digest.digest())
+            label = label << 32 | zlib.crc32(np.ascontiguousarray(part).tobytes(), part.shape[1])
+        found.append(label)
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -69,22 +69,43 @@ def intended_mask(text: str) -> Meant:
     return Meant(found[1] or found[2], int(found[3] or 0))
 
 
+def configured_mask(module: Any, config: Any) -> str:
+    """Return the mask that a module of transformers was meant to have, empty where nothing says it.
+
+    It is said where the module calls itself causal and its configuration lists the kind of each layer.
+    """
+    kinds, place = getattr(config, "layer_types", None), getattr(module, "layer_idx", None)
+    if getattr(module, "is_causal", None) is not True or not isinstance(kinds, list | tuple):
+        return ""
+    kind = kinds[place] if isinstance(place, int) and 0 <= place < len(kinds) else ""
+    window = getattr(module, "sliding_window", None) or getattr(config, "sliding_window", None)
+    if kind == "sliding_attention" and isinstance(window, int) and 0 < window < _LARGEST:
+        return f"window={window}"
+    return "causal" if kind == "full_attention" else ""
+
+
 def misseen(call: Call, meant: Meant) -> list[Misseen | None]:
     """Return for each head the first row that sees other keys than were meant, None where none does.
 
-    Rows that see no key, and keys that no query sees, are padding.
+    Keys at either end that no query sees are padding, and with them the rows of the same tokens.
     """
     sequences, heads, queries, _ = map(int, call.query.shape)
     keys = int(call.key.shape[2])
     found: list[Misseen | None] = [None] * heads
     for sequence in range(sequences):
         documents = None if call.documents is None else np.asarray(call.documents)[sequence]
-        wanted = meant.visible(queries, keys, documents)
         hidden, _ = hidden_from(call, sequence * heads + np.arange(heads), slice(0, queries), keys)
         shown = np.ones((1, 1, 1), dtype=bool) if hidden is None else ~hidden
         shown = np.broadcast_to(shown, (len(shown), queries, keys))
-        padding = ~shown.any(axis=1, keepdims=True) | ~shown.any(axis=2, keepdims=True)
-        wrong = (shown != wanted) & ~padding
+        used: Seen = np.any(shown, axis=1)
+        used = np.maximum.accumulate(used, axis=1) & np.maximum.accumulate(used[:, ::-1], axis=1)[:, ::-1]
+        # A cache may have room for more keys than were written: the last query is that of the last one used.
+        last = int(np.flatnonzero(used.any(axis=0)).max(initial=-1)) + 1 if queries < keys else keys
+        wanted = np.zeros((queries, keys), dtype=bool)
+        wanted[:, :last] = meant.visible(queries, last, None if documents is None else documents[:last])
+        own = used[:, np.clip(np.arange(queries) + keys - queries, 0, None)]
+        blind = ~shown.any(axis=2) & ~own
+        wrong = (shown != wanted) & used[:, None] & ~blind[:, :, None]
         for head in range(heads):
             off = wrong[head % len(wrong)]
             if found[head] is None and off.any():

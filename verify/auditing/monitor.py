@@ -22,13 +22,27 @@ if TYPE_CHECKING:
 
     from verify.auditing.audit import Gates
     from verify.auditing.recording import Recording
-    from verify.evidence.audits import AuditRecord
+    from verify.evidence.audits import AuditRecord, Finding
 
 _COLUMNS = 4
+_SMALLER = "normalise queries and keys, cap the scores, or lower the learning rate"
+_TRAINING = {
+    "largest-score": ("scores have grown", _SMALLER),
+    "row-variance": ("the spread of scores in a row has left its band", _SMALLER),
+    "entropy": ("rows have come to see few keys", _SMALLER),
+    "effective-keys": ("rows have come to see few keys", _SMALLER),
+    "largest-probability": ("rows have come to see few keys", _SMALLER),
+    "gradient-pass": ("the softmax passes little of the gradient", _SMALLER),
+}
+"""What a gate's finding means while a model is trained, and what is done about it: arXiv 2309.14322."""
 
 
 class Alarm(NamedTuple):
-    """A finding that was refuted or warned of, and the pass in which it was."""
+    """A finding that was refuted or warned of: the pass, the module's name, what is wrong and what to do.
+
+    It is refuted for the model as it then was; a gate whose estimate lies outside its band, over too few
+    sequences to say so of all, is warned of.
+    """
 
     step: int
     layer: str
@@ -122,12 +136,24 @@ class AttentionMonitor:
         rate = max(self._settings.false_alarm * share, LEAST_FALSE_ALARM)
         self.last = audit_recording(recording, self._settings.model_copy(update={"false_alarm": rate}))
         step = self._passes - 1
-        for layer, finding in ((one.id, finding) for one in self.last.layers for finding in one.findings):
+        for layer, finding in ((one.name, finding) for one in self.last.layers for finding in one.findings):
             low, high = finding.interval
             numbers = (finding.estimate, low, high)
             kept = self._series.setdefault((layer, finding.id), array("d"))
             kept.extend([step, *(math.nan if one is None else one for one in numbers)])
-            if finding.judgement in {Judgement.REFUTED, Judgement.WARNED}:
-                self.alarms.append(
-                    Alarm(step, layer, finding.id, finding.judgement, finding.cause, finding.fix)
-                )
+            judgement, cause = finding.judgement, finding.cause or finding.reason
+            if _is_outside(finding):
+                judgement = Judgement.WARNED
+                cause = f"{finding.estimate:.4g} over these {finding.sequences:,} sequences"
+            if judgement in {Judgement.REFUTED, Judgement.WARNED}:
+                what, fix = _TRAINING.get(finding.kind, ("", ""))
+                cause = f"{what}: {cause}" if what else cause
+                self.alarms.append(Alarm(step, layer, finding.id, judgement, cause, finding.fix or fix))
+
+
+def _is_outside(finding: Finding) -> bool:
+    """Return whether a gate's estimate lies outside its band, over too few sequences to refute it."""
+    low, high = finding.band or (None, None)
+    if finding.judgement is not Judgement.UNDECIDED or finding.exact or finding.estimate is None:
+        return False
+    return (low is not None and finding.estimate < low) or (high is not None and finding.estimate > high)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import warnings
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from verify.auditing.alternatives import Place
 from verify.auditing.arrays import unit_roundoff
 from verify.auditing.blocks import head_of
 from verify.auditing.probing import experiments
+from verify.auditing.probing.corners import Corners, Formula, names_of
 from verify.auditing.probing.experiments import (
     Model,
     measure,
@@ -22,23 +25,23 @@ from verify.auditing.probing.experiments import (
     small_scale,
     weights,
 )
-from verify.auditing.probing.function import RefusedError, Sizes, callee_of, name_of
-from verify.auditing.probing.result import BIASED, HALVES, WIDE, Probe
+from verify.auditing.probing.function import Callee, RefusedError, Sizes, callee_of, name_of
+from verify.auditing.probing.result import BIASED, HALVES, MAPPINGS, WIDE, Probe
 from verify.auditing.reconstruction import explanations
 from verify.auditing.recording import Call
-from verify.auditing.scales import scale_expression
-from verify.errors import SettingsError
+from verify.auditing.scales import DEFAULT, scale_expression
+from verify.errors import SettingsError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from verify.auditing.blocks import Floats
     from verify.auditing.probing.experiments import Measured, Precision
-    from verify.auditing.probing.function import Callee
 
 _TOKENS, _MANY_TOKENS = 16, 64
 _MOST = 4096
 _STEADY = 1e-3
+_COARSE = 1e-5  # the residual of a function that computes more coarsely than it stores
 
 _CLOSE = 1e-3
 _QUARTERS = 4
@@ -54,13 +57,17 @@ def probe(
     layout: str = "bhtd",
     library: str | None = None,
     device: str | None = None,
+    gradient: bool = False,
+    corners: bool = True,
 ) -> Probe:
     """Return what a function of (q, k, v) does, found by giving it chosen arrays.
 
     Arrays have the axes that ``layout`` names: b for sequences, h for heads, t for tokens, d for components;
     b and h may be missing. ``library`` is "numpy", "torch" or "jax", by default the first whose arrays the
     function takes; ``device`` is where PyTorch's are put. Values have as many components as keys. The
-    function must give the same for the same arrays: switch dropout off.
+    function must give the same for the same arrays: switch dropout off. What is found is then compared in
+    ``corners``: at other lengths, rectangles, strides, types and sizes of scores, and where ``gradient`` is
+    asked for, backwards.
 
     Raises:
         SettingsError: the function raises, or returns something else than an output; one line says what.
@@ -73,11 +80,112 @@ def probe(
         # What is no attention gives sums of 0 and overflows; what matters of that is in what is found.
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            return _Probing(callee, sizes).found()
+            found = _Probing(callee, sizes).found()
+            if not corners:
+                return found
+            try:
+                tried = _corners(found, callee, sizes)
+            except RefusedError as error:
+                return replace(found, notes=(*found.notes, f"its corners were not tried: {error}"))
+            return replace(found, corners=tuple(map(tried.at, tried.names(gradient=gradient))))
     except RefusedError as error:
         raise SettingsError(
             f"{name_of(attention)}: {error}; give a function of queries, keys and values"
         ) from error
+
+
+def parametrize_probes(  # noqa: C901 - its functions wait for the tests
+    attention: Callable[..., Any],
+    d_k: int = 64,
+    *,
+    gradient: bool = False,
+    expected_failures: Mapping[str, str] = MappingProxyType({}),
+    scale: str | float = DEFAULT,
+    expected: Mapping[str, Any] = MappingProxyType({}),
+    **options: Any,
+) -> Any:
+    """Return a decorator of pytest that gives a test one argument, ``check``, for each check of a function.
+
+    The test calls ``check()``. The first is "attention": `Probe.assert_is` with ``scale`` and what is
+    ``expected``; the others are corners. A corner whose arrays are refused is skipped. ``expected_failures``
+    are names of checks that are known to fail, with the reason; one that passes fails. ``options`` are those
+    of `probe`.
+
+    Raises:
+        SettingsError: an expected failure names no check.
+    """
+    import pytest  # noqa: PLC0415 - only tests have it
+
+    @functools.cache
+    def found() -> Probe:
+        return probe(attention, d_k, corners=False, **options)
+
+    @functools.cache
+    def tried() -> Corners:
+        one = found()
+        sizes = Sizes(one.heads, one.key_heads, one.d_k)
+        layout, device = options.get("layout", "bhtd"), options.get("device")
+        return _corners(one, Callee(attention, layout, one.library, device), sizes)
+
+    def whole() -> None:
+        found().assert_is(scale, **expected)
+
+    def check(name: str) -> None:
+        try:
+            corner = tried().at(name)
+        except RefusedError as error:
+            pytest.skip(str(error))
+        if corner.outcome == "refused":
+            pytest.skip(corner.text)
+        if corner.outcome != "right":
+            raise AssertionError(f"{found().name}: {name}: {corner.text}")
+
+    heads = options.get("heads", 4) if "h" in options.get("layout", "bhtd") else 1
+    key_heads = options.get("key_heads") or heads
+    names = names_of(_sizes(d_k, heads, key_heads), gradient=gradient)
+    checks = {"attention": whole} | {name: functools.partial(check, name) for name in names}
+    if unknown_names := [name for name in expected_failures if name not in checks]:
+        raise SettingsError(unknown("check", unknown_names[0], checks, "they are the names of tests"))
+    failing = {
+        name: pytest.mark.xfail(reason=reason, strict=True) for name, reason in expected_failures.items()
+    }
+    parameters = [
+        pytest.param(one, id=name, marks=[failing[name]] if name in failing else [])
+        for name, one in checks.items()
+    ]
+    return pytest.mark.parametrize("check", parameters)
+
+
+def _corners(found: Probe, callee: Callee, sizes: Sizes) -> Corners:
+    """Return the corners of a function that was found to do what is known.
+
+    Raises:
+        RefusedError: it is not known what it would do there.
+    """
+    known = found.measured and found.fits and found.axis in ("keys", None) and found.mask.known
+    if not known or found.bias > BIASED or found.normalised or not math.isclose(found.factor, 1):
+        raise RefusedError("what it does is not the attention of queries and keys alone")
+    if found.key_heads < found.heads and found.groups not in MAPPINGS:
+        raise RefusedError("how heads are grouped is not known")
+    expression = None if found.formula is None else scale_expression(found.formula)
+
+    def scale(d: int, h: int, n: int) -> float:
+        if expression is None:
+            return found.scale if (d, h) == (found.d_k, found.heads) else math.nan
+        return expression.value(d=d, h=h, D=d * h, n=n)
+
+    single = [one.residual for one in found.measured if one.dtype == callee.dtype]
+    formula = Formula(
+        scale=scale,
+        mask=found.mask,
+        wide=found.alignment,
+        tall=found.tall_alignment,
+        softcap=found.softcap,
+        sink=found.sink,
+        interleaved=found.groups == "interleaved",
+        residual=max(single) if max(single) > _COARSE else 0.0,
+    )
+    return Corners(callee, sizes, formula)
 
 
 def _sizes(d_k: int, heads: int, key_heads: int) -> Sizes:

@@ -33,7 +33,7 @@ _STEPS, _FARTHEST, _LEAST_STEP, _SURE = 4, 0.5, 2e-3, 5.0
 """Gauss-Newton: iterations, the longest and shortest steps relative to the scale, and standard errors."""
 _SEARCHED_ROWS = 32
 _NAMED_ROWS = 64
-"""Rows that are off, and as many others, that a cause has to explain."""
+"""Rows that are off, and as many others, that a cause has to explain where all would take too long."""
 _MOST_SEARCHED, _MOST_UNEXPLAINED = 3, 2
 _FEWEST_FITTED = 20
 
@@ -127,10 +127,11 @@ class _Examination:
             self._step()
             for start in dict.fromkeys((self.intended, self.declared)):
                 self._again(self._wrong(), start)
-            self._search()
-            self._step()
-            self._coarsen()
-            self._name()
+            with np.errstate(all="ignore"):
+                self._search()
+                self._step()
+                self._coarsen()
+                self._name()
         room = TOLERANCE * abs(self.declared)
         # What an output does not tell was as the head's outputs before, as far as that is known.
         implied = np.abs(self.scale - self.declared) > room
@@ -226,12 +227,12 @@ class _Examination:
         finite = np.isfinite(everything.output).all(axis=1) & np.isfinite(everything.query).all(axis=1)
         seeing = seeing[finite[seeing]]
         everything = everything.at(seeing)
-        off = np.argsort(
-            -np.linalg.norm(everything.output - everything.attend(float(self.scale[place])), axis=1)
-        )
-        rest = np.linspace(0, len(seeing) - 1, min(_NAMED_ROWS, len(seeing))).astype(np.intp)
-        rows = np.union1d(off[:_NAMED_ROWS], rest)
-        some = everything.at(rows)
+        some = everything
+        if some.added.size > alternatives.MOST_SCORES:
+            left = everything.output - everything.attend(float(self.scale[place]))
+            off = np.argsort(-np.linalg.norm(left, axis=1))
+            rest = np.linspace(0, len(seeing) - 1, min(_NAMED_ROWS, len(seeing))).astype(np.intp)
+            some = everything.at(np.union1d(off[:_NAMED_ROWS], rest))
         found: tuple[Explanation, ...] = ()
         if some.output.size >= _FEWEST_FITTED and some.size:
             where = Place(self.call, sequence, head, some, self.intended)
@@ -246,12 +247,12 @@ class _Examination:
 def _one_sided(compared: Compared, place: int, least: float = _ONE_SIDED) -> str:
     """Return the direction that explains so much of a block's residual, nothing where none does."""
     error = float(compared.error[place])
-    for along, length, what in (
-        (compared.weak, compared.hidden, "keys that the mask hides have weight"),
-        (compared.factor, compared.attention, "outputs are too large or too small by one factor"),
+    for direction, what in (
+        (2, "keys that the mask hides have weight"),
+        (1, "outputs are too large or too small by one factor"),
     ):
-        size = float(length[place])
-        if size > 0 and float(along[place]) ** 2 / size > least * error:
+        size = float(compared.length[place, direction])
+        if size > 0 and float(compared.along[place, direction]) ** 2 / size > least * error:
             return what
     return ""
 
@@ -277,7 +278,7 @@ def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ..
     those are returned; else those that do so with any scale that Gauss-Newton reaches from there.
     """
     tried = tuple(dict.fromkeys(starts))
-    for kinds in ((alternatives.axes_of_arrays,), alternatives.KINDS):
+    for kinds in ((alternatives.axes_of_arrays,), alternatives.KINDS, (alternatives.quantised,)):
         if found := _fitting(place, tried, kinds):
             # One that has an expected scale explains more than one that needs its own.
             return tuple([one for one in found if _is_expected(one, tried)] or found)

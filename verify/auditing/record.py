@@ -31,6 +31,7 @@ def record(
     out: Path | None = None,
     max_sequences: int = 200,
     max_bytes: int = 2_000_000_000,
+    inputs: bool = False,
     source: str = "",
 ) -> AbstractContextManager[Recording]:
     """Record what PyTorch's attention calls are given and give back while the context lasts.
@@ -45,6 +46,7 @@ def record(
         out: a folder to write to, call by call; None keeps the recording in memory.
         max_sequences: how many sequences of each layer are kept, the first ones.
         max_bytes: how much is kept of all layers together.
+        inputs: whether what each layer's module was given is kept too, to compare two recordings by.
         source: what the recording is called; the model's class, else the program, where it is empty.
 
     Returns:
@@ -62,7 +64,9 @@ def record(
         raise RecordingError("record: PyTorch is missing; install it with sdpa-verify[torch]")
     from verify.auditing.pytorch.recorder import recording_of  # noqa: PLC0415 - PyTorch takes its time
 
-    return recording_of(model, None if out is None else Path(out), max_sequences, max_bytes, source)
+    return recording_of(
+        model, None if out is None else Path(out), max_sequences, max_bytes, source, inputs=inputs
+    )
 
 
 class Program:

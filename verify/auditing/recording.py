@@ -23,6 +23,7 @@ ARRAYS = {
     "bias": "bias",
     "sink": "sink",
     "documents": "documents",
+    "x": "input",
 }
 """The arrays of a call by their keys in a file."""
 _AXES = ("sequence", "head", "token", "d")
@@ -66,8 +67,9 @@ class Call:
     first token. ``scale`` is the factor that the call was given, None where it was given none. ``softcap`` c
     turns a score s into c·tanh(s/c), before bias and mask; ``sink`` is one score a head that takes part in
     the softmax's sum alone. ``documents`` has the number of each key's document, [sequence, key], where
-    sequences were packed. ``dtype`` names what the program computed in where the arrays are kept in a wider
-    type, as bfloat16 is in NumPy's float32; it is empty where they have their own. ``continues`` says that
+    sequences were packed. ``input`` is the first tensor that the layer's module was given, in its
+    own shape. ``dtype`` names what the program computed in where the arrays are kept in a wider type, as
+    bfloat16 is in NumPy's float32; it is empty where they have their own. ``continues`` says that
     it goes on with sequences that were seen before, as decoding does: its rows are compared, and it is no
     new observation.
     """
@@ -83,6 +85,7 @@ class Call:
     softcap: float | None = None
     sink: Array | None = None
     documents: Array | None = None
+    input: Array | None = None
     dtype: str = ""
     continues: bool = False
 

@@ -37,8 +37,10 @@ SURE = 8.0
 """Standard errors of what is summed over rows from which on it is no rounding; honest programs reach 4."""
 
 _FEWEST_ROWS = 10
+_MOST_LEVELLED = 512
+"""Powers of 2 by which columns of values are divided at most."""
 _PIECE = 1 << 17
-"""Scores of a piece, 1 MB of float64: with what is made of them they stay in the cache."""
+"""Numbers of an array of a piece, 1 MB of float64: with what is made of them they stay in the cache."""
 _NEVER = -1e30
 """Stands for the score of a hidden key: its exponential is 0, and a product with that is 0 and no NaN."""
 _FAR_ABOVE = 30.0
@@ -57,9 +59,9 @@ class RowMeans(NamedTuple):
     """What the rows of blocks look like: arrays of shape (blocks,), means over the rows that were used.
 
     ``patterns`` are pairs of the different numbers of keys that rows see and how many rows see each. ``few``
-    counts rows that see fewer than `FEWEST_KEYS`, ``padding`` rows whose own key the mask hides from all, and
-    ``blind`` all rows that see no key. Where ``finite`` is False, some score is NaN or infinite.
-    ``largest_score`` is over all rows; means without a row are NaN.
+    counts rows that see fewer than `FEWEST_KEYS`, ``padding`` rows whose own key the mask hides from all,
+    ``blind`` all rows that see no key, and ``astray`` those of them that are no padding. Where ``finite`` is
+    False, some score is NaN or infinite. ``largest_score`` is over all rows; means without a row are NaN.
 
     ``variance`` is the unbiased one of c·q·k_j over the keys j that a query sees, ``between`` the variance
     of the rows' own means, ``scale`` is c. The others are of the softmax, with bias, soft-cap and sink:
@@ -73,6 +75,7 @@ class RowMeans(NamedTuple):
     used: Places
     few: Places
     blind: Places
+    astray: Places
     padding: Places
     finite: NDArray[np.bool_]
     largest_score: Floats
@@ -104,13 +107,13 @@ class Compared(NamedTuple):
     ``worst`` is the largest error over that, and ``place`` its row. ``broken`` rows have NaN or infinities.
     ``error`` and ``output`` are sums of squares, ``attention`` that of the attention o computed here.
 
-    The rest is of the rows that are not bad, e being a row's error. ``along`` is Σ d·e for the slope d of the
-    output by the scale, ``slope`` Σ|d|², ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)² and ``mixed`` Σ(d·e)|d|²;
-    ``room`` bounds |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves
-    on average, and ``least`` is the variance that rounding the output alone adds. ``factor`` is Σ o·e,
-    ``kept`` Σ|o|², ``joint`` Σ d·o, ``weak`` Σ g·e for the slope g by the weight of hidden keys, and
-    ``hidden`` Σ|g|²; the others of both are as for d. ``alike`` is the largest number of rows that share
-    their errors, ``spread`` the mean variance of scores inside rows that see several keys, NaN without one.
+    The rest is of the rows that are not bad, e being a row's error. Arrays of shape (blocks, 3) are along
+    three directions d: the slope of the output by the scale, o itself, and the slope by the weight of hidden
+    keys: ``along`` is Σ d·e, ``length`` Σ|d|², ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)² and ``mixed``
+    Σ(d·e)|d|². Of the first one, ``room`` bounds |Σ d·e| where there is only rounding, ``bias`` the part of
+    it that noise of scores leaves on average, ``least`` is the variance that rounding the output alone adds,
+    and ``joint`` Σ d·o. ``alike`` is the largest number of rows that share their errors, ``spread`` the mean
+    variance of scores inside rows that see several keys, NaN without one.
     """
 
     rows: Places
@@ -121,9 +124,8 @@ class Compared(NamedTuple):
     error: Floats
     output: Floats
     attention: Floats
-    kept: Floats
     along: Floats
-    slope: Floats
+    length: Floats
     fourth: Floats
     noise: Floats
     mixed: Floats
@@ -131,34 +133,31 @@ class Compared(NamedTuple):
     bias: Floats
     least: Floats
     joint: Floats
-    factor: Floats
-    factor_noise: Floats
-    factor_mixed: Floats
-    factor_fourth: Floats
-    weak: Floats
-    hidden: Floats
-    weak_noise: Floats
-    weak_mixed: Floats
-    weak_fourth: Floats
     alike: Any
     spread: Floats
 
     @property
+    def slope(self) -> Floats:
+        """Σ|d|² of the slope by the scale: 0 where the output does not depend on it."""
+        return self.length[..., 0]
+
+    @property
     def step(self) -> Floats:
         """How far the scale that fits best is from the one that was tried, 0 where nothing tells."""
-        return np.divide(self.along, self.slope, out=np.zeros_like(self.along), where=self.slope > 0)
+        return self._pooled()[0][..., 0]
 
     @property
     def variance(self) -> Floats:
-        """The variance of `step`, infinite where nothing tells.
-
-        Rows are independent but where they are alike: the sandwich over rows, as often as rows share one
-        error, at least what rounding of the output adds.
-        """
-        noise = _sandwich(self.step, self.noise, self.mixed, self.fourth, self.freedom + 1)
-        found = np.full_like(noise, math.inf)
-        noise = self.alike * np.maximum(noise, self.least)
+        """The variance of `step`, infinite where nothing tells, at least what rounding of the output adds."""
+        noise = self.alike * np.maximum(self._pooled()[1][..., 0], self.least)
+        found: Floats = np.full_like(noise, math.inf)
         np.divide(noise, self.slope**2, out=found, where=self.slope**2 > 0)
+        return found
+
+    @property
+    def freedom(self) -> Floats:
+        """The degrees of freedom of `variance`: rows of equal weight, less one."""
+        found: Floats = self._many()[..., 0] - 1
         return found
 
     def off_by_factor(self, unit: float) -> Floats:
@@ -166,12 +165,11 @@ class Compared(NamedTuple):
 
         Rounding always to one side moves weights and outputs by two roundings at most.
         """
-        sums = (self.factor, self.kept, self.factor_noise, self.factor_mixed, self.factor_fourth)
-        factor, error = _pooled(*sums, self.alike)
+        factor, error = self._with_error(1)
         # Beside the scale that fits best, of least squares in both.
         slope = np.where(self.slope > 0, self.slope, 1.0)
-        left = self.kept - self.joint**2 / slope
-        own = self.factor - self.along * self.joint / slope
+        left = self.length[..., 1] - self.joint**2 / slope
+        own = self.along[..., 1] - self.along[..., 0] * self.joint / slope
         beside = np.divide(own, left, out=factor.copy(), where=left > 0)
         least = 2 * unit + SURE * error
         return np.where((np.abs(factor) > least) & (np.abs(beside) > least), factor, 0.0)
@@ -179,34 +177,32 @@ class Compared(NamedTuple):
     @property
     def hidden_weight(self) -> Floats:
         """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding."""
-        sums = (self.weak, self.hidden, self.weak_noise, self.weak_mixed, self.weak_fourth)
-        weight, error = _pooled(*sums, self.alike)
+        weight, error = self._with_error(2)
         return np.where(weight > SURE * error, weight, 0.0)
 
-    @property
-    def freedom(self) -> Floats:
-        """The degrees of freedom of `variance`: rows of equal weight, less one."""
-        many = np.divide(self.slope**2, self.fourth, out=np.ones_like(self.slope), where=self.fourth > 0)
-        found: Floats = many / np.maximum(self.alike, 1) - 1
-        return found
+    def _many(self) -> Floats:
+        """Return how many rows of equal weight and errors of their own tell of each direction."""
+        many = np.ones_like(self.length)
+        np.divide(self.length**2, self.fourth, out=many, where=self.fourth > 0)
+        many /= np.maximum(self.alike, 1)[..., None]
+        return many
 
+    def _pooled(self) -> tuple[Floats, Floats]:
+        """Return the multiple of each direction that errors have, and the sum of their squares beside it.
 
-def _sandwich(step: Floats, noise: Floats, mixed: Floats, fourth: Floats, many: Floats) -> Floats:
-    """Return the sum over rows of their squared residuals along a slope, for as ``many`` of equal weight."""
-    left = np.maximum(noise - 2 * step * mixed + step**2 * fourth, 0.0)
-    return left * (many / np.maximum(many - 1, 0.5)) ** 2
+        Rows are independent but where they are alike: the sandwich over rows, for as many as have weight.
+        """
+        found = np.divide(self.along, self.length, out=np.zeros_like(self.along), where=self.length > 0)
+        left = np.maximum(self.noise - 2 * found * self.mixed + found**2 * self.fourth, 0.0)
+        many = self._many()
+        return found, left * (many / np.maximum(many - 1, 0.5)) ** 2
 
-
-def _pooled(
-    along: Floats, slope: Floats, noise: Floats, mixed: Floats, fourth: Floats, alike: Floats
-) -> tuple[Floats, Floats]:
-    """Return a slope's estimate and its standard error, infinite for few rows."""
-    tells = (slope > 0) & (fourth > 0)
-    size = np.where(tells, slope, 1.0)
-    many = np.where(tells, slope**2 / np.where(tells, fourth, 1.0), 1.0)
-    found = np.where(tells, along / size, 0.0)
-    error = np.sqrt(alike * _sandwich(found, noise, mixed, fourth, many)) / size
-    return found, np.where(many >= _FEWEST_ROWS, error, math.inf)
+    def _with_error(self, direction: int) -> tuple[Floats, Floats]:
+        """Return the multiple of a direction and its standard error, infinite for few rows."""
+        found, noise = (one[..., direction] for one in self._pooled())
+        size = np.where(self.length[..., direction] > 0, self.length[..., direction], 1.0)
+        enough = self._many()[..., direction] >= _FEWEST_ROWS
+        return found, np.where(enough, np.sqrt(self.alike * noise) / size, math.inf)
 
 
 Looked = tuple[RowMeans, Compared | None]
@@ -217,8 +213,8 @@ def look(call: Call, blocks: Places, scale: Floats, unit: float, mapper: Mapper 
 
     The call's arrays are NumPy's. Without values or output nothing is compared.
     """
-    scores = int(call.query.shape[2]) * int(call.key.shape[2])
-    step = max(1, _PIECE // scores)
+    _, _, queries, d = map(int, call.query.shape)
+    step = max(1, _PIECE // (queries * max(int(call.key.shape[2]), d)))
     places = [slice(start, start + step) for start in range(0, len(blocks), step)]
     found = list(mapper(lambda some: _chunk(call, blocks[some], scale[some], unit), places))
     means = RowMeans(*map(np.concatenate, zip(*(one for one, _ in found), strict=True)))
@@ -267,10 +263,27 @@ def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
         finite = None if math.isfinite(float(taken.sum())) else np.isfinite(taken)
         broken.append(None if finite is None or finite.all() else ~finite.all(axis=-1))
         arrays.append(taken if finite is None else np.where(finite, taken, 0.0))
+    if is_compared:
+        _level(*arrays[2:])
     query, key, value, output, *_ = [*arrays, None, None]
     lost: list[Any] = [*broken, None, None][:4]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
     return _Given(query, key, value, output, scale[:, None], sink, *lost)
+
+
+def _level(value: Floats, output: Floats) -> None:
+    """Divide columns that differ in size by powers of 2: a large one would hide what is wrong in others.
+
+    Each column of the output is a mean of that of the values, and is rounded for itself.
+    """
+    sizes = np.frexp(np.maximum(value.max(axis=1), -value.min(axis=1)))
+    powers = np.where(sizes[0] > 0, sizes[1], np.iinfo(np.int32).max)
+    least = powers.min(axis=1, keepdims=True)
+    powers = np.minimum(np.where(sizes[0] > 0, sizes[1], least) - least, _MOST_LEVELLED)
+    if (powers > 1).any():
+        shift = -powers[:, None]
+        np.ldexp(value, shift, out=value)
+        np.ldexp(output, shift, out=output)
 
 
 def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Compared | None]:
@@ -299,7 +312,7 @@ def hidden_from(
     hidden, bias = None, None
     if call.bias is not None:
         bias = to_numpy(_part(call, call.bias, blocks, rows, keys))
-        low = ~(bias > HIDING)
+        low = bias <= HIDING
         hidden = low if low.any() else None
         bias = np.where(low, 0.0, bias) if hidden is not None else bias
         bias = bias if bias.any() else None
@@ -383,7 +396,7 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     mean = known.sum(axis=-1) / np.maximum(count, 1)
     centred = scores - mean[:, :, None]
     if hidden is not None:
-        centred = np.where(hidden, 0.0, centred)
+        np.copyto(centred, 0.0, where=hidden)
     some = _scored(call, given, products, scores, hidden, bias, count)
     sink = 0.0 if given.sink is None else some.extra * (given.sink - some.top)
     number = count + (given.sink is not None)
@@ -438,7 +451,8 @@ def _comparison(
     keys = some.products.shape[-1]
     value, key, output = given.value[:, :keys], given.key[:, :keys], given.output[:, rows]  # type: ignore[index]
     lengths = np.stack([np.vecdot(value, value), np.vecdot(key, key)], axis=-1)
-    weighted = some.raised @ np.concatenate([value, lengths], axis=-1) / some.total[..., None]
+    weighted = some.raised @ np.concatenate([value, lengths], axis=-1)
+    weighted /= some.total[..., None]
     attended, of_values, of_keys = weighted[..., :-2], weighted[..., -2], weighted[..., -1]
     error, size = output - attended, np.vecdot(attended, attended)
     whole = (some.total - some.extra) / some.total
@@ -454,8 +468,8 @@ def _comparison(
     ratio = np.divide(distance, allowed, out=np.where(distance > 0, math.inf, 0.0), where=allowed > 0)
     ratio = np.where(compared, ratio, 0.0)
     good = compared & (ratio <= 1)
-    slope = _by_scale(given, some, value, attended, whole)
-    length = np.where(good, np.vecdot(slope, slope), 0.0)
+    slope, by = _by_scale(given, some, value, attended)
+    length = np.where(good, np.vecdot(slope, slope) * by**2, 0.0)
     weak, weight = np.zeros(shape), np.zeros(shape)
     if some.hidden is not None:
         theirs = (some.everything - some.raised) @ np.concatenate(
@@ -474,11 +488,11 @@ def _comparison(
         "error": np.where(compared, distance**2, 0.0),
         "output": np.where(compared, np.vecdot(output, output), 0.0),
         "attention": np.where(compared, size, 0.0),
-        "kept": np.where(good, size, 0.0),
-        "along": np.where(good, np.vecdot(slope, error), 0.0),
+        "along": np.where(good, np.vecdot(slope, error) * by, 0.0),
         "slope": length,
-        "joint": np.where(good, np.vecdot(slope, attended), 0.0),
+        "joint": np.where(good, np.vecdot(slope, attended) * by, 0.0),
         "factor": np.where(good, np.vecdot(attended, error), 0.0),
+        "kept": np.where(good, size, 0.0),
         "room": np.sqrt(length) * allowed,
         "bias": np.sqrt(length) * bent_by,
         "least": _MEAN_SQUARE * unit**2 * length * size / value.shape[-1],
@@ -515,25 +529,18 @@ def _allowed(
     return found
 
 
-def _by_scale(given: _Given, some: _Scored, value: Floats, attended: Floats, whole: Floats) -> Floats:
-    """Return the derivative of the output by the scale."""
-    if some.rise is not None:
-        return _slope(some.raised * some.rise, value, some.total, attended)
-    # Scores are c·q·k - top: what rows have in common moves no softmax but for a sink.
-    with_values = some.moved @ value / some.total[..., None] + (some.top * (1 - whole))[..., None] * attended
-    slope = with_values - (some.inner / some.total)[..., None] * attended
-    slope /= np.where(given.scale != 0, given.scale, 1.0)[..., None]
-    if not given.scale.all():
-        flat = given.scale[:, 0] == 0
-        moved = some.raised[flat] * some.products[flat]
-        slope[flat] = _slope(moved, value[flat], some.total[flat], attended[flat])
-    return slope
-
-
-def _slope(moved: Floats, value: Floats, total: Floats, attended: Floats) -> Floats:
-    """Return the derivative of the output by the scale, of weights times what scores rise by."""
-    found: Floats = (moved @ value - moved.sum(axis=-1)[..., None] * attended) / total[..., None]
-    return found
+def _by_scale(given: _Given, some: _Scored, value: Floats, attended: Floats) -> tuple[Floats, Floats]:
+    """Return the derivative of the output by the scale: vectors, and what they are to be multiplied by."""
+    moved, inner, by = some.moved, some.inner - some.top * some.extra, 1 / some.total
+    if some.rise is not None or not given.scale.all():
+        moved = some.raised * (some.products if some.rise is None else some.rise)
+        inner = moved.sum(axis=-1)
+    else:
+        # Scores are c·q·k - top: what rows have in common moves no softmax but for a sink.
+        by = by / given.scale
+    slope = moved @ value
+    slope -= inner[..., None] * attended
+    return slope, by
 
 
 def _steep(some: _Scored, value: Floats, attended: Floats, unit: float) -> Floats:
@@ -598,6 +605,7 @@ def _means(
         used=used,
         few=((count < FEWEST_KEYS) & ~padded).sum(axis=1),
         blind=(count == 0).sum(axis=1),
+        astray=((count == 0) & ~padded).sum(axis=1),
         padding=padded.sum(axis=1),
         finite=finite,
         largest_score=largest,
@@ -647,9 +655,12 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
     several = compared & (rows["count"] > 1)
     many = np.where(several.any(axis=1), several.sum(axis=1), np.nan)
     size = np.sqrt(np.vecdot(given.query, given.query))
+    # Of several sums at once: along the three directions, and their squared lengths.
+    along = np.stack([along, rows["factor"], rows["weak"]], axis=-1)
+    lengths = np.stack([length, rows["kept"], rows["hidden"]], axis=-1)
     named = {
         name: rows[name].sum(axis=1)
-        for name in ("error", "output", "attention", "kept", "joint", "factor", "room", "bias", "least")
+        for name in ("error", "output", "attention", "joint", "room", "bias", "least")
     }
     return Compared(
         rows=compared.sum(axis=1),
@@ -658,18 +669,10 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
         worst=ratio.max(axis=1),
         place=ratio.argmax(axis=1),
         along=along.sum(axis=1),
-        slope=length.sum(axis=1),
-        fourth=(length**2).sum(axis=1),
+        length=lengths.sum(axis=1),
+        fourth=(lengths**2).sum(axis=1),
         noise=(along**2).sum(axis=1),
-        mixed=(along * length).sum(axis=1),
-        factor_noise=(rows["factor"] ** 2).sum(axis=1),
-        factor_mixed=(rows["factor"] * rows["kept"]).sum(axis=1),
-        factor_fourth=(rows["kept"] ** 2).sum(axis=1),
-        weak=rows["weak"].sum(axis=1),
-        hidden=rows["hidden"].sum(axis=1),
-        weak_noise=(rows["weak"] ** 2).sum(axis=1),
-        weak_mixed=(rows["weak"] * rows["hidden"]).sum(axis=1),
-        weak_fourth=(rows["hidden"] ** 2).sum(axis=1),
+        mixed=(along * lengths).sum(axis=1),
         alike=_alike((size, rows["mean"], rows["highest"]), rows["scores"], length > 0, unit),
         spread=np.where(
             several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0

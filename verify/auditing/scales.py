@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -32,12 +33,12 @@ WIDTHS = {
 """The names that an expression may have, and what they stand for."""
 
 _SYMBOLS = {name: Symbol("d_k" if name == "d" else name, positive=True) for name in WIDTHS}
-_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "sqrt": sqrt,
-    "exp": exp,
-    "log": log,
-    "ln": log,
-    "log2": lambda of: log(of) / log(2),
+_FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[float], float]]] = {
+    "sqrt": (sqrt, math.sqrt),
+    "exp": (exp, math.exp),
+    "log": (log, math.log),
+    "ln": (log, math.log),
+    "log2": (lambda of: log(of) / log(2), math.log2),
 }
 _LONGEST = 200
 _LARGEST = 1e30
@@ -86,11 +87,11 @@ class ScaleExpression:
         for name, symbol in _SYMBOLS.items():
             if symbol in missing:
                 raise self._refusal(f"{name}, {WIDTHS[name]}, is not known; write its number instead")
-        value = complex(self.expression.subs(known).evalf())
-        if value.imag or not math.isfinite(value.real) or value.real == 0:
+        try:
+            return _value(ast.parse(self.text.strip(), mode="eval").body, given)
+        except (ArithmeticError, ValueError) as error:
             sizes = ", ".join(f"{name} = {size}" for name, size in given.items() if size is not None)
-            raise self._refusal(f"is no number but 0 at {sizes}; correct the expression")
-        return value.real
+            raise self._refusal(f"is no number but 0 at {sizes}; correct the expression") from error
 
     def _refusal(self, what: str) -> SettingsError:
         return SettingsError(f"intended scale {self.text!r}: {what}")
@@ -118,16 +119,49 @@ def scale_expression(text: str) -> ScaleExpression:
 def _read(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return _bounded(_number(number))
+            return _bounded(_number(number), node)
         case ast.Name(id=name) if name in _SYMBOLS:
             return _SYMBOLS[name]
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=inner):
             return -_read(inner) if isinstance(sign, ast.USub) else _read(inner)
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
-            return _combined(operator, _read(left), _read(right))
+            return _combined(node, type(operator), _read(left), _read(right))
         case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in _FUNCTIONS:
-            return _bounded(_FUNCTIONS[name](_read(inner)))
+            of = _read(inner)
+            return _bounded(_FUNCTIONS[name][0](of), node)
     raise ValueError(f"{ast.unparse(node)[:40]!r} may not stand in it")
+
+
+def _value(  # noqa: C901 - a case for each kind of node
+    node: ast.expr, given: Mapping[str, int | None]
+) -> float:
+    """Return the value of what `_read` accepts, in floating point: that has an end, whatever it is.
+
+    Raises:
+        ArithmeticError: it is too large, or has no value.
+        ValueError: it is no real number, or 0.
+    """
+
+    def of(part: ast.expr) -> float:
+        match part:
+            case ast.Constant(value=number):
+                return float(number)  # type: ignore[arg-type]  # `_read` has seen that it is one
+            case ast.Name(id=name):
+                return float(given[name])  # type: ignore[arg-type]  # it is known
+            case ast.UnaryOp(op=sign, operand=inner):
+                return -of(inner) if isinstance(sign, ast.USub) else of(inner)
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
+                return math.pow(of(left), of(right))
+            case ast.BinOp(left=left, op=operator, right=right):
+                return float(_OPERATORS[type(operator)](of(left), of(right)))
+            case ast.Call(func=ast.Name(id=name), args=[inner]):
+                return _FUNCTIONS[name][1](of(inner))
+        raise ValueError
+
+    value = of(node)
+    if not math.isfinite(value) or value == 0:
+        raise ValueError
+    return value
 
 
 def _number(number: float) -> Any:
@@ -138,18 +172,25 @@ def _number(number: float) -> Any:
     return ratio if ratio.is_Rational and ratio.q <= 1000 else Float(repr(number))
 
 
-def _combined(operator: ast.operator, left: Any, right: Any) -> Any:
+def _combined(node: ast.expr, operator: type[ast.operator], left: Any, right: Any) -> Any:
     # What would be worked out in full for a number of dimensions, such as d**d**d, has no end.
-    if isinstance(operator, ast.Pow) and not (right.is_number and right.is_real and abs(right) <= _HIGHEST):
+    if operator is ast.Pow and not (right.is_number and right.is_real and abs(right) <= _HIGHEST):
         raise ValueError(f"the power {plain(right)[:40]} is no number up to {_HIGHEST}")
-    return _bounded(_OPERATORS[type(operator)](left, right))
+    return _bounded(_OPERATORS[operator](left, right), node)
 
 
-def _bounded(value: Any) -> Any:
-    # Powers of powers would otherwise be worked out in full, to millions of digits.
-    if value.has(nan, oo, -oo, zoo) or (value.is_number and abs(complex(value.evalf(8))) > _LARGEST):
-        raise ValueError(f"has no value, or one beyond {_LARGEST:g}")
-    return value
+def _bounded(value: Any, node: ast.expr) -> Any:
+    """Return the value of an expression, which is not beyond what a scale may be where it is a number.
+
+    Powers of powers would otherwise be worked out in full, to millions of digits.
+    """
+    if not value.has(nan, oo, -oo, zoo):
+        if not value.is_number:
+            return value
+        with suppress(ArithmeticError, ValueError):
+            if value == 0 or abs(_value(node, dict.fromkeys(WIDTHS, 2))) <= _LARGEST:
+                return value
+    raise ValueError(f"has no value, or one beyond {_LARGEST:g}")
 
 
 @dataclass(frozen=True)

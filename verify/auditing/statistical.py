@@ -20,7 +20,7 @@ from verify.evidence.audits import Judgement, Reference, counted
 from verify.montecarlo.intervals import betting_mean, hull
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +39,8 @@ DEPENDENT = 4.0
 
 _WHOLE_LINE = (-math.inf, math.inf)
 _MOST_NEEDED = 10**7
+_AT_ONCE = 1 << 18
+"""Numbers of sequences and heads that are looked at together."""
 _AT_EDGE = "about half of the sequences lie inside the band, so that no number of them is sure to decide"
 _WARNED, _FATAL = (100, 1000), 10_000
 """Scores beyond which training diverges, and those that large runs clip at.
@@ -143,21 +145,32 @@ class Quantity:
 
         The interval holds whether equal sequences count as many or as one: it is the hull of both.
         """
-        interval = self._interval(values, alpha)
-        if distinct is not None and not distinct.all():
-            interval = hull(interval, self._interval(values[distinct], alpha))
-        value = float(np.mean(values) if self.are_bounded else np.median(values))
-        low, high = sorted(self.function(end) if math.isfinite(end) else end for end in interval)
-        of_each = values if self.function is float else np.array([self.function(one) for one in values])
-        return Estimate(self.function(value), (low, high), of_each)
+        return self.measure_heads(values[:, None], alpha, distinct)[0]
 
-    def _interval(self, values: Floats, alpha: float) -> Interval:
+    def measure_heads(
+        self, values: Floats, alpha: float, distinct: NDArray[np.bool_] | None = None
+    ) -> list[Estimate]:
+        """Return the estimates of several heads; ``values`` has the shape (sequences, heads)."""
+        intervals = self._intervals(values, alpha)
+        if distinct is not None and not distinct.all():
+            intervals = list(map(hull, intervals, self._intervals(values[distinct], alpha)))
+        middle = np.mean(values, axis=0) if self.are_bounded else np.median(values, axis=0)
+        found = []
+        for one, value, interval in zip(values.T, middle, intervals, strict=True):
+            low, high = sorted(self.function(end) if math.isfinite(end) else end for end in interval)
+            of_each = one if self.function is float else np.array([self.function(each) for each in one])
+            found.append(Estimate(self.function(float(value)), (low, high), of_each))
+        return found
+
+    def _intervals(self, values: Floats, alpha: float) -> list[Interval]:
         if self.rule is not None:
-            return share_interval(int(values.sum()), len(values), alpha)
-        if self.are_bounded:
-            low, high = betting_mean(np.clip(values, 0.0, 1.0), alpha)
-            return float(low), float(high)
-        return median_interval(values, alpha)
+            return [share_interval(int(count), len(values), alpha) for count in values.sum(axis=0)]
+        if not self.are_bounded:
+            return [median_interval(one, alpha) for one in values.T]
+        step = max(1, _AT_ONCE // len(values))
+        parts = (np.clip(values.T[at : at + step], 0.0, 1.0) for at in range(0, values.shape[1], step))
+        ends = [zip(*betting_mean(part, alpha), strict=True) for part in parts]
+        return [(float(low), float(high)) for some in ends for low, high in some]
 
 
 @dataclass(frozen=True)
@@ -183,18 +196,38 @@ class Statistical:
         """Whether a finding can decide without a band: there is a rule for each quantity."""
         return all(one.rule is not None for one in self.quantities)
 
-    def find(self, seen: Seen, subject: Subject) -> Iterator[Finding]:
-        """Yield the finding on each quantity, from what is kept of a layer."""
+    def find(self, seen: Seen, subjects: Sequence[Subject]) -> Iterator[Finding]:
+        """Yield the finding on each quantity of each head, from what is kept of a layer."""
         kept = seen.new_pairs if self.of_pairs else seen.new_rows
         for quantity in self.quantities:
-            yield self._finding(quantity, kept, seen, subject)
+            values = np.zeros((0, seen.heads)) if kept is None else quantity.of(kept)
+            usable = np.isfinite(values)
+            distinct = seen.distinct[:: 2 if self.of_pairs else 1][: len(values)]
+            estimates: dict[int, Estimate] = {}
+            alike: dict[bytes, list[int]] = {}
+            for head, known in enumerate(usable.T):
+                alike.setdefault(known.tobytes(), []).append(head)
+            for heads in alike.values():
+                known = usable[:, heads[0]]
+                if known.any():
+                    some = values[known][:, heads]
+                    found = quantity.measure_heads(some, subjects[0].alpha, distinct[known])
+                    estimates |= dict(zip(heads, found, strict=True))
+            for subject in subjects:
+                estimate, known = estimates.get(subject.head), usable[:, subject.head]
+                yield self._finding(quantity, kept, seen, subject, known, distinct[known], estimate)
 
     def _finding(
-        self, quantity: Quantity, kept: RowMeans | Pairs | None, seen: Seen, subject: Subject
+        self,
+        quantity: Quantity,
+        kept: RowMeans | Pairs | None,
+        seen: Seen,
+        subject: Subject,
+        usable: NDArray[np.bool_],
+        distinct: NDArray[np.bool_],
+        estimate: Estimate | None,
     ) -> Finding:
         gate, head, per = subject.gates.get(quantity.name), subject.head, 2 if self.of_pairs else 1
-        values = np.zeros(0) if kept is None else quantity.of(kept)[:, head]
-        usable = np.isfinite(values)
         found: dict[str, Any] = {
             "quantity": quantity.label,
             "claim": quantity.claim,
@@ -212,9 +245,7 @@ class Statistical:
             found["rows_left_out"] = int(rows.few[:, head].sum() + rows.padding[:, head].sum())
             broken = int((~rows.finite[:, head] & ~usable).sum())
             reasons = list(_left_out(rows, head, broken, usable))
-        if usable.any():
-            distinct = seen.distinct[::per][: len(usable)][usable]
-            estimate = quantity.measure(values[usable], subject.alpha, distinct)
+        if estimate is not None:
             judgement, why = _judged(quantity, estimate, gate, distinct, subject.alpha, broken=broken)
             needed = None
             if judgement is Judgement.UNDECIDED and not broken and gate not in (None, OWN_RULE):

@@ -269,7 +269,7 @@ def check_doi(doi: str) -> None:
         CitationError: it is none.
     """
     if doi and not _WHOLE_DOI.fullmatch(doi):
-        raise CitationError(f"--doi {doi!r}: is no DOI; give one such as 10.5281/zenodo.1234567")
+        raise CitationError(f"--doi {doi!r}: is not a DOI; give one such as 10.5281/zenodo.1234567")
 
 
 def check_address(address: str) -> None:

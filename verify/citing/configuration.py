@@ -71,7 +71,7 @@ def _read(path: Path, folder: Path) -> Configuration:
     tool = content.get("tool", {})
     given = tool.get("sdpa-verify", {}) if isinstance(tool, dict) else {}
     if not isinstance(given, dict):
-        raise SettingsError(f"{shown}: tool.sdpa-verify is no table; write {TABLE}")
+        raise SettingsError(f"{shown}: tool.sdpa-verify is not a table; write {TABLE}")
     for name, value in given.items():
         _check(shown, name, value)
     lists: dict[str, Any] = {

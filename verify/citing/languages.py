@@ -457,7 +457,7 @@ def passages(text: str) -> Iterator[Passage]:
             if language is not None:
                 yield _decoded(text, [found[int(one)].span() for one in source], language)
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
-        raise CitationError("is no notebook, which is JSON with a list of cells; save it again") from error
+        raise CitationError("is not a notebook, which is JSON with a list of cells; save it again") from error
 
 
 def _named(table: dict[str, Any], found: list[re.Match[str]]) -> dict[str, Any]:

@@ -196,12 +196,12 @@ def values(record: RunRecord | AuditRecord | Path | str) -> Values:
     ``float``.
 
     Raises:
-        ResultsError: the file cannot be read, or this is no record.
+        ResultsError: the file cannot be read, or this is not a record.
     """
     if isinstance(record, str | Path):
         return Values(load_either(Path(record)))
     if not isinstance(record, RunRecord | AuditRecord):
         raise ResultsError(
-            f"{type(record).__name__}: is no record of a run or an audit; give what run returns"
+            f"{type(record).__name__}: is not a record of a run or an audit; give what run returns"
         )
     return Values(record)

@@ -196,7 +196,7 @@ def _lines(record: RunRecord) -> Iterator[str]:
     refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
     yield (
         f"{record.measured_checks} measured and {record.exact_checks} exact checks; "
-        f"{refuted} of {len(controls)} wrong versions refuted."
+        f"{refuted} of {len(controls)} negative controls rejected."
     )
     yield ""
     for claim in record.claims:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli.console import PATH, end, rendered, say, say_outdated
+from verify.cli.console import PATH, end, rendered, say, say_outdated, tell
 from verify.errors import OutputError
 
 NAMES = ("audit.json", "audit.html", "audit.pdf")
@@ -17,20 +17,20 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
 @click.command()
 @click.argument("recording", type=PATH)
 @click.option(
-    "--intended", metavar="EXPRESSION", help="The scale that was meant, in d, h, D and n, such as 1/sqrt(d)."
+    "--intended", metavar="EXPRESSION", help="The intended scale, in d, h, D and n, such as 1/sqrt(d)."
 )
 @click.option(
     "--mask",
     "intended_mask",
     default="",
     metavar="MASK",
-    help="The mask that was meant: none, causal, window=W, prefix=N or documents.",
+    help="The intended mask: none, causal, window=W, prefix=N or documents.",
 )
 @click.option(
     "--gate",
     multiple=True,
     metavar="FINDING[:LOW..HIGH]",
-    help="Let this finding decide, where it has to lie in this band; may be given several times.",
+    help="Let this finding decide: it must lie in this band; repeatable.",
 )
 @click.option(
     "--false-alarm",
@@ -43,9 +43,15 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     "--allow-unseen",
     multiple=True,
     metavar="REASON",
-    help="Accept that something was not seen: calls, output or unrecorded; may be given several times.",
+    help="Accept that something was not observed: calls, output or unrecorded; repeatable.",
 )
-@click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]")
+@click.option(
+    "--against",
+    type=PATH,
+    metavar="OTHER",
+    help="Compare RECORDING with this one of the same inputs: say where they differ first.",
+)
+@click.option("--workers", type=int, help="Number of processors; does not affect results.  [default: all]")
 @click.option(
     "--out", type=PATH, default=Path("audit"), show_default=True, metavar="DIR", help="Folder to write to."
 )
@@ -58,6 +64,7 @@ def audit(
     gate: tuple[str, ...],
     false_alarm: float,
     allow_unseen: tuple[str, ...],
+    against: Path | None,
     workers: int | None,
     out: Path,
     junit: Path | None,
@@ -69,7 +76,18 @@ def audit(
     RECORDING is a folder that was recorded, or a NumPy archive or safetensors file with q, k and, where there
     are any, v, out, mask (True where a key may be seen), bias, sink (one score a head), the numbers scale,
     softcap and causal (1 where the mask is), documents (of each token), intended and intended_mask.
+
+    With --against, write comparison.json, comparison.html and comparison.pdf instead: the first layer and
+    head in which the two differ by more than rounding, and in which quantity. The status is 0 if no
+    difference was found, 1 if one was, 3 if not everything could be compared.
     """
+    if against is not None:
+        given = {"--intended": intended, "--mask": intended_mask, "--gate": gate, "--junit": junit}
+        if wrong := [name for name, value in given.items() if value]:
+            raise click.UsageError(
+                f"{wrong[0]} and --against: a comparison judges no scale; give one of them"
+            )
+        _compare(recording, against, allow_unseen, workers, out, no_pages=no_pages)
     from verify.auditing.audit import audit as audit_recording
     from verify.citing.configuration import configuration
     from verify.citing.summaries import to_junit
@@ -92,12 +110,32 @@ def audit(
     )
     write_whole(out / NAMES[0], found.to_json().encode())
     for line in str(found).splitlines():
-        say(line)
+        tell(line)
     if junit is not None:
         write_whole(junit, to_junit(found))
         say(junit)
     if no_pages:
         say(out / NAMES[0])
+        say_outdated(found, out)
+    else:
+        rendered(found, out, workers)
+    end(found.exit_status())
+
+
+def _compare(
+    a: Path, b: Path, allow_unseen: tuple[str, ...], workers: int | None, out: Path, *, no_pages: bool
+) -> None:
+    from verify.auditing.comparing import compare_recordings
+    from verify.files.names import COMPARISON
+    from verify.files.writing import check_writable, write_whole
+
+    for name in (COMPARISON.evidence, *(() if no_pages else COMPARISON.pages)):
+        check_writable(out, name)
+    found = compare_recordings(a, b, allow_unseen=allow_unseen, workers=workers)
+    write_whole(out / COMPARISON.evidence, found.to_json().encode())
+    say(found)
+    if no_pages:
+        say(out / COMPARISON.evidence)
         say_outdated(found, out)
     else:
         rendered(found, out, workers)

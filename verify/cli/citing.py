@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from verify.cli.console import PATH, end, say
+from verify.cli.console import PATH, end, say, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("names", nargs=-1, metavar="[CLAIM|LAYER|KEY]...")
 @_results
 def values(names: tuple[str, ...], results: Path | None) -> None:
-    """List what can be quoted: keys and their present text.
+    """List the values that can be quoted: keys and their current text.
 
     Besides claims, "run" stands for the run’s own values and "source" for the documents’ statements; a key
     for its value and its parts. Of an audit, give layers, "audit" for its own values, or keys. Each has the
@@ -60,7 +60,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     width = max((len(value.key) for value in listed), default=0)
     has_pages = site and isinstance(record, RunRecord)
     pages = (f"  {address_on_site(site, value.key)}" if has_pages else "" for value in listed)
-    say(
+    tell(
         "\n".join(
             f"{value.key:<{width}}  {value.text}{page}" for value, page in zip(listed, pages, strict=True)
         )
@@ -107,13 +107,17 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     whole, _, part = key.partition(":")
     if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    say(render(cite(record, value.subject, value.part, url, doi, settings.authors, site)))
+    cited = cite(record, value.subject, value.part, url, doi, settings.authors, site)
+    text = _text(form, render(cited))
+    (tell if form == "text" else say)(text)
     end(0)
 
 
 @click.command("check-docs")
 @click.argument("documents", nargs=-1, type=PATH, metavar="FILE...")
-@click.option("--write", is_flag=True, help="Write again what is stale and has a form, as KEY|digits=3 has.")
+@click.option(
+    "--write", is_flag=True, help="Rewrite stale quotations that have a form, such as KEY|digits=3."
+)
 @click.option(
     "--diff", is_flag=True, help="Print what --write would change, for patch and git; write nothing."
 )
@@ -145,16 +149,16 @@ def check_docs(
     adopt: bool,
     strict: bool,
 ) -> None:
-    """Compare what documents quote with the results; exit with 1 if anything is not so.
+    """Compare quotations in documents with the results; exit with 1 if any differs.
 
-    A quotation with a form, KEY|default or KEY|digits=3, is compared to the letter, and --write writes it
-    again. The text of one with the key alone is its author's: its numbers are checked and never written.
+    A quotation with a form, KEY|default or KEY|digits=3, is compared to the letter, and --write rewrites
+    it. The text of one with the key alone is its author's: its numbers are checked and never written.
 
     Documents are regular files of at most 16 MB: Markdown of every kind, notebooks, HTML, reStructuredText,
     LaTeX, AsciiDoc, Org, Typst, Python and any text with comments; folders, whose documents are meant;
-    and patterns such as 'docs/**/*.md'. None means those of [tool.sdpa-verify] in pyproject.toml.
-    Nothing is verified again: the results are those given or configured, else those of the last run, which
-    must not be a quick one, for documents quote what was measured well.
+    and patterns such as 'docs/**/*.md'. Without any, those of [tool.sdpa-verify] in
+    pyproject.toml are checked. Nothing is verified again: the results are those given or configured, else
+    those of the last run, which must not have the quick profile.
     """
     from verify.citing.configuration import configuration
     from verify.citing.documents import adopt as adopt_forms
@@ -175,13 +179,13 @@ def check_docs(
     files = find_documents(wanted)
     record = _settled(results)
     if adopt:
-        say("\n".join(map(str, adopt_forms(check(files, record), record))))
+        tell("\n".join(map(str, adopt_forms(check(files, record), record))))
     checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
-    text = changes(checked.documents).removesuffix("\n") if diff else render(checked)
+    text = changes(checked.documents).removesuffix("\n") if diff else _text(form, render(checked))
     if text:
-        say(text)
+        (tell if form == "text" and not diff else say)(text)
     end(1 if checked.left else 0)
 
 
@@ -229,7 +233,7 @@ def _settled(results: Path | None) -> Evidence:
     "--out",
     type=PATH,
     metavar="FILE",
-    help="File to write.  [default: verify, and what the form's files end in, such as .tex]",
+    help="File to write.  [default: verify with the suffix of the format, as in verify.tex]",
 )
 @click.option(
     "--quoted-in",
@@ -237,7 +241,7 @@ def _settled(results: Path | None) -> Evidence:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Only the values that this document, folder or pattern of documents quotes; may be given again.",
+    help="Only the values that this document, folder or pattern of documents quotes; repeatable.",
 )
 @_results
 def export(
@@ -263,7 +267,7 @@ def export(
         keys = [value.key for value in listed] + [_looked_up(quote) for quote in quoted]
         known = by_key(record)
         listed = [lookup_in(known, key) for key in dict.fromkeys(keys)]
-    write_whole(path, wanted.write(record, listed).encode())
+    write_whole(path, _text(form, wanted.write(record, listed)).encode())
     say(path)
     end(0)
 
@@ -299,6 +303,14 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     for path in files:
         say(path)
     end(0)
+
+
+def _text(form: str, made: object) -> str:
+    """Return what the function of a form has made: one that another program registers may return anything."""
+    if not isinstance(made, str):
+        what = "nothing" if made is None else f"a {type(made).__name__}"
+        raise CitationError(f"format {form!r}: its function returns {what}; let it return the text")
+    return made
 
 
 def _chosen(form: str, forms: Mapping[str, _Form]) -> _Form:

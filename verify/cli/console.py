@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
+    from verify.evidence.provenance import Reported
     from verify.executors.workers import Workers
 
 PATH = click.Path(path_type=Path)
@@ -41,6 +42,45 @@ def say(text: object) -> None:
             click.get_current_context().meta[_UNSAID] = error.strerror
 
 
+def tell(text: object) -> None:
+    """Print a result for people: its lines fit the terminal, and are left whole in a pipe."""
+    say(fitted(str(text), columns(sys.stdout)))
+
+
+def columns(stream: TextIO) -> int | None:
+    """Return how many columns a terminal has, as the environment or the terminal says; None of a pipe."""
+    if (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
+
+
+def fitted(text: str, width: int | None, hang: int = 4) -> str:
+    """Return text whose lines are broken between words, the rest of each set in by ``hang`` more."""
+    if width is None:
+        return text
+    return "\n".join(_broken(line, width, hang) for line in text.split("\n"))
+
+
+def _broken(line: str, width: int, hang: int) -> str:
+    if len(line) <= width:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()))
+    # Gaps between columns of a line that does not fit say nothing.
+    words = " ".join(line.split())
+    further = indent + " " * (hang if width >= 2 * hang + len(indent) else 0)
+    return textwrap.fill(
+        words,
+        width,
+        initial_indent=indent,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def end(status: int) -> None:
     """End with ``status``, unless results could not be printed."""
     reason = click.get_current_context().meta.get(_UNSAID)
@@ -52,7 +92,8 @@ def end(status: int) -> None:
 def complain(text: str) -> None:
     """Print one line on standard error."""
     try:
-        click.echo(f"sdpa-verify: {one_line(' '.join(text.split()))}", err=True)
+        line = f"sdpa-verify: {one_line(' '.join(text.split()))}"
+        click.echo(fitted(line, columns(sys.stderr), hang=2), err=True)
     except OSError:
         silence(sys.stderr)
 
@@ -60,7 +101,7 @@ def complain(text: str) -> None:
 def log(text: str) -> None:
     """Print a line on standard error; a closed or full standard error is no reason to stop."""
     try:
-        print(for_terminal(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+        print(fitted(for_terminal(text), columns(sys.stderr)), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
     except OSError:
         silence(sys.stderr)
 
@@ -91,7 +132,7 @@ def phases_line(phases: Mapping[str, float]) -> str:
 
 
 def rendered(
-    record: RunRecord | AuditRecord,
+    record: Reported,
     out: Path,
     workers: Workers | int | None = None,
     phases_s: Mapping[str, float] | None = None,
@@ -117,7 +158,7 @@ def rendered(
         raise written.problem
 
 
-def say_outdated(record: RunRecord | AuditRecord, out: Path, besides: Iterable[str] = ()) -> None:
+def say_outdated(record: Reported, out: Path, besides: Iterable[str] = ()) -> None:
     """Say which pages in a folder are not of the record whose evidence lies there, ``besides`` some."""
     from verify.evidence.provenance import names
 
@@ -129,7 +170,7 @@ def say_outdated(record: RunRecord | AuditRecord, out: Path, besides: Iterable[s
         log(f"{', '.join(pages)} in {out} {are} from an earlier run; remove {them}, or render {them} again")
 
 
-def _is_of_another(page: Path, record: RunRecord | AuditRecord) -> bool:
+def _is_of_another(page: Path, record: Reported) -> bool:
     """Return whether a page was made of another record: each says when the findings were made."""
     from verify import evidence
 

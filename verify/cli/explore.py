@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,14 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
+from verify.cli.console import fitted
 from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.errors import WorkerError, claim_errors
 from verify.evidence import PROFILES
 from verify.executors.workers import Task, Workers
 from verify.spec.claim import several
 from verify.spec.words import Words, titled
-from verify.symbolic.printing import assumptions_of, unicode_art
+from verify.symbolic.printing import assumptions_of, latex, unicode_art
 from verify.text.latex import plain, spoken
 from verify.text.numbers import exact
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
-_WIDTH = 100
+_LEAST = 30
+"""Columns that a title needs beside its id."""
 _ENDINGS = {
     "proved": "Proved",
     "reviewed": "Reviewed, not proved",
@@ -39,16 +40,26 @@ _ENDINGS = {
 }
 
 
-def listing(claims: Mapping[str, Claim | ClaimFile]) -> str:
-    """Return the claims by chapter, a line each."""
+def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None) -> str:
+    """Return the claims by chapter, a line each; within so many ``columns``, long titles take several."""
     lines: list[str] = []
     last, width = "", max(map(len, claims), default=0)
     for name, claim in claims.items():
         if claim.chapter != last:
             lines += ([""] if lines else []) + [CHAPTERS[claim.chapter].title]
             last = claim.chapter
-        lines.append(f"  {name:<{width}} {plain(_title(claim))}")
+        lines.append(_entry(name, width, plain(_title(claim)), columns))
     return "\n".join(lines)
+
+
+def _entry(name: str, width: int, title: str, columns: int | None) -> str:
+    """Return an id with its title, which hangs beside it or, where that leaves no room, below it."""
+    if columns is None:
+        return f"  {name:<{width}} {title}"
+    beside = columns - width - 3 >= _LEAST
+    indent = " " * (width + 3 if beside else 6)
+    lines = fitted(indent + title, columns, hang=0)
+    return f"  {name:<{width}} {lines.lstrip()}" if beside else f"  {name}\n{lines}"
 
 
 def _title(claim: Claim | ClaimFile) -> str:
@@ -56,30 +67,30 @@ def _title(claim: Claim | ClaimFile) -> str:
     return claim.title if isinstance(claim, ClaimFile) else titled(claim)
 
 
-def show_with(workers: Workers, claim: Claim | ClaimFile) -> tuple[str, bool]:
+def show_with(workers: Workers, claim: Claim | ClaimFile, columns: int | None = None) -> tuple[str, bool]:
     """Return what ``shown`` does, for a claim file of the user's own as well, which is run by ``workers``.
 
     Raises:
         ClaimError: the claim's own code fails.
     """
     if not isinstance(claim, ClaimFile):
-        return shown(claim)
+        return shown(claim, columns=columns)
     try:
-        text, stands = workers.call(Task(_show_file, (claim,), isolate=str(claim.path)))
+        text, stands = workers.call(Task(_show_file, (claim, columns), isolate=str(claim.path)))
     except WorkerError as error:
         raise broken(claim, error) from error
     return text, stands
 
 
-def _show_file(claim: ClaimFile) -> tuple[str, bool]:
+def _show_file(claim: ClaimFile, columns: int | None) -> tuple[str, bool]:
     with claim_errors(claim.id, claim.path):
-        return shown(resolve(claim), origin=claim.path)
+        return shown(resolve(claim), claim.path, columns)
 
 
-def shown(claim: Claim, origin: object = "") -> tuple[str, bool]:
+def shown(claim: Claim, origin: object = "", columns: int | None = None) -> tuple[str, bool]:
     """Return one claim with its derivation as text, and whether the derivation stands (no step fails).
 
-    ``origin`` is the claim's file, for messages.
+    ``origin`` is the claim's file, for messages; no line is longer than ``columns``, but for long words.
 
     Raises:
         ClaimError: the claim's own code fails.
@@ -88,11 +99,15 @@ def shown(claim: Claim, origin: object = "") -> tuple[str, bool]:
         derivation = claim.derived()
         examined = derivation.examine()
         facts = several(claim.facts(derivation)) if examined.status != "failed" else None
-    return page(claim, derivation, examined, facts), examined.status != "failed"
+    return page(claim, derivation, examined, facts, columns), examined.status != "failed"
 
 
 def page(
-    claim: Claim, derivation: Derivation, examined: ExaminedDerivation, facts: tuple[Fact, ...] | None = None
+    claim: Claim,
+    derivation: Derivation,
+    examined: ExaminedDerivation,
+    facts: tuple[Fact, ...] | None = None,
+    columns: int | None = None,
 ) -> str:
     """Return one claim with its derivation as text, what became of each step's check, and what facts it has.
 
@@ -103,42 +118,41 @@ def page(
     blocks = [
         f"{claim.id} — {plain(said['title'])}",
         f"Chapter: {CHAPTERS[claim.chapter].title}",
-        _wrapped(plain(said["statement"])),
-        _wrapped(plain(said["meaning"])),
+        plain(said["statement"]),
+        plain(said["meaning"]),
         *_assumed(claim, examined),
     ]
     for followed in examined.routes:
         route = followed.route
         meaning = plain(derivation.meaning_of(route.start))
         opening = f"\n  Definition: {meaning}" if meaning else ""
-        blocks.append(f"Derivation: {plain(route.title)}{opening}\n\n{_art(route.start)}")
+        blocks.append(f"Derivation: {plain(route.title)}{opening}\n\n{_art(route.start, columns)}")
         for one in followed.steps:
             checked = f"{'✓' if one.holds else '✗'} {plain(one.step.rule.label)}"
-            blocks.append(f"  {plain(one.step.words)}\n  {checked}\n\n{_art(one.step.expression)}")
+            blocks.append(f"  {plain(one.step.words)}\n  {checked}\n\n{_art(one.step.expression, columns)}")
     blocks.append(f"{_ENDINGS[examined.status]}: {examined.reason}")
     if facts:
         lines = (f"  {fact.id}: {plain(fact.what)}, {exact(fact.value)}" for fact in facts)
         blocks.append("Exact values that documents print\n" + "\n".join(lines))
     if derivation.beyond:
-        blocks.append(_wrapped(f"Beyond the derivation: {plain(derivation.beyond)}"))
-    return "\n\n".join(blocks)
+        blocks.append(f"Beyond the derivation: {plain(derivation.beyond)}")
+    return "\n\n".join(fitted(block, columns, hang=0) for block in blocks)
 
 
 def _assumed(claim: Claim, examined: ExaminedDerivation) -> Iterator[str]:
     """Yield what the main theorem assumes, and what the author states besides."""
     of_theorem = assumptions_of(examined.theorem) if examined.theorem else ()
     stated = tuple(one.text for one in claim.assumptions)
-    for heading, texts in (("Assumptions", of_theorem), ("Stated besides, not used", stated)):
+    for heading, texts in (("Assumptions", of_theorem), ("Also stated, not used", stated)):
         if texts:
             yield f"{heading}\n" + "\n".join(f"  - {plain(one)}" for one in texts)
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, _WIDTH)
+def _art(expression: Any, columns: int | None) -> str:
+    """Return an expression drawn in Unicode, set in from the left; LaTeX in names of symbols as text.
 
-
-def _art(expression: Any) -> str:
-    """Return an expression drawn in Unicode, set in from the left; LaTeX in names of symbols as text."""
+    Where the drawing is wider than the ``columns``, the expression is text that breaks between words.
+    """
     names: dict[Any, Any] = {
         one: MatrixSymbol(spoken(one.name), *one.shape)
         if isinstance(one, MatrixSymbol)
@@ -155,4 +169,6 @@ def _art(expression: Any) -> str:
         lines = unicode_art(expression.xreplace(names)).splitlines()
     finally:
         pretty_use_unicode(before)
+    if columns is not None and max(map(len, lines)) > columns - 6:
+        return fitted(f"      {spoken(latex(expression))}", columns, hang=2)
     return "\n".join(f"      {line}".rstrip() for line in lines)

@@ -11,23 +11,46 @@ from typing import TYPE_CHECKING
 import click
 
 from verify.cli import auditing, citing, probing, publishing, recording, storing, verifying
-from verify.cli.console import PATH, complain, end, say, silence
+from verify.cli.console import PATH, columns, complain, end, fitted, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.verifying import processes
 from verify.errors import VerifyError, described
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
-@click.group(
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    no_args_is_help=False,
-)
+class _Formatter(click.HelpFormatter):
+    """Sets help within any width: on a narrow terminal what an option does stands below it."""
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write options with what they do."""
+        if self.width >= _NARROW:
+            super().write_dl(rows, col_max, col_spacing)
+            return
+        for name, text in rows:
+            for indent, part in (("  ", name), ("    ", text)):
+                self.write(f"{fitted(indent + part, self.width, hang=2)}\n")
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+    def make_formatter(self) -> click.HelpFormatter:
+        """Return a formatter as wide as the terminal, at most 100 columns."""
+        return _Formatter(width=min(columns(sys.stdout) or 80, _WIDEST))
+
+
+_NARROW, _WIDEST = 60, 100
+# Commands make contexts of their own kind each.
+click.Command.context_class = _Context
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
 @click.version_option(__version__, prog_name="sdpa-verify")
 def cli() -> None:
-    """Settle what is true about scaled dot-product attention: derive, measure, judge, report."""
+    """Verify claims about scaled dot-product attention: derive, measure, judge, report."""
 
 
 @cli.command(name="list")
@@ -36,13 +59,34 @@ def cli() -> None:
 )
 def list_(claim_files: tuple[Path, ...]) -> None:
     """List the claims by chapter."""
+    width = columns(sys.stdout)
+    say(_listed(claim_files, width) if claim_files else kept_list(width))
+    end(0)
+
+
+def _listed(claim_files: tuple[Path, ...], width: int | None) -> str:
     with processes(claim_files=claim_files) as workers:
         from verify.cli.explore import listing
         from verify.engine.catalogue import catalogue_with
 
-        text = listing(catalogue_with(claim_files, workers))
-    say(text)
-    end(0)
+        return listing(catalogue_with(claim_files, workers), width)
+
+
+def kept_list(width: int | None = None) -> str:
+    """Return the list of the shipped claims; made once for these sources, whose titles come from theorems."""
+    from hashlib import sha256
+    from importlib.metadata import version
+
+    from verify.report.cache import DrawingCache
+
+    sources = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
+    made_of = sha256(b"\0".join([str(width).encode(), *map(Path.read_bytes, sources)])).hexdigest()
+    cache = DrawingCache("list", version("sympy"))
+    text = cache.get(made_of)
+    if text is None:
+        text = _listed((), width)
+        cache.put(made_of, text)
+    return text
 
 
 @cli.command()
@@ -51,13 +95,14 @@ def list_(claim_files: tuple[Path, ...]) -> None:
     "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
 )
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
-    """Show one claim with its derivation, every step checked now."""
+    """Show one claim with its derivation, checking every step."""
     with processes(claim_files=claim_files) as workers:
         from verify.cli.explore import show_with
-        from verify.engine.catalogue import catalogue_with, choose
+        from verify.engine.catalogue import catalogue_with, choose, shipped
 
-        (chosen,) = choose(catalogue_with(claim_files, workers), [claim]).values()
-        text, proved = show_with(workers, chosen)
+        alone = None if claim_files else shipped(claim)
+        (chosen,) = [alone] if alone else choose(catalogue_with(claim_files, workers), [claim]).values()
+        text, proved = show_with(workers, chosen, columns(sys.stdout) or 80)
     say(text)
     end(0 if proved else 1)
 

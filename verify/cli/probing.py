@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from verify.cli.console import end, say
+from verify.cli.console import end, tell
 from verify.errors import SettingsError, what_is_wrong
 
 _NAMED = "name it as package.module:function or path/to/file.py:function"
@@ -30,14 +30,19 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
 @click.option(
     "--library",
     metavar="numpy|torch|jax",
-    help="Whose arrays to give.  [default: the first that the function takes]",
+    help="Array library to use.  [default: the first that the function accepts]",
 )
-@click.option("--device", metavar="NAME", help="Where PyTorch's arrays are put, such as cuda.")
+@click.option("--device", metavar="NAME", help="PyTorch device, such as cuda.")
+@click.option("--gradient", is_flag=True, help="Compare dQ, dK and dV with the formula's too.")
 @click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
-@click.option("--alignment", metavar="top-left|bottom-right", help="Fail unless rectangles are aligned so.")
-@click.option("--groups", metavar="repeated|interleaved", help="Fail unless grouped heads are mapped so.")
-@click.option("--window", type=int, metavar="KEYS", help="Fail unless a query sees so many keys at most.")
+@click.option(
+    "--alignment", metavar="top-left|bottom-right", help="Fail unless rectangular masks are aligned this way."
+)
+@click.option(
+    "--groups", metavar="repeated|interleaved", help="Fail unless grouped heads are mapped this way."
+)
+@click.option("--window", type=int, metavar="KEYS", help="Fail unless a query sees at most this many keys.")
 @click.option("--softcap", type=float, metavar="SIZE", help="Fail unless this is the soft-cap.")
 @click.option("--sink", is_flag=True, default=None, help="Fail unless the softmax has a sink.")
 @click.option("--bias", is_flag=True, default=None, help="Fail unless positions change scores, as in ALiBi.")
@@ -50,12 +55,14 @@ def probe(
     library: str | None,
     device: str | None,
     intended: str | None,
+    *,
+    gradient: bool,
     **expected: Any,
 ) -> None:
-    """Say what an attention FUNCTION of (q, k, v) does, from what it makes of chosen arrays.
+    """Identify what an attention FUNCTION of (q, k, v) computes, from its outputs for chosen arrays.
 
-    It ends with status 1 where the function does what no attention does, and, with an option that says what
-    is expected, where it does otherwise.
+    Exits with 1 if the function does what no attention does, here or in a corner, or, given an option that
+    says what is expected, if it does something else; with 3 if it is not understood.
     """
     from verify.auditing.probe import probe as probe_function
     from verify.auditing.scales import DEFAULT
@@ -68,13 +75,15 @@ def probe(
         layout=layout,
         library=library,
         device=device,
+        gradient=gradient,
     )
     asked = {name: value for name, value in expected.items() if value is not None}
     problems = found.problems(intended or DEFAULT, **asked) if asked or intended else ()
-    say(found)
+    tell(found)
     for problem in problems:
-        say(f"✗ {problem}")
-    end(1 if problems or found.faults else 0)
+        tell(f"✗ {problem}")
+    wrong = found.faults or set(problems) - set(found.unexplained)
+    end(1 if wrong else 3 if found.unexplained else 0)
 
 
 def _imported(named: str) -> Any:
@@ -99,7 +108,7 @@ def _imported(named: str) -> Any:
     except (Exception, SystemExit) as error:
         raise SettingsError(f"{named}: cannot be imported: {what_is_wrong(error)}; {_NAMED}") from error
     if not callable(found):
-        raise SettingsError(f"{named}: is no function; {_NAMED}")
+        raise SettingsError(f"{named}: is not a function; {_NAMED}")
     return found
 
 

@@ -9,7 +9,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Column
 
 from verify.cli.console import log
 from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, StoreUse, Verdict
@@ -21,6 +29,9 @@ if TYPE_CHECKING:
 
     from verify.engine.runner import Callbacks
     from verify.engine.schedule import Progress as Progressed
+
+_WIDE = 60
+"""Columns from which on a terminal has room for a bar."""
 
 _REFRESH_S = 0.2
 """Seconds between two looks of the progress bar."""
@@ -38,14 +49,18 @@ def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
             on_begin=lambda _count: begin(), on_finish=lambda record: log(f"{record.id}: {record.verdict}")
         )
         return
-    columns = (
-        BarColumn(bar_width=10),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        # Last, for it is what a narrow terminal cuts.
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    whole = Column(no_wrap=True, min_width=7)
+    shown: list[ProgressColumn] = [
+        MofNCompleteColumn(table_column=whole),
+        TimeElapsedColumn(table_column=whole),
+    ]
+    if console.width >= _WIDE:
+        shown.insert(0, BarColumn(bar_width=10, table_column=Column(min_width=10)))
+    # Two counts of seven columns, the bar, and a blank after each.
+    room = console.width - (16 if console.width < _WIDE else 27)
+    text = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"))
+    with Progress(*shown, text, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
         shown_at = 0.0
 
@@ -60,19 +75,23 @@ def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
             nonlocal shown_at
             if progress.drawn and time.monotonic() - shown_at > _REFRESH_S:
                 shown_at = time.monotonic()
-                bar.update(task, description=progress_line(progress))
+                bar.update(task, description=progress_line(progress, room))
 
         yield Callbacks(on_start, lambda _record: bar.update(task, advance=1), on_begin, on_progress)
 
 
-def progress_line(progress: Progressed) -> str:
-    """Return how much is drawn, how fast, what is left of what is known to be wanted, and who is at work."""
-    words = [f"{progress.drawn:.2e} drawn"]
-    if progress.stored:
-        words.append(f"{progress.stored:.2e} stored")
+def progress_line(progress: Progressed, room: int = 80) -> str:
+    """Return what is left, how much is drawn, how fast, and by how many workers, as far as there is room."""
+    words = [f"{progress.left_s:.0f} s left"] if progress.left_s is not None else []
+    words.append(f"{progress.drawn:.1e} drawn")
     if progress.left_s is not None:
-        words += [f"{progress.rate:.1e}/s", f"{progress.left_s:.0f} s left"]
-    return " · ".join([*words, f"{progress.workers} at work"])
+        words.append(f"{progress.rate:.1e}/s")
+    words.append(f"{progress.workers} working")
+    if progress.stored:
+        words.append(f"{progress.stored:.1e} stored")
+    while len(words) > 1 and len(" · ".join(words)) > room:
+        words.pop()
+    return " · ".join(words)
 
 
 def stored_line(stored: StoreUse) -> str:
@@ -123,12 +142,12 @@ def _tightest(record: ClaimRecord) -> str:
 
 
 def counts_line(record: RunRecord) -> str:
-    """Return one line on how much a run rests on: claims, checks of both kinds, wrong versions refuted."""
+    """Return one line of counts: claims, checks of both kinds, negative controls rejected."""
     controls = [control for claim in record.claims for control in claim.controls]
     refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
     claims = f"{len(record.claims)} {'claim' if len(record.claims) == 1 else 'claims'}"
     checks = f"{record.measured_checks} measured and {record.exact_checks} exact checks"
-    return f"{claims}: {checks}; {refuted} of {len(controls)} wrong versions refuted"
+    return f"{claims}: {checks}; {refuted} of {len(controls)} negative controls rejected"
 
 
 def outcome_line(statement: Statement) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, say
+from verify.cli.console import PATH, end, say, tell
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     help="Form of what is printed.",
 )
 def compare(old: Path, new: Path, form: str) -> None:
-    """Say what NEW has otherwise than OLD: verdicts, outcomes, keys, values and settings.
+    """Show how NEW differs from OLD: verdicts, outcomes, keys, values and settings.
 
-    Both are a results.json or both an audit.json; - is standard input. Values that were drawn otherwise have
-    moved where their intervals are apart. Ends with 1 if a verdict or an outcome changed.
+    Both are a results.json or both an audit.json; - is standard input. A value that was drawn differently has
+    moved if its two intervals are disjoint. Exits with 1 if a verdict or an outcome changed.
     """
     from verify.citing.compare import FORMS, compare
     from verify.evidence.load import load_either
 
     found = compare(load_either(old), load_either(new))
-    say(FORMS[form](found))
+    (tell if form == "text" else say)(FORMS[form](found))
     end(found.exit_status)
 
 
@@ -45,7 +45,7 @@ def compare(old: Path, new: Path, form: str) -> None:
     default=Path("site"),
     show_default=True,
     metavar="DIR",
-    help="Folder to write; one that holds anything but such a site is left alone.",
+    help="Folder to write; one that contains anything but such a site is left unchanged.",
 )
 @click.option(
     "--results",

@@ -20,21 +20,33 @@ from verify.cli.console import PATH, complain, end
     help="Folder to write to.",
 )
 @click.option(
-    "--max-sequences", type=int, default=200, show_default=True, help="Sequences of each layer that are kept."
+    "--max-sequences", type=int, default=200, show_default=True, help="Sequences kept for each layer."
 )
 @click.option(
     "--max-bytes",
     type=int,
     default=2_000_000_000,
     show_default=True,
-    help="What is kept of all layers together.",
+    help="Bytes kept for all layers together.",
+)
+@click.option(
+    "--inputs",
+    is_flag=True,
+    help="Keep what each layer's module was given too, to compare two recordings by.",
 )
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record(
-    program: str, arguments: tuple[str, ...], is_module: bool, out: Path, max_sequences: int, max_bytes: int
+    program: str,
+    arguments: tuple[str, ...],
+    is_module: bool,
+    out: Path,
+    max_sequences: int,
+    max_bytes: int,
+    *,
+    inputs: bool,
 ) -> None:
-    """Run a Python PROGRAM unchanged and keep what its attention calls are given and give back.
+    """Run a Python PROGRAM unchanged and record the inputs and outputs of its attention calls.
 
     The exit status is the program's, unless it is 0 and nothing could be recorded. PyTorch is imported before
     the program starts. Judge the recording with `sdpa-verify audit DIR`.
@@ -45,7 +57,9 @@ def record(
 
     one = Program(program, arguments, is_module=is_module)
     status = 0
-    context = recording_attention(out=out, max_sequences=max_sequences, max_bytes=max_bytes, source=one.title)
+    context = recording_attention(
+        out=out, max_sequences=max_sequences, max_bytes=max_bytes, inputs=inputs, source=one.title
+    )
     try:
         with context as recording:
             status = one.run()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, say
+from verify.cli.console import PATH, end, say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,27 +33,27 @@ def _option(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group(no_args_is_help=False)
 def store() -> None:
-    """Look after the finished work that later runs take up: derivations that were checked, chunks drawn."""
+    """Manage finished work that later runs reuse: checked derivations and drawn chunks."""
 
 
 @store.command()
 @_option
 def show(store: Path | None) -> None:
-    """Say where the store is and what it holds."""
+    """Show where the store is and what it contains."""
     with _store(store) as opened:
-        say(_described(opened.contents()))
+        tell(_described(opened.contents()))
     end(0)
 
 
 @store.command()
 @_option
 def verify(store: Path | None) -> None:
-    """Check every row against its checksum; status 1 if one is damaged, which no run would use."""
+    """Check every row against its checksum; exit with 1 if any is damaged."""
     with _store(store) as opened:
         contents = opened.contents()
     rows = sum(contents.rows.values())
-    advice = "; no run uses these: runs write those again that they need, `store clear` begins anew"
-    say(f"{rows} rows, {contents.damaged} damaged{advice if contents.damaged else ''}")
+    advice = "; runs ignore damaged rows and rewrite those they need; `store clear` empties the store"
+    tell(f"{rows} rows, {contents.damaged} damaged{advice if contents.damaged else ''}")
     end(1 if contents.damaged else 0)
 
 
@@ -83,10 +83,10 @@ def export(file: Path, store: Path | None) -> None:
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="FILE...")
 @_option
 def merge(files: tuple[Path, ...], store: Path | None) -> None:
-    """Take over what other stores hold; damaged rows are left out.
+    """Merge other stores into this one, leaving out damaged rows.
 
-    A row counts for runs whose code, libraries and kind of processor are those that made it. Merge only what
-    you would trust as your own run.
+    A row is used only by runs with the code, libraries and kind of processor that made it. Merge only stores
+    that you trust like your own runs.
     """
     from verify.engine.store import Store, default_path
 

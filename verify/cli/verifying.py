@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verify import defaults
-from verify.cli.console import PATH, end, log, rendered, say, say_outdated
+from verify.cli.console import PATH, columns, end, log, rendered, say, say_outdated, tell
 from verify.errors import OutputError, unforeseen
 from verify.files.names import EDITIONS
 
@@ -58,7 +59,7 @@ def plan_options(command: Callable[..., None]) -> Callable[..., None]:
             type=float,
             default=defaults.POWER,
             show_default=True,
-            help="Chance that a check decides at its planned sample.",
+            help="Probability that a check decides at its planned sample.",
         ),
         click.option(
             "--claims",
@@ -66,7 +67,7 @@ def plan_options(command: Callable[..., None]) -> Callable[..., None]:
             type=PATH,
             multiple=True,
             metavar="FILE",
-            help="The claim in this file of your own, of at most 1 MB; may be given several times.",
+            help="A claim file of your own, of at most 1 MB; repeatable.",
         ),
     )
     for option in reversed(options):
@@ -95,11 +96,26 @@ def since_option(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
+def words_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the words of the report that its user may choose."""
+    options = (
+        click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
+        click.option("--question", metavar="TEXT", help="The question that its first page answers."),
+        click.option("--author", metavar="NAME", help="Author of the report."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that, and what says by how many processors, for which statements and where to."""
     options = (
         plan_options,
-        click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
+        words_options,
+        click.option(
+            "--workers", type=int, help="Number of processors; does not affect results.  [default: all]"
+        ),
         click.option(
             "--cluster",
             metavar="ADDRESS|local:N",
@@ -108,8 +124,8 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--device",
             metavar="cuda|cuda:N|cpu",
-            help="Draw blocks of scores and softmax rows by PyTorch there, in single precision; other random "
-            "numbers, so other digits. Tried with cpu only, never on a card.",
+            help="Draw scores and softmax rows with PyTorch on this device, in single precision and from "
+            "other random streams, so digits differ. Tested on cpu only, never on a card.",
         ),
         click.option(
             "--store",
@@ -124,12 +140,13 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             type=PATH,
             metavar="FILE|PACK",
             help="Statements to decide in place of the five documents': a TOML file of at most 1 MB, - for "
-            "standard input, or a shipped pack: introductions. Without CLAIMS only what they need is run.",
+            "standard input, or a shipped pack: introductions. Without CLAIMS only what they need is run; an "
+            "empty file has none.",
         ),
         click.option(
             "--lenient-sources",
             is_flag=True,
-            help="Do not end with 1 where a statement of --sources is misprinted or wrong.",
+            help="Do not exit with 1 if a statement of --sources is misprinted or wrong.",
         ),
         click.option(
             "--out",
@@ -225,14 +242,23 @@ def run(
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
 @since_option
-def render(results: Path, out: Path | None, edition: str, since: Path | None) -> None:
+@words_options
+def render(results: Path, out: Path | None, edition: str, since: Path | None, **words: str | None) -> None:
     """Rebuild the report from RESULTS, without deriving or drawing anything.
 
-    RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
+    RESULTS is a results.json of at most 32 MB, an audit.json or comparison.json of at most 128 MB, or - for
+    standard input.
     """
-    from verify.evidence.load import load_either
+    from verify.evidence.load import load_any
 
-    record = load_either(results)
+    record = load_any(results)
+    if any(text is not None for text in words.values()):
+        from verify.engine.runner import presentation
+        from verify.evidence import RunRecord
+
+        if not isinstance(record, RunRecord):
+            raise click.UsageError("--title, --question and --author: only a run's report has them")
+        record = record.presented(presentation(**words))
     rendered(record, out or results.parent, edition=edition, earlier=_earlier(since))
     end(record.exit_status())
 
@@ -240,7 +266,7 @@ def render(results: Path, out: Path | None, edition: str, since: Path | None) ->
 @click.command()
 @plan_options
 @click.option("--workers", type=int, default=1, show_default=True, help="Workers to plan for.")
-@click.option("--by-tolerance", is_flag=True, help="Say what ±1% to ±0.01% cost instead.")
+@click.option("--by-tolerance", is_flag=True, help="Show the cost of tolerances from ±1% to ±0.01% instead.")
 def plan(
     claims: tuple[str, ...],
     claim_files: tuple[Path, ...],
@@ -248,7 +274,7 @@ def plan(
     by_tolerance: bool,
     **options: Any,
 ) -> None:
-    """Say what verifying the claims would take: blocks, draws, memory and time."""
+    """Estimate the cost of verifying claims: blocks, draws, memory and time."""
     if by_tolerance and options["tolerance"] is not None:
         raise click.UsageError("--by-tolerance and --tolerance: give one of them")
     with processes(claim_files=claim_files) as some:
@@ -270,8 +296,8 @@ def plan(
         if by_tolerance:
             text = costs({tolerance: planned(tolerance) for tolerance in TOLERANCES}, count)
         else:
-            text = table(api.plan(wanted, workers=some, **options), chosen, count)
-    say(text)
+            text = table(api.plan(wanted, workers=some, **options), chosen, count, columns(sys.stdout))
+    tell(text)
     end(0)
 
 
@@ -327,12 +353,12 @@ def _verified(
         given = {**options, "workers": workers, "store": store, "executor": executor}
         record = api.run(claims, callbacks=callbacks, **given)
     for claim in record.claims:
-        say(verdict_line(claim))
+        tell(verdict_line(claim))
     if options["sources"] is not None:
         for statement in record.statements:
-            say(outcome_line(statement))
+            tell(outcome_line(statement))
     for statement in record.surprises():
-        say(surprise_line(statement))
+        tell(surprise_line(statement))
     for line in closing_lines(record):
         log(line)
     phases = {"imports": round(imports, 3), **record.run.phases_s}
@@ -352,7 +378,7 @@ def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
         try:
             store = Store(path or default_path(), log)
         except StoreError as error:
-            log(f"{error}; going on without")
+            log(f"{error}; continuing without it")
     try:
         yield store
     finally:

@@ -106,17 +106,18 @@ def bound(claim: str, theorems: Iterable[Theorem], checks: Iterable[Comparison])
     known = tuple(_Expanded(one, laws) for one in theorems)
     found: dict[str, Match] = {}
     drawn: dict[Any, _Blocks] = {}
+    told: dict[str, str] = {}
 
     def is_bound(check: Quantity) -> bool:
         if check.id not in found:
             # What has no value on the draws is NaN, which is close to nothing.
             with np.errstate(all="ignore"):
-                found[check.id] = _best(_match(one, check, drawn) for one in known)
+                found[check.id] = _best(_match(one, check, drawn, told) for one in known)
         if found[check.id] is Match.OTHER and check.prediction.origin == "derived":
             raise ClaimError(
-                f"claim {claim}, check {check.id}: its prediction is derived, but of something else: "
-                "on the same draws the start of the derivation is not what the check measures; measure "
-                "what is derived, derive what is measured, or call the prediction a threshold"
+                f"claim {claim}, check {check.id}: its prediction {check.prediction.value:.6g} is derived, "
+                f"but of another quantity{told.get(check.id, '')}; measure what is derived, derive what is "
+                "measured, or call the prediction a threshold"
             )
         return found[check.id] is Match.BOUND
 
@@ -239,8 +240,11 @@ class _Blocks:
         return found
 
 
-def _match(expanded: _Expanded, check: Quantity, drawn: dict[Any, _Blocks]) -> Match:
-    """Return how a theorem matches a check; ``drawn`` caches blocks by sampler."""
+def _match(expanded: _Expanded, check: Quantity, drawn: dict[Any, _Blocks], told: dict[str, str]) -> Match:
+    """Return how a theorem matches a check; ``drawn`` caches blocks by sampler.
+
+    Of another quantity, ``told`` gets both values on the same draws, in words, by the check's id.
+    """
     relation = {"<": "≤", ">": "≥"}.get(expanded.theorem.relation, expanded.theorem.relation)
     sign = 1 if relation in {check.relation, "="} else -1 if FLIPPED.get(relation) == check.relation else 0
     if not sign:
@@ -256,11 +260,15 @@ def _match(expanded: _Expanded, check: Quantity, drawn: dict[Any, _Blocks]) -> M
     except (ArithmeticError, LookupError, ValueError):
         return Match.UNDECIDED
     pairing = _Pairing(expanded, sign, relation == check.relation, check.prediction.value, measured)
-    return _best(
+    found = _best(
         _match_on_draws(pairing, assigned, _settings(check, reading), len(reading))
         for reading in drawn[key].readings
         for assigned in _assignments(pairing, reading)
     )
+    if found is Match.OTHER:
+        start = float(np.mean(pairing.starts[-1]))
+        told[check.id] = f": on the same draws the check measures {measured:.6g}, the derivation {start:.6g}"
+    return found
 
 
 def _is_traced(sampler: Any) -> bool:
@@ -280,6 +288,8 @@ class _Pairing:
     is_same_relation: bool
     predicted: float
     measured: float
+    starts: list[Any] = field(default_factory=list)
+    """Values of the left side on the draws."""
 
 
 def _match_on_draws(
@@ -296,6 +306,7 @@ def _match_on_draws(
             constant = pairing.predicted - ends if pairing.sign == -1 else 0.0
             draws, told = Draws(assigned, values), Match.UNDECIDED
             for start in draws.both(pairing.expanded.start):
+                pairing.starts.append(start)
                 if _close(constant + pairing.sign * start, pairing.measured):
                     return Match.BOUND
             if pairing.is_same_relation and pairing.sign == 1 and whole and not is_chosen:

@@ -13,6 +13,7 @@ import re
 import sys
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
@@ -40,7 +41,7 @@ from verify.spec.words import titled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_CLAIM_FILE = Kind(MEGABYTE, ClaimError, "check the path given with --claims, of a file of at most 1 MB")
+_CLAIM_FILE = Kind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 
 
 CORRECT = "correct the claim file"
@@ -221,6 +222,27 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
     return {name: claim for name, claim in claims.items() if not names or name in names}
 
 
+def shipped(name: str) -> Claim | None:
+    """Return the claim of that id that comes with the tool, None if there is none, without loading others."""
+    if not re.fullmatch(SLUG, name):
+        return None
+    found = [*Path(verify.claims.__path__[0]).glob(f"*/{name.replace('-', '_')}.py")]
+    return built_in(found[0].parent.name, found[0].stem) if len(found) == 1 else None
+
+
+def numbers(claims: Mapping[str, _Claim], chosen: Iterable[str]) -> dict[str, str]:
+    """Return the numbers of the ``chosen`` ones of all ``claims`` by id: chapter and place, such as ``1.2``.
+
+    Where all of them are the user's own they have no chapter, and are counted from 1.
+    """
+    if all(claims[name].chapter == USER for name in chosen):
+        return {name: str(place) for place, name in enumerate(chosen, 1)}
+    found: dict[str, str] = {}
+    for number, (_, some) in enumerate(groupby(claims, lambda name: claims[name].chapter), 1):
+        found |= {name: f"{number}.{place}" for place, name in enumerate(some, 1)}
+    return {name: found[name] for name in chosen}
+
+
 @cache
 def _built_in() -> tuple[tuple[Claim, str], ...]:
     modules = pkgutil.walk_packages(verify.claims.__path__, "verify.claims.")
@@ -237,6 +259,9 @@ def built_in(chapter: str, module: str) -> Claim:
 
 def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
     """Return what each file says, in their order."""
+    for path in files:
+        if path.is_dir():
+            raise ClaimError(f"{path}: is a folder; give one claim file, and --claims again for each more")
     texts = [read_bytes(path, _CLAIM_FILE) for path in files]
     given = list(zip(files, texts, strict=True))
     try:

@@ -1,4 +1,4 @@
-"""Measures an experiment: draws the planned samples, judges, and doubles what is still undecided."""
+"""Measures an experiment: draws the planned samples, judges, and enlarges by half what is still undecided."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import special
 from verify import evidence
 from verify.engine.samples import Samples, Sampling
 from verify.evidence import Verdict
-from verify.evidence.judging import MAX_LOOKS, ErrorBudget, judge, judge_exact
+from verify.evidence.judging import GROWTH, MAX_LOOKS, ErrorBudget, judge, judge_exact
 from verify.montecarlo.blocks import Request
 from verify.montecarlo.experiment import (
     Comparison,
@@ -110,8 +110,8 @@ def measure(
 ) -> Sampling[tuple[Findings, tuple[evidence.ControlRecord, ...]]]:
     """Return the findings and the controls of one experiment, judged; a generator that has cells drawn.
 
-    Every comparison is judged at its planned size first; the cells of those still undecided are doubled,
-    up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
+    Every comparison is judged at its planned size first; the cells of those still undecided grow by
+    half, up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
     """
     samples = Samples(claim, settings, budget)
     comparisons = every_comparison(experiment)
@@ -123,9 +123,11 @@ def measure(
         ]
         if not pending:
             break
-        looks = 2 ** (look - 1)
         yield from samples.extend(
-            [Request(cell, samples.planned[cell.id] * looks) for cell in cells_of(pending)]
+            [
+                Request(cell, math.ceil(samples.planned[cell.id] * GROWTH ** (look - 1)))
+                for cell in cells_of(pending)
+            ]
         )
         decided |= {c.id: _decide(samples, c, look) for c in pending}
     cells = {cell.id: cell for cell in cells_of(comparisons)}

@@ -35,7 +35,7 @@ TOLERANCES = (0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 
 
 class PlannedCell(Record):
-    """What one cell will take at its first look; later looks double what is still undecided.
+    """What one cell will take at its first look; later looks enlarge by half what is still undecided.
 
     ``settings`` say what is drawn, as the record of a check says it. ``draws`` are random components;
     ``memory`` is in bytes for one worker and does not grow with the draws; ``seconds`` is the time of one
@@ -166,19 +166,31 @@ def _planned_cell(cell: Cell, wanted: int) -> PlannedCell:
     )
 
 
-def table(rows: Sequence[Planned], settings: Settings, workers: int = 1) -> str:
+_DISPENSABLE = ("scores", "cells", "controls", "blocks", "checks", "memory", "draws")
+"""Columns of a plan that a narrow terminal does without, in this order."""
+
+
+def table(rows: Sequence[Planned], settings: Settings, workers: int = 1, columns: int | None = None) -> str:
     """Return the plans as text, a line a claim and one of totals, under the settings they are for.
+
+    Within so many ``columns``, the table leaves out what does not fit, counts of cells and scores first.
 
     The memory of whole processes is what this one has taken, which has derived the claims as a worker does.
     """
     whose = "one worker" if workers == 1 else f"{workers} workers like those of this machine"
     head = (
         f"tolerance {settings.tolerance:g}, false alarms {settings.false_alarm:g} for the whole run, "
-        f"power {settings.power:g}; memory, of arrays, and time, of drawing, are those of {whose}{_in_all()}"
+        f"power {settings.power:g}; memory of arrays and time of drawing are those of {whose}{_in_all()}"
     )
     names = ("claim", "checks", "controls", "cells", "blocks", "scores", "draws", "memory", "time")
     lines = [names, *(_cells(row, workers) for row in (*rows, together(rows)))]
-    return "\n".join([head, "", *_columns(lines)])
+    for name in (*_DISPENSABLE, ""):
+        drawn = list(_columns(lines))
+        if columns is None or max(map(len, drawn)) <= columns or not name:
+            break
+        place = lines[0].index(name)
+        lines = [(*line[:place], *line[place + 1 :]) for line in lines]
+    return "\n".join([head, "", *drawn])
 
 
 def costs(plans: Mapping[float, Sequence[Planned] | None], workers: int) -> str:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from verify import defaults
 from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend, ProcessBackend
 from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
@@ -15,7 +17,7 @@ from verify.engine.evaluate import Work, device_errors, received
 from verify.engine.keys import made_by
 from verify.engine.schedule import Progress, Schedule
 from verify.engine.statements import decide
-from verify.errors import SettingsError
+from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
     PROFILES,
     Calibration,
@@ -23,6 +25,7 @@ from verify.evidence import (
     DeviceRecord,
     FalseClaims,
     Falsified,
+    Presentation,
     Run,
     RunRecord,
     Settings,
@@ -112,6 +115,24 @@ def settings(
     )
 
 
+def presentation(
+    title: str | None = None, question: str | None = None, author: str | None = None
+) -> Presentation:
+    """Return the words of a report after checking them.
+
+    Raises:
+        SettingsError: one of them is empty, or no text in one line with sound formulas.
+    """
+    given = {"title": title, "question": question, "author": author}
+    for name, text in given.items():
+        if text is not None and not (isinstance(text, str) and text.strip()):
+            raise SettingsError(f"--{name} {text!r}: give some text")
+    try:
+        return Presentation.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError(f"--{what_is_wrong(error)}") from error
+
+
 def _recorded(device: object) -> DeviceRecord:
     """Return the record of the device that has this name.
 
@@ -138,6 +159,7 @@ def run(
     book: SourceBook,
     *,
     requested: Sequence[str] = (),
+    numbers: Mapping[str, str] | None = None,
     own_sources: bool = False,
     pack: str | None = None,
     workers: Workers | int | None = None,
@@ -147,7 +169,8 @@ def run(
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
-    ``requested`` are the ids asked for, none meaning all, ``own_sources`` says that the book is the user's
+    ``requested`` are the ids asked for, none meaning all, ``numbers`` those of the claims in the
+    catalogue, ``own_sources`` says that the book is the user's
     own, and ``pack`` the name under which it ships, all for the record. ``workers`` processors are used, None
     meaning all: as processes or, for a single claim, as threads. A claim file of the user's own always has
     processes of its own, a claim made in this process stays in it. An ``executor`` draws for all others,
@@ -176,6 +199,7 @@ def run(
         run=Run(
             settings=chosen,
             claims=tuple(requested),
+            numbers=dict(numbers or {}),
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
             own_sources=own_sources,
             pack=pack,

@@ -209,8 +209,8 @@ class SourceBook(Record):
     # The file's tables are called by their singular names and by no others.
     model_config = ConfigDict(populate_by_name=False)
 
-    sources: tuple[SourceRecord, ...] = Field(alias="source")
-    statements: tuple[StatementEntry, ...] = Field(alias="statement")
+    sources: tuple[SourceRecord, ...] = Field(alias="source", default=())
+    statements: tuple[StatementEntry, ...] = Field(alias="statement", default=())
     _origin: Origin | None = PrivateAttr(default=None)
     _pack: str | None = PrivateAttr(default=None)
 
@@ -373,7 +373,9 @@ def contradictions(
     yield from _repeats("statement", [entry.id for entry in statements])
     for i, entry in enumerate(statements):
         if entry.source not in sources:
-            yield ("statement", i, "source"), f"is none of the sources {', '.join(sources)}; name one of them"
+            none = "is of no source; add a [[source]] of this id"
+            remedy = f"is none of the sources {', '.join(sources)}; name one of them" if sources else none
+            yield ("statement", i, "source"), remedy
         for key, remedy in _statement_contradictions(entry):
             yield ("statement", i, key), remedy
         for j, part in enumerate(entry.parts):

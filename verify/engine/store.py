@@ -232,7 +232,7 @@ class Store:
 
     def _give_up(self, error: Exception) -> None:
         """Go on without: close the file and say why."""
-        self._complain(f"store {self.path}: unusable ({reason(error)}); going on without")
+        self._complain(f"store {self.path}: unusable ({reason(error)}); continuing without it")
         connection, self._connection = self._connection, None
         self._waiting, self._used = {}, set()
         if connection is not None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-Origin = Literal["given", "recorded", "configuration", "default"]
+Origin = Literal["given", "recorded", "configuration", "default", "unknown"]
 """Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""
 
 
@@ -210,8 +210,9 @@ class AuditBudget(Record):
     rule: Text
 
 
-UNSEEN = ("calls", "output", "unrecorded")
-"""What an audit may not have seen: calls left out, values or outputs, what could not be recorded."""
+UNSEEN = ("calls", "output", "precision", "rows", "unrecorded")
+"""What an audit may not have seen: calls left out, values or outputs, what is below the precision that
+outputs have, rows of tokens that see no key, what could not be recorded."""
 
 
 class AuditSettings(Record):

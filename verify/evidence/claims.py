@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from verify.evidence.digests import digest_of
 from verify.evidence.records import Record, Shown, by_id, shown, table
@@ -328,7 +328,10 @@ class DerivationRecord(Record):
 
 
 class ClaimRecord(Record):
-    """All evidence for one claim; ``digest`` covers everything else in it."""
+    """All evidence for one claim; ``digest`` covers everything else in it.
+
+    ``headline`` is the id of the check of what the title speaks of, empty where the claim names none.
+    """
 
     id: Slug
     chapter: Chapter
@@ -347,6 +350,7 @@ class ClaimRecord(Record):
     facts: Many[Fact] = ()
     series: Many[Figure] = ()
     authors: Many[Text] = ()
+    headline: Slug | Literal[""] = ""
     digest: Digest = ""
 
     @model_validator(mode="after")
@@ -355,7 +359,17 @@ class ClaimRecord(Record):
         named: tuple[Check | ControlRecord | Fact, ...] = (*self.checks, *self.controls, *self.facts)
         refuse_repeated((one.id for one in named), "findings")
         refuse_repeated((one.id for one in self.series), "figures")
+        absent = self.headline and self.checks and self.headline not in {one.id for one in self.checks}
+        refuse([(bool(absent), f"its headline {self.headline} is no check of it")])
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_empty_headline(self, serialised: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Leave out a headline that is not named: so the records made before it keep digest and seal."""
+        content: dict[str, object] = serialised(self)
+        if not self.headline:
+            content.pop("headline", None)
+        return content
 
     def check(self, name: str) -> Check:
         """Return the check of this id.

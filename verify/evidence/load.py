@@ -1,4 +1,4 @@
-"""Reads ``results.json`` and ``audit.json``, and publishes their schemas."""
+"""Reads ``results.json``, ``audit.json`` and ``comparison.json``, and publishes their schemas."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from verify.errors import ResultsError, what_is_wrong
 from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord, digest_of
 from verify.evidence.audits import AuditRecord
+from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.judging import contradictions_of_run
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
@@ -22,7 +23,7 @@ LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
 
 _Record = TypeVar("_Record", bound=Record)
-_Sealed = TypeVar("_Sealed", RunRecord, AuditRecord)
+_Sealed = TypeVar("_Sealed", RunRecord, AuditRecord, ComparisonRecord)
 _Table = TypeVar("_Table", Calibration, FalseClaims, Falsified)
 _TABLES: dict[type[Record], str] = {
     Calibration: "calibration.json",
@@ -64,13 +65,20 @@ _AUDIT = _Format(
     "run the audit again",
     "run `sdpa-verify audit` to write it again",
 )
+_COMPARISON = _Format(
+    ComparisonRecord,
+    "comparison_schema",
+    Kind(128 * MEGABYTE, ResultsError, "give a comparison.json that `audit --against` wrote", dash=True),
+    "compare the recordings again",
+    "run `sdpa-verify audit --against` to write it again",
+)
 _EITHER = Kind(
     _AUDIT.kind.at_most, ResultsError, "give a results.json or an audit.json that this tool wrote", dash=True
 )
 
 
-def json_schema(record: type[RunRecord | AuditRecord] = RunRecord) -> dict[str, Any]:
-    """Return the JSON Schema of ``results.json``, or with ``AuditRecord`` that of ``audit.json``."""
+def json_schema(record: type[RunRecord | AuditRecord | ComparisonRecord] = RunRecord) -> dict[str, Any]:
+    """Return the JSON Schema of ``results.json``, or that of another record, such as ``AuditRecord``."""
     return record.model_json_schema(by_alias=True)
 
 
@@ -126,6 +134,29 @@ def load_audit(path: Path) -> AuditRecord:
     return _read(_content(path, _AUDIT.kind, _AUDIT.again), _AUDIT, path)
 
 
+def load_comparison(path: Path) -> ComparisonRecord:
+    """Read the file of a comparison of two recordings, of at most 128 MB; ``-`` is standard input.
+
+    Raises:
+        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+    """
+    path = _as_path(path, _COMPARISON.kind)
+    return _read(_content(path, _COMPARISON.kind, _COMPARISON.again), _COMPARISON, path)
+
+
+def load_any(path: Path) -> RunRecord | AuditRecord | ComparisonRecord:
+    """Read a results file, an audit's or a comparison's, whichever it is; ``-`` is standard input.
+
+    Raises:
+        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+    """
+    path = _as_path(path, _EITHER)
+    content = _content(path, _EITHER, "write it again")
+    if isinstance(content, dict) and _COMPARISON.schema in content:
+        return _read(content, _COMPARISON, path)
+    return _either(content, path)
+
+
 def load_either(path: Path) -> RunRecord | AuditRecord:
     """Read a results file or that of an audit, whichever it is; ``-`` is standard input.
 
@@ -133,7 +164,10 @@ def load_either(path: Path) -> RunRecord | AuditRecord:
         ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
     """
     path = _as_path(path, _EITHER)
-    content = _content(path, _EITHER, "write it again")
+    return _either(_content(path, _EITHER, "write it again"), path)
+
+
+def _either(content: Any, path: Path) -> RunRecord | AuditRecord:
     keys = content.keys() if isinstance(content, dict) else ()
     if _AUDIT.schema in keys:
         return _read(content, _AUDIT, path)
@@ -184,7 +218,7 @@ def _validated(kind: type[_Record], content: Any, path: Path, again: str) -> _Re
         raise ResultsError(f"{path}: {what_is_wrong(error)}; {again}") from error
 
 
-def _refuse_changed(record: RunRecord | AuditRecord, path: Path, again: str) -> None:
+def _refuse_changed(record: RunRecord | AuditRecord | ComparisonRecord, path: Path, again: str) -> None:
     for claim in record.claims if isinstance(record, RunRecord) else ():
         if claim.digest != digest_of(claim):
             raise ResultsError(

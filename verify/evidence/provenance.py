@@ -1,4 +1,4 @@
-"""What made a run or an audit: its date, its digest, and the command that repeats it."""
+"""What made a record: its date, its digest, and the command that repeats a run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from verify.defaults import PROFILES
+from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.runs import RunRecord
 from verify.evidence.texts import in_utc
-from verify.files.names import AUDIT, RUN
+from verify.files.names import AUDIT, COMPARISON, RUN
 from verify.text import numbers
 
 if TYPE_CHECKING:
@@ -18,14 +19,19 @@ if TYPE_CHECKING:
     from verify.evidence.audits import AuditRecord
     from verify.files.names import Names
 
+    Reported = RunRecord | AuditRecord | ComparisonRecord
+    """A record of which there are pages."""
 
-def names(record: RunRecord | AuditRecord) -> Names:
+
+def names(record: Reported) -> Names:
     """Return what the files of a record's report are called."""
+    if isinstance(record, ComparisonRecord):
+        return COMPARISON
     return RUN if isinstance(record, RunRecord) else AUDIT
 
 
-def creation(record: RunRecord | AuditRecord) -> datetime:
-    """Return when a run or an audit was made, in UTC; a time without a zone counts as UTC."""
+def creation(record: Reported) -> datetime:
+    """Return when a run, an audit or a comparison was made, in UTC; a time without a zone counts as UTC."""
     return in_utc(record.run.created if isinstance(record, RunRecord) else record.created)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from verify import defaults
 from verify.evidence.campaigns import Calibration, FalseClaims, Falsified
@@ -161,6 +161,14 @@ class StoreUse(Record):
     drawn: Count
 
 
+class Presentation(Record):
+    """What a report is called, what it asks and who signs it; None where its own default serves."""
+
+    title: Text | None = None
+    question: Text | None = None
+    author: Line | None = None
+
+
 class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
@@ -169,7 +177,8 @@ class Run(Record):
     file to run it from the command line, ``own_sources`` says that the statements are the user's own as well,
     and ``pack`` is the name of a pack that ships. ``spent_s`` are the seconds of each claim's derivation and
     simulation, which overlap where there are several workers. ``stored`` says what came from a store, None
-    where none was asked.
+    where none was asked. ``numbers`` are those of the claims in the catalogue, by id, where only some of them
+    ran. What is empty of these and of ``presentation`` is not written.
     """
 
     settings: Settings
@@ -184,6 +193,18 @@ class Run(Record):
     phases_s: Named[Positive]
     spent_s: Named[Named[Positive]] = Field(default_factory=dict)
     stored: StoreUse | None = None
+    numbers: Named[Line] = Field(default_factory=dict)
+    presentation: Presentation = Field(default_factory=Presentation)
+
+    @model_serializer(mode="wrap")
+    def _as_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what is not given, so that the seal of a record without these fields still fits."""
+        content: dict[str, Any] = write(self)
+        if not any((content.get("presentation") or {}).values()):
+            content.pop("presentation", None)
+        if not content.get("numbers"):
+            content.pop("numbers", None)
+        return content
 
 
 class RunRecord(Sealed):
@@ -245,6 +266,13 @@ class RunRecord(Sealed):
         """Return the claims as a table, which notebooks show."""
         rows = ((claim.id, claim.derivation.status, claim.verdict, claim.reason) for claim in self.claims)
         return table(("claim", "derivation", "measurement", "reason"), rows)
+
+    def presented(self, given: Presentation) -> Self:
+        """Return this record with the words of its report; of those not given, it keeps what it has."""
+        words = self.run.presentation.model_dump() | given.model_dump(exclude_none=True)
+        presentation = Presentation.model_validate(words)
+        run = self.run.model_copy(update={"presentation": presentation})
+        return self.model_copy(update={"run": run}).sealed()
 
     def surprises(self) -> tuple[Statement, ...]:
         """Return the statements whose outcome in this run is not the known one."""

@@ -85,6 +85,8 @@ SERIOUS = (
 )
 """The judgements, the most serious first."""
 _INFINITE = "∞"
+_DIGITS = 4
+"""Significant digits of a finding at most."""
 _IN_ADVANCE = ("the prediction", "the threshold")
 _MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
@@ -121,8 +123,8 @@ def _tally(of: Badge, count: int) -> Tally:
 def control_badge(verdict: Verdict) -> Badge:
     """Return how a control is shown: a refuted control is in order, anything else is an alarm."""
     if verdict is Verdict.REFUTED:
-        return Badge("check", "good", "refuted, as it must be")
-    return Badge("alarm", "bad", f"{_VERDICTS[verdict].word}, but must be refuted")
+        return Badge("check", "good", "rejected, as required")
+    return Badge("alarm", "bad", f"{_VERDICTS[verdict].word}, but must be rejected")
 
 
 def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose:
@@ -335,15 +337,26 @@ def tokens_of(layer: LayerRecord) -> str:
 
 
 def figures(one: Finding) -> Texts:
-    """Return the numbers of one finding, all to the digit that its error allows; an open end is infinite."""
+    """Return the numbers of one finding to the digit that its error allows, four at most.
+
+    An open end is infinite. An interval is rounded outwards.
+    """
     if one.estimate is None:
         return "", "", "", ""
     low, high = one.interval
     if low is None and high is None:
-        return numbers.exact(one.estimate), "", "", ""
+        return numbers.exact(one.estimate, _DIGITS), "", "", ""
     ends = (one.estimate if low is None else low, one.estimate if high is None else high)
     # Without a standard error, the interval says which digits are significant.
     error = one.standard_error or ends[1] / 10 - ends[0] / 10
+    if error <= 10.0**-_DIGITS * max(map(abs, (one.estimate, *ends))):
+        texts = (numbers.exact(one.estimate, _DIGITS), *(numbers.exact(end, _DIGITS) for end in ends))
+        return (
+            texts[0],
+            numbers.small(one.standard_error) if one.standard_error else "",
+            f"{numbers.MINUS}{_INFINITE}" if low is None else texts[1],
+            _INFINITE if high is None else texts[2],
+        )
     shown = numbers.estimate(one.estimate, error, ends)
     return (
         shown.value + shown.times,

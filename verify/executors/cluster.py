@@ -169,7 +169,7 @@ class Cluster(Executor):
 
 
 def _refuse_misspelt(address: str) -> None:
-    """Refuse what is no address; Dask would look for a scheduler there first, and for long."""
+    """Refuse what is not an address; Dask would look for a scheduler there first, and for long."""
     from distributed import Security  # noqa: PLC0415 - an extra
     from distributed.comm.addressing import get_address_host_port  # noqa: PLC0415
 
@@ -182,7 +182,9 @@ def _refuse_misspelt(address: str) -> None:
     with contextlib.suppress(ValueError):
         host, port = get_address_host_port(address)
     if not (_HOST.fullmatch(host) and 0 < port < 1 << 16):
-        raise SettingsError(f"--cluster {address or repr(address)}: is no address; give HOST:PORT or local:N")
+        raise SettingsError(
+            f"--cluster {address or repr(address)}: is not an address; give HOST:PORT or local:N"
+        )
     if address.startswith("tls:") and not Security().get_connection_args("client").get("ssl_context"):
         raise SettingsError(f"--cluster {address}: needs certificates; name them in Dask's configuration")
 

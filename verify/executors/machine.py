@@ -30,6 +30,9 @@ KEPT = 1 << 27
 
 _PR_SET_PDEATHSIG = 1
 
+_SELDOM = 100_000
+"""New objects before garbage is looked for: SymPy makes many, and hardly any in cycles."""
+
 MOST = 1024
 """Processes of one machine: more than any has processors for."""
 
@@ -38,7 +41,7 @@ def processors(workers: int | None, most: int = MOST) -> int:
     """Return how many processors to use, at most ``most``; None means all.
 
     Raises:
-        SettingsError: it is no number, less than one, or more than ``most``.
+        SettingsError: it is not a number, less than one, or more than ``most``.
     """
     if workers is None:
         return min(most, os.cpu_count() or 1)
@@ -104,12 +107,16 @@ def no_garbage_collection() -> Iterator[None]:
 
 @contextlib.contextmanager
 def made_for_good() -> Iterator[None]:
-    """Collect no garbage inside the block, nor later among what it makes, such as imported modules."""
+    """Collect no garbage inside the block, nor later among what it makes, such as imported modules.
+
+    After it, garbage is looked for seldom, in a process that verifies from then on.
+    """
     with no_garbage_collection():
         try:
             yield
         finally:
             gc.freeze()
+            gc.set_threshold(_SELDOM, *gc.get_threshold()[1:])
 
 
 def peak_memory() -> int:

@@ -1,4 +1,4 @@
-"""What the files of a run and of an audit are called."""
+"""What the files of a run, of an audit and of a comparison are called."""
 
 from __future__ import annotations
 
@@ -36,3 +36,4 @@ class Names(NamedTuple):
 
 
 RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit", EDITIONS[:1])
+COMPARISON = Names("comparison.json", "comparison", EDITIONS[:1])

@@ -51,7 +51,7 @@ def read_bytes(path: Path, kind: Kind) -> bytes:
     """Return the content of an input.
 
     Raises:
-        VerifyError: it cannot be read, is no regular file, or is too large; of the type that ``kind`` names.
+        VerifyError: it cannot be read, is not a regular file, or is too large; of the type of ``kind``.
     """
     try:
         content = _from_standard_input(kind.at_most) if kind.dash and path == STANDARD_INPUT else None

@@ -1,1 +1,1 @@
-"""Measurement: i.i.d. blocks of scores, intervals that hold, planned sample sizes."""
+"""Measurement: i.i.d. blocks of scores, valid intervals, planned sample sizes."""

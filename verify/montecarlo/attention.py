@@ -84,9 +84,15 @@ def softmax(scores: Array) -> Array:
 
     The largest score is subtracted first, which changes nothing but keeps the exponentials finite.
     """
-    probabilities: Array = np.exp(scores - largest(scores)[..., None])
-    probabilities /= np.einsum("...j->...", probabilities)[..., None]
-    return probabilities
+    if scores.shape[-1] > _FEW:
+        probabilities: Array = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        probabilities /= np.einsum("...j->...", probabilities)[..., None]
+        return probabilities
+    by_key = np.ascontiguousarray(np.moveaxis(scores, -1, 0))
+    by_key = np.exp(by_key - by_key.max(axis=0))
+    few: Array = np.empty_like(scores, by_key.dtype)
+    np.divide(by_key, by_key.sum(axis=0), out=np.moveaxis(few, -1, 0))
+    return few
 
 
 def probabilities(queries: Array, keys: Array, scale: float | Array, mask: Array | None = None) -> Array:
@@ -112,7 +118,9 @@ def attention(
 def score_gradients(weights: Array, of_probabilities: Array) -> Array:
     """Return the scores' gradients dS = P∘(dP - rowsum(P∘dP)) from those of the probabilities ``weights``."""
     inner = np.einsum("...mn,...mn->...m", weights, of_probabilities)
-    of_scores: Array = of_probabilities - inner[..., None]
+    # Repeated, for of few keys a row of its own for each is slow.
+    repeated = np.repeat(inner, weights.shape[-1], axis=-1).reshape(*inner.shape, -1)
+    of_scores: Array = of_probabilities - repeated
     of_scores *= weights
     return of_scores
 

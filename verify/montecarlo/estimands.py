@@ -24,7 +24,7 @@ MIN_BLOCKS = 128
 """Fewer blocks than this are never judged: the block mean must be close to normal in its far tails."""
 
 SKEWNESS_CAP = 32
-"""Skewness may raise a planned sample by this factor and no further; the looks may double it as often."""
+"""Skewness may raise a planned sample by this factor and no further; the looks by as much again."""
 
 BEND = 6.0
 """Standard errors of a statistic over which a slope may change before its error counts."""

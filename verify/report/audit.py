@@ -40,6 +40,7 @@ _ROWS = 600
 """Findings that have a row each at most: beyond them the pages would be a heap of numbers."""
 _HEADS = (4.15, 4.3, 3.0, 3.0, 5.6, 4.6)  # em that the heads of a table's columns need
 _INFINITE = "∞"
+_DIGITS = 4
 _HEADINGS = (
     ("wrong", "What is wrong", Judgement.REFUTED),
     ("undecided", "What could not be decided", Judgement.UNDECIDED),
@@ -50,6 +51,7 @@ _ORIGINS = {
     "recorded": "as the recording says",
     "configuration": "read from the model’s configuration",
     "default": "assumed, as nobody said otherwise",
+    "unknown": "not judged, as queries or keys may have been scaled before the call",
 }
 
 
@@ -82,6 +84,21 @@ class Intended(NamedTuple):
     formula: Prose
     value: str
     origin: Prose
+
+
+class Quantity(NamedTuple):
+    """The findings of one name over all layers and heads: least, median and largest estimate, and tallies.
+
+    ``anchors`` are the keys of its findings, without their heads.
+    """
+
+    name: str
+    quantity: Prose
+    values: tuple[str, str, str]
+    reference: str
+    against: str
+    tallies: tuple[Tally, ...]
+    anchors: tuple[str, ...]
 
 
 class FoundRow(NamedTuple):
@@ -135,6 +152,8 @@ class Audit(NamedTuple):
     overview: FigureView | None
     overview_is_narrow: bool
     maps: tuple[Map, ...]
+    differences: tuple[Prose, ...]
+    quantities: tuple[Quantity, ...]
     layers: tuple[LayerTable, ...]
     merged: bool
     claims: tuple[tuple[str, Prose, Prose, str], ...]
@@ -143,6 +162,27 @@ class Audit(NamedTuple):
     def created(self) -> datetime:
         """When the audit was made, in UTC."""
         return creation(self.record)
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """The parts of the page that a reader may go to."""
+        named = (
+            (self.quantities, "quantities", "Findings over all heads"),
+            (self.maps, "maps", "Maps"),
+            (self.layers, "layers", "All findings by layer"),
+            (self.claims, "claims", "Where formulas come from"),
+            (True, "method", "How it is judged"),
+        )
+        return tuple((name, text) for there, name, text in named if there)
+
+    def shown(self, folds: bool) -> tuple[Map, ...]:
+        """Return the maps of the page, or of the document: those in which heads differ, or one is marked."""
+        return tuple(one for one in self.maps if folds or one.tells)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is refuted, undecided or warned of: then one page says all."""
+        return not any(one.lines for one in self.found)
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -229,6 +269,8 @@ def audit_report(record: AuditRecord, catalogue: Mapping[str, ClaimRecord]) -> A
         overview=overview_figure(whole) if whole else None,
         overview_is_narrow=whole is not None and is_narrow(whole),
         maps=tuple(map_of(grid) for grid in grids(record)),
+        differences=tuple(Prose(capitalised(closed(text))) for text in record.differences),
+        quantities=tuple(_quantities(record.layers)),
         layers=tuple(_layer(layer, merged=merged) for layer in record.layers),
         merged=merged,
         claims=tuple(_claim(name, catalogue.get(name)) for name in sorted(cited)),
@@ -269,8 +311,7 @@ def _what(some: Shared) -> str:
     for _, one in some.findings:
         values.setdefault(one.quantity, []).extend([] if one.estimate is None else [one.estimate])
     parts = [
-        f"{quantity}{numbers.NO_BREAK}{spread(sorted(found))}" if found else quantity
-        for quantity, found in values.items()
+        f"{quantity}: {spread(sorted(found))}" if found else quantity for quantity, found in values.items()
     ]
     bands = {held_against(one) for _, one in some.findings if not one.exact}
     if len(bands) == 1 and (band := bands.pop()):
@@ -289,16 +330,44 @@ def _needed(some: Shared) -> str:
 
 
 def _intended(layers: Sequence[LayerRecord]) -> tuple[Intended, ...]:
-    sorts = _alike(layers, lambda one: one.intention.model_dump_json())
+    """Return the scales that were intended; where only the place of a layer differs, no place is named."""
+    places = {layer.intention.where for layer in layers}
+    sorts = _alike(layers, lambda one: (one.intention.latex, one.intention.value, one.intention.origin))
     return tuple(
         Intended(
             where=names if len(sorts) > 1 else "",
             formula=Prose(f"${meant.latex}$"),
-            value=numbers.exact(meant.value, 6),
-            origin=Prose(_ORIGINS[meant.origin] + (f": {meant.where}" if meant.where else "")),
+            value=numbers.exact(meant.value, 4),
+            origin=Prose(
+                _ORIGINS[meant.origin]
+                + (f": {meant.where}" if meant.where and len(places) <= len(sorts) else "")
+            ),
         )
         for meant, names in ((layer.intention, names) for layer, names in sorts)
     )
+
+
+def _quantities(layers: Sequence[LayerRecord]) -> Iterable[Quantity]:
+    """Yield what was found of each name, over all layers and heads."""
+    by_name: dict[str, list[tuple[str, Finding]]] = {}
+    for layer in layers:
+        for one in layer.findings:
+            by_name.setdefault(one.name, []).append((layer.id, one))
+    for name, found in by_name.items():
+        values = sorted(one.estimate for _, one in found if one.estimate is not None)
+        ends = (values[0], values[(len(values) - 1) // 2], values[-1]) if values else ()
+        references = sorted({one.reference.value for _, one in found if one.reference})
+        bands = {held_against(one) for _, one in found}
+        least, median, largest = (numbers.exact(end, _DIGITS) for end in ends) if ends else ("–",) * 3
+        yield Quantity(
+            name=name,
+            quantity=Prose(capitalised(found[0][1].quantity)),
+            values=(least, median, largest),
+            reference=spread(references) if references else "",
+            against=bands.pop() if len(bands) == 1 else "several",
+            tallies=tallies(Counter(one.judgement for _, one in found), Judgement),
+            anchors=tuple(dict.fromkeys(f"{layer}.{name}" for layer, _ in found)),
+        )
 
 
 def _alike(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing.citations import citation_parts, cite
@@ -19,6 +20,7 @@ from verify.evidence.words import (
     rounding_error,
     sentence,
 )
+from verify.report.aliases import ALIASES
 from verify.report.tables import CheckTable, ControlTable, check_table, control_table
 from verify.text import numbers
 from verify.text.latex import Prose, plain
@@ -42,20 +44,27 @@ _EXACT = 7  # digits of an exact value
 
 
 class FigureView(NamedTuple):
-    """A figure: ``key`` finds its SVG; ``values`` is the text to take along, if any."""
+    """A figure: ``key`` finds its SVG; ``values`` is the text to take along, if any.
+
+    ``number`` is its claim's, with a letter where the claim has several; an audit's maps have none.
+    ``contrast`` is whether it shows something measured beside a wrong version.
+    """
 
     key: str
     title: Prose
     alt: str
     values: str = ""
+    number: str = ""
+    contrast: bool = False
 
 
 class Contrast(NamedTuple):
     """A claim's number in short, and the wrong version that it speaks against, if there is one.
 
-    ``basis`` says whether the number is measured or computed.
+    ``check`` is the id of the number's check, ``basis`` whether it is measured or computed.
     """
 
+    check: str
     basis: str
     found: Prose
     wrong: Prose
@@ -67,7 +76,8 @@ class Card(NamedTuple):
     ``contrast`` is the number that stands for it where there is room for one, None without a check.
     ``headline`` is a label and a sentence about the decisive check, None where nothing is measured.
     ``citation`` is in parts, of which the second is a key and the fourth what was measured: those of others
-    can stand there. ``sources`` are the anchors of the documents with a statement that it decides.
+    can stand there. ``sources`` are the anchors of the documents with a statement that it decides, and
+    ``aliases`` words that it is looked for by besides its own.
     """
 
     claim: ClaimRecord
@@ -87,6 +97,7 @@ class Card(NamedTuple):
     figures: tuple[FigureView, ...]
     citation: tuple[str, str, str, str, str]
     sources: tuple[str, ...]
+    aliases: str
 
 
 def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
@@ -113,10 +124,24 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         controls=controls,
         level=_level(claim),
         deviation=largest_deviation(claim.checks),
-        figures=tuple(drawing(f"{claim.id}.{figure.id}", figure) for figure in claim.series),
+        figures=tuple(_numbered(claim, number)),
         citation=citation_parts(cite(record, claim, decisive or next(iter(claim.checks), None))),
         sources=tuple(_sources(record, claim.id)),
+        aliases=ALIASES.get(claim.id, ""),
     )
+
+
+def _numbered(claim: ClaimRecord, number: str) -> Iterator[FigureView]:
+    """Yield the drawings of a claim's figures, numbered after it."""
+    letters = ascii_lowercase if len(claim.series) > 1 else ("",)
+    for figure, letter in zip(claim.series, letters, strict=False):
+        drawn = drawing(f"{claim.id}.{figure.id}", figure)
+        yield drawn._replace(number=f"{number}{letter}", contrast=has_contrast(figure))
+
+
+def has_contrast(figure: Figure) -> bool:
+    """Return whether a figure shows something measured beside a wrong version."""
+    return {"control", "measured"} <= {layer.role for layer in figure.layers}
 
 
 def drawing(key: str, figure: Figure) -> FigureView:
@@ -152,11 +177,9 @@ def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, 
     found = ["The derivation failed."] if derivation.status is Proof.FAILED else []
     standing = len(controls.rows) - controls.refuted
     if standing == 1:
-        found.append("A version that is wrong on purpose was not refuted: the measurement settles nothing.")
+        found.append("A negative control was not rejected, so the measurement is inconclusive.")
     elif standing:
-        found.append(
-            f"{standing} versions wrong on purpose were not refuted: the measurement settles nothing."
-        )
+        found.append(f"{standing} negative controls were not rejected, so the measurement is inconclusive.")
     return tuple(found)
 
 
@@ -209,28 +232,33 @@ def _headline_label(claim: ClaimRecord, decisive: Check) -> str:
 
 
 def _contrast(claim: ClaimRecord) -> Contrast | None:
-    """Return a claim's number with the wrong version that the number refutes, or None without a check.
+    """Return the number that stands beside a claim's title, with a wrong version; None without a check.
 
     The wrong version is the first that the claim lists, but for those that only move a number: one that
-    could be believed. The number is the check of the same value; where the wrong version has a sample of
-    its own, the last of the first quantity that the claim checks, as sizes are listed from small to large.
+    could be believed, and rather one that this very number refutes. The number is that of the claim's
+    headline. Where the claim names none, it is what the wrong version is refuted by or, where that has a
+    sample of its own, the last of the first quantity checked, as sizes are listed from small to large.
     """
     if not claim.checks:
         return None
+
+    def sample(one: Check | ControlRecord) -> tuple[object, ...]:
+        return one.estimate, one.interval, one.cell
+
     refuted = [control for control in claim.controls if control.verdict is Verdict.REFUTED]
-    wrong = min(refuted, key=lambda control: control.is_near_miss, default=None)
+    own = sample(claim.check(claim.headline)) if claim.headline else None
+    wrong = min(refuted, key=lambda one: (one.is_near_miss, sample(one) != own), default=None)
     first = claim.checks[0]
-    check = next(
+    listed = [
         one
-        for one in reversed(claim.checks)
+        for one in claim.checks
         if (one.quantity, one.method, one.relation) == (first.quantity, first.method, first.relation)
-    )
-    own_sample = True
-    if wrong is not None:
-        value = (wrong.estimate, wrong.interval, wrong.cell)
-        same = [one for one in claim.checks if (one.estimate, one.interval, one.cell) == value]
-        check, own_sample = next(iter(same), check), not same
+    ]
+    same = [one for one in claim.checks if wrong is not None and sample(one) == sample(wrong)]
+    check = claim.check(claim.headline) if claim.headline else (*same, listed[-1])[0]
+    own_sample = wrong is None or sample(wrong) != sample(check)
     return Contrast(
+        check=check.id,
         basis="Computed" if check.method == "exact" else "Measured",
         found=Prose(_found(check)),
         wrong=Prose(_refuted(wrong, own_sample=own_sample) if wrong else ""),
@@ -252,9 +280,9 @@ def _found(check: Check) -> str:
 
 def _refuted(control: ControlRecord, *, own_sample: bool) -> str:
     error = (control.interval[1] - control.interval[0]) / 10
-    text = f"{control.what}, which predicts {predicted(control, error)}"
+    text = f"{control.what}; predicts {predicted(control, error)}"
     if not own_sample:
-        return text
+        return f"{text}, rejected"
     found = numbers.estimate(control.estimate, error, control.interval)
     value = found.alone if error else numbers.exact(control.estimate, _EXACT)
-    return f"{text}; found: {value}"
+    return f"{text}, found {value}, rejected"

@@ -36,8 +36,8 @@ INK = "#010203"
 """Stands for the surrounding text's colour until the SVG is written."""
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width
-HALF_SIZE = (3.58, 1.45)  # a column of it; low, as nothing that cannot break leaves more of a page empty
-FRONT_SIZE = (3.3, 1.9)  # on the first page
+HALF_SIZE = (3.58, 1.3)  # a column of it; low, as nothing that cannot break leaves more of a page empty
+FRONT_SIZE = (3.3, 1.3)  # on the first page
 _BELOW, _ABOVE = 30.0, 18.5  # points for the axis' numbers and name, and for what stands above it
 _TICK = 11.5  # points of height that a tick of the upright axis takes at least
 _ASIDE = 6.5  # points between the middles of marks that stand side by side
@@ -73,7 +73,7 @@ _WIDEST = 0.2446  # of the figure: a line of a label, unless a single formula is
 _WIDE = 90.0  # what a line may always be
 _SIZE = 9
 _MARGIN = 14.0  # right of the labels, or of the last tick's label
-_SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its text starts
+_SWATCH = (6.0, 30.0)  # right of the axes: where a label's mark starts and its text starts
 
 
 def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
@@ -223,7 +223,8 @@ def _tick(axis: Axis) -> Callable[[float, int], str]:
         return numbers.exact(value, 6)
 
     def power(value: float, _position: int) -> str:
-        if 1e-4 < value < 1e6:
+        # A tick outside the axis, such as one at 0, has a label too, which is not drawn.
+        if 1e-4 < value < 1e6 or value <= 0:
             return numbers.exact(value, 6)
         exponent = math.floor(math.log10(value) + 1e-9)
         digits = numbers.exact(value / 10.0**exponent, 3)

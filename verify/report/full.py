@@ -98,13 +98,6 @@ class FullRoute(NamedTuple):
     argument: str
 
 
-class Numbered(NamedTuple):
-    """A figure with its number."""
-
-    number: int
-    figure: FigureView
-
-
 class FullCard(NamedTuple):
     """A claim; ``legend`` are the ways its steps are checked, by their letters, a lone one without a letter.
 
@@ -116,7 +109,7 @@ class FullCard(NamedTuple):
     card: Card
     routes: tuple[FullRoute, ...]
     legend: tuple[tuple[str, str], ...]
-    figures: tuple[Numbered, ...]
+    figures: tuple[FigureView, ...]
     measured: CheckTable
     exact: CheckTable
     short: bool
@@ -137,7 +130,7 @@ class FullEdition(NamedTuple):
         return tuple(card for _, cards in self.chapters for card in cards)
 
     @property
-    def figures(self) -> tuple[Numbered, ...]:
+    def figures(self) -> tuple[FigureView, ...]:
         """All figures, in order."""
         return tuple(figure for card in self.cards for figure in card.figures)
 
@@ -151,19 +144,16 @@ def full_edition(report: Report) -> FullEdition:
     """Return what the full edition prints of a run."""
     numbers = {card.claim.id: card.number for card in report.cards}
     arguments = shared_arguments(report.record.claims)
-    places = itertools.count(1)
     return FullEdition(
         chapters=tuple(
-            (chapter, tuple(_card(card, arguments, numbers, places) for card in chapter.cards))
+            (chapter, tuple(_card(card, arguments, numbers) for card in chapter.cards))
             for chapter in report.chapters
         ),
         terms=tuple(sorted(_index(report.cards), key=lambda entry: entry[0].casefold())),
     )
 
 
-def _card(
-    card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str], places: Iterator[int]
-) -> FullCard:
+def _card(card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str]) -> FullCard:
     claim = card.claim
     powers = {row.power for row in card.controls.rows}
     measured = [check for check in claim.checks if check.method != "exact"]
@@ -174,7 +164,7 @@ def _card(
         card=card,
         routes=tuple(_routes(claim, {way: letter for letter, way in legend}, arguments, numbers)),
         legend=legend,
-        figures=tuple(Numbered(next(places), one._replace(key=HALF + one.key)) for one in card.figures),
+        figures=tuple(one._replace(key=HALF + one.key) for one in card.figures),
         measured=check_table(claim.id, measured, wide=True),
         exact=exact,
         short=all(_is_short(row) for group in exact.groups for row in group.rows),

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import statistics
-import sys
 from bisect import bisect
 from collections import Counter
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.evidence.audits import Judgement, common
@@ -17,7 +14,6 @@ from verify.report.cards import FigureView
 from verify.text import numbers
 from verify.text.escapes import for_html
 from verify.text.latex import Prose
-from verify.text.numbers import as_decimal
 from verify.text.speech import prose_in_words
 
 if TYPE_CHECKING:
@@ -69,11 +65,15 @@ class Grid:
 
 
 class Map(NamedTuple):
-    """A heat map with its words; ``claims`` derive its formula; two ``narrow`` ones stand side by side."""
+    """A heat map with its words; ``claims`` derive its formula; two ``narrow`` ones stand side by side.
+
+    ``tells`` says whether heads differ by a step of the scale, or one is marked.
+    """
 
     grid: Grid
     figure: FigureView
     narrow: bool
+    tells: bool
     note: Prose
     claims: tuple[str, ...]
 
@@ -128,12 +128,17 @@ def map_of(grid: Grid) -> Map:
     ]
     title = f"{grid.quantity}, by layer and head."
     references = sorted({one.reference.value for one in cells if one.reference})
+    scale = Scale.of(grid)
+    if scale.relative:
+        of = "its value at unit variance" if references else numbers.exact(scale.usual, 3)
+        title += f" Colours are ratios to {of}."
     return Map(
         grid=grid,
         figure=FigureView(
             grid.key, Prose(f"{title} Cells are {' and '.join(marks)}." if marks else title), _alt(grid)
         ),
         narrow=is_narrow(grid),
+        tells=bool(marks) or len({scale.shade_of(grid.cells[place]) for place in grid.estimates}) > 1,
         note=Prose(f"At unit variance the catalogue derives {spread(references)}." if references else ""),
         claims=tuple(dict.fromkeys(one.claim for one in cells if one.claim)),
     )
@@ -163,14 +168,6 @@ def _alt(grid: Grid) -> str:
     return "; ".join([text, *marked]) + "."
 
 
-_STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
-_MOST = 8  # steps of the ramp
-_MARKS = ((1, 2, 5), (1, 3), (1,))
-_PLAIN, _FINEST = 100_000, -5  # between them numbers are written without powers of ten
-_LARGEST = sys.float_info.max
-_WIDE = 30  # the ratio of the largest to the smallest beyond which steps are ratios
-
-
 class Shade(NamedTuple):
     """A step's colour, and that of what is written on it."""
 
@@ -193,95 +190,61 @@ SHADES = (
 """On paper and on a light page from pale to dark; ``page.css`` turns them round on a dark one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ramp:
-    """Steps between rising ``edges``, each with a shade; ``width`` is theirs, None where they are ratios."""
+_RATIOS = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
+_SHARES = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
+_AROUND_ZERO = (-1.0, -0.3, -0.1, 0.1, 0.3, 1.0)
+_STEPS = (0, 1, 2, 3, 5, 6, 7)
+"""The shades of the steps between edges: the middle one stands for the reference value."""
+_REFERENCES = {"variance": 1.0, "independence": 1.0, "dimension": 1.0, "mean": 0.0}
+"""What the last word of a name is usual at, for quantities without a reference of the catalogue."""
 
-    edges: tuple[Decimal, ...]
-    width: Decimal | None = None
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A fixed scale of seven steps, the same in every audit, with the reference value in its middle.
+
+    Where ``relative``, ``edges`` are ratios to the reference; shares without one have even steps.
+    """
+
+    edges: tuple[float, ...]
+    relative: bool = False
+    usual: float = 1.0
 
     @classmethod
-    def over(cls, values: Sequence[float]) -> Ramp:
-        """Return steps that hold the values, of equal widths or, where they span decades, equal ratios."""
-        low, high = as_decimal(min(values)), as_decimal(max(values))
-        if low == high:
-            return cls((low, high))
-        if low > 0 and high > _WIDE * low:
-            return cls(_ratios(low, high))
-        width = _round_width((high - low) / (_MOST - 1))
-        first, last = (
-            (low / width).to_integral_value(ROUND_FLOOR),
-            (high / width).to_integral_value(ROUND_CEILING),
-        )
-        return cls(tuple((first + step) * width for step in range(int(last - first) + 1)), width)
+    def of(cls, grid: Grid) -> Scale:
+        """Return the scale of a finding: by its reference, else by what its quantity is usual at."""
+        estimates = list(grid.estimates.values())
+        usual = _REFERENCES.get(grid.name.rpartition("-")[2])
+        if usual == 0.0 or min(estimates, default=0.0) < 0:
+            return cls(_AROUND_ZERO)
+        if usual or any(one.reference for one in grid.cells.values()):
+            return cls(_RATIOS, relative=True)
+        if max(estimates, default=0.0) <= 1:
+            return cls(_SHARES)
+        return cls(_RATIOS, relative=True, usual=statistics.median_low(estimates) or 1.0)
 
-    def shade_of(self, value: float) -> int:
-        """Return which shade a value has."""
-        return self.shade(bisect([float(edge) for edge in self.edges[1:-1]], value))
+    def shade_of(self, one: Finding) -> int:
+        """Return which shade a finding with an estimate has."""
+        value = one.estimate or 0.0
+        reference = one.reference.value if one.reference and one.reference.value > 0 else self.usual
+        return _STEPS[bisect(self.edges, value / reference if self.relative else value)]
 
-    def shade(self, step: int) -> int:
-        """Return the shade of a step: the first and last steps have the first and last shades."""
-        steps = len(self.edges) - 1
-        return 3 if steps == 1 else round(step * (len(SHADES) - 1) / (steps - 1))
-
+    @property
     def labels(self) -> tuple[str, ...]:
-        """Return the edges as text, with the digits that tell them apart."""
-        edges = self.edges if self.edges[0] < self.edges[-1] else self.edges[:1]
-        place = self._last_place()
-        if place is not None:
-            return tuple(numbers.fixed(float(edge), place) for edge in edges)
-        apart = min((after - before for before, after in pairwise(edges)), default=Decimal(1))
-        largest = max(abs(edge) for edge in edges)
-        digits = min(max(largest.adjusted() - apart.adjusted() + 2, 3), 17)
-        # The outermost edge may lie beyond the largest float.
-        return tuple(numbers.exact(max(-_LARGEST, min(float(edge), _LARGEST)), digits) for edge in edges)
-
-    def value(self, value: float) -> str:
-        """Return a value as its cell has it: one digit finer than the steps, where these have one width."""
-        place = self._last_place()
-        return numbers.exact(value, 3) if place is None else numbers.fixed(value, min(place - 1, 0))
-
-    def _last_place(self) -> int | None:
-        """Return the power of ten of the last digit of the width, None where one leaves out powers of ten."""
-        if self.width is None or self.width.adjusted() <= _FINEST or max(map(abs, self.edges)) >= _PLAIN:
-            return None
-        exponent = self.width.normalize().as_tuple().exponent
-        return min(exponent, 0) if isinstance(exponent, int) else None
-
-
-def _round_width(least: Decimal) -> Decimal:
-    """Return the next number from ``least`` that has one of the digits of round steps."""
-    power = Decimal(1).scaleb(least.adjusted())
-    return next(digits * power for digits in _STEPS if digits * power >= least)
-
-
-def _ratios(low: Decimal, high: Decimal) -> tuple[Decimal, ...]:
-    decades = high.adjusted() - low.adjusted() + 1
-    finest = next((marks for marks in _MARKS if len(_around(marks, low, high)) <= _MOST + 1), None)
-    if finest:
-        return _around(finest, low, high)
-    stride = -(-decades // _MOST)
-    return tuple(Decimal(1).scaleb(low.adjusted() + up) for up in range(0, decades + stride, stride))
-
-
-def _around(marks: tuple[int, ...], low: Decimal, high: Decimal) -> tuple[Decimal, ...]:
-    """Return numbers of one digit, of ``marks``, from the last below ``low`` to the first above ``high``."""
-    powers = range(low.adjusted(), high.adjusted() + 2)
-    every = [Decimal(mark).scaleb(power) for power in powers for mark in marks]
-    first = max(place for place, one in enumerate(every) if one <= low)
-    last = min(place for place, one in enumerate(every) if one >= high)
-    return tuple(every[first : last + 1])
+        """The edges as text."""
+        sign = "×" if self.relative else ""
+        return tuple(numbers.exact(edge, 3) + sign for edge in self.edges)
 
 
 # All lengths in points; the width is the print's text width.
 _WIDTH, _HALF = 482.0, 235.0
-_FEW_ROWS = 16
+_FEW_ROWS = 48
 _LEGEND = 76.0  # of the column with the colours and their values
 _LETTER = 4.5  # of a letter of 9 points, on average
 _LONGEST = 24  # letters of a layer's name
 _TOP, _BOTTOM = 24.0, 4.0
-_CELL, _NARROW = (34.0, 17.0), 24.0  # at most
-_TALLEST, _FIRST_PAGE = 540.0, 150.0  # a map must fit on a page, the overview beneath what is wrong
+_CELL, _NARROW = (34.0, 17.0), 6.0  # at most; at least of two side by side
+_TALLEST, _SIDE_BY_SIDE, _FIRST_PAGE = 540.0, 120.0, 110.0  # a map alone, beside another, the overview
 _LABELLED = (24.0, 11.0)  # a cell that has room for its value
 _CORNER = 6.5  # of such a cell, where its mark is
 _BETWEEN = 14.0  # at least, from one label on an axis to the next
@@ -316,10 +279,9 @@ def draw_map(grid: Grid) -> str:
     Text takes the colour of the surrounding text, and cells have classes by which a page can recolour them.
     """
     frame = _frame(grid)
-    ramp = Ramp.over(list(grid.estimates.values()))
-    labels = ramp.labels()
-    legend = _legend(ramp, labels, frame.left + grid.heads * frame.wide + 14)
-    return _svg(grid, frame, len(labels), [*_cells(grid, ramp, frame), *legend])
+    scale = Scale.of(grid)
+    legend = _legend(scale, frame.left + grid.heads * frame.wide + 14)
+    return _svg(grid, frame, len(_STEPS), [*_cells(grid, scale, frame), *legend])
 
 
 def draw_overview(grid: Grid) -> str:
@@ -346,6 +308,7 @@ def is_narrow(grid: Grid) -> bool:
 
 def _frame(grid: Grid, tallest: float = _TALLEST) -> _Frame:
     left, width = _left(grid), _HALF if is_narrow(grid) else _WIDTH
+    tallest = min(tallest, _SIDE_BY_SIDE) if is_narrow(grid) else tallest
     wide = min(_CELL[0], (width - _LEGEND - left) / max(grid.heads, 1))
     return _Frame(left, wide, min(_CELL[1], max(wide, 4.0), tallest / max(len(grid.layers), 1)))
 
@@ -397,27 +360,36 @@ def _sparse(count: int, room: float) -> range:
     return range(0, count, stride)
 
 
-def _cells(grid: Grid, ramp: Ramp, frame: _Frame) -> Iterator[str]:
+def _cells(grid: Grid, scale: Scale, frame: _Frame) -> Iterator[str]:
     by_shade: dict[int, list[tuple[int, int]]] = {}
-    for place, value in grid.estimates.items():
-        by_shade.setdefault(ramp.shade_of(value), []).append(place)
+    for place in grid.estimates:
+        by_shade.setdefault(scale.shade_of(grid.cells[place]), []).append(place)
+    gap = frame.gap
+
+    def boxes(places: Sequence[tuple[int, int]]) -> str:
+        return "".join(_box(*frame.corner(*place), frame.wide - gap, frame.high - gap) for place in places)
+
     for shade, places in sorted(by_shade.items()):
-        gap = frame.gap
-        d = "".join(_box(*frame.corner(*place), frame.wide - gap, frame.high - gap) for place in places)
-        yield f'<path class="fill-{shade}" fill="{SHADES[shade].fill}" d="{d}"/>'
+        yield f'<path class="fill-{shade}" fill="{SHADES[shade].fill}" d="{boxes(places)}"/>'
         yield from _marks(grid, shade, places, frame)
+    without = [
+        (layer, head)
+        for layer in range(len(grid.layers))
+        for head in range(grid.heads)
+        if (layer, head) not in grid.estimates
+    ]
+    if without:
+        look = _JUDGED[Judgement.REPORTED]
+        yield f'<path class="judged-reported" fill="{look.fill}" d="{boxes(without)}"/>'
+        corners = [frame.corner(*place) for place in without]
+        yield _mark(_dash, corners, frame, 'class="on-undecided"', look.ink)
     if frame.labelled:
-        yield from _values(grid, ramp, frame)
-
-
-def _values(grid: Grid, ramp: Ramp, frame: _Frame) -> Iterator[str]:
-    for place, value in grid.estimates.items():
-        x, y = frame.corner(*place)
-        shade = ramp.shade_of(value)
-        text = ramp.value(value)
-        if len(text) * _LETTER < frame.wide + 2:
-            ink = f'class="ink-{shade}" fill="{SHADES[shade].ink}"'
-            yield _text(x + frame.wide / 2, y + frame.high / 2 + 3, text, "middle", ink)
+        for place, value in grid.estimates.items():
+            x, y = frame.corner(*place)
+            shade, text = scale.shade_of(grid.cells[place]), numbers.exact(value, 3)
+            if len(text) * _LETTER < frame.wide + 2:
+                ink = f'class="ink-{shade}" fill="{SHADES[shade].ink}"'
+                yield _text(x + frame.wide / 2, y + frame.high / 2 + 3, text, "middle", ink)
 
 
 def _marks(grid: Grid, shade: int, places: Sequence[tuple[int, int]], frame: _Frame) -> Iterator[str]:
@@ -475,17 +447,18 @@ def _ring(x: float, y: float, frame: _Frame) -> str:
     return f"M{_n(x)} {_n(y)}a{r} {r} 0 1 1 {across} 0a{r} {r} 0 1 1 -{across} 0z"
 
 
-def _legend(ramp: Ramp, labels: Sequence[str], left: float) -> Iterator[str]:
+def _dash(x: float, y: float, frame: _Frame) -> str:
+    return f"M{_n(x + frame.wide * 0.3)} {_n(y + frame.high / 2)}h{_n(frame.wide * 0.4)}"
+
+
+def _legend(scale: Scale, left: float) -> Iterator[str]:
     """Yield the steps from the largest down, each edge with its value."""
     wide, high = _SWATCH
-    steps = len(ramp.edges) - 1
-    for step in range(steps):
-        shade = SHADES[ramp.shade(step)].fill
-        place = _TOP + (steps - 1 - step) * high
-        yield f'<path class="fill-{ramp.shade(step)}" fill="{shade}" d="{_box(left, place, wide, high)}"/>'
-    for number, label in enumerate(labels):
-        line = _TOP + (steps - number if len(labels) > 1 else 0.5) * high
-        yield _text(left + wide + 5, line + 3, label, "start")
+    for step, shade in enumerate(reversed(_STEPS)):
+        box = _box(left, _TOP + step * high, wide, high)
+        yield f'<path class="fill-{shade}" fill="{SHADES[shade].fill}" d="{box}"/>'
+    for step, label in enumerate(reversed(scale.labels), 1):
+        yield _text(left + wide + 5, _TOP + step * high + 3, label, "start")
 
 
 def _text(x: float, y: float, text: str, anchor: str, more: str = 'fill="currentColor"') -> str:

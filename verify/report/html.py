@@ -13,28 +13,30 @@ from markupsafe import Markup, escape
 from verify.citing.citations import AUTHORS
 from verify.evidence.provenance import names
 from verify.files import shipped
-from verify.files.names import AUDIT, RUN
+from verify.files.names import AUDIT, COMPARISON, RUN
 from verify.report.fonts import rules_for_screen
 from verify.report.mathml import characters_in
 from verify.report.parts import Parts
 from verify.report.run import Report
 from verify.report.typeset import mark_drawings, render, standalone, trusted
-from verify.text.latex import spoken
+from verify.text.latex import plain, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
+    from verify.evidence.provenance import Reported
     from verify.evidence.words import Badge
     from verify.report.formulas import Formula
 
-_TITLE = "Scaled dot-product attention: what is true, and how we know"
-_STYLES = {RUN: ("common.css", "page.css", "rows.css"), AUDIT: ("common.css", "page.css")}
+_PLAIN_STYLES = ("common.css", "page.css")
+_STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES, COMPARISON: _PLAIN_STYLES}
 _SCRIPTS = {
-    RUN: ("page.js", "claims.js", "figures.js", "row.js", "explorer.js"),
+    RUN: ("page.js", "claims.js", "figures.js", "draws.js", "lesson.js"),
     AUDIT: ("page.js",),
+    COMPARISON: ("page.js",),
 }
+_TEACHING = {"draws.js", "lesson.js"}
+"""The scripts of the lesson, which a report about its claims alone does without."""
 _SAFE = " /:=.,-()"
 """What need not be escaped in a data address between single quotes."""
 
@@ -52,8 +54,8 @@ _IMPLIED = re.compile(
 _KEPT = re.compile(r"(<pre\b.*?</pre>|<script\b.*?</script>)", re.DOTALL)
 
 
-def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> str:
-    """Return the report of a run or of an audit as a self-contained HTML page.
+def render_html(record: Reported, parts: Parts | None = None) -> str:
+    """Return the report of a record as a self-contained HTML page.
 
     ``parts`` are the record's drawn figures and formulas, made here if not given.
 
@@ -67,12 +69,14 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
         parts,
         evidence=called.evidence,
         linked=trusted(linked_data(parts.report)) if isinstance(parts.report, Report) else "",
+        measured=trusted(measured_points(parts.report)) if isinstance(parts.report, Report) else "",
     )
     style = faces_of([made.page]) + _joined(*_STYLES[called]) + made.mark_rules
+    scripts = [one for one in _SCRIPTS[called] if one not in _TEACHING or 'id="lesson"' in made.page]
     body = compact(made.page).replace("/* drawn */", made.figure_rules, 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
-    return before + _joined(*_SCRIPTS[called]) + after
+    return before + _joined(*scripts) + after
 
 
 class HtmlPage(NamedTuple):
@@ -186,6 +190,8 @@ def linked_data(report: Report) -> str:
     record, created = report.record, f"{report.created:%Y-%m-%dT%H:%M:%SZ}"
     settings = record.run.settings
     authors = {"@type": "Organization", "name": AUTHORS}
+    given = record.run.presentation.author
+    author = {"@type": "Person", "name": given} if given else authors
     software = {
         "@type": "SoftwareApplication",
         "@id": "#software",
@@ -211,9 +217,9 @@ def linked_data(report: Report) -> str:
     article = {
         "@type": "ScholarlyArticle",
         "@id": "#article",
-        "headline": _TITLE,
+        "headline": plain(report.title),
         "abstract": f"{len(record.claims)} claims about attention scores, derived, measured and judged.",
-        "author": authors,
+        "author": author,
         "datePublished": created,
         "inLanguage": "en",
         "identifier": f"sha256:{report.digest}",
@@ -221,5 +227,14 @@ def linked_data(report: Report) -> str:
         "encoding": {"@type": "MediaObject", "contentUrl": RUN.sheet, "encodingFormat": "application/pdf"},
     }
     graph = {"@context": "https://schema.org", "@graph": [article, software, dataset]}
+    return _in_script(graph)
+
+
+def measured_points(report: Report) -> str:
+    """Return what the lesson's pictures show of the run, as JSON by series, safe as `linked_data` is."""
+    return _in_script({series: found for one in report.lesson for series, found in one.points.items()})
+
+
+def _in_script(value: object) -> str:
     # No tag can begin in it: a record's own text may say anything.
-    return json.dumps(graph, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from verify.evidence import Check, ControlRecord, Fact, Figure, Record, RunRecord, StepRecord
 from verify.evidence.audits import AuditRecord
+from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.load import shipped
 from verify.evidence.texts import Code, Line
 from verify.executors.workers import Task, Workers, using
@@ -17,6 +18,7 @@ from verify.files import shipped as shipped_files
 from verify.files.names import EDITIONS
 from verify.report.audit import Audit, audit_report
 from verify.report.cache import DrawingCache
+from verify.report.comparison import Comparison, comparison_report
 from verify.report.formulas import MATHJAX, Formulas, typeset
 from verify.report.heatmaps import draw_map, draw_overview, grids, overview
 from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
@@ -27,12 +29,14 @@ from verify.text.latex import Prose, Tex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from verify.evidence.provenance import Reported
+
 _SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")
 _WORTH_A_PROCESS = 10
 """This many drawings take longer than to start a process for them."""
 _PLAIN = get_args(Code)[1:] + get_args(Line)[1:]
 """What validates texts in which a dollar sign is a dollar sign."""
-_IN_OTHER_PARTS = (RunRecord, AuditRecord, Check, ControlRecord, Figure)
+_IN_OTHER_PARTS = (RunRecord, AuditRecord, ComparisonRecord, Check, ControlRecord, Figure)
 """Records of which the report prints its own parts, such as tables and captions."""
 
 
@@ -40,12 +44,12 @@ _IN_OTHER_PARTS = (RunRecord, AuditRecord, Check, ControlRecord, Figure)
 class Parts:
     """What is printed of a record, with its drawings; figures by their keys, as SVG."""
 
-    report: Report | Audit
+    report: Report | Audit | Comparison
     formulas: Formulas
     figures: Mapping[str, str]
 
     @classmethod
-    def of(cls, record: RunRecord | AuditRecord, edition: str = EDITIONS[0]) -> Parts:
+    def of(cls, record: Reported, edition: str = EDITIONS[0]) -> Parts:
         """Return the parts of a record's report, with the figures of an edition of its document for print.
 
         Raises:
@@ -56,15 +60,17 @@ class Parts:
         return cls(report, draw_formulas(report), figures)
 
 
-def report_on(record: RunRecord | AuditRecord, earlier: RunRecord | None = None) -> Report | Audit:
-    """Return what the report prints about a run, compared with an ``earlier`` one, or about an audit."""
+def report_on(record: Reported, earlier: RunRecord | None = None) -> Report | Audit | Comparison:
+    """Return what the report prints about a record, of a run compared with an ``earlier`` one."""
     if isinstance(record, RunRecord):
         return report_of(record, earlier)
+    if isinstance(record, ComparisonRecord):
+        return comparison_report(record)
     return audit_report(record, {claim.id: claim for claim in shipped().claims})
 
 
 def draw_figures(
-    record: RunRecord | AuditRecord, workers: Workers | int | None = None, edition: str = EDITIONS[0]
+    record: Reported, workers: Workers | int | None = None, edition: str = EDITIONS[0]
 ) -> dict[str, str]:
     """Return every figure of a record as SVG, by ``claim.figure`` id, an audit's maps by theirs.
 
@@ -73,6 +79,8 @@ def draw_figures(
     Raises:
         RenderError: a figure cannot be drawn.
     """
+    if isinstance(record, ComparisonRecord):
+        return {}
     if not isinstance(record, RunRecord):
         drawn = {grid.key: draw_map(grid) for grid in grids(record)}
         whole = overview(record)
@@ -84,7 +92,7 @@ def draw_figures(
     return {key: drawn[request] for key, request in wanted.items()}
 
 
-def draw_formulas(report: Report | Audit, workers: Workers | int | None = None) -> Formulas:
+def draw_formulas(report: Report | Audit | Comparison, workers: Workers | int | None = None) -> Formulas:
     """Return a drawer that has drawn every formula of a report already.
 
     Raises:

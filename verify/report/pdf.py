@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from verify.errors import FormulaError, RenderError
-from verify.evidence import RunRecord
 from verify.evidence.provenance import creation, names
 from verify.executors.machine import no_garbage_collection
 from verify.files import shipped
@@ -32,8 +31,7 @@ from verify.text.speech import in_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
+    from verify.evidence.provenance import Reported
     from verify.evidence.words import Badge
     from verify.report.formulas import Formula
 
@@ -50,9 +48,7 @@ _NO_LAYOUT = (
 )
 
 
-def render_pdf(
-    record: RunRecord | AuditRecord, parts: Parts | None = None, edition: str = EDITIONS[0]
-) -> bytes:
+def render_pdf(record: Reported, parts: Parts | None = None, edition: str = EDITIONS[0]) -> bytes:
     """Return a report as a PDF/A-3a that is PDF/UA-1 as well; the same record gives the same bytes.
 
     ``parts`` are the record's drawn figures and formulas, made here if not given; ``edition`` is one of
@@ -153,11 +149,11 @@ def get_ready() -> None:
         typeset([("x", False)])
 
 
-def _more(parts: Parts, edition: str) -> dict[str, FullEdition]:
+def _more(parts: Parts, edition: str) -> dict[str, FullEdition | str]:
     """Return what an edition shows beyond its record."""
     if edition == "full" and isinstance(parts.report, Report):
-        return {"full": full_edition(parts.report)}
-    return {}
+        return {"full": full_edition(parts.report), "edition": edition}
+    return {"edition": edition}
 
 
 def _findings(parts: Parts) -> dict[str, str]:

@@ -1,8 +1,7 @@
-"""What the report prints of a run: chapters and sources, the first page, settings, the explorer's values."""
+"""What the report prints of a run: chapters and sources, the first page, settings, the lesson."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,57 +22,48 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.provenance import command, creation, digest
-from verify.evidence.words import Badge, Tally, badge, cell_text, counted_checks, predicted, tallies
-from verify.report.cards import Card, FigureView, card, drawing
+from verify.evidence.words import Tally, counted_checks, tallies
+from verify.report.cards import Card, FigureView, card, has_contrast
+from verify.report.front import (
+    FEW,
+    Failure,
+    KeyNumber,
+    answers,
+    failures,
+    is_led,
+    key_numbers,
+    numbers_of,
+    question_of,
+    title_of,
+)
+from verify.report.lesson import STILLS, Scene, scenes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from verify.evidence import Calibration, Check
+    from verify.evidence import Calibration
 
 HALF, FRONT = "half.", "front."
 """What the keys of drawings at half the width of the text start with; those of the first page are higher."""
 
-_LEADING = ("sqrt-scaling.three-scales", "score-variance.variance-line")
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _LIMITS = "limits"
+_ROOM = {0: 0, 1: 8, 2: 4, 3: 3}  # numbers of a claim on the first page, by the number of claims
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
-_ANSWER = (
-    (
-        (
-            r"If the components of a query $q$ and a key $k$ are independent with mean 0 and variance 1, "
-            r"each of the $d_k$ dimensions adds 1 to the variance of the score $q\cdot k$, and division by "
-            r"$\sqrt{d_k}$, by nothing else but its negative, brings it back to 1 at every width."
-        ),
-        ("score-variance", "sqrt-scaling-unique"),
-    ),
-    (
-        (
-            r"Without it the larger of two softmax weights goes to 1 as $d_k$ grows and the softmax passes "
-            r"less of a gradient on; yet not all gradients vanish: the typical one does, while their root "
-            r"mean square grows."
-        ),
-        ("softmax-saturation", "jacobian-saturation", "vanishing-or-exploding"),
-    ),
+_FRONT_FIGURES = (
+    "score-variance.variance-line",
+    "sqrt-scaling.three-scales",
+    "softmax-saturation.largest-weight",
+    "vanishing-or-exploding.two-answers",
 )
-"""The sentences of the answer, each with the claims that it rests on."""
-_KEYS = {
-    "score-variance.slope": r"variance of $q\cdot k$ that each dimension adds",
-    "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, over all widths",
-    "softmax-saturation.raw-two-keys-d64": "larger of two softmax weights, unscaled, on average",
-    "jacobian-saturation.unscaled-d64": "mean squared norm of the softmax’s Jacobian, two keys, unscaled",
-    "vanishing-or-exploding.rms-grows": "root mean square of a query’s gradient, unscaled over scaled",
-}
-"""The checks that stand on the first page, and what they compare."""
-_FRONT_FIGURES = ("sqrt-scaling.three-scales", "softmax-saturation.largest-weight")
-"""The figures that stand side by side on the first page, those of them that a run has."""
+"""The figures of the usual first page, those of them that a run has."""
 _DEFINITION = Tex(
     r"\operatorname{Attention}(Q, K, V) = "
-    r"\operatorname{softmax}\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V"
+    r"\operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d_k}}\right) V"
 )
 _NOTATION = tuple(
     (Prose(symbol), Prose(meaning))
@@ -81,7 +71,7 @@ _NOTATION = tuple(
         (r"$q$, $k$", "a query and a key: vectors of $d_k$ components"),
         (r"$d_k$", "the width of a head: the number of components of a query or key"),
         (r"$q\cdot k$", r"the score of a query and a key, $\sum_{i=1}^{d_k} q_i k_i$, before any scaling"),
-        (r"$c$", r"the scale, the factor of every score; $1/\sqrt{d_k}$ where nothing else is said"),
+        (r"$c$", r"the scale, the factor of every score; $1/\sqrt{d_k}$ unless stated otherwise"),
         (r"$n$", "the number of keys in a row"),
         (r"$s_j$, $p_j$", r"the scores of a row and its weights, $p_j = e^{s_j}/\sum_l e^{s_l}$"),
         (r"$Q$, $K$, $V$", "matrices whose rows are queries, keys and values"),
@@ -95,13 +85,12 @@ _NOTATION = tuple(
 
 
 class ChapterView(NamedTuple):
-    """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text."""
+    """The claims of a chapter; its ``number`` is empty where all claims are the user's own."""
 
     id: str
-    number: int
+    number: str
     title: Prose
     cards: tuple[Card, ...]
-    figure: FigureView | None
 
 
 class Stated(NamedTuple):
@@ -127,36 +116,18 @@ class Stated(NamedTuple):
 
     @property
     def byline(self) -> str:
-        """Kind, author, date and address of the document; what is missing is named as missing."""
+        """Kind, author and date of the document; what is missing is named as missing."""
         source = self.source
         author = f"by {source.author}" if source.author else "no author given"
-        return ", ".join(filter(None, [source.kind, author, source.date or "no date given", source.url]))
+        return ", ".join(filter(None, [source.kind, author, source.date or "no date given"]))
 
 
-class KeyNumber(NamedTuple):
-    """A measured number of the first page; ``link`` is the anchor of its check."""
+class Lead(NamedTuple):
+    """A claim that the first page is about, with its numbers and its figures there."""
 
-    link: str
-    what: Prose
-    predicted: str
-    estimate: str
-    interval: str
-    verdict: Badge
-
-
-class Panel(NamedTuple):
-    """A panel of the explorer, on an axis from ``low`` to ``high``.
-
-    Each side has a name and its measured values as ``d:value:low:high``, with spaces between them.
-    """
-
-    name: str
-    title: str
-    words: str
-    logarithmic: bool
-    low: str
-    high: str
-    sides: tuple[tuple[str, str], ...] = ()
+    card: Card
+    keys: tuple[KeyNumber, ...]
+    figures: tuple[FigureView, ...]
 
 
 class Level(NamedTuple):
@@ -183,19 +154,27 @@ class Level(NamedTuple):
 class Report(NamedTuple):
     """A run as its pages print it.
 
+    ``is_led`` says that it is about its claims alone; ``leads`` are these where they are few. ``failures``
+    are what it found to be false.
     ``answer`` has sentences, each with the claims against it that this run did not confirm; ``limits`` are
     the claims about assumptions that are broken, with what then holds; ``entries`` are forms of the citation
     of ``example``; ``anchors`` are the places that a link can lead to.
     """
 
     record: RunRecord
+    title: Prose
+    question: Prose
+    author: str
+    is_led: bool
+    leads: tuple[Lead, ...]
+    failures: tuple[Failure, ...]
     chapters: tuple[ChapterView, ...]
     sources: tuple[Stated, ...]
     answer: tuple[tuple[Prose, tuple[Prose, ...]], ...]
     keys: tuple[KeyNumber, ...]
     panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
-    explorer: tuple[Panel, ...]
+    lesson: tuple[Scene, ...]
     changes: Comparison | None
     levels: tuple[Level, ...]
     example: str
@@ -209,6 +188,15 @@ class Report(NamedTuple):
         """The cards of all claims."""
         return tuple(one for chapter in self.chapters for one in chapter.cards)
 
+    def beside(self, card: Card) -> tuple[FigureView, ...]:
+        """Return the figures of a claim that stand beside it in the short print: those not on page 1."""
+        first = {one.number for one in self.panels}
+        return tuple(
+            one._replace(key=HALF + one.key)
+            for one in card.figures
+            if one.contrast and one.number not in first
+        )
+
     @property
     def concerns(self) -> tuple[Card, ...]:
         """The claims that did not simply hold."""
@@ -219,6 +207,11 @@ class Report(NamedTuple):
         """The statements that did not simply hold, the most serious first."""
         found = (one for source in self.sources for one in source.statements if one.outcome in _SERIOUS)
         return tuple(sorted(found, key=lambda one: _SERIOUS.index(one.outcome)))
+
+    @property
+    def statements(self) -> int:
+        """The number of statements printed."""
+        return sum(len(one.statements) for one in self.sources)
 
     @property
     def verdicts(self) -> tuple[Tally, ...]:
@@ -233,7 +226,8 @@ class Report(NamedTuple):
     @property
     def outcomes(self) -> tuple[Tally, ...]:
         """How often each outcome of a statement occurs."""
-        return tallies(Counter(statement.outcome for statement in self.record.statements), Outcome)
+        printed = (one.outcome for source in self.sources for one in source.statements)
+        return tallies(Counter(printed), Outcome)
 
     @property
     def checks(self) -> str:
@@ -296,7 +290,7 @@ class Report(NamedTuple):
             ("profile", chosen.profile),
             ("tolerance", f"±{numbers.percent(chosen.tolerance)}"),
             ("false alarms, whole run", f"at most {numbers.percent(chosen.false_alarm)}"),
-            ("power aimed at", numbers.percent(chosen.power)),
+            ("target power", numbers.percent(chosen.power)),
             *((("drawn on", str(chosen.device)),) if chosen.device else ()),
             ("made", f"{self.created:%Y-%m-%d %H:%M} UTC"),
             ("time, whole run", numbers.seconds(run.elapsed_s)),
@@ -332,32 +326,41 @@ class Report(NamedTuple):
 def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     """Return what the report prints about a run, and how it differs from an ``earlier`` one, if given."""
     claims = {claim.id: claim for claim in record.claims}
-    figures = _figures(record.claims)
     example = _example(record)
-    chapters = tuple(
-        ChapterView(
-            id=f"chapter-{number}",
-            number=number,
-            title=Prose(some[0].chapter_title),
-            cards=tuple(card(record, claim, f"{number}.{place}") for place, claim in enumerate(some, 1)),
-            figure=chapter_figure(some),
-        )
-        for number, some in enumerate(_by_chapter(record), 1)
-    )
+    chapters = tuple(_chapter(record, some, place) for place, some in enumerate(_by_chapter(record), 1))
+    led = is_led(record)
+    cards = {one.claim.id: one for chapter in chapters for one in chapter.cards}
+    drawings = {one.key: one for each in cards.values() for one in each.figures}
+    first = _first_figures(record)
+    front = tuple(at_front(drawings[key]) if len(first) > 1 else drawings[key] for key in first)
     return Report(
         record=record,
+        title=title_of(record),
+        question=question_of(record),
+        author=record.run.presentation.author or citations.AUTHORS,
+        is_led=led,
+        leads=tuple(
+            Lead(
+                one,
+                numbers_of(one.claim, _ROOM[len(cards)]),
+                tuple(d for d in front if d.key.removeprefix(FRONT).startswith(f"{one.claim.id}.")),
+            )
+            for one in sorted(cards.values(), key=lambda one: one.claim.verdict is not Verdict.REFUTED)
+            if led and len(cards) <= FEW
+        ),
+        failures=failures(record),
         chapters=chapters,
         sources=_sources(record),
-        answer=tuple((Prose(text), _against(claims.get(name) for name in rests)) for text, rests in _ANSWER),
-        keys=tuple(_keys(claims)),
-        panels=tuple(drawing(FRONT + key, figures[key]) for key in _FRONT_FIGURES if key in figures),
+        answer=() if led else answers(claims),
+        keys=key_numbers(record),
+        panels=() if led else front,
         limits=tuple(
             (one, Prose(f"${latex}$" if (latex := one.claim.derivation.latex) else one.claim.statement))
             for chapter in chapters
             for one in chapter.cards
-            if one.claim.chapter == _LIMITS
+            if one.claim.chapter == _LIMITS and not led
         ),
-        explorer=tuple(_explorer(claims)),
+        lesson=() if led else tuple(one._replace(still=at_front(one.still)) for one in scenes(cards)),
         changes=compare(earlier, record) if earlier else None,
         levels=tuple(_levels(record.calibration)),
         example=example.key if example else "",
@@ -366,26 +369,48 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
     )
 
 
+def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> ChapterView:
+    """Return a chapter with the numbers of the catalogue, where the run has them, else of its own."""
+    given = record.run.numbers
+    own = {claim.id: f"{place}.{at}" for at, claim in enumerate(claims, 1)}
+    found = {name: given.get(name, number) for name, number in own.items()}
+    number, point, _ = found[claims[0].id].partition(".")
+    return ChapterView(
+        id=f"chapter-{number}" if point else "chapter",
+        number=number if point else "",
+        title=Prose(claims[0].chapter_title),
+        cards=tuple(card(record, claim, found[claim.id]) for claim in claims),
+    )
+
+
+def _first_figures(record: RunRecord) -> tuple[str, ...]:
+    """Return the keys of the figures of the first page, small where there are several."""
+    figures = _figures(record.claims)
+    if not is_led(record):
+        return tuple(key for key in _FRONT_FIGURES if key in figures)
+    if len(record.claims) > FEW:
+        return ()
+    most = 2 if len(record.claims) == 1 else 1
+    return tuple(f"{claim.id}.{one.id}" for claim in record.claims for one in claim.series[:most])
+
+
 def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
     figures = _figures(record.claims)
-    front = {FRONT + key: one for key, one in figures.items() if key in _FRONT_FIGURES}
-    half = {HALF + key: one for key, one in figures.items()}
-    if edition == "full":
-        return front | half
-    shown = {one.key for claims in _by_chapter(record) if (one := chapter_figure(claims))}
-    return front | {key: one for key, one in half.items() if key in shown}
+    first = _first_figures(record)
+    small = (*(first if len(first) > 1 else ()), *(() if is_led(record) else STILLS))
+    front = {FRONT + key: one for key, one in figures.items() if key in small}
+    half = (
+        (key, one)
+        for key, one in figures.items()
+        if edition == "full" or (has_contrast(one) and key not in first)
+    )
+    return front | {HALF + key: one for key, one in half}
 
 
-def chapter_figure(claims: Sequence[ClaimRecord]) -> FigureView | None:
-    """Return the figure that stands for a chapter: not on the first page, with a wrong version if any."""
-
-    def lacks_contrast(key: str) -> bool:
-        return not {"control", "measured"} <= {layer.role for layer in figures[key].layers}
-
-    figures = {key: one for key, one in _figures(claims).items() if key not in _FRONT_FIGURES}
-    chosen = min(figures, key=lacks_contrast, default=None)
-    return drawing(HALF + chosen, figures[chosen]) if chosen else None
+def at_front(figure: FigureView) -> FigureView:
+    """Return a figure as it is drawn for the first page and the lesson."""
+    return figure._replace(key=FRONT + figure.key)
 
 
 def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:
@@ -401,38 +426,16 @@ def _by_chapter(record: RunRecord) -> tuple[list[ClaimRecord], ...]:
 
 
 def _sources(record: RunRecord) -> tuple[Stated, ...]:
-    """Return the sources of a record's statements, in the record's order."""
+    """Return the sources of a record's statements, in the record's order.
+
+    Where the report is about its claims alone, those are left out that wait for other claims.
+    """
     known = {source.id: source for source in record.sources}
     order = list(known)
-    statements = sorted(record.statements, key=lambda one: order.index(one.source))
+    everything = record.run.own_sources or record.run.pack or not is_led(record)
+    printed = [one for one in record.statements if everything or one.outcome is not Outcome.OPEN]
+    statements = sorted(printed, key=lambda one: order.index(one.source))
     return tuple(Stated(known[key], tuple(some)) for key, some in groupby(statements, lambda one: one.source))
-
-
-def _against(claims: Iterable[ClaimRecord | None]) -> tuple[Prose, ...]:
-    """Return what of the claims that a sentence rests on this run did not confirm."""
-    against = (
-        f"“{claim.title}” is {claim.verdict}" if claim else "a claim is not part of this run"
-        for claim in claims
-        if claim is None or claim.verdict is not Verdict.CONFIRMED
-    )
-    return tuple(Prose(one) for one in dict.fromkeys(against))
-
-
-def _keys(claims: dict[str, ClaimRecord]) -> Iterator[KeyNumber]:
-    for key, what in _KEYS.items():
-        name, _, wanted = key.partition(".")
-        for check in claims[name].checks if name in claims else ():
-            if check.id == wanted:
-                found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-                width = cell_text({name: value for name, value in check.cell.items() if name == "d_k"})
-                yield KeyNumber(
-                    link=key,
-                    what=Prose(", ".join(filter(None, [what, width]))),
-                    predicted=predicted(check, check.standard_error),
-                    estimate=found.with_error,
-                    interval=found.interval,
-                    verdict=badge(check.verdict),
-                )
 
 
 def _anchors(record: RunRecord) -> Iterator[str]:
@@ -460,52 +463,3 @@ def _levels(study: Calibration | None) -> Iterator[Level]:
         what = f"{one.what}: {one.setting}" if one.setting else one.what
         yield Level("" if what in seen else what[:1].upper() + what[1:], one, study.cells(one))
         seen.add(what)
-
-
-_EXPLORER = (
-    (
-        Panel(
-            "deviation",
-            "Standard deviation of a score, measured",
-            "Dots: the measured standard deviation of a score against the width of a head, both logarithmic",
-            True,
-            "0.5",
-            "64",
-        ),
-        (("unscaled", "score-variance", "variance-d"), ("scaled", "sqrt-scaling", "variance-d")),
-        math.sqrt,
-    ),
-    (
-        Panel(
-            "largest",
-            "Mean of the larger of two weights, measured",
-            "Dots: the measured mean of the larger of two weights against the width of a head",
-            False,
-            "0.5",
-            "1",
-        ),
-        (
-            ("unscaled", "softmax-saturation", "raw-two-keys-d"),
-            ("scaled", "softmax-saturation", "scaled-two-keys-d"),
-        ),
-        float,
-    ),
-)
-"""Panels, the checks of each side by their claim and the start of their ids, and the scale of their axis."""
-
-
-def _explorer(claims: dict[str, ClaimRecord]) -> Iterator[Panel]:
-    """Yield the panels of measured values, those for which the run has any."""
-    for panel, wanted, scale in _EXPLORER:
-        sides = [(side, " ".join(_points(claims.get(claim), start, scale))) for side, claim, start in wanted]
-        if found := tuple(side for side in sides if side[1]):
-            yield panel._replace(sides=found)
-
-
-def _points(claim: ClaimRecord | None, start: str, scale: Callable[[float], float]) -> Iterator[str]:
-    """Yield dimension, value and ends of the interval of each check, as the page's program reads them."""
-    checks: Sequence[Check] = claim.checks if claim else ()
-    for check in checks:
-        if check.id.startswith(start) and check.method == "monte-carlo" and "d_k" in check.cell:
-            shown = (scale(max(0.0, number)) for number in (check.estimate, *check.interval))
-            yield ":".join((str(check.cell["d_k"]), *(f"{number:.4g}" for number in shown)))

@@ -15,6 +15,7 @@ from verify.evidence import RunRecord
 from verify.evidence.provenance import origin
 from verify.files import shipped
 from verify.files.writing import write_folder
+from verify.report.aliases import ALIASES
 from verify.report.formulas import Formulas
 from verify.report.html import faces_of, make_page
 from verify.report.parts import Parts, draw_figures, draw_formulas
@@ -120,9 +121,9 @@ def _pages(report: Report) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def _searched(claim: ClaimRecord) -> str:
-    """Return the words that a claim is found by: its texts, and the ids of its checks."""
+    """Return the words that a claim is found by: its texts, other names for it, and the ids of its checks."""
     texts = (claim.id, claim.title, claim.statement, claim.meaning, claim.chapter_title)
-    words = (*map(plain, texts), *(check.id for check in claim.checks))
+    words = (*map(plain, texts), ALIASES.get(claim.id, ""), *(check.id for check in claim.checks))
     return " ".join(" ".join(words).split()).casefold()
 
 

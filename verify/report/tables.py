@@ -261,7 +261,7 @@ def _usual_allowance(checks: Sequence[Check]) -> tuple[str, tuple[Prose, ...]]:
     ((usual, count),) = Counter(filter(None, exact)).most_common(1) or [("", 0)]
     if count < _SEVERAL:
         return "", ()
-    rest = "" if count == len(exact) else ", where nothing else is said"
+    rest = "" if count == len(exact) else ", unless stated otherwise"
     return usual, (Prose(f"Exact checks hold {usual}{rest}."),)
 
 

@@ -14,7 +14,7 @@ from verify.evidence.words import Badge, badge, closed, tokens_of
 from verify.files import shipped
 from verify.report.formulas import glyph_definitions
 from verify.text import numbers
-from verify.text.escapes import pieces
+from verify.text.escapes import for_tex, pieces, prose_for_tex
 from verify.text.latex import Prose, plain, spoken, with_apostrophes
 from verify.text.speech import prose_in_words
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from verify.report.audit import Audit
+    from verify.report.comparison import Comparison
     from verify.report.formulas import Formula, Formulas
     from verify.report.run import Report
 
@@ -79,8 +80,10 @@ _FILTERS: dict[str, Callable[..., str | Badge]] = {
     "count": numbers.count,
     "date": _day,
     "exact": numbers.exact,
+    "for_tex": for_tex,
     "percent": numbers.percent,
     "plain": plain,
+    "prose_for_tex": prose_for_tex,
     "short": "{:g}".format,
     "small": numbers.small,
     "spoken": spoken,
@@ -107,7 +110,9 @@ class Medium(Protocol):
         """Return markup for a figure."""
 
 
-def render(template: str, report: Report | Audit, formulas: Formulas, medium: Medium, **more: Any) -> str:
+def render(
+    template: str, report: Report | Audit | Comparison, formulas: Formulas, medium: Medium, **more: Any
+) -> str:
     """Return a template filled with a report.
 
     Templates read records: filters turn what these hold into text, `prose` into typeset text.

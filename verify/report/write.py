@@ -18,6 +18,7 @@ from verify.errors import (
 )
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
+from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.provenance import names
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS
@@ -27,6 +28,8 @@ from verify.report.cache import usable_caches
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from verify.evidence.provenance import Reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Written:
 
 
 def write_report(
-    record: RunRecord | AuditRecord,
+    record: Reported,
     out: Path,
     announce: Callable[[str], None],
     workers: Workers | int | None = None,
@@ -48,7 +51,8 @@ def write_report(
 ) -> Written:
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
-    Of an audit, these are ``audit.json``, ``audit.html`` and ``audit.pdf``. ``edition`` is that of a run's
+    Of an audit, these are ``audit.json``, ``audit.html`` and ``audit.pdf``, of a comparison the same with
+    ``comparison`` in their names. ``edition`` is that of a run's
     PDF, one of `EDITIONS`; those other than the first have its name in theirs. The page says what changed
     since the ``earlier`` run, if there is one.
 
@@ -124,12 +128,12 @@ def write_report(
 def _refuse_other_than_records(record: object, edition: str, earlier: object) -> None:
     if edition not in EDITIONS:
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
-    if not isinstance(record, RunRecord | AuditRecord):
+    if not isinstance(record, RunRecord | AuditRecord | ComparisonRecord):
         raise ResultsError(
-            f"{type(record).__name__}: is no record of a run or an audit; give what run or load returns"
+            f"{type(record).__name__}: is not a record of a run or an audit; give what run or load returns"
         )
-    if isinstance(record, AuditRecord) and edition != EDITIONS[0]:
-        raise SettingsError(f"edition {edition!r}: an audit's PDF has one edition; leave it out")
+    if not isinstance(record, RunRecord) and edition != EDITIONS[0]:
+        raise SettingsError(f"edition {edition!r}: an audit or a comparison has one PDF; leave it out")
     if earlier is not None and not (isinstance(earlier, RunRecord) and isinstance(record, RunRecord)):
         raise SettingsError("--since: only a run can be compared, with an earlier run; give two results.json")
 

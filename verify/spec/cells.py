@@ -50,7 +50,7 @@ def place_of(check: str, settings: Mapping[str, float | str], against: str) -> f
     """Return the place of a check ``against`` a setting of its cell.
 
     Raises:
-        ClaimError: there is none of this name, or it is no number.
+        ClaimError: there is none of this name, or it is not a number.
     """
     found = setting_of(check, settings, against)
     try:

@@ -90,12 +90,12 @@ def predicted(value: Any) -> Prediction:
 
 
 def _refuse_symbols(expression: Any) -> None:
-    """Refuse an expression that is no number yet."""
+    """Refuse an expression that is not a number yet."""
     left = sorted(str(one) for one in sympify(expression).free_symbols)
     if left:
         raise ClaimError(
-            f"{expression} is no number: {', '.join(left)} {'is' if len(left) == 1 else 'are'} left in it; "
-            "put numbers in their place with subs"
+            f"{expression} depends on {', '.join(left)}, so it is not a number; put numbers in place of "
+            f"{'it' if len(left) == 1 else 'them'}, as in .subs({left[0]}, 64)"
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import reprlib
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -86,7 +85,9 @@ class Claim:
     they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative
     tolerance; ``figures`` also ``findings``, what was found. In a claim file these functions are found by
     their names. ``id`` is permanent: that of a claim file follows from the file's name, with hyphens for
-    underscores; ``chapter`` is its folder. ``authors`` are those whom a citation names.
+    underscores; ``chapter`` is its folder. ``authors`` are those whom a citation names. ``headline``
+    is the id of the check of what the title speaks of, whose number stands beside the title in short prints;
+    without it that is the number by which the first control is refuted.
 
     Raises:
         ClaimError: the id is not a lower-case slug, a text is empty, a symbol is a number or a relation, or
@@ -101,6 +102,7 @@ class Claim:
     assumptions: tuple[Assumption, ...] = ()
     references: tuple[Reference, ...] = ()
     authors: tuple[str, ...] = ()
+    headline: str = ""
     symbols: Mapping[str, Any] = field(default_factory=dict)
     derive: Callable[[], Derivation] = _nothing
     experiment: Callable[..., Experiment] = _nothing
@@ -128,7 +130,7 @@ class Claim:
         """Return one of the functions so that it takes all ``parameters`` and gets those that it names."""
         function: Callable[..., Any] = getattr(self, name)
         if not callable(function):
-            raise ClaimError(f"{self._named}{name} is no function; make it one")
+            raise ClaimError(f"{self._named}{name} is not a function; make it one")
         wanted = tuple(inspect.signature(function).parameters)
         if function is _nothing or wanted == parameters:
             return function
@@ -168,7 +170,8 @@ class Claim:
     def _of_kind(self, kind: type[_Kind], found: object, function: str, end: str) -> _Kind:
         """Return what a function of a foreign file has returned, whatever it promises, if it is that."""
         if not isinstance(found, kind):
-            what = "nothing" if found is None else f"{type(found).__name__} {reprlib.repr(found)}"
+            name = type(found).__name__
+            what = "nothing" if found is None else f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
             raise ClaimError(f"claim {self.id}: its {function} returns {what}; end it with return {end}")
         return found
 

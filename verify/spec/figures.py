@@ -80,7 +80,7 @@ def measured(
     ``as_drawn`` makes of a place and a measured value there what the figure shows of it.
 
     Raises:
-        ClaimError: a check's cell has no such setting, or one that is no number.
+        ClaimError: a check's cell has no such setting, or one that is not a number.
     """
     ordered = sorted(checks, key=lambda check: place_of(check.id, check.cell, against))
     x = [place_of(check.id, check.cell, against) for check in ordered]
@@ -98,7 +98,7 @@ def expected(checks: Iterable[Check], label: str, against: str = "d_k") -> Layer
     """Return the line through what ``checks`` compare with, at their places as in ``measured``.
 
     Raises:
-        ClaimError: a check's cell has no such setting, or one that is no number.
+        ClaimError: a check's cell has no such setting, or one that is not a number.
     """
     found = sorted((place_of(check.id, check.cell, against), check.prediction) for check in checks)
     return _layer("line", "truth", label, (place for place, _ in found), [value for _, value in found])

@@ -53,7 +53,7 @@ from verify.symbolic.arithmetics import (
     log_gamma,
     whole_power,
 )
-from verify.symbolic.kernel.words import E, MatrixShape, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Var, largest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,7 +141,7 @@ def _unknown(expression: Any, _at: Scene) -> Any:
 def _symbol(one: Any, at: Scene) -> Any:
     if one in at.definitions:
         return value(at.definitions[one], at)
-    if one.name == r"\max_i s_i":
+    if one == largest:
         return _max_of_scores(at)
     raise Unknown(f"no value of {one}")
 
@@ -339,7 +339,7 @@ def _differentiated(expression: Any, definitions: tuple[tuple[Any, Any], ...]) -
             )
         else:
             inside = inside.xreplace({name: _fresh(meaning)})
-    unknown = inside.has(E, Var, Limit) or any(one.name == r"\max_i s_i" for one in inside.atoms(Symbol))
+    unknown = inside.has(E, Var, Limit) or inside.has(largest)
     if unknown:
         raise Unknown("a derivative of a mean, a limit or a largest score")
     return inside.diff(*expression.variables)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sympy import Eq, Expr, Function, Ge, Gt, Le, Lt, Rel
 
 from verify.errors import ClaimError, unknown
-from verify.symbolic.falsifier import Counterexample, falsify, falsify_all
+from verify.symbolic.falsifier import NOWHERE, Counterexample, falsify, falsify_all
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.kernel.equations import same
 
@@ -76,7 +76,7 @@ class ExaminedDerivation:
 
 
 def tried(examined: ExaminedDerivation, budget: Effort, *, whole: bool) -> ExaminedDerivation:
-    """Return an examined derivation, failed if what it calls proved is false at some point.
+    """Return an examined derivation, failed if what it calls proved is false somewhere, or is about nothing.
 
     The theorems of all chains are tried, and as a ``whole`` those of their steps too; else the main one
     alone. What rests on a rule of its author's is not called proved, and not tried.
@@ -86,9 +86,12 @@ def tried(examined: ExaminedDerivation, budget: Effort, *, whole: bool) -> Exami
         if theorem is None or theorem.reach <= Reach.REVIEWED or not (whole or theorem is examined.theorem):
             continue
         try:
-            falsify_all(theorem, budget) if whole else falsify(theorem, **budget)
+            found = falsify_all(theorem, budget) if whole else falsify(theorem, **budget)
+            wrong = f"says nothing: {NOWHERE}" if NOWHERE in found.why else ""
         except Counterexample as error:
-            reason = f"“{followed.route.title}” does not hold everywhere: {error}"
+            wrong = f"does not hold everywhere: {error}"
+        if wrong:
+            reason = f"“{followed.route.title}” {wrong}"
             return replace(examined, status="failed", reason=reason, theorem=None)
     return examined
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 import numpy as np
 from flint import acb, arb, ctx, fmpq
 from flint.utils.flint_exceptions import FlintError
-from sympy import Dummy, IndexedBase, Integral, Limit, S, preorder_traversal
+from sympy import Dummy, Eq, Indexed, IndexedBase, Integral, Limit, S, preorder_traversal
 
 from verify.symbolic.arithmetics import FLOATS, OutOfTime, Undefined, Unknown, fraction, rational
 from verify.symbolic.balls import Scene, value, values
@@ -89,6 +89,11 @@ GLANCE: Effort = {"points": 20, "seconds": 0.05, "climb": False}
 
 FULL: Effort = {"points": 200, "seconds": 2.0, "climb": True}
 """All that there is, for two seconds a statement at most."""
+
+NOWHERE = "no point was found at which the hypotheses hold"
+"""Why nothing was told of a statement whose hypotheses may contradict each other."""
+
+_UNSOLVED = "no point was found that solves the equations among the hypotheses"
 
 _PRECISIONS = (160, 640)
 """Bits; what the first does not tell the second is asked."""
@@ -197,7 +202,8 @@ class _Trial:
         except Unknown as error:
             self.doubt(str(error))
         if outside and not found:
-            self.doubt("no point was found at which the hypotheses hold")
+            equations = (one for one in self.statement.hypotheses.conditions if isinstance(one, Eq))
+            self.doubt(_UNSOLVED if any(one.has(Indexed, E) for one in equations) else NOWHERE)
 
     def scene(self, plan: dict[Any, Any]) -> Scene:
         """Return the point of these values."""

@@ -21,7 +21,7 @@ from sympy import Dummy, Indexed, IndexedBase, S, Sum, Symbol, oo, preorder_trav
 from verify.symbolic.arithmetics import EXACT, FLOATS, Unknown, plain_float, rational
 from verify.symbolic.balls import HANDLERS, Scene, value, whole
 from verify.symbolic.kernel.core import bound_in
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E, Var, largest, s
 from verify.symbolic.quadrature import integral
 
 if TYPE_CHECKING:
@@ -182,8 +182,8 @@ def _expectation(inside: Any, at: Scene) -> Any:
     if at.arithmetic is EXACT:
         raise Unknown("a mean is no fraction here")
     used = names_in(inside, tuple(at.definitions.items()))
-    if any(str(one) == r"\max_i s_i" for one in used):
-        used |= {one for one in at.laws if str(one) == "s"}
+    if largest in used and s in at.laws:
+        used |= {s}
     at = _renewed(at)
     inner, errors = _inner_means(inside, at)
     at = at.having(inner, within=True)
@@ -212,13 +212,17 @@ def _renewed(at: Scene) -> Scene:
     return found
 
 
+@cache
+def _means_of(inside: Any) -> tuple[Any, ...]:
+    """Return the means and variances in an expression that depend on nothing that is bound there."""
+    bound = bound_in(inside)
+    return tuple(one for one in sorted(inside.atoms(E, Var), key=str) if not one.free_symbols & bound)
+
+
 def _inner_means(inside: Any, at: Scene) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """Return the means inside a mean as numbers, and those known by draws alone with their errors."""
     found, errors = {}, {}
-    bound = bound_in(inside)
-    for one in sorted(inside.atoms(E, Var), key=str):
-        if one.free_symbols & bound:
-            continue
+    for one in _means_of(inside):
         got = value(one, at)
         found[one] = got
         if isinstance(got, arb) and got.rad() > arb("1e-12") * (1 + abs(got)):

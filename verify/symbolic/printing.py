@@ -12,8 +12,10 @@ from sympy import (
     Idx,
     Indexed,
     IndexedBase,
+    Integral,
     Interval,
     MatrixSymbol,
+    Mul,
     Pow,
     Range,
     S,
@@ -33,7 +35,7 @@ from verify.symbolic.kernel.core import Vectors, assumed, bound_in, free_symbols
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from verify.symbolic.kernel.core import Hypotheses, Population, Theorem
 
@@ -142,6 +144,18 @@ class _Latex(_MinusLast, _Remembering, LatexPrinter):  # type: ignore[misc]  # S
         if expr.is_Mul:
             expr = expr.func(*map(_with_unsigned, expr.args), evaluate=False)
         return str(super()._print_Mul(expr))
+
+    def _print_Integral(self, expr: Any) -> str:  # noqa: N802
+        # SymPy would print an integral within another as a factor of the numerator, above the other factors.
+        inner = [one for one in Mul.make_args(expr.function) if isinstance(one, Integral)]
+        if not inner or [len(limit) for limit in expr.limits] != [3]:
+            return str(super()._print_Integral(expr))
+        rest = Mul(*(one for one in Mul.make_args(expr.function) if one not in inner), evaluate=False)
+        outer = rf"\left({self._print(rest)}\right)" if rest.is_Add else self._print(rest)
+        variable, *ends = map(self._print, expr.limits[0])
+        return r"\int\limits_{{{}}}^{{{}}} {}\, d{}".format(
+            *ends, " ".join([outer, *map(self._print, inner)]), variable
+        )
 
     def _print__Unsigned(self, expr: Any) -> str:  # noqa: N802
         return str(self._print(expr.args[0]))
@@ -371,7 +385,7 @@ def _of_law(law: Population | Vectors | None) -> set[Any]:
     return {one for part in parts for one in part.free_symbols}
 
 
-def _sizes(matrices: set[Any], kind: str = "") -> Iterator[str]:
+def _sizes(matrices: Collection[Any], kind: str = "") -> Iterator[str]:
     """Yield the sizes of matrices, those of one size together."""
     by_shape: dict[Any, list[str]] = {}
     for one in sorted(matrices, key=str):

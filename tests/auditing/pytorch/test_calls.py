@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,6 @@ from verify.auditing.pytorch.calls import (
 )
 from verify.auditing.pytorch.mode import ByMemory
 from verify.errors import RecordingError
-from verify.evidence.audits import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,8 +215,8 @@ def test_what_lies_beyond_the_last_key_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
-def test_the_fast_path_stays_and_is_seen(norm_first: bool) -> None:
-    """The fused kernel still runs, with padding too; queries and keys are those of the slow path."""
+def test_layers_of_pytorch_in_evaluation_are_judged(norm_first: bool) -> None:
+    """The slow path computes them while they are recorded, which is said; with padding and masks too."""
     layer = torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, norm_first=norm_first)
     model = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=not norm_first).eval()
     x = torch.randn(2, 5, 16)
@@ -226,41 +226,24 @@ def test_the_fast_path_stays_and_is_seen(norm_first: bool) -> None:
         wanted = model(x), model(x, src_key_padding_mask=padding)
         with verify.record(model) as recording:
             got = model(x), model(x, src_key_padding_mask=padding)
-        with torch.enable_grad(), verify.record(model) as slow:
-            model(x), model(x, src_key_padding_mask=padding)
+            model.layers[0].self_attn(x, x, x, attn_mask=torch.ones(5, 5, dtype=torch.bool).triu(1))
     for one, other in zip(wanted, got, strict=True):
-        assert torch.equal(one, other)
-    assert [layer.name for layer in recording.layers] == ["layers.0.self_attn", "layers.1.self_attn"]
-    assert recording.layers[0].backend == "_transformer_encoder_layer_fwd"
-    assert "its output is not seen" in recording.layers[0].notes[0]
-    for fast, plain in zip(recording.layers[0].calls, slow.layers[0].calls, strict=True):
-        real = torch.ones(5, dtype=torch.bool) if plain.mask is None else plain.mask[:, 0, 0, :]
-        for name in ("query", "key", "value"):
-            one, other = (getattr(call, name).transpose(1, 2) for call in (fast, plain))
-            assert torch.allclose(one[real.expand(2, 5)], other[real.expand(2, 5)], atol=1e-5)
-        if plain.mask is not None:
-            assert torch.equal(fast.mask, plain.mask[:, :1])
+        assert torch.allclose(one[~padding], other[~padding], atol=1e-5)
+    assert [one.name for one in recording.layers] == ["layers.0.self_attn", "layers.1.self_attn"]
+    assert [len(list(one.calls)) for one in recording.layers] == [3, 2]
+    assert all("fast path is off while recording" in one.notes[0] for one in recording.layers)
+    record = verify.audit(recording, workers=1)
+    assert record.exit_status() == 0
+    assert {str(one.judgement) for one in record.findings if one.exact} == {"confirmed"}
 
 
-def test_the_fused_multi_head_attention_is_seen() -> None:
-    """``nn.MultiheadAttention`` in evaluation has a kernel of its own, with three kinds of masks."""
-    layer = torch.nn.MultiheadAttention(16, 4, batch_first=True).eval()
-    x = torch.randn(2, 5, 16)
-    causal = torch.ones(5, 5, dtype=torch.bool).triu(1)
-    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
-    for options, seen in [
-        ({}, None),
-        ({"attn_mask": causal}, ~causal.expand(2, 4, 5, 5)),
-        ({"key_padding_mask": padding}, ~padding[:, None, None, :]),
-    ]:
-        with torch.no_grad():
-            wanted = layer(x, x, x, **options)[0]
-            with verify.record(layer) as recording:
-                got = layer(x, x, x, **options)[0]
-        assert torch.equal(wanted, got)
-        call = only(recording)
-        assert recording.layers[0].backend == "_native_multi_head_attention"
-        assert (call.mask is None and seen is None) or torch.equal(*torch.broadcast_tensors(call.mask, seen))
+def test_in_training_no_fast_path_is_spoken_of() -> None:
+    """There is none there, nor where gradients are wanted."""
+    layer, x = torch.nn.MultiheadAttention(16, 4, batch_first=True), torch.randn(2, 5, 16)
+    for evaluates in (False, True):
+        with verify.record(layer) as recording:
+            layer.train(not evaluates)(x, x, x)
+        assert recording.layers[0].notes == ()
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
@@ -303,76 +286,12 @@ def test_dropout_goes_on_and_its_outputs_are_left_out() -> None:
     assert "dropout was on" in recording.layers[0].notes[0]
 
 
-D = 16
-
-
-def projected() -> tuple[Any, Any, Any]:
-    """Return queries, keys and values as projections give them, with heads still inside their width."""
-    return tuple(torch.randn(2, 24, 4 * D) for _ in range(3))
-
-
-def heads(array: Any) -> Any:
-    """Return the axes as attention takes them: a view."""
-    return array.unflatten(-1, (4, D)).transpose(1, 2)
-
-
-def attended(change: Callable[..., Any], scale: float | None = None) -> Any:
-    """Record attention whose queries, keys and values ``change`` returns; return the call and its audit."""
-    given = projected()
-    with torch.no_grad(), verify.record() as recording:
-        q, k, v = (heads(one) for one in change(*given))
-        torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=scale)
-    return recording, verify.audit(recording, workers=1)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda q, k, v: (q * D**-0.5, k, v),
-        lambda q, k, v: (D**-0.5 * q, k, v),
-        lambda q, k, v: (q / math.sqrt(D), k, v),
-        lambda q, k, v: (torch.div(q, 2).mul(0.5), k, v),
-        lambda q, k, v: (q.mul_(D**-0.5), k, v),
-        lambda q, k, v: (q * D**-0.25, k * D**-0.25, v),
-    ],
-)
-def test_queries_scaled_before_the_call_count_as_scale(change: Callable[..., Any]) -> None:
-    """With the default scale after it, it is applied twice; with a scale of 1 all is right."""
-    recording, twice = attended(change)
-    assert only(recording).scale == pytest.approx(1 / D)
-    assert deviation(only(recording)) < 1e-5
-    assert twice.exit_status() == 1
-    causes = {one.cause for one in twice.findings if one.judgement is Judgement.REFUTED}
-    assert all("the scale is applied twice" in cause for cause in causes)
-    (layer,) = twice.layers
-    assert all("before the call, which counts as part of its scale" in note for note in layer.notes)
-    recording, once = attended(change, scale=1.0)
-    assert only(recording).scale == pytest.approx(D**-0.5)
-    assert once.exit_status() == 0
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda q, k, v: (q * 3 + 1, k, v),
-        lambda q, k, v: (q * torch.full((), 3.0), k, v),
-        lambda q, _k, _v: (q * 3,) * 3,
-        lambda q, k, v: ((q * 3).copy_(q), k, v),
-        lambda q, k, v: (q, k, v * 3),
-    ],
-)
-def test_what_is_no_factor_of_the_scores_alone_leaves_the_call_as_it_is(change: Callable[..., Any]) -> None:
-    """A sum, a tensor, the input of all three, memory that was written to, and values are no scale."""
-    recording, record = attended(change)
-    assert (only(recording).scale, record.layers[0].notes) == (None, ())
-
-
 def test_gradients_are_still_seen_of_queries_that_were_scaled() -> None:
     """A training loop is told from one pass."""
-    query = torch.randn(2, 4, 8, D, requires_grad=True)
+    query = torch.randn(2, 4, 8, 16, requires_grad=True)
     with verify.record() as recording:
         for _ in range(2):
-            torch.nn.functional.scaled_dot_product_attention(query * 0.5, query, query)
+            functional.scaled_dot_product_attention(query * 0.5, query, query)
     (layer,) = recording.layers
     assert any("gradients were wanted" in note for note in layer.notes)
 
@@ -432,3 +351,38 @@ def test_values_are_found_by_views_and_lost_with_the_memory() -> None:
     whole[0] = 1
     assert known.of(whole) is None
     assert known.of(torch.zeros(2).to_sparse()) is None
+
+
+@pytest.mark.filterwarnings("ignore")  # the compiler gives several
+def test_flex_attention_is_recorded_with_its_functions_evaluated() -> None:
+    """What a score function adds is a bias; one that does more leaves the scale undecided."""
+    flex = importlib.import_module("torch.nn.attention.flex_attention")
+    attend = flex.flex_attention
+    q, k = torch.randn(2, 4, 130, 16), torch.randn(2, 2, 130, 16)
+    mask = flex.create_block_mask(lambda _b, _h, i, j: i >= j, None, None, 130, 130, device="cpu")
+    table = torch.randn(4, 130, 130)
+    functions: list[tuple[Any, bool]] = [
+        (None, True),
+        (lambda s, _b, h, i, j: s + table[h][i][j], True),
+        (lambda s, _b, _h, i, j: torch.where(i >= j, s, -math.inf), True),
+        (lambda s, *_: s * 0.5, False),
+        (lambda s, *_: 5 * torch.tanh(s / 5), False),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is slow where it is not compiled
+        for function, is_sum in functions:
+            options = {"score_mod": function, "block_mask": mask, "enable_gqa": True}
+            wanted = flex.flex_attention(q, k, k, **options)
+            with verify.record() as recording:
+                got = flex.flex_attention(q, k, k, **options)
+            assert torch.equal(wanted, got)
+            assert recording.left_out == []
+            assert deviation(only(recording)) < 1e-6
+            mask_of = only(recording).mask
+            assert mask_of is not None
+            assert torch.equal(mask_of[0, 0], torch.ones(130, 130).tril().bool())
+            assert verify.audit(recording, workers=1).exit_status() == (0 if is_sum else 3)
+        # A name that no module has is found by nothing, which is said.
+        with pytest.raises(RecordingError, match="flex_attention was called, which is not"), verify.record():
+            attend(q, k, k, enable_gqa=True)
+    assert flex.flex_attention is attend

@@ -74,6 +74,40 @@ def test_a_folder_has_what_memory_has(tmp_path: Path, dtype: Any) -> None:
     attention()()
 
 
+@pytest.mark.parametrize("to_folder", [True, False])
+def test_inputs_of_modules_are_kept_on_request(tmp_path: Path, to_folder: bool) -> None:
+    """By position or by name, in their own shape and type; one that has changed by then is not kept."""
+
+    class Changing(torch.nn.MultiheadAttention):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            x.add_(1)
+            return super().forward(x, x, x)
+
+    class Model(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = (torch.nn.MultiheadAttention(8, 2) for _ in range(2))
+            self.third = Changing(8, 2)
+
+        def forward(self, x: Any) -> Any:
+            x = self.first(x, x, x)[0]
+            return self.third(self.second(key=x, value=x, query=2 * x)[0])
+
+    model, x = Model().eval(), torch.randn(5, 3, 8)
+    y = model.first(x, x, x)[0].detach()
+    for inputs in (True, False):
+        out = tmp_path / str(inputs) if to_folder else None
+        with verify.record(model, inputs=inputs, out=out) as recording, torch.no_grad():
+            model(x)
+        kept = [next(iter(layer.calls)).input for layer in recording.layers]
+        assert kept[2] is None
+        for one, given in zip(kept[:2], (x, y), strict=True):
+            if inputs:
+                np.testing.assert_array_equal(one, given)
+            else:
+                assert one is None
+
+
 def test_no_call_is_said() -> None:
     """A program without attention has nothing to audit."""
     with pytest.raises(RecordingError, match="no attention call was seen; seen are"), verify.record():

@@ -194,14 +194,12 @@ def module_of(family: str, name: str = "Attention") -> Any:
     ("family", "name", "expression"),
     [
         ("t5", "T5Attention", "1"),
-        ("whisper", "WhisperAttention", "1"),
-        ("whisper", "WhisperEncoderAttention", None),
         ("zamba2", "Zamba2Attention", "(d/2)**-0.5"),
         ("llama", "LlamaAttention", None),
     ],
 )
 def test_families_with_a_scale_of_their_own(family: str, name: str, expression: str | None) -> None:
-    """None at all, one before the call in modules of one name, or another power of d."""
+    """None at all, or another power of d."""
     found = intention(module_of(family, name), config())
     assert (found and found.expression) == expression
     if found:

@@ -51,7 +51,7 @@ _OPEN = (
 _BY = (
     ("kernel", ("that does not hold", "does not follow", "both sides are alike", "established")),
     ("words", ("types “", "symbol", "notation", "label", "is written", "occurs nowhere")),
-    ("binding", ("derived, but of something else", "not bound")),
+    ("binding", ("derived, but of another quantity", "not bound")),
     ("tolerance", ("tolerance",)),
     ("control", ("control", "wrong version")),
 )

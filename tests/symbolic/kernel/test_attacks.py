@@ -9,6 +9,7 @@ import copy
 import pickle
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -294,10 +295,27 @@ NOTHING_OVER_ITSELF = Mul(complex_**2 + 1, 1 / (complex_**2 + 1), evaluate=False
 m, size, f = Symbol("m", integer=True), Symbol("k", integer=True, nonnegative=True), Function("f")
 
 
+m_0 = Symbol("l", integer=True, nonnegative=True)
+
+
 def _constant(value: Any, under: Hypotheses) -> Theorem:
     """Return that what starts at a value and stays the same is that value."""
-    at = Symbol("l", integer=True, nonnegative=True)
-    return prove(Induction(at, {f(0): value}, {f(at + 1): f(at)}, {f(at): value}), f(size), value, under)
+    return prove(Induction(m_0, {f(0): value}, {f(m_0 + 1): f(m_0)}, {f(m_0): value}), f(size), value, under)
+
+
+INFINITE = Integral(1 / w, (w, 0, 1))
+VECTORS = tuple(MatrixSymbol(name, d, 1) for name in "XYZ")
+COVARIANCE = MatrixSymbol("C", d, d)
+
+
+def _covariances(*given: tuple[int, int, Any]) -> Theorem:
+    """Return a mean of vectors with these covariances, by their places."""
+    found = tuple((VECTORS[one], VECTORS[other], value) for one, other, value in given)
+    vectors = dict.fromkeys(one for *pair, _ in found for one in pair)
+    law = Vectors(tuple((one, 0) for one in vectors), found)
+    (one, other, value), *_ = reversed(found)
+    mean = Trace(value) if value == COVARIANCE else d * value
+    return prove(VectorMoments(law), E(Trace(one.T * other)), mean)
 
 
 ATTACKS: dict[str, Callable[[], Any]] = {
@@ -581,6 +599,52 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "the name that a reader gives an index": _under_names_of_readers,
     "a negative variance with a name": lambda: prove(
         Evaluation(Population({r: (1, 0, -a)}), assumed=True), E(r**2), -a),
+    # sums that run backwards, integrals that do not converge, variances of what is complex
+    "a sum that runs backwards": lambda: prove(Sign(), S.Zero, Sum(whole, (whole, 5, 2))),
+    "a sum that runs backwards, replaced": lambda: prove(Same(), Sum(whole, (whole, 3, 1)), Sum(whole, (whole, 3, 1))),
+    "a sum to what is no whole number": lambda: prove(Same(), Sum(whole, (whole, 1, a)), Sum(whole, (whole, 1, a))),
+    "a sum without end": lambda: prove(Sign(), S.Zero, Sum(whole, (whole, 1, oo))),
+    "a sum that may run backwards under another": lambda: prove(
+        Sign(), S.Zero, Sum(Sum(a, (j, i, 3)), (i, 1, n))),
+    "an integral that is infinite, compared": lambda: prove(Compared("<"), INFINITE, INFINITE + 1),
+    "an integral that is infinite, put in": lambda: prove(
+        PutIn({r: INFINITE}, prove(Identity(), (r + 1) ** 2 - r**2 - 2 * r, S.One)), S.Zero, S.One),
+    "an integral that is infinite, times a number": lambda: prove(
+        Identity(), Integral(a / w, (w, 0, 1)) + 1, 1 + Integral(a / w, (w, 0, 1)) * (r / r)),
+    "an integral that swings": lambda: prove(Identity(), Integral(cos(y), (y, 0, oo)) * r, r * Integral(cos(y), (y, 0, oo))),
+    "an integral over a pole": lambda: prove(
+        Identity(), Integral(1 / y**2, (y, -1, 1)) * r, r * Integral(1 / y**2, (y, -1, 1))),
+    "a variance times a complex number": lambda: prove(Evaluation(STANDARD, assumed=True), Var(complex_ * q[1]), complex_**2),
+    "a variance times any function": lambda: prove(Evaluation(STANDARD, assumed=True), Var(f(r) * q[1]), f(r) ** 2),
+    "a variance times a complex number, by sums": lambda: prove(
+        SumIdentity(Families(variances={x: S.One})), Var(complex_ * x[1]), complex_**2),
+    "a variance times a negative root": lambda: prove(
+        PutIn({r: S(-2)}, prove(Evaluation(STANDARD, assumed=True), Var(sqrt(r) * q[1]), r)), S.Zero, S(-2)),
+    # hypotheses that are never true
+    "a mean of 1 that is 2": lambda: prove(Evaluation(Population({y: (2, 0, 2)}), assumed=True), E(y**2), S(2)),
+    "a recursion that divides by 0": lambda: prove(
+        Induction(m_0, {f(0): S.Zero}, {f(m_0 + 1): f(m_0) / (m_0 - 3)}, {f(m_0): S.Zero}), f(size), S.Zero),
+    "a definition outside what a symbol is assumed to be": lambda: prove(
+        Sign(), S.Zero, a, Hypotheses(definitions=((a, -b),))),
+    "a definition of a number": lambda: prove(Same(), a, a, Hypotheses(definitions=((S.One, S(2)),))),
+    "a domain of a number": lambda: prove(Same(), a, a, Hypotheses(domains=((S(2), Interval(0, 1)),))),
+    "a condition that is false": lambda: prove(Same(), a, a, Hypotheses(conditions=frozenset([S.false]))),
+    **{f"the assumption {one}": partial(prove, Assuming((one,)), one.lhs, one.rhs) for one in (
+        Eq(S.Zero, 1, evaluate=False), Eq(pi, 3, evaluate=False), Eq(a * b, -1, evaluate=False),
+        Eq(exp(r), -1, evaluate=False), Eq(r**2 + y**2, -1, evaluate=False), Eq(n, S.Half, evaluate=False))},
+    # covariances that no vectors have
+    **{f"covariances {about}": partial(_covariances, *given) for about, given in {
+        "beyond both variances": ((0, 0, 1), (1, 1, 1), (0, 1, 2)),
+        "with what does not vary": ((0, 0, 0), (1, 1, 1), (0, 1, 1)),
+        "three, each against each": ((0, 0, 1), (1, 1, 1), (2, 2, 1), (0, 1, -1), (1, 2, -1), (0, 2, -1)),
+        "in a ring, some not given": ((0, 0, 1), (1, 1, 1), (2, 2, 1), (0, 1, Rational(9, 10)), (1, 2, -1)),
+        "beside what is not given": ((0, 1, 2),),
+        "by a number beside a matrix": ((0, 0, COVARIANCE), (1, 1, COVARIANCE), (0, 1, 2)),
+        "by a complex number": ((0, 0, S.ImaginaryUnit),),
+        "by what may be complex": ((0, 0, complex_),),
+        "below 0 with a name": ((0, 0, -a),),
+        "beyond both variances with names": ((0, 0, a), (1, 1, a), (0, 1, a + b)),
+    }.items()},
 }  # fmt: skip
 
 
@@ -634,6 +698,18 @@ def test_reviewed_stays_below_proved() -> None:
     assert chained(given, prove(Identity(), b, b * 1)).reach is Reach.REVIEWED
     assert prove(Replaced(given), a + 1, b + 1).reach is Reach.REVIEWED
     assert prove(PutIn({a: c}, given), S.Zero, b).reach is Reach.REVIEWED
+
+
+def test_covariances_and_sums_hold_where_they_are_possible() -> None:
+    """What is not decided is a hypothesis: a variance by a symbol, the end of a sum, what a root is of."""
+    assert _covariances((0, 0, r)).hypotheses.domain(r) == Interval(0, oo)
+    both = _covariances((0, 0, a), (1, 1, b), (0, 1, r))
+    assert both.hypotheses.conditions == {a * b - r**2 >= 0}
+    assert _covariances((0, 0, 1), (1, 1, 1), (0, 1, -1)).hypotheses.conditions == frozenset()
+    squares = prove(Sign(), S.Zero, Sum(x[i] ** 2, (i, 5, n)))
+    assert squares.hypotheses.domain(n).inf == 4
+    spread = prove(Evaluation(STANDARD, assumed=True), Var(sqrt(1 - r**2) * q[1]), 1 - r**2)
+    assert spread.hypotheses.domain(r) == Interval(-1, 1)
 
 
 def test_conditions_stay() -> None:

@@ -35,7 +35,9 @@ _SQUARE, _LONG = 72, 520
 _FAR, _POINTS = 60.0, 25
 _FARTHEST = 10
 _TRIALS = 12
-_UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
+UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
+"""The relative error of one rounding; double precision is held to the same as single."""
+
 _LEVEL = 1 - 1e-6
 _MANY = 4096
 _LOSS = 0.01
@@ -127,7 +129,18 @@ def with_long_window(callee: Callee, sizes: Sizes, mask: Mask) -> Mask:
     except RefusedError:
         return mask
     shift = None if ahead == _LONG - 1 else ahead
-    return Mask(shift, None if behind == _LONG - 1 else ahead + behind + 1)
+    found = Mask(shift, None if behind == _LONG - 1 else ahead + behind + 1)
+    # Keys that are left out for all queries are no mask of positions: corners find them.
+    middle, key = _LONG // 2, sizes.keys(_LONG)
+    known = found.visible(_LONG, _LONG)[middle]
+    ends = [int(place) for place in np.flatnonzero(known)[[0, -1]]] if known.any() else []
+    parts = [(np.arange(_LONG) == end, True) for end in ends] + [(~known, False)]
+    for shown, is_seen in parts:
+        value = np.broadcast_to(shown[:, None], key.shape).astype(np.float64)
+        total = callee(0 * sizes.queries(_LONG), key, value)[0, 0, middle, 0]
+        if (abs(total) > _HIDDEN) != is_seen:
+            return mask
+    return found
 
 
 def _reach(callee: Callee, sizes: Sizes, row: int) -> int:
@@ -371,7 +384,7 @@ def heads_of(callee: Callee, sizes: Sizes, model: Model, tokens: int, scale: flo
                 added=added[head],
                 places=np.arange(tokens),
                 # A function may go through a coarser type than it is given.
-                unit=max(_UNITS[callee.dtype], unit_roundoff(output)),
+                unit=max(UNITS[callee.dtype], unit_roundoff(output)),
                 softcap=model.softcap,
                 sink=None if model.sink is None else model.sink[head],
             ).at(telling)

@@ -16,12 +16,15 @@ from verify.auditing.arrays import to_numpy
 from verify.errors import SettingsError, what_is_wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from verify.auditing.blocks import Floats
 
 LIBRARIES = ("numpy", "torch", "jax")
 """The libraries whose arrays can be given."""
+
+STRIDES = ("transposed", "offset", "every second", "broadcast")
+"""How arrays can lie in memory: turned, behind others, between others, one sequence's keys for all."""
 
 _AXES = "bhtd"
 _TRIED = 6
@@ -67,7 +70,8 @@ class Callee:
     """An attention function of (q, k, v), and the form in which it takes arrays.
 
     ``layout`` names the axes of its arrays by letters: b for sequences, h for heads, t for tokens, d for the
-    components; b and h may be missing. ``device`` is where PyTorch puts them. It is called without gradients.
+    components; b and h may be missing. ``device`` is where PyTorch puts them. ``strides`` is one of
+    `STRIDES`, empty for arrays without gaps. It is called without gradients.
     """
 
     function: Callable[..., Any]
@@ -75,6 +79,7 @@ class Callee:
     library: str
     device: str | None = None
     dtype: str = "float32"
+    strides: str = ""
 
     def __call__(self, query: Floats, key: Floats, value: Floats) -> Floats:
         """Return the output for arrays of shape [sequence, head, token, d], in float64.
@@ -89,27 +94,97 @@ class Callee:
             raise RefusedError("its layout has no heads")
         shape = (*query.shape[:3], value.shape[3])
         # Overflow is provoked; it shows in what comes back.
-        with _without_gradients(self.library), np.errstate(all="ignore"):
-            try:
-                returned = self.function(*(self._given(one) for one in (query, key, value)))
-            except RefusedError:
-                raise
-            except (Exception, SystemExit) as error:
-                raise RefusedError(f"raised {what_is_wrong(error)}") from error
+        with _without_gradients(self.library), np.errstate(all="ignore"), refusing():
+            returned = self.function(*(self._given(one) for one in (query, key, value)))
         return self._taken(returned, shape)
 
     def _given(self, array: Floats) -> Any:
         places = [_AXES.index(axis) for axis in self.layout]
         missing = tuple(place for place, axis in enumerate(_AXES) if axis not in self.layout)
         moved = np.ascontiguousarray(np.transpose(array, (*missing, *places))[(0,) * len(missing)])
+        if self.library == "jax":
+            if self.strides:
+                raise RefusedError("JAX has no strides")
+            return importlib.import_module("jax.numpy").asarray(moved, dtype=self.dtype)
         if self.library == "torch":
             torch = importlib.import_module("torch")
-            return torch.tensor(moved, dtype=getattr(torch, self.dtype), device=self.device)
-        if self.library == "jax":
-            return importlib.import_module("jax.numpy").asarray(moved, dtype=self.dtype)
+            return self._laid(
+                torch.tensor(moved, dtype=getattr(torch, self.dtype), device=self.device), torch
+            )
         if self.dtype == "bfloat16":
             raise RefusedError("NumPy has no bfloat16")
-        return moved.astype(self.dtype)
+        return self._laid(moved.astype(self.dtype), np)
+
+    def _laid(self, array: Any, library: Any) -> Any:
+        """Return the same numbers with the strides that are asked for; library is NumPy or PyTorch."""
+        if not self.strides:
+            return array
+        if self.strides == "broadcast":
+            if "b" not in self.layout:
+                raise RefusedError("its layout has no sequences")
+            axis = self.layout.index("b")
+            first = array[(slice(None),) * axis + (slice(0, 1),)]
+            same = bool((array == first).all())
+            return library.broadcast_to(first, tuple(array.shape)) if same else array
+        if self.strides == "transposed":
+            order = list(range(len(array.shape)))[::-1]
+            back = library.permute_dims if library is np else library.permute
+            whole = back(array, order)
+            return back(whole.copy() if library is np else whole.contiguous(), order)
+        sizes = list(array.shape)
+        at: tuple[Any, ...] = tuple(slice(3, 3 + size) for size in sizes)
+        if self.strides == "every second":
+            at = tuple(slice(1, 1 + 2 * size, 2) for size in sizes)
+        large = [2 * size + 5 for size in sizes]
+        whole = library.full(
+            large, 7.0, dtype=array.dtype, **({} if library is np else {"device": array.device})
+        )
+        whole[at] = array
+        return whole[at]
+
+    def changed(self, query: Floats, key: Floats, value: Floats) -> list[str]:
+        """Return which of its arrays the function writes to."""
+        given = [self._given(one) for one in (query, key, value)]
+        with _without_gradients(self.library), np.errstate(all="ignore"), refusing():
+            self.function(*given)
+        again = [self._given(one) for one in (query, key, value)]
+        names = ("queries", "keys", "values")
+        return [
+            name
+            for name, one, other in zip(names, given, again, strict=True)
+            if not np.array_equal(to_numpy(one), to_numpy(other))
+        ]
+
+    def gradients(self, query: Floats, key: Floats, value: Floats, upstream: Floats) -> list[Floats | None]:
+        """Return dQ, dK and dV of the sum of the output times ``upstream``, None where there is none."""
+        if self.library == "numpy":
+            raise RefusedError("NumPy has no gradients")
+        given = [self._given(one) for one in (query, key, value)]
+        weights = self._given(upstream)
+        if self.library == "jax":
+            jax = importlib.import_module("jax")
+
+            def loss(*arrays: Any) -> Any:
+                found = self.function(*arrays)
+                return ((found[0] if isinstance(found, tuple | list) else found) * weights).sum()
+
+            with refusing():
+                return [
+                    self._taken(one, array.shape)
+                    for one, array in zip(jax.grad(loss, (0, 1, 2))(*given), (query, key, value), strict=True)
+                ]
+        torch = importlib.import_module("torch")
+        leaves = [one.detach().requires_grad_() for one in given]
+        with refusing(), torch.enable_grad():
+            found = self.function(*leaves)
+            output = found[0] if isinstance(found, tuple | list) else found
+            if not output.requires_grad:
+                return [None] * 3
+            (output * weights).sum().backward()
+        return [
+            None if one.grad is None else self._taken(one.grad, array.shape)
+            for one, array in zip(leaves, (query, key, value), strict=True)
+        ]
 
     def _taken(self, returned: Any, shape: tuple[int, ...]) -> Floats:
         first = returned[0] if isinstance(returned, tuple | list) and returned else returned
@@ -126,6 +201,21 @@ class Callee:
         present = [axis for axis in _AXES if axis in self.layout]
         ordered = np.transpose(output, [self.layout.index(axis) for axis in present])
         return ordered.reshape(shape)
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[None]:
+    """Report in one line whatever a function raises.
+
+    Raises:
+        RefusedError: it raises.
+    """
+    try:
+        yield
+    except RefusedError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise RefusedError(f"raised {what_is_wrong(error)}") from error
 
 
 def callee_of(

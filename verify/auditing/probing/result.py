@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verify.auditing.probing.corners import Corner, in_words
 from verify.auditing.scales import DEFAULT, Diagnosis, ScaleExpression, Widths, diagnose, scale_expression
 from verify.errors import SettingsError
 
@@ -46,7 +47,8 @@ class Probe:
     softmax, ``normalised`` names what is brought to unit length, ``bias`` is the largest difference of scores
     that positions make. ``groups`` says how grouped heads are mapped: "repeated", "interleaved", "otherwise",
     None where they are not taken. ``fits`` says that all this together gives random outputs up to rounding,
-    and ``causes`` which mistakes would where it does not.
+    and ``causes`` which mistakes would where it does not. ``corners`` are other sizes, strides, types and
+    scores in which that was compared.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Probe:
     residual: float
     causes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    corners: tuple[Corner, ...] = ()
 
     @property
     def causal(self) -> bool:
@@ -84,6 +87,13 @@ class Probe:
         if self.wide is None or self.wide.shift is None:
             return None
         return dict(zip((0, WIDE[1] - WIDE[0]), ALIGNMENTS, strict=True)).get(self.wide.shift)
+
+    @property
+    def tall_alignment(self) -> str | None:
+        """Where a causal mask of more queries than keys lies."""
+        if self.tall is None or self.tall.shift is None:
+            return None
+        return dict(zip((0, WIDE[0] - WIDE[1]), ALIGNMENTS, strict=True)).get(self.tall.shift)
 
     def _tall_is_other(self) -> bool:
         """Return whether more queries than keys are not masked by the rule of fewer."""
@@ -162,17 +172,26 @@ class Probe:
         if not math.isclose(self.factor, 1, rel_tol=_EQUAL):
             found.append(f"the weights are multiplied by {self.factor:.4g} after the softmax")
         found += self.causes if self.axis in ("keys", None) else ()
+        shift, window = self.mask.shift, self.mask.window
+        if self.mask.known and shift and window != 2 * shift + 1:
+            found.append(f"the mask is causal, but off by {shift:+d}")
+        found += (f"at {text}" for text in in_words(self.corners, "wrong"))
         return tuple(found)
 
     def _unusual(self) -> Iterator[str]:
         """Yield what some attention does, but only where it is meant."""
         if self.normalised:
             yield f"{' and '.join(self.normalised)} are normalised"
-        if not self.mask.known:
-            yield "keys are hidden by no rule of positions"
+
+    @property
+    def unexplained(self) -> tuple[str, ...]:
+        """What of the output is not understood, in a line each: it may be a fault, or meant."""
+        return tuple(self._unexplained())
 
     def _unexplained(self) -> Iterator[str]:
-        """Yield where the output is not understood: what it lacks may be a fault, or meant."""
+        if not self.mask.known:
+            yield "keys are hidden by no rule of positions"
+        yield from (f"at {text}" for text in in_words(self.corners, "unknown"))
         unknown = "the output is not this attention: {:.2g} of it is unexplained"
         if not self.fits and not self.causes:
             yield unknown.format(self.residual)
@@ -232,6 +251,12 @@ class Probe:
         yield from (("not known", text) for text in self._unexplained())
         if self.measured and any(self._wrong_scales(DEFAULT)):
             yield "note", f"the usual scale is {DEFAULT}, not this one; what is intended decides"
+        if self.corners:
+            right, refused = (
+                sum(one.outcome == kind for one in self.corners) for kind in ("right", "refused")
+            )
+            tried = len(self.corners) - refused
+            yield "corners", f"{right} of {tried} are right" + (f", {refused} not taken" if refused else "")
         yield from (("note", text) for text in self.notes)
 
 

@@ -1,8 +1,4 @@
-"""Calls of PyTorch's attention in the arrangement of axes that an audit has, and their masks.
-
-Of the fused kernels behind ``nn.MultiheadAttention`` and ``nn.TransformerEncoderLayer`` in evaluation input
-and output are seen, and not what comes out of their softmax.
-"""
+"""Calls of PyTorch's attention in the arrangement of axes that an audit has, and their masks."""
 
 from __future__ import annotations
 
@@ -12,14 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch.nn import functional
 
-from verify.auditing.recording import Call
+from verify.auditing.recording import Call, Intended
+from verify.auditing.scales import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verify.auditing.recording import Intended
+    from verify.auditing.pytorch.scaling import Scaled
 
 DROPPED = "dropout was on, so that outputs are not those of the scores alone; they were left out"
 
@@ -32,7 +28,10 @@ HIDES = -3e4
 exp(-3e4) is 0 in every dtype, so that such keys take no part unless a row has no others.
 """
 
-_FUSED = "a fused kernel ran: q, k and v were computed once more from its input, and its output is not seen"
+SLOW = (
+    "PyTorch's fast path is off while recording: without a recording a fused kernel may compute this layer, "
+    "with other rounding, and zeros where all is padding"
+)
 
 
 class LayerInfo(NamedTuple):
@@ -43,6 +42,7 @@ class LayerInfo(NamedTuple):
     backend: str = ""
     padded: Mapping[str, int] = MappingProxyType({})
     notes: tuple[str, ...] = ()
+    mask: str = ""
 
 
 @contextmanager
@@ -135,9 +135,10 @@ class Arguments(NamedTuple):
 
 def is_plain(tensor: Any) -> bool:
     """Return whether a tensor holds its numbers itself: none of a subclass, nested, or transformed."""
-    is_own = type(tensor) in {torch.Tensor, torch.nn.Parameter} and tensor.layout == torch.strided
+    if type(tensor) not in {torch.Tensor, torch.nn.Parameter} or tensor.layout != torch.strided:
+        return False
     inside = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    return is_own and not (tensor.is_nested or tensor.is_meta or inside)
+    return not (tensor.is_nested or tensor.is_meta or inside)
 
 
 def refuse_other(*tensors: Any) -> None:
@@ -149,7 +150,7 @@ def refuse_other(*tensors: Any) -> None:
     for one in tensors:
         if not is_plain(one):
             raise ValueError(
-                f"a {type(one).__name__} of layout {one.layout} on {one.device} has no plain numbers"
+                f"a {type(one).__name__} of layout {getattr(one, 'layout', None)} has no plain numbers"
             )
 
 
@@ -177,25 +178,28 @@ def attention_call(given: Arguments, output: Any, masks: Masks) -> Call:
     )
 
 
-def unscaled(call: Call, factors: tuple[float, float]) -> Call:
-    """Return a call whose scale holds the factors that queries and keys were multiplied by before it."""
-    if factors == (1.0, 1.0):
-        return call
+def unscaled(call: Call, about: LayerInfo, scaled: Scaled) -> tuple[Call, LayerInfo]:
+    """Return a call whose scale holds the factors that queries and keys were multiplied by before it.
+
+    Where those are not known, no intended scale is either.
+    """
+    if scaled.unknown:
+        meant = about.intended or Intended(DEFAULT, "default")
+        return call, about._replace(intended=replace(meant, origin="unknown", where=scaled.unknown))
+    if scaled[:2] == (1.0, 1.0):
+        return call, about
     scale = call.query.shape[-1] ** -0.5 if call.scale is None else call.scale
     query, key = (
         (one / factor).requires_grad_(one.requires_grad)
-        for one, factor in zip((call.query, call.key), factors, strict=True)
+        for one, factor in zip((call.query, call.key), scaled[:2], strict=True)
     )
-    return replace(call, query=query, key=key, scale=scale * factors[0] * factors[1])
-
-
-def said(factors: tuple[float, float]) -> list[str]:
-    """Return in words what queries and keys were multiplied by."""
-    return [
+    said = (
         f"{name} were multiplied by {factor:.6g} before the call, which counts as part of its scale"
-        for name, factor in zip(("queries", "keys"), factors, strict=True)
+        for name, factor in zip(("queries", "keys"), scaled[:2], strict=True)
         if factor != 1
-    ]
+    )
+    call = replace(call, query=query, key=key, scale=scale * scaled.query * scaled.key)
+    return call, about._replace(notes=(*about.notes, *said))
 
 
 def four(tensor: Any) -> Any:
@@ -210,50 +214,3 @@ def four(tensor: Any) -> Any:
 def _over(tensor: Any, sequences: int) -> Any:
     """Return keys or values for each sequence, where all share the same."""
     return tensor.expand(sequences, -1, -1, -1) if tensor.shape[0] == 1 else tensor
-
-
-def native_call(
-    query: Any, key: Any, value: Any, embed_dim: int, num_head: int, qkv_weight: Any, qkv_bias: Any,
-    _proj_weight: Any, _proj_bias: Any, mask: Any = None, _need_weights: bool = True, _average: bool = True,
-    mask_type: int | None = None,
-) -> tuple[Call, LayerInfo]:  # fmt: skip
-    """Return the call behind ``torch._native_multi_head_attention``, whose parameters these are."""
-    call = _projected((query, key, value), num_head, (qkv_weight, qkv_bias), mask, mask_type)
-    return call, LayerInfo(backend="_native_multi_head_attention", width=embed_dim, notes=(_FUSED,))
-
-
-def encoder_layer_call(
-    src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qkv_bias: Any, _proj_weight: Any,
-    _proj_bias: Any, _use_gelu: bool, norm_first: bool, eps: float, norm_weight: Any, norm_bias: Any,
-    *others: Any,
-) -> tuple[Call, LayerInfo]:  # fmt: skip
-    """Return the call behind ``torch._transformer_encoder_layer_fwd``, whose parameters these are."""
-    if norm_first:
-        src = functional.layer_norm(src, (embed_dim,), norm_weight, norm_bias, eps)
-    call = _projected((src, src, src), num_heads, (qkv_weight, qkv_bias), *others[6:8])
-    return call, LayerInfo(backend="_transformer_encoder_layer_fwd", width=embed_dim, notes=(_FUSED,))
-
-
-def _projected(
-    inputs: tuple[Any, Any, Any], heads: int, stacked: tuple[Any, Any], mask: Any, mask_type: int | None
-) -> Call:
-    """Return the call of a fused layer with these inputs, [sequence, token, width], nested if lengths differ.
-
-    Queries and keys are computed from the input by the layer's own ``stacked`` weights and biases once more,
-    as the kernel does. A mask of type 1 is [sequence, key], others have the scores' axes.
-    """
-    seen = None
-    if mask is not None:
-        hidden = mask if mask.dtype == torch.bool else mask != 0
-        seen = ~(hidden[:, None, None, :] if mask_type == 1 else hidden)
-    if inputs[1].is_nested:
-        lengths = torch.tensor([one.shape[0] for one in inputs[1].unbind()], device=inputs[1].device)
-        seen = (torch.arange(int(lengths.max()), device=lengths.device) < lengths[:, None])[:, None, None, :]
-        inputs = tuple(torch.nested.to_padded_tensor(one, 0.0) for one in inputs)
-    refuse_other(*inputs)
-    weights, biases = ((None,) * 3 if one is None else one.chunk(3) for one in stacked)
-    query, key, value = (
-        functional.linear(one, weight, bias).unflatten(-1, (heads, -1)).transpose(1, 2)
-        for one, weight, bias in zip(inputs, weights, biases, strict=True)
-    )
-    return Call(query, key, value, mask=seen)

@@ -6,6 +6,7 @@ What tensors were made of is followed through the memory that views of them shar
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import torch
@@ -15,27 +16,28 @@ from torch.overrides import TorchFunctionMode
 
 from verify.auditing.pytorch.calls import (
     DROPPED,
+    SLOW,
     Arguments,
     Given,
     LayerInfo,
     attention_call,
-    encoder_layer_call,
     is_plain,
-    native_call,
     refuse_other,
     replaced,
-    said,
     unscaled,
 )
+from verify.auditing.pytorch.modules import version_of
+from verify.auditing.pytorch.scaling import Scaling, func_name, is_parameter, tensors
 from verify.auditing.recording import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from verify.auditing.pytorch.calls import Masks
     from verify.auditing.pytorch.modules import Modules
 
-    Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+    Handler = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
 
 T = TypeVar("T")
 
@@ -45,14 +47,6 @@ _BATCHED = (torch.bmm, torch.baddbmm)
 _SCALINGS = (torch.Tensor.mul, torch.Tensor.__mul__)
 
 _TENSOR = torch.Tensor
-_TIMES = (
-    *(torch.mul, torch.multiply, _TENSOR.mul, _TENSOR.multiply, _TENSOR.__mul__, _TENSOR.__rmul__),
-    *(_TENSOR.mul_, _TENSOR.__imul__),
-)
-_OVER = (
-    *(torch.div, torch.divide, torch.true_divide, _TENSOR.div, _TENSOR.divide, _TENSOR.true_divide),
-    *(_TENSOR.__truediv__, _TENSOR.div_, _TENSOR.__itruediv__),
-)
 _PRODUCTS = frozenset(
     ["matmul", "__matmul__", "__rmatmul__", "linalg_matmul", "bmm", "baddbmm", "mm", "einsum"]
 )
@@ -71,6 +65,9 @@ class CallSink(Protocol):
     def leave_out(self, what: str) -> None:
         """Note in words what is not recorded."""
 
+    def unharmed(self, what: str) -> AbstractContextManager[None]:
+        """Note an error inside, which the program does not see."""
+
 
 class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
     """While it is entered, every attention call of this thread goes to the recorder.
@@ -82,14 +79,10 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
         super().__init__()
         self._recorder, self._modules, self._masks = recorder, modules, masks
         self._inner: list[Given] | None = None
-        self._factors, self._scores = Factors(), Scores()
+        self._scaling, self._scores = Scaling(), Scores()
         self._handlers: dict[Any, Handler | None] = {
             functional.scaled_dot_product_attention: self._attention,
-            functional.multi_head_attention_forward: self._multihead,
-            torch._native_multi_head_attention: self._fused,
-            torch._transformer_encoder_layer_fwd: self._fused,
             **dict.fromkeys(_SOFTMAX, self._softmax),
-            **dict.fromkeys(Factors.functions, self._times),
         }
 
     def __torch_function__(
@@ -101,11 +94,22 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
             return func(*args, **kwargs)
         if func not in self._handlers:
             self._handlers[func] = self._handler(func)
+        if func is functional.multi_head_attention_forward:
+            return self._multihead(func, args, kwargs)
+        result = func(*args, **kwargs)
+        with self._recorder.unharmed(func_name(func)):
+            self._met(func, args, kwargs, result)
+        return result
+
+    def _met(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Take note of a call that the program has made."""
         handler = self._handlers[func]
-        result = func(*args, **kwargs) if handler is None else handler(func, args, kwargs)
+        if handler is not None:
+            handler(func, args, kwargs, result)
+        if result is not NotImplemented:
+            self._scaling.meet(func, args, kwargs, result)
         if self._inner is None and self._scores.meet(func, args, result):
             self._recorder.note_written_out(self._modules.running())
-        return result
 
     @contextmanager
     def within_interface(self) -> Iterator[list[Given]]:
@@ -116,60 +120,67 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
         finally:
             self._inner = before
 
-    def keep(self, make: Callable[[], tuple[Call, LayerInfo]], inner: str = "") -> None:
-        """Keep the call that ``make`` returns, under the name of the module that is running."""
-        self._recorder.keep(self._modules.layer(inner), make)
+    def keep(self, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
+        """Keep the call that ``make`` returns, under the name of the module that is running.
+
+        Its scale has the factors that its queries and keys were multiplied by before the call.
+        """
+        name = self._modules.layer()
+
+        def made() -> tuple[Call, LayerInfo]:
+            call, about = make()
+            return replace(call, input=self._modules.input()), about
+
+        self._recorder.keep(name, made)
+
+    def scaled(
+        self, given: Sequence[Any], call: Call, about: LayerInfo, unknown: str = ""
+    ) -> tuple[Call, LayerInfo]:
+        """Return a call of ``given`` queries, keys and values whose scale has the factors they had before.
+
+        ``unknown`` says why these are not all that changed the scores.
+        """
+        found = self._scaling.of_call(*given)
+        return unscaled(call, about, found._replace(unknown=unknown or found.unknown))
 
     def _handler(self, func: Any) -> Handler | None:
         return self._unknown if any(word in func_name(func).lower() for word in _IN_NAMES) else None
 
-    def _attention(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        output = func(*args, **kwargs)
+    def _attention(self, _func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         if self._inner is None:
             self.keep(lambda: self._seen(Arguments(*args, **kwargs), output))
         else:
             self._inner.append((args, kwargs))
-        return output
 
     def _seen(self, given: Arguments, output: Any) -> tuple[Call, LayerInfo]:
-        factors = self._factors.of_scores(given.query, given.key, given.value)
-        notes = (*((DROPPED,) if given.dropout_p > 0 else ()), *said(factors))
+        notes = (DROPPED,) if given.dropout_p > 0 else ()
         about = LayerInfo(backend="scaled_dot_product_attention", notes=notes)
-        return unscaled(attention_call(given, output, self._masks), factors), about
+        return self.scaled(given[:3], attention_call(given, output, self._masks), about)
 
     def _multihead(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        inside = Inside(self._masks, width=int(args[3]))
+        inside = Inside(self._masks, self._recorder)
         # It hides its own calls from modes unless it finds no function of a tensor's own.
         with replaced(functional, "has_torch_function", has_own_function), inside:
             result = func(*args, **kwargs)
         if self._inner is None:
-            self.keep(inside.call)
+            with self._recorder.unharmed(func_name(func)):
+                width = int(args[3] if len(args) > 3 else kwargs["embed_dim_to_check"])
+                learns = torch.is_grad_enabled() and any(
+                    one.requires_grad for one in tensors((*args, *kwargs.values()))
+                )
+                fast = not learns and kwargs.get("training") is False
+                self.keep(lambda: inside.call(width, (SLOW,) if fast else ()))
         return result
 
-    def _fused(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        output = func(*args, **kwargs)
-        if func is torch._native_multi_head_attention:
-            self.keep(lambda: native_call(*args, **kwargs))
-        else:
-            self.keep(lambda: encoder_layer_call(*args, **kwargs), inner=".self_attn")
-        return output
-
-    def _softmax(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _softmax(self, _func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], _result: Any) -> None:
         # Attention that is written out has a softmax over scores [..., head, query, key].
-        if self._inner is None and args and getattr(args[0], "ndim", 0) >= 3:
+        given = next(tensors((*args, *kwargs.values())), None)
+        if self._inner is None and getattr(given, "ndim", 0) >= 3:
             self._recorder.note_written_out(self._modules.running())
-        return func(*args, **kwargs)
 
-    def _times(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        before = self._factors.of(args[0]) if args else 1.0
-        result = func(*args, **kwargs)
-        self._factors.note(func, args, before, result)
-        return result
-
-    def _unknown(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _unknown(self, func: Any, _args: tuple[Any, ...], _kwargs: dict[str, Any], _result: Any) -> None:
         if self._inner is None:
-            self._recorder.leave_out(f"{func.__name__} was called, which is not recorded")
-        return func(*args, **kwargs)
+            self._recorder.leave_out(f"{func_name(func)} was called, which is not recorded")
 
 
 def has_own_function(tensors: Sequence[Any]) -> bool:
@@ -185,9 +196,9 @@ def has_own_function(tensors: Sequence[Any]) -> bool:
 class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
     """Sees one run of ``multi_head_attention_forward``, with its weights wanted or not."""
 
-    def __init__(self, masks: Masks, width: int) -> None:
+    def __init__(self, masks: Masks, recorder: CallSink) -> None:
         super().__init__()
-        self._masks, self._width = masks, width
+        self._masks, self._recorder = masks, recorder
         self._given: tuple[Given, Any] | None = None
         self._scaled: dict[int, tuple[Any, Any, float]] = {}
         self._products: list[tuple[tuple[Any, ...], Any]] = []
@@ -200,6 +211,11 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
         """Call ``func``, and remember it where it is a part of attention."""
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
+        with self._recorder.unharmed(func_name(func)):
+            self._met(func, args, kwargs, result)
+        return result
+
+    def _met(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         if func is functional.scaled_dot_product_attention:
             self._given = ((args, kwargs), result)
         elif func in _SCALINGS and len(args) == 2 and isinstance(args[1], float):
@@ -210,10 +226,9 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
             self._dropped = True
         elif func is torch.Tensor.view and result.dim() == 4 and len(self._products) == 2:
             self._scores_shape = tuple(result.shape)
-        return result
 
-    def call(self) -> tuple[Call, LayerInfo]:
-        """Return the call that was made."""
+    def call(self, width: int, notes: tuple[str, ...]) -> tuple[Call, LayerInfo]:
+        """Return the call that was made in a model of this width."""
         backend, dropped = "scaled_dot_product_attention", self._dropped
         if self._given is not None:
             (args, kwargs), output = self._given
@@ -223,8 +238,8 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
             backend, call = "bmm", self._written_out()
         return call, LayerInfo(
             backend=f"multi_head_attention_forward, {backend}",
-            width=self._width,
-            notes=(DROPPED,) if dropped else (),
+            width=width,
+            notes=(*((DROPPED,) if dropped else ()), *notes),
         )
 
     def _written_out(self) -> Call:
@@ -269,48 +284,14 @@ class ByMemory(Generic[T]):
             return
         if len(self._known) >= _MOST:
             self._known = {place: one for place, one in self._known.items() if not place.expired()}
-        self._known[StorageWeakRef(tensor.untyped_storage())] = _version(tensor), value
+        self._known[StorageWeakRef(tensor.untyped_storage())] = version_of(tensor), value
 
     def of(self, tensor: Any) -> T | None:
         """Return the value of a tensor, None where there is none."""
         if not self._known or not is_plain(tensor):
             return None
         version, value = self._known.get(StorageWeakRef(tensor.untyped_storage()), (None, None))
-        return value if version == _version(tensor) else None
-
-
-class Factors:
-    """The numbers that tensors were multiplied by, such as queries before an attention call."""
-
-    functions = frozenset((*_TIMES, *_OVER))
-    """Those that multiply by a number, or divide."""
-
-    def __init__(self) -> None:
-        self._known: ByMemory[float] = ByMemory()
-
-    def note(self, func: Any, args: tuple[Any, ...], before: float, result: Any) -> None:
-        """Remember what one of `functions` did, whose first argument had been multiplied by ``before``."""
-        if len(args) == 2 and isinstance(args[1], int | float) and args[1]:
-            self._known.note(result, before * (args[1] if func in _TIMES else 1 / args[1]))
-
-    def of(self, tensor: Any) -> float:
-        """Return what a tensor was multiplied by since it was computed, 1 where that is not known."""
-        found = self._known.of(tensor)
-        return 1.0 if found is None else found
-
-    def of_scores(self, query: Any, key: Any, value: Any) -> tuple[float, float]:
-        """Return the factors of queries and keys; what shares its memory with another one has none.
-
-        A factor that queries, keys and values have in common is one of their input, and no scale.
-        """
-        if not all(is_plain(one) for one in (query, key, value)):
-            return 1.0, 1.0
-        places = [StorageWeakRef(one.untyped_storage()) for one in (query, key, value)]
-        alone = [places.count(place) == 1 for place in places[:2]]
-        one, other = (
-            self.of(part) if is_alone else 1.0 for part, is_alone in zip((query, key), alone, strict=True)
-        )
-        return one, other
+        return value if version == version_of(tensor) else None
 
 
 class Scores:
@@ -325,8 +306,8 @@ class Scores:
             if isinstance(result, _TENSOR) and any(one.shape == result.shape for one in self._among(args)):
                 self._known.note(result, value=True)
             return False
-        operands = list(_tensors(args))[-2:]
-        if any(_is_parameter(one) for one in operands):
+        operands = list(tensors(args))[-2:]
+        if any(is_parameter(one) for one in operands):
             return False
         if next(self._among(operands), None) is not None:
             return True
@@ -334,26 +315,4 @@ class Scores:
         return False
 
     def _among(self, args: Any) -> Iterator[Any]:
-        return (one for one in _tensors(args) if self._known.of(one))
-
-
-def func_name(func: Any) -> str:
-    """Return the name of a function of PyTorch, without the overload of an operator."""
-    return str(getattr(func, "__name__", "")).partition(".")[0]
-
-
-def _tensors(args: Any) -> Iterator[Any]:
-    for one in args:
-        if isinstance(one, _TENSOR):
-            yield one
-        elif isinstance(one, tuple | list):
-            yield from (inner for inner in one if isinstance(inner, _TENSOR))
-
-
-def _is_parameter(tensor: Any) -> bool:
-    return isinstance(tensor, torch.nn.Parameter) or isinstance(tensor._base, torch.nn.Parameter)
-
-
-def _version(tensor: Any) -> int | None:
-    """Return how often something was written into a tensor, None where nothing counts that."""
-    return None if tensor.is_inference() else int(tensor._version)
+        return (one for one in tensors(args) if self._known.of(one))

@@ -14,8 +14,12 @@ from weakref import WeakKeyDictionary, WeakSet
 import torch
 from torch.nn.modules import module as hooks
 
+from verify.auditing.pytorch.calls import is_plain
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from verify.auditing.pytorch.mode import CallSink
 
 _TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parent)
@@ -25,13 +29,16 @@ _OURS = str(Path(__file__).parent)
 class Modules:
     """Follows which modules run in this thread, by hooks that change nothing.
 
-    ``leave_out`` takes what cannot be followed, in words; ``before_each_pass`` is called as a model begins.
+    ``recorder`` is told what cannot be followed; ``before_each_pass`` is called as a model begins.
+    ``inputs`` keeps what each module is given while it runs.
     Modules are held weakly: a program may make new ones in every step.
     """
 
-    leave_out: Callable[[str], None]
+    recorder: CallSink
     before_each_pass: Callable[[], None] = lambda: None
+    inputs: bool = False
     _stack: list[Any] = field(default_factory=list)
+    _inputs: list[tuple[Any, int | None]] = field(default_factory=list)
     _names: WeakKeyDictionary[Any, str] = field(default_factory=WeakKeyDictionary)
     _taken: set[str] = field(default_factory=set)
     _roots: Counter[str] = field(default_factory=Counter)
@@ -77,6 +84,14 @@ class Modules:
         """Return the name of the module that is running, or of the line of the program outside any."""
         return self._name(len(self._stack) - 1) if self._stack else _caller()
 
+    def input(self) -> Any:
+        """Return the first tensor of real numbers that the running module was given.
+
+        It is None where that has changed since, outside any module, and where inputs are not kept.
+        """
+        given, version = self._inputs[-1] if self._inputs else (None, None)
+        return given if given is not None and version_of(given) == version else None
+
     def _name(self, depth: int) -> str:
         module = self._stack[depth]
         if self._stack[0] not in self._names:
@@ -86,23 +101,33 @@ class Modules:
         # It was not part of the model when the model was first seen.
         return f"{self._name(depth - 1)}.{type(module).__name__}"
 
-    def _enter(self, module: Any, _args: Any) -> None:
+    def _enter(self, module: Any, args: tuple[Any, ...]) -> None:
         if torch.compiler.is_compiling():
             return
+        # Hooks for all modules are not given what is passed by name; it is in the frame that calls them.
+        named = sys._getframe(1).f_locals.get("kwargs", {}) if self.inputs else {}
+        with self.recorder.unharmed(type(module).__name__):
+            self._begin(module, (*args, *named.values()))
+
+    def _begin(self, module: Any, given: tuple[Any, ...]) -> None:
         if threading.get_ident() != self._thread:
-            self.leave_out("modules ran in other threads, where attention calls are not seen")
+            self.recorder.leave_out("modules ran in other threads, where attention calls are not seen")
             return
         if not self._stack:
             self._passes.clear()
             self.before_each_pass()
             self._note_compiled(module)
         self._stack.append(module)
+        if self.inputs:
+            first = next((one for one in given if _is_real(one)), None)
+            self._inputs.append((first, None if first is None else version_of(first)))
 
     def _leave(self, module: Any, _args: Any, _output: Any) -> None:
         if torch.compiler.is_compiling() or threading.get_ident() != self._thread:
             return
         if self._stack and self._stack[-1] is module:
             self._stack.pop()
+            del self._inputs[len(self._stack) :]
 
     def _note_compiled(self, root: Any) -> None:
         if root in self._begun:
@@ -112,7 +137,16 @@ class Modules:
             compiled = getattr(one, "_compiled_call_impl", None) is not None
             if compiled or hasattr(one, "_orig_mod") or isinstance(one, torch.jit.ScriptModule):
                 name = path or type(one).__name__
-                self.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
+                self.recorder.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
+
+
+def version_of(tensor: Any) -> int | None:
+    """Return how often something was written into a tensor, None where nothing counts that."""
+    return None if tensor.is_inference() else int(tensor._version)
+
+
+def _is_real(one: Any) -> bool:
+    return isinstance(one, torch.Tensor) and one.is_floating_point() and is_plain(one)
 
 
 def _caller() -> str:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from verify.auditing.files import FolderWriter, load
-from verify.auditing.pytorch.calls import Masks, replaced
-from verify.auditing.pytorch.mode import AttentionMode, has_own_function
+from verify.auditing.pytorch import flex
+from verify.auditing.pytorch.calls import Masks
+from verify.auditing.pytorch.mode import AttentionMode
 from verify.auditing.pytorch.modules import Modules
 from verify.auditing.pytorch.transformers import Interface
 from verify.auditing.recording import ARRAYS, Layer, Recording, check_call
 from verify.errors import RecordingError, what_is_wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from verify.auditing.pytorch.calls import LayerInfo
     from verify.auditing.recording import Call
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 _LEARNING = (
     "gradients were wanted, so that weights may have changed between the calls, as they do in training"
 )
-_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias")
+_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
 _NOT_SEEN = (
     "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention and "
     "transformers' models where they are not compiled and run in the thread that records"
@@ -40,7 +42,13 @@ _recording = threading.Lock()
 
 @contextmanager
 def recording_of(
-    model: Any, out: Path | None, max_sequences: int, max_bytes: int, source: str = ""
+    model: Any,
+    out: Path | None,
+    max_sequences: int,
+    max_bytes: int,
+    source: str = "",
+    *,
+    inputs: bool = False,
 ) -> Iterator[Recording]:
     """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
 
@@ -50,19 +58,19 @@ def recording_of(
         raise RecordingError("record: is recording already; end the `with` that does first")
     try:
         recorder = Recorder(max_sequences, max_bytes, None if out is None else FolderWriter(out))
-        modules = Modules(recorder.leave_out)
+        modules = Modules(recorder, inputs=inputs)
         if model is not None:
             modules.add_root(model)
             source = source or type(model).__name__
         source = source or Path(sys.argv[0]).name or "a program"
         layers: list[Layer] = []
         left_out: list[str] = []
-        graphs = _compiled_graphs()
+        graphs = compiled_graphs()
         try:
             with _following(recorder, modules):
                 yield Recording(source, layers, left_out)
         finally:
-            if _compiled_graphs() != graphs:
+            if compiled_graphs() != graphs + recorder.expected_graphs:
                 recorder.leave_out("compiled functions ran; attention calls inside them are not seen")
             done = recorder.finish(source)
             layers.extend(load(out).layers if out is not None and done.layers else done.layers)
@@ -78,21 +86,21 @@ def recording_of(
 def _following(recorder: Recorder, modules: Modules) -> Iterator[None]:
     masks = Masks()
     mode = AttentionMode(recorder, modules, masks)
-
-    def has_torch_function(tensors: Sequence[Any]) -> bool:
-        # By this PyTorch's modules choose their fused kernels, which a mode that only looks must not change.
-        return has_own_function(tensors) or torch._C._len_torch_function_stack() > 1
-
     with ExitStack() as stack:
         interface = Interface(mode, masks, recorder, stack)
-        modules.before_each_pass = interface.attach
-        stack.enter_context(replaced(torch.overrides, "has_torch_function", has_torch_function))
+
+        def attach() -> None:
+            interface.attach()
+            flex.attach(mode, recorder, stack)
+
+        modules.before_each_pass = attach
         stack.enter_context(modules.following())
         stack.enter_context(mode)
+        attach()
         yield
 
 
-def _compiled_graphs() -> int:
+def compiled_graphs() -> int:
     """Return how many graphs PyTorch has compiled; under a mode that is new it compiles them once more."""
     utils = sys.modules.get("torch._dynamo.utils")
     return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
@@ -129,13 +137,14 @@ class Recorder:
     """Keeps calls by layer; what it cannot keep it counts, and says at the end.
 
     At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all. ``has_seen_calls`` says whether
-    there was any call to keep.
+    there was any call to keep, ``expected_graphs`` how many graphs calls that are kept compiled.
     """
 
     max_sequences: int
     max_bytes: int
     writer: FolderWriter | None = None
     has_seen_calls: bool = False
+    expected_graphs: int = 0
     _layers: dict[str, _Seen] = field(default_factory=dict)
     _left_out: dict[str, int] = field(default_factory=dict)
     _written: dict[str, None] = field(default_factory=dict)
@@ -155,18 +164,34 @@ class Recorder:
         The program goes on as if nothing were kept.
         """
         self.has_seen_calls = True
+        with self.unharmed(f"{name}: a call"), torch.no_grad():
+            call, info = make()
+            check_call(call, name)
+            self._keep(name, call, info)
+
+    @contextmanager
+    def expecting_graphs(self) -> Iterator[None]:
+        """Count the graphs that are compiled inside as seen."""
+        before = compiled_graphs()
         try:
-            with torch.no_grad():
-                call, info = make()
-                check_call(call, name)
-                self._keep(name, call, info)
+            yield
+        finally:
+            self.expected_graphs += compiled_graphs() - before
+
+    @contextmanager
+    def unharmed(self, what: str) -> Iterator[None]:
+        """Note an error inside, which the program does not see; nor do PyTorch's modes of dispatch."""
+        hidden = nullcontext() if not torch._C._len_torch_dispatch_stack() else _disable_current_modes()
+        try:
+            with hidden:
+                yield
         except Exception as error:  # noqa: BLE001 - nothing here may stop a program that we only look at
-            self.leave_out(f"{name}: a call could not be recorded ({what_is_wrong(error)})")
+            self.leave_out(f"{what} could not be recorded ({what_is_wrong(error)})")
 
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
         layers = [
-            Layer(name, seen.calls, *seen.info[:4], seen.said(), _counted(seen.skipped))
+            Layer(name, seen.calls, *seen.info[:4], seen.said(), _counted(seen.skipped), seen.info.mask)
             for name, seen in self._layers.items()
             if seen.kept
         ]
@@ -191,6 +216,8 @@ class Recorder:
 
     def _keep(self, name: str, call: Call, info: LayerInfo) -> None:
         name, seen = self._layer(name, call, info)
+        if info.intended is not None and info.intended.origin == "unknown":
+            seen.info = info
         reason, call = self._within_limits(seen, call)
         if reason:
             seen.skipped[reason] += 1
@@ -272,7 +299,7 @@ def _first(call: Call, sequences: int) -> Call:
     cut = {
         name: one[:sequences]
         for name, one in _arrays(call).items()
-        if name in _BY_SEQUENCE and one.dim() == 4 and one.shape[0] == all_of_them
+        if name in _BY_SEQUENCE and (one.dim() == 4 or name == "input") and one.shape[0] == all_of_them
     }
     return replace(call, **cut)
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from verify.auditing.masks import configured_mask
 from verify.auditing.pytorch.calls import DROPPED, Arguments, LayerInfo, added, refuse_other, replaced, upto
+from verify.auditing.pytorch.flex import visible
 from verify.auditing.recording import Call, Intended
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from verify.auditing.pytorch.mode import AttentionMode, CallSink
 
 _MARK = "_records_attention"
-_MASKED_ELSEWHERE = ("flash", "flex", "paged")
+_MASKED_ELSEWHERE = ("flash", "paged")
 """Kernels whose masks are no tensors over keys."""
 
 _UNSCALED = frozenset(
@@ -35,23 +37,6 @@ _UNSCALED = frozenset(
     ]
 )
 """Families whose scores are not scaled: their weights, or a norm of queries and keys, have taken it up."""
-
-_SCALED_BEFORE = {
-    "audioflamingo3": "AudioFlamingo3Attention",
-    "esm": "EsmSelfAttention",
-    "evolla": "EvollaSaProtSelfAttention",
-    "kosmos2_5": "Kosmos2_5TextAttention",
-    "moss_transcribe_diarize": "MossTranscribeDiarizeAudioAttention",
-    "openai_privacy_filter": "OpenAIPrivacyFilterAttention",
-    "opt": "OPTAttention",
-    "qwen2_audio": "Qwen2AudioAttention",
-    "timesfm": "TimesFmAttention",
-    "timesfm2_5": "TimesFm2_5Attention",
-    "videoprism": "VideoPrismMultiheadAttentionPoolingHead",
-    "voxtral": "VoxtralAttention",
-    "whisper": "WhisperAttention",
-}
-"""Families and their modules whose queries hold the scale when they come to the attention call."""
 
 _OWN = {"inkling": "1/d", "zamba": "(d/2)**-0.5", "zamba2": "(d/2)**-0.5"}
 """Families with a scale of their own in d."""
@@ -114,7 +99,9 @@ class Interface:
                 fits = len(arguments) == 1 and arguments[0].query.shape == query.shape
                 own = arguments[0] if fits else None
                 given = _Given(module, query, key, value, attention_mask, kwargs, own, backend)
-                self._mode.keep(lambda: given.seen(result[0], self._masks))
+                self._mode.keep(
+                    lambda: self._mode.scaled((query, key, value), *given.seen(result[0], self._masks))
+                )
             return result
 
         setattr(recorded, _MARK, True)
@@ -148,7 +135,8 @@ class _Given:
             split = masks.split(self.inner.attn_mask)
             scale, causal = self.inner.scale, self.inner.is_causal
         else:
-            split = added(masks.split(upto(self.mask, key.shape[2])), self.options.get("position_bias"))
+            mask = self.mask if isinstance(self.mask, torch.Tensor | None) else visible(self.mask, query, key)
+            split = added(masks.split(upto(mask, key.shape[2])), self.options.get("position_bias"))
             scale, causal = self.options.get("scaling"), False
         sinks, dropout = self.options.get("s_aux"), bool(self.options.get("dropout"))
         dropping = dropout and (self.module.training or self.inner is not None)
@@ -172,17 +160,46 @@ class _Given:
             width=width(config),
             padded=other_widths(config),
             notes=(DROPPED,) if dropping else (),
+            mask=configured_mask(self.module, config),
         )
 
 
 def intention(module: Any, config: Any) -> Intended | None:
-    """Return the scale that an attention module was meant to apply; None means the usual 1/√d."""
+    """Return the scale that an attention module was meant to apply; None means the usual 1/√d.
+
+    Rotary positions of some types multiply queries and keys, as `transformers` computes from a configuration.
+    """
+    base, turned = _intention(module, config), _rotary(module, config)
+    if turned == 1:
+        return base
+    said = f"rotary positions multiply queries and keys by {turned:.6g}"
+    before = "1/sqrt(d)" if base is None else base.expression
+    where = said if base is None else f"{base.where}; {said}"
+    return Intended(f"{turned * turned!r}*({before})", "configuration", where)
+
+
+def _rotary(module: Any, config: Any) -> float:
+    """Return what rotary positions of this layer multiply queries and keys by; 1 where nothing says so."""
+    rope, index = getattr(config, "rope_parameters", None), getattr(module, "layer_idx", None)
+    kinds = getattr(config, "layer_types", None)
+    kind = kinds[index] if kinds and isinstance(index, int) and index < len(kinds) else None
+    nested = rope.get(kind) if isinstance(rope, dict) else None
+    stated = nested if isinstance(nested, dict) else rope
+    if not isinstance(stated, dict) or _number(config, "kv_lora_rank") is not None:
+        return 1.0
+    known = getattr(sys.modules.get("transformers.modeling_rope_utils"), "ROPE_INIT_FUNCTIONS", {})
+    compute = known.get(stated.get("rope_type"))
+    if compute is None or not hasattr(config, "standardize_rope_params"):
+        return 1.0
+    _, factor = compute(config, layer_type=kind) if stated is nested else compute(config)
+    return float(factor)
+
+
+def _intention(module: Any, config: Any) -> Intended | None:
     family = _family(module)
     kind = type(config).__name__
     if family in _UNSCALED:
         return Intended("1", "configuration", f"the family {family} does not scale its scores")
-    if _SCALED_BEFORE.get(family) == type(module).__name__:
-        return Intended("1", "configuration", f"{type(module).__name__} scales its queries before the call")
     if family in _OWN:
         return Intended(_OWN[family], "configuration", f"the family {family} has this scale")
     if (stated := _number(config, "query_pre_attn_scalar")) is not None:

@@ -207,11 +207,11 @@ CLAIM = Claim(
     "probabilities P and the gradient {G} of a loss at its output: {values}, {probabilities}, {scores}, "
     "{theorem} and {keys}. What one query with a gradient of length {g} sends to all values together "
     "satisfies {bound}; for {dQ} and {dK} there is no such bound.",
-    meaning="Scores reach the gradients in two ways. Values get the upstream gradient shared out by the "
-    "probabilities: more of it to one key when attention is sharp, but never more than there was. Queries "
-    "and keys get it through the softmax's Jacobian, multiplied by the scale and by the keys or queries "
-    "themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the mean square "
-    "than a spread one, up to the bound.",
+    meaning="Scores reach the gradients in two ways. Values receive the upstream gradient in shares given "
+    "by the probabilities: more of it to one key when attention is sharp, but never more in all. Queries "
+    "and keys receive it through the softmax's Jacobian, multiplied by the scale and by the keys or queries "
+    "themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the mean "
+    "square than a spread one, up to the bound.",
     assumptions=assume(
         no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
         drawn_normal="What is measured is drawn with standard normal queries, keys, values and gradients.",

@@ -221,7 +221,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Without scaling the gradient grows through the layers at initialisation, faster in wider heads",
+    title="Without scaling, the gradient grows through the layers at initialisation, faster in wider heads",
     statement="In a stack of {L} residual attention layers over {n} tokens whose scores hardly vary, without "
     "normalisation, the gradient’s mean square grows by {theorem:result}. With full scores, tokens "
     "({unscaled-growth:tokens}) normalised after each of {unscaled-growth:layers} layers, the norm grows "
@@ -232,13 +232,13 @@ CLAIM = Claim(
     "over {root_d}, and not at all over {d_k}; over {tenfold-over-many-layers:layers} layers it grows "
     "unscaled more than tenfold, but by less than {unscaled-growth:prediction} a layer.",
     meaning="The text that says gradients accumulate without scaling is right for a network at its start, "
-    "where rows that are not yet decided send back undamped gradients, and each layer adds some. By how much "
-    "depends on the dimension of queries and keys against the width of the model: heads are mostly narrower "
-    "than the model, and there the growth is slower than here at twice the width. It depends on the depth, "
-    "too: over four times as many layers the norm grows by less per layer. With scaling it grows over six "
-    "layers by less than even attention makes it. That is not like clipping, which bounds every gradient at "
-    "every step: once its weights have grown, scaled attention passes that rate again. Measured on small "
-    "stacks of attention alone, without the other layers of a transformer.",
+    "where rows that are not yet decided send back undamped gradients, and each layer adds some. By how "
+    "much depends on the dimension of queries and keys against the width of the model: heads are mostly "
+    "narrower than the model, and there the growth is slower than here at twice the width. It depends on "
+    "the depth, too: over four times as many layers the norm grows by less per layer. With scaling it grows "
+    "over six layers by less than even attention makes it. That is not like clipping, which bounds every "
+    "gradient at every step: once its weights have grown, scaled attention passes that rate again. Measured "
+    "on small stacks of attention alone, without the other layers of a transformer.",
     symbols={"L": stack.layers, "n": n},
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their rows.",

@@ -163,15 +163,15 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Improbable keys get little through the scores, but not nothing",
+    title="Improbable keys receive little gradient through the scores, but not none",
     statement="Let one query give a key the probability {p_j}, and let no gradient {x_i} at a probability be "
     "larger in size than {M}. The squared gradient that reaches that key, of {factor} times that of its "
     "score, satisfies {theorem}; for every {p} there are gradients that attain it, and on average over "
     "random signs as values a key gets half of what it allows, a length of {average:result}.",
-    meaning="What attention passes over it also trains slowly: a key with a probability of one in a thousand "
-    "gets at most about a five-hundredth of what there is to get. But the update is small, not zero, unless "
-    "floating-point arithmetic rounds the probability to zero. And it is the gradient of one key from one "
-    "query: the weights that make all keys also learn from the other keys and queries.",
+    meaning="A key that receives little attention also trains slowly: one with a probability of a "
+    "thousandth receives at most about a five-hundredth of the available gradient. But the update is small, "
+    "not zero, unless floating-point arithmetic rounds the probability to zero. And it is the gradient of "
+    "one key from one query: the weights that make all keys also learn from the other keys and queries.",
     assumptions=assume(
         through_scores="Only the way through the scores counts; a token's value gets a gradient of its own.",
         drawn_normal="For what is measured: values are random signs, all else is standard normal.",

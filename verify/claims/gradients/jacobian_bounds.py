@@ -186,15 +186,15 @@ def figures(derivation: Derivation) -> Figure:
 
 
 CLAIM = Claim(
-    title="How much a softmax row can pass on",
+    title="How much gradient a softmax row can transmit",
     statement="Let {p_1} and {p_2} be the largest probabilities of a row of {n} keys, two at least, and J "
     "the Jacobian of its softmax. The norm of J, the largest {form} over unit vectors as J is symmetric, is "
     "at least {second:result} and {first:result}; for every {x}, {largest} and {theorem}, and {half}. It is "
     "not monotone in the temperature: where one of three scores leads the others by nothing, the logarithm "
     "of two and twice that, it is {norm-t1}, {norm-t2} and {norm-t4}.",
-    meaning="A row passes a gradient on only as far as its largest probability is neither near zero nor near "
-    "one: a row that is spread over very many keys is as closed as a saturated one. So making scores smaller "
-    "does not always let more gradient through; with many keys a uniform row passes almost nothing, and some "
+    meaning="A row transmits gradient only if its largest probability is near neither zero nor one: a row "
+    "that is spread over very many keys blocks it as much as a saturated one. So making scores smaller does "
+    "not always let more gradient through; with many keys a uniform row transmits almost nothing, and some "
     "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
     "queries and keys is multiplied by these, and by the scale.",
     symbols={"n": n, "x": jacobian.x, "p_1": p[1], "p_2": p[2], "form": FORM, "length": LENGTH},

@@ -164,18 +164,19 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Without scaling the softmax saturates, in the mean like one over the root of the dimension",
+    title="Without scaling the softmax saturates, on average as one over the root of the dimension",
+    headline="unscaled-d64",
     statement="For {n} independent normal scores of standard deviation {sigma} and the Jacobian J of their "
     "softmax, {bound} always, by way of {middle}, and {theorem}, where {largest} is the mean of the largest "
     "of {n} standard normal variables. Of standard normal queries and keys, {sigma} is unscaled the length "
     "of the query, about {root_d}, and the mean falls to zero; divided by {root_d}, {sigma} tends to one and "
     "the mean to a constant.",
-    meaning="As the dimension grows, what a row can pass on to its scores soon settles if they are scaled, "
-    "and fades if they are not. But it fades slowly, not exponentially: rare rows keep the mean up whose two "
-    "largest scores nearly tie. (The bound is loose: no mean was found above two thirds of it, which is its "
-    "limit.) And it falls below the scaled value late when there are many keys, since an almost uniform row "
-    "passes on little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions still pass on more "
-    "unscaled. All this is for random queries and keys, as at the start of training.",
+    meaning="As the dimension grows, the gradient that a row can transmit to its scores soon settles if "
+    "they are scaled, and decays if they are not. It decays slowly, not exponentially: rare rows whose two "
+    "largest scores nearly tie keep the mean up. (The bound is loose: no mean was found above two thirds of "
+    "it, which is its limit.) And it falls below the scaled value late when there are many keys, since an "
+    "almost uniform row transmits little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions "
+    "still transmit more unscaled. All this is for random queries and keys, as at the start of training.",
     symbols={"n": n, "sigma": sigma, "largest": extremes.LARGEST, "middle": E(1 - SQUARES) / 2, "norm": SIZE},
     references=(STEIN,),
 )

@@ -147,10 +147,10 @@ CLAIM = Claim(
     title="The Jacobian of softmax",
     statement="The Jacobian of softmax has the entries {theorem}. Its rows sum to {rows:result}, its trace "
     "is {trace:result}, and its squared Frobenius norm is {norm:result}.",
-    meaning="All gradients to queries and keys pass through this matrix. It vanishes when one probability is "
-    "one: a saturated row passes nothing back. It is not a list of logistic slopes, for raising one score "
-    "lowers all other probabilities; and moving all scores alike changes nothing, so what counts is their "
-    "differences, not their size.",
+    meaning="All gradients to queries and keys pass through this matrix. It vanishes when one probability "
+    "is one: a saturated row transmits no gradient. It is not a list of logistic slopes, for raising one "
+    "score lowers all other probabilities; and moving all scores alike changes nothing, so what counts is "
+    "their differences, not their size.",
     assumptions=assume(finite_scores="The scores are finite; a masked key counts as no key."),
     references=(
         cite(

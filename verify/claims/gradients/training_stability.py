@@ -192,6 +192,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
             "high rates only.",
             "share of seeds with a {success-rate:success}",
             line("every seed", 1.0, at=(RATES[0], RATES[-1])),
+            line("wrong: unscaled, none at any rate", 0.0, "control", at=(RATES[0], RATES[-1])),
             *(_success_by_rate(findings, scale) for scale in scales),
             x="learning rate (at one rate, side by side)",
             y_scale="linear",
@@ -212,18 +213,20 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    title="On one task scaling widens the range of working rates, and speeds training up, in high dimension",
+    title="On one task, scaling widens the range of usable learning rates and speeds up training in high "
+    "dimension",
     statement="Gradient descent at scale {c} and rate {eta} is unscaled gradient descent from weights {root} "
     "times as large at rate {rate}. One head learning to look up one of four tokens, from weights of "
     "variance one over their rows, at seven rates: with {d_k} of {success-rate:d_k}, and eight times that, "
     "division by {root_d}, in most seeds, succeeds at more rates than no scale and takes fewer steps to the "
     "same loss, averaged over the rates and at the best of each; at some rate every scale succeeds.",
-    meaning="Training without scaling is slower, and works at fewer learning rates, in sixteen dimensions "
-    "and more so in {success-rate:d_k} and in eight times as many; in four it succeeded at more. It does not "
-    "fail as such: with a rate chosen for it, unscaled training succeeds too, and so does division by {d_k}, "
-    "at a high rate nearly as fast as the root. A scale is a choice of initial weights and learning rate; "
-    "that is all it does to plain gradient descent. One small task; how many rates succeed depends on which "
-    "were tried: at the lowest here unscaled training still succeeds, at the highest division by {d_k}.",
+    meaning="Without scaling, training is slower and succeeds at fewer learning rates in sixteen dimensions "
+    "and more so in {success-rate:d_k} and in eight times as many; in four it succeeded at more. It does "
+    "not fail as such: with a rate chosen for it, unscaled training succeeds too, and so does division by "
+    "{d_k}, at a high rate nearly as fast as the root. A scale is a choice of initial weights and learning "
+    "rate; that is all it does to plain gradient descent. One small task; how many rates succeed depends on "
+    "which were tried: at the lowest here unscaled training still succeeds, at the highest division by "
+    "{d_k}.",
     symbols={"c": descent.c, "eta": descent.eta, "root": sqrt(descent.c), "rate": descent.c * descent.eta},
     assumptions=assume(
         descent="Plain gradient descent, without momentum or adaptive rates.",

@@ -85,7 +85,7 @@ CLAIM = Claim(
     statement="If query and key components are standard normal with correlation {rho}, pair by pair, the "
     "mean of the score is {theorem:result} and its variance {variance:result}: dividing by {d_k} keeps the "
     "mean, dividing by {root_d} does not.",
-    meaning="The root is the right scale at initialisation, when queries and keys know nothing of each "
+    meaning="The root is the right scale at initialisation, when queries and keys are independent of each "
     "other. Where training aligns them, the mean takes over, which calls for division by {d_k}: the choice "
     "of maximal-update parametrisation. Which scale is right depends on what it is to keep.",
     symbols={"rho": rho},

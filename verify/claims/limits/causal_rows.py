@@ -144,6 +144,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Under a causal mask, the mean entropy grows with the position",
+    headline="at-least-t128",
     statement="Row {n} of causal attention has {n} keys: with scaled scores of independent standard normal "
     "components, its mean entropy is at most {most:result} and at least {row:result}.",
     meaning="A mask changes no score, but it decides among how many keys a row chooses. The first token "

@@ -117,7 +117,7 @@ CLAIM = Claim(
     "{trace}; with unit variances and correlation {rho} between any two components of a vector, it is "
     "{theorem:result}.",
     meaning="The root of the dimension is enough only while components are uncorrelated. Real activations "
-    "live in fewer directions than they have components; with a correlation of one quarter the variance at "
+    "occupy fewer directions than they have components; with a correlation of one quarter the variance at "
     "{variance-d64:d_k} dimensions is {variance-d64:prediction}, about five times too much for the root. "
     "What counts is not {d_k} but {trace:result}, which can be measured.",
     symbols={"sigma_q": SIGMA_Q, "sigma_k": SIGMA_K, "rho": rho, "counted_once": COUNTED_ONCE,

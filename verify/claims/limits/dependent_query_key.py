@@ -111,9 +111,9 @@ CLAIM = Claim(
     title="The general formula: a query and a key that depend on each other",
     statement="For jointly normal {q} and {k} with the covariances {C} of {q} with {k}, the variance of "
     "{score} is {theorem:result}; the mean is {mean:result}.",
-    meaning="This is what takes over once training has made queries and keys depend on each other. The "
-    "dependence can lower the variance as well as raise it, for {square} may be negative. Where {C} is zero "
-    "the formula of the earlier chapters comes back.",
+    meaning="This formula applies once training has made queries and keys depend on each other. The "
+    "dependence can lower the variance as well as raise it, for {square} may be negative. Where {C} is "
+    "zero, the formula of the earlier chapters is recovered.",
     symbols={"C": C, "square": SQUARE, "crossed": CROSSED, "of_means": OF_MEANS, "other_way": OTHER_WAY},
     references=(
         cite(

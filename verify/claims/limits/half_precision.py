@@ -161,6 +161,7 @@ def figures(findings: Findings) -> Figure:
         "share of scores that overflow",
         line("raw", lambda n: _tail(n, 0.0), over=span, points=25),
         line("scaled", lambda n: _tail(n, -0.5), "other", over=span, points=25),
+        line("wrong: as rarely as at {raw-d16:d_k}", _tail(DIMENSIONS[0], 0.0), "control", at=span),
         measured(findings.matching("raw-d*")),
         y_scale="linear",
     )
@@ -175,6 +176,6 @@ CLAIM = Claim(
     "derived law; a sample shows only that it is less than one in a thousand.",
     meaning="Programs subtract each row's largest score before they take exponentials, and then nothing "
     "overflows at any scale: saturation is a matter of statistics, overflow one of arithmetic. Where a "
-    "kernel leaves the subtraction out to save time, scaling is what keeps half precision alive.",
+    "kernel omits the subtraction to save time, half precision works only because of scaling.",
     assumptions=assume(half="Arithmetic is that of IEEE 754 binary16, with 65504 as its largest number."),
 )

@@ -96,6 +96,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         line("bound: {growing:result}", kept, "other", points=2),
         line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
         line("", exact(lambda _: 1.0), points=13),
+        line("wrong: a fixed spread keeps it", exact(lambda _: 1.0)(KEYS[0]), "control", points=2),
         measured(findings.matching("growing-n*"), printed(rf"$\sigma = {TIMES}\sqrt{{2\ln n}}$"), "n"),
         measured(findings.matching("fixed-n*"), "{fixed-n4:sigma=}", "n"),
         x="number of keys {n}",
@@ -103,14 +104,14 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Longer texts thin attention out unless scores spread like {root_log}",
+    title="Attention dilutes with length unless scores spread like {root_log}",
     statement="At a fixed spread {sigma} of the scores {mean} falls towards zero as the number of keys "
     "grows; with a spread of twice {spread} it is at least {growing:result} for every {n} from two on.",
     meaning="The growing spread leaves {mean} at {kept-by-n4:2} for {kept-n4:n} keys, {kept-by-n1024:2} for "
-    "{kept-n1024:n} and {kept-by-n1000000:2} for a million. Division by {root_d} makes attention independent "
-    "of the dimension, not of the length: ten times as many keys share the same weight. For random scores a "
-    "spread that grows like {root_log} is enough to prevent it; log-length scaling of long contexts "
-    "multiplies scores by a factor that grows with {log} itself. Trained scores are not random.",
+    "{kept-n1024:n} and {kept-by-n1000000:2} for a million. Division by {root_d} makes attention "
+    "independent of the dimension, not of the length: ten times as many keys share the same weight. For "
+    "random scores a spread that grows like {root_log} is enough to prevent it; log-length scaling of long "
+    "contexts multiplies scores by a factor that grows with {log} itself. Trained scores are not random.",
     symbols={"n": n, "sigma": sigma, "log": log(n), "root_log": sqrt(log(n)), "mean": E(SQUARES),
              "spread": Notation(r"\sqrt{2\ln n}", sqrt(2 * log(n)))},
     references=(cite("chiang2022", "D. Chiang and P. Cholak, Overcoming a Theoretical Limitation of "

@@ -99,7 +99,7 @@ CLAIM = Claim(
     "{linear-default-variance} for a uniform law up to one over the root of {D}.",
     meaning="The assumption of unit components is a statement about the projections. Common defaults differ "
     "in the variance of scaled scores from {linear-default-variance} to {he-variance}, from a softmax that "
-    "starts almost even to one that is already sharp. Who changes an initialisation changes the temperature "
+    "starts almost even to one that is already sharp. Changing the initialisation changes the temperature "
     "of attention.",
     symbols={"D": D, "v": v, "projected": Notation(r"q\cdot k/\sqrt{d_k}", PROJECTED / sqrt(d))},
     references=(

@@ -105,9 +105,9 @@ CLAIM = Claim(
     "which is {total:result}, shifts whole rows, and a softmax over a row does not see it. For components "
     "uniform between zero and one: by {uniform-row-d64:prediction} of {total-variance} in "
     "{uniform-row-d64:d_k} dimensions.",
-    meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the variance "
-    "that comes from the keys' mean does nothing. For centred keys both variances agree. With positive "
-    "components, such as those of many demonstrations, the total variance overstates what the "
-    "softmax feels: there by three quarters.",
+    meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the "
+    "variance that comes from the keys' mean does nothing. For centred keys both variances agree. With "
+    "positive components, such as those of many demonstrations, the total variance overstates what the "
+    "softmax responds to: there by three quarters.",
     symbols={"without_means": d * sigma_q**2 * sigma_k**2},
 )

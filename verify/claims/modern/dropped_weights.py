@@ -86,7 +86,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Dropout on weights keeps the mean output, dropping keys does not",
+    title="Dropout on weights preserves the mean output; dropping keys does not",
     statement="Weights dropped with probability {r} and divided by the share that is kept leave the mean of "
     "the output as it is and give each of its components the variance {noise:result}: for independent "
     "centred values that is in proportion to its mean square. Dropped before softmax, two keys of which one "

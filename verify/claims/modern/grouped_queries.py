@@ -76,7 +76,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Sharing keys among heads leaves every head's scores as they are",
+    title="Sharing keys among heads leaves the variance of every head's scores unchanged",
     statement="For independent standard normal components, a head's scores have variance {theorem:result} "
     "however many heads share its keys. Scores of two heads with one key are uncorrelated, but not "
     "independent: their squares have covariance {squares:result}, each having variance {square:result}.",

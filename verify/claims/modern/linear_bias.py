@@ -89,15 +89,15 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="A linear bias adds to the variance of rows, the more the longer they are",
+    title="A linear bias adds to the variance of rows, and more so in longer ones",
     statement="Let a row's {n} scores be uncorrelated with mean zero and standard deviation {sigma}, less a "
     "slope {m} times the distance of the key. Their mean variance within the row is {theorem:result}. Where "
     "the scores are equal, the bias alone leaves a sum of squared weights of {alone:result}: in long rows, "
     "for a small slope, attention over about two keys for each unit of one over the slope.",
     meaning="Scaling sets the variance of the scores and not that of what softmax is given. With the "
     "steepest slope of eight heads, one half, seven keys are enough for the bias to count as much as scaled "
-    "scores; with the flattest it takes hundreds. In longer rows the bias by itself keeps "
-    "attention to the near keys.",
+    "scores; with the flattest it takes hundreds. In longer rows the bias by itself keeps attention to the "
+    "near keys.",
     symbols={"n": n, "sigma": sigma, "m": m, "twelfth": m**2 * n**2 / 12, "inverse": 1 / m},
     references=(
         cite(

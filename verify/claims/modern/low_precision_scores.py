@@ -93,7 +93,7 @@ def figures(findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Low precision errs in proportion to the score, so it is the size of scores that counts",
+    title="Errors of low precision are proportional to the score, so the size of scores matters",
     statement="Rounded to {b} significant bits a score moves by at most {half:result} of itself; at a score "
     "of {spacing-bfloat16:at} bfloat16 has a spacing of {spacing-bfloat16:prediction}, E4M3 one of "
     "{spacing-e4m3:prediction}. If all scores of a row move by at most {epsilon}, a weight moves by at most "
@@ -101,7 +101,7 @@ CLAIM = Claim(
     meaning="Two raw scores of sixty-four, less than half apart, are the same in bfloat16, and unequal "
     "weights become equal; scores of one or less move by four thousandths at most, and weights by less. "
     "Whether scores are rounded before they are scaled or after hardly matters, for the error is in "
-    "proportion to the score. What helps is that softmax gets small scores.",
+    "proportion to the score. What helps is a small score at the softmax.",
     assumptions=assume(nearest="To nearest, ties to even, within a format’s normal numbers."),
     symbols={"b": b, "epsilon": epsilon},
     references=(

@@ -96,15 +96,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 CLAIM = Claim(
-    title="The scale of attention can be read off its output",
+    title="The scale of attention can be inferred from its output",
     statement="The output of a row follows its scale {c} at the slope {theorem:result}, the covariance of "
     "scores and values under the weights. Two weights whose scores differ give it as {inverse:subject}; with "
     "independent centred errors of standard deviation {tau} in the output’s entries, least squares gives it "
     "with the squared standard error {fitted:result} to first order, over the slopes {slope} of all entries.",
-    meaning="One need not look into a kernel to know what it divides by: queries, keys, values and output "
-    "say it, wherever scores differ and so do the values of these keys. They say it the better the more "
-    "the entries of the output move with the scale. Where all scores or all values of a row are alike, or "
-    "its weights have frozen, nothing can be read off, and the standard error says so.",
+    meaning="The divisor of a kernel can be known without its code: queries, keys, values and output "
+    "determine it, wherever scores differ and so do the values of these keys. They do so the better the "
+    "more the entries of the output move with the scale. Where all scores or all values of a row are alike, "
+    "or its weights have frozen, nothing can be inferred, and the standard error says so.",
     symbols={"c": c, "tau": tau, "slope": g[at]},
     assumptions=assume(known_inputs="Queries, keys, values and mask are those that were used."),
 )

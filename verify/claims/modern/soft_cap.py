@@ -85,10 +85,10 @@ CLAIM = Claim(
     "most {most} of their mean square: of scaled scores of normal components {theorem:result}, and nearly as "
     "much where {c} is large. It multiplies the gradient of each score by {slope:result}.",
     meaning="A cap of {lost-c32:c}, as in use, takes {lost-c32:prediction.1%} of the variance of scaled "
-    "scores in {lost-c32:d_k} dimensions: at the start of training it is not there. It comes in when scores "
-    "grow, and then bounds what softmax gets and damps the gradient of just those scores. A cap of "
-    "{lost-c4:c} takes {lost-c4:prediction.2%}, one of {lost-c2:c} takes {lost-c2:prediction.2%}. The series "
-    "in the inverse cap is no help near it: at a cap of one deviation its first two terms are far off.",
+    "scores in {lost-c32:d_k} dimensions: at the start of training it has no effect. It acts when scores "
+    "grow, bounding the softmax’s input and damping the gradient of just those scores. A cap of {lost-c4:c} "
+    "takes {lost-c4:prediction.2%}, one of {lost-c2:c} takes {lost-c2:prediction.2%}. The series in the "
+    "inverse cap fails near it: at a cap of one deviation its first two terms are far off.",
     symbols={"c": c, "s": score, "capped": CAPPED, "most": E(2 * score**4 / (3 * c**2))},
     assumptions=assume(INDEPENDENT, normal="Every component is standard normal."),
     references=(

@@ -84,14 +84,14 @@ def figures(findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="With several heads the scale follows the width of one head",
+    title="With several heads, the scale depends on the width of one head",
+    headline="variance-head",
     statement="With {h} heads of {d_k} dimensions each, dividing a head’s scores by {root_d} leaves their "
     "variance at {theorem:result}, by the root of all dimensions together at {model:result}, by that of the "
     "number of heads at {heads:result}, and by that of a width with {e} zeros of padding counted in at "
     "{padded:result}.",
     meaning="A score adds one product for each dimension of its own head, so the head’s width sets the "
-    "scale, however wide the model is and however a kernel pads it. Nothing fails when the widths are "
-    "mixed up: by the model’s width attention starts out nearly even, by the number of heads it starts "
-    "out sharp.",
+    "scale, however wide the model is and however a kernel pads it. Nothing fails when the widths are mixed "
+    "up: by the model’s width attention starts out nearly even, by the number of heads it starts out sharp.",
     symbols={"h": h, "e": e},
 )

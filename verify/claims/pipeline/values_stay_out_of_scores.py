@@ -6,9 +6,9 @@ from sympy import S
 
 from verify.claims.pipeline.shared import ScoresBesideValues
 from verify.spec import (
-    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Cell, Claim, Derivation, Distribution, Experiment, Ordered,
-    Population, Quantity, biased, capped, cell_of, covariance, d, one_step, prediction, q, score,
-    variance_of_scores, variance_route, wrong,
+    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Cell, Claim, Derivation, Distribution, Experiment, Figure,
+    Findings, Ordered, Population, Quantity, biased, capped, cell_of, covariance, d, figure, line, measured,
+    one_step, prediction, printed, q, score, variance_of_scores, variance_route, wrong,
 )  # fmt: skip
 from verify.spec.rules import Evaluation
 
@@ -53,6 +53,22 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               cell=_cell("keys-as-values", D, None), truth=2.0),  # (d(d + 2) - d²)/d
         biased(checks[0], tolerance),
     ))  # fmt: skip
+
+
+def figures(derivation: Derivation, findings: Findings) -> Figure:
+    """Draw the level line over the dimension of the values."""
+    ends = min(VALUES), max(VALUES)
+    return figure(
+        "level",
+        "Wider values do not widen the scores",
+        "Measured variances of scores in {variance-dv1:d_k} dimensions, beside values of one dimension to "
+        "{variance-dv512:d_v}, lie on one level; a variance equal to the values’ dimension would rise.",
+        "variance of {score}",
+        line("derived: {variance-dv1:d_k=}", float(derivation.result.subs(d, D)), at=ends),
+        line("wrong: the values’ dimension", ends, "control", at=ends),
+        measured(findings.matching("variance-dv*"), against="d_v"),
+        x=f"dimension of the values {printed('$d_v$')}",
+    )
 
 
 CLAIM = Claim(

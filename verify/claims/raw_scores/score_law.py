@@ -116,7 +116,7 @@ CLAIM = Claim(
     "{x}; for negative ones it is measured to be the mirror image of that.",
     meaning="A score is not normal, even when its components are: in one dimension its density has an "
     "infinite peak at zero and heavier tails, in two it is the Laplace density, and only slowly does it "
-    "approach the bell. Intervals made for normal data therefore do not hold for scores of few dimensions.",
+    "approach the normal one. Intervals for normal data are therefore invalid for scores of few dimensions.",
     symbols={"x": x},
     references=(
         cite(

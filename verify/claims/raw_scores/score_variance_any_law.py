@@ -107,8 +107,8 @@ CLAIM = Claim(
     title="The law of the components does not matter, only their mean and variance",
     statement="For independent components with mean zero and unit variance of whatever law, {theorem}; the "
     "kurtosis, if it is finite, does depend on the law: it is {kurtosis:result}.",
-    meaning="Nobody's activations are exactly normal, and for the variance that is no loss: uniform, skewed "
-    "or heavy-tailed components with the same two moments give the same line. What the law does change are "
-    "the extremes of single scores, and this fades as the dimension grows.",
+    meaning="Real activations are never exactly normal, and for the variance this does not matter: uniform, "
+    "skewed or heavy-tailed components with the same two moments give the same line. What the law does "
+    "change are the extremes of single scores, and this fades as the dimension grows.",
     assumptions=STANDARD_COMPONENTS,
 )

@@ -47,8 +47,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Dividing by the dimension itself shrinks the variance to its inverse",
     statement="For independent components with mean zero and unit variance, {theorem}.",
-    meaning="Scores divided by {d_k} crowd together as the dimension grows, and softmax over them approaches "
-    "an even spread over all keys. (Where queries and keys are aligned rather than independent, the mean of "
-    "the score grows like {d_k} itself, and this scale has its use.)",
+    meaning="Scores divided by {d_k} concentrate around zero as the dimension grows, and softmax over them "
+    "approaches an even spread over all keys. (Where queries and keys are aligned rather than independent, "
+    "the mean of the score grows like {d_k} itself, and this scale has its use.)",
     symbols={"over_scaled": Notation(r"q\cdot k/d_k", score / d)},
 )

@@ -68,7 +68,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Scaling brings back the variance of a single dimension",
+    title="Scaling restores the variance of a single dimension",
     statement="For independent components of any mean and variance, {theorem:subject} is {theorem:result}, "
     "the variance of one product, for every {d_k}; for centred components that is {centred:result}.",
     meaning="The root takes the dimension out of the variance and nothing else. That scaled scores have "

@@ -103,7 +103,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 
 def figures(findings: Findings) -> Figure:
-    """Draw the concentration of raw attention over the dimension, with 2 ln n of each length."""
+    """Draw the concentration of raw attention over the dimension, beside a sudden one at 2 ln n."""
     layers = []
     for keys, dimensions in RAW.items():
         freezing, span = 2 * math.log(keys), (dimensions[0], dimensions[-1])
@@ -111,7 +111,9 @@ def figures(findings: Findings) -> Figure:
             line("exact", partial(_exact, keys, within=row_integrals.ON_PAPER), over=span, points=17)
         )
         layers.append(measured(findings.matching(f"raw-n{keys}-d*"), printed(f"$n = {keys}$")))
-        layers.append(line(printed(rf"$2\ln {keys}$"), (0.0, 1.0), "other", at=(freezing, freezing + 1e-6)))
+        sudden = (span[0], freezing, freezing + 1e-6, span[1])
+        words = printed(rf"wrong: at once at $2\ln {keys}$")
+        layers.append(line(words, (1 / keys, 1 / keys, 1.0, 1.0), "control", at=sudden))
     return figure(
         "freezing",
         "Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
@@ -126,6 +128,7 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Unscaled attention concentrates on few keys as the dimension passes {freezing}",
+    headline="raw-n256-d64",
     statement="For independent normal scores of standard deviation {sigma} over {n} keys, {theorem}. The "
     "deviation of raw scores is about {root_d}: over {raw-n256-d11:n} keys the mean of {squares} is measured "
     "as {raw-n256-d11:estimate.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:estimate.2} at {raw-n256-d22:d_k}, "
@@ -133,10 +136,10 @@ CLAIM = Claim(
     "scaled, in {scaled-n256-d64:d_k} dimensions, as {scaled-n256-d64:estimate.1}.",
     meaning="How many dimensions saturate the softmax depends on the number of keys, but only through its "
     "logarithm: {freezing-dimension-n16:2} dimensions for sixteen keys, {freezing-dimension-n4096:2} for "
-    "four thousand. It does not happen at a stroke: there about a "
-    "quarter or a third of the weight has come together, and the rest follows slowly. Heads in use, with "
-    "{scaled-n256-d64:d_k} dimensions and more, are far beyond; without scaling their attention would start "
-    "out as a lookup of a few random keys.",
+    "four thousand. The transition is gradual: there, about a quarter or a third of the weight is "
+    "concentrated, and the rest follows slowly. Heads in use, with {scaled-n256-d64:d_k} dimensions and "
+    "more, are far beyond it; without scaling their attention would start out as a lookup of a few random "
+    "keys.",
     symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": SQUARES},
     references=(
         cite(

@@ -141,6 +141,7 @@ def figures(findings: Findings) -> Figure:
         "rises with the number of keys and stays below the bound of one half.",
         "mean entropy lost, in nats",
         line("bound: one half", bound, points=2),
+        line("wrong: as little over many keys", _exact_loss(4, 64, 1 / 8), "control", points=2),
         *(measured(findings.matching(f"loss-n*-d{d_k}"), printed(f"$d_k = {d_k}$"), "n") for d_k in (64, 4)),
         x="number of keys {n}",
         y_scale="linear",
@@ -149,6 +150,7 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="On average scaled attention keeps all but half a nat of its entropy",
+    headline="loss-n64-d64",
     statement="For independent normal scores of standard deviation {sigma} over {n} keys, {theorem}: with "
     "scaled scores at most half a nat is lost on average, whatever the number of keys. Single rows may lose "
     "more.",
@@ -156,7 +158,7 @@ CLAIM = Claim(
     "it spreads over at least {least-spread:3} of the keys; with many keys no more than that is kept. It is "
     "not true of each row: the longer its query, the sharper it is, and of those over {rows-below-n64-d4:n} "
     "keys in {rows-below-n64-d4:d_k} dimensions {rows-below-n64-d4:estimate.2%} lose more than half a nat. "
-    "Sharpness beyond this a head has learnt; initialisation does not give it.",
+    "Any further sharpness is learnt, not given by the initialisation.",
     symbols={"sigma": sigma, "n": n, "half_sigma": sigma / 2, "half_square": sigma**2 / 2},
     references=(STEIN,),
 )

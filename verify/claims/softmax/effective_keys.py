@@ -71,10 +71,9 @@ CLAIM = Claim(
     title="Softmax of scores of unit variance spreads over about {spread} keys",
     statement="For independent normal scores of standard deviation {sigma}, {theorem}: at {limit:sigma=} the "
     "effective number of keys, the inverse of {squares}, is about {n} over {limit:prediction}.",
-    meaning="A head whose scores are like this does not look anything up; it averages more than a third of "
-    "everything there is, and with twice as many keys it averages over twice as many. Scaled scores of "
-    "random vectors have unit variance over all queries; those of one query may have more or less. The "
-    "approach is quick: with {squares-n64:n} keys the product is {squares-n64:prediction.3} of "
-    "{limit:prediction.3}.",
+    meaning="A head with such scores does not look anything up; it averages over more than a third of all "
+    "keys, and with twice as many keys it averages over twice as many. Scaled scores of random vectors have "
+    "unit variance over all queries; those of one query may have more or less. The approach is quick: with "
+    "{squares-n64:n} keys the product is {squares-n64:prediction.3} of {limit:prediction.3}.",
     symbols={"sigma": sigma, "n": n, "squares": SQUARES, "times": n * SQUARES, "spread": n / EULER},
 )

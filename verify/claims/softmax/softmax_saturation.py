@@ -10,13 +10,15 @@ from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
     E, NORMAL, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step,
     beside, capped, cell_of, component, d, fact, figure, function, gauss, integrated, line, measured,
-    one_step, over_cells, p, row_integrals, s, scaled, sharper, sigma, threshold, wrong,
+    one_step, over_cells, p, printed, row_integrals, s, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import SCORES, AtItsLeast, Even, FewKeys, Integrated, OverNormal, Primitive, Replaced
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
 RAW, ROOT = S.One, 1 / sqrt(d)
 """The scales without scaling and with it."""
+HELD = 0.9
+"""What the larger weight would stay below if the softmax itself prevented saturation."""
 SPREADS = (1, 4, 16)
 """Standard deviations of two keys' scores, the last where the bound is tight."""
 LABEL, REST = r"$\mathbb{E}\max_j p_j$", r"$1 - \mathbb{E}\max_j p_j$"
@@ -104,7 +106,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(raw[-1], "raw-stays", "without scaling the weights stay as they are with it", even[-1]),
         wrong(raw[-1], "softmax-prevents-it",
               "the softmax itself prevents saturation: the largest of two weights stays below {value}",
-              threshold(0.9), relation="≤"),
+              threshold(HELD), relation="≤"),
     ))  # fmt: skip
 
 
@@ -134,16 +136,18 @@ def figures(findings: Findings) -> Figure:
         *beside(findings.matching("raw-two-keys-d*"), "unscaled", lambda n: _two_keys(n, 1.0), points=25),
         line("over {root_d}", lambda n: _two_keys(n, n**-0.5), points=25),
         measured(findings.matching("scaled-two-keys-d*"), ""),
+        line(printed(f"wrong: stays below ${HELD}$"), HELD, "control", points=2),
         y_scale="linear",
     )
 
 
 CLAIM = Claim(
     title="Without scaling, the softmax saturates as the dimension grows",
+    headline="raw-many-keys-d256",
     statement="For two keys whose scores have standard deviation {sigma}, {theorem}, which tends to one. Raw "
     "scores of one query have its length as theirs, about {root_d}; for scaled ones it settles at one, and "
     "the mean, {one-dimension:3} in one dimension, at {settles:3}.",
-    meaning="Winner takes all is what raw scores lead to, and the softmax does nothing against it. With "
+    meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. With "
     "sixteen keys and {raw-many-keys-d256:d_k} dimensions the largest raw weight is "
     "{raw-many-keys-d256:prediction.2} on average, the largest scaled one "
     "{scaled-many-keys-d256:prediction.2}. How soon depends on the number of keys; the claim on "

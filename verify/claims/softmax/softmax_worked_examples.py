@@ -91,7 +91,7 @@ CLAIM = Claim(
     "{softmax-4-5-first:4} and {softmax-4-5-second:4} for {softmax-4-5:scores}; {softmax-1-10-first:1} and "
     "{softmax-1-10-second:4} for {softmax-1-10:scores}; {softmax-14-10-first:3} and {softmax-14-10-second:2} "
     "for {softmax-14-10:scores}; {softmax-7-5-first:3} and {softmax-7-5-second:3} for {softmax-7-5:scores}.",
-    meaning="A gap of four leaves one key less than a fiftieth of the weight; halving both scores halves the "
-    "gap and gives it more than six times as much. The examples are small enough to check with a pocket "
-    "calculator, and one of the printed figures does not survive that.",
+    meaning="A gap of four leaves one key less than a fiftieth of the weight; halving both scores halves "
+    "the gap and gives it more than six times as much. The examples are small enough to check with a pocket "
+    "calculator, and one of the printed figures turns out to be wrong.",
 )

@@ -11,13 +11,14 @@ from verify.symbolic.kernel import (
     matrices,
     moments,
     normal,
+    ranges,
     signs,
     special_integrals,
     sums,
     transforms,
 )
 
-RULES = core.close()
+RULES = core.close(ranges.refuse_divergent, signs.where_variances_are_real, signs.refuse_outside_assumptions)
 """All rules there are."""
 
 __all__ = [

@@ -14,6 +14,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
 from functools import cache, wraps
+from itertools import combinations, combinations_with_replacement
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -79,6 +80,9 @@ class Reach(IntEnum):
 
 
 _NAMES = (Symbol, Indexed, IndexedBase, MatrixSymbol)
+_MOST_VECTORS = 6
+"""The most dependent vectors whose covariances by numbers are decided."""
+
 _proving = ContextVar("_proving", default=False)
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
@@ -113,9 +117,10 @@ def _all_parts(expression: Any) -> frozenset[Any]:
     return frozenset(found)
 
 
-def parts_of(expression: Any, *kinds: Any) -> set[Any]:
+@kept
+def parts_of(expression: Any, *kinds: Any) -> frozenset[Any]:
     """Return the parts of these kinds in an expression, itself among them."""
-    return {one for one in _all_parts(expression) if isinstance(one, kinds)}
+    return frozenset(one for one in _all_parts(expression) if isinstance(one, kinds))
 
 
 @kept
@@ -128,6 +133,11 @@ def has_any(expression: Any, names: Iterable[Any]) -> bool:
     """Return whether one of some names occurs in an expression, bound or free."""
     inside = _all_parts(expression)
     return any(one in inside if isinstance(one, _NAMES) else expression.has(one) for one in names)
+
+
+def component(atom: Any) -> Any:
+    """Return the component that ``atom`` is an entry of, or is."""
+    return atom.base if isinstance(atom, Indexed) else atom
 
 
 @dataclass(frozen=True, init=False)
@@ -171,20 +181,20 @@ class Population:
         """Return the same components with nothing assumed but independence, and which are ``alike``."""
         return Population(dict.fromkeys(self.moments), self.dimension, self.alike)
 
-    def moment(self, component: Any, order: int) -> Any:
-        """Return E[x**order].
+    def moment(self, atom: Any, order: int) -> Any:
+        """Return E[x**order] of a component, or of an entry of one.
 
         Raises:
             Refused: nothing is assumed about that moment.
         """
-        known = self.moments[component]
+        known = self.moments[component(atom)]
         if known is None or order >= len(known):
-            raise Refused(f"nothing is assumed about the moment of order {order} of {component}")
+            raise Refused(f"nothing is assumed about the moment of order {order} of {component(atom)}")
         return known[order]
 
     def is_random(self, atom: Any) -> bool:
         """Return whether ``atom`` is one of the components or an entry of one."""
-        return (atom.base if isinstance(atom, Indexed) else atom) in self.moments
+        return component(atom) in self.moments
 
     def randoms(self, expression: Any) -> list[Any]:
         """Return the components and entries in ``expression``, in a fixed order."""
@@ -244,6 +254,29 @@ class Vectors:
             linked = [group for group in found if group & {one, other}]
             found = [*(group for group in found if group not in linked), set().union(*linked)]
         return tuple(tuple(one for one in self.moments if one in group) for group in found)
+
+    def minors(self) -> Iterator[Any]:
+        """Yield what must not be negative so that there are such vectors: minors of covariances by numbers.
+
+        Covariances by matrices are what they are named, and may be 0 or as large as need be.
+
+        Raises:
+            Refused: numbers stand beside matrices or what is not given, so that it is not decided.
+        """
+        given = {frozenset(pair): matrix for *pair, matrix in self.covariances if not matrix.is_Matrix}
+        for group in self.groups():
+            pairs = [*combinations_with_replacement(group, 2)]
+            known = [frozenset(pair) for pair in pairs if frozenset(pair) in given]
+            if len(group) == 1 or all(len(pair) == 1 or given[pair] == 0 for pair in known):
+                yield from (given[pair] for pair in known)
+                continue
+            if len(known) < len(pairs) or len(group) > _MOST_VECTORS:
+                names = ", ".join(map(str, group))
+                raise Refused(f"whether {names} have these covariances is not known: give each as a number")
+            for size in range(1, len(group) + 1):
+                for chosen in combinations(group, size):
+                    table = Matrix(size, size, lambda a, b, at=chosen: given[frozenset({at[a], at[b]})])
+                    yield expand(table.det())
 
     def with_laws_of(self, other: Any) -> Vectors:
         """Return these, which go with nothing else.
@@ -434,10 +467,12 @@ class Rule:
 
     A rule is a frozen dataclass whose fields are expressions, theorems and other plain values. ``conclude``
     gets the two sides, of which the second is what the author says follows, and the hypotheses so far; it
-    decides or refuses. ``moves`` is whether it turns a whole theorem, its field ``known``, into another.
+    decides or refuses. ``moves`` is whether it turns a whole theorem, its field ``known``, into another,
+    ``integrates`` whether it shows by itself that the integrals in its two sides converge.
     """
 
     moves: ClassVar[bool] = False
+    integrates: ClassVar[bool] = False
     label: Any = ""
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
@@ -450,6 +485,7 @@ class Rule:
 
 
 _RULES: set[type[Rule]] = set()
+_GATES: tuple[Callable[..., Hypotheses], ...] = ()
 _open = True
 
 
@@ -465,10 +501,13 @@ def rule(kind: type[Rule]) -> type[Rule]:
     return kind
 
 
-def close() -> frozenset[type[Rule]]:
-    """End the registration, and return all rules."""
-    global _open, _RULES  # noqa: PLW0603
-    _open = False
+def close(*gates: Callable[..., Hypotheses]) -> frozenset[type[Rule]]:
+    """End the registration, and return all rules.
+
+    ``gates`` refuse what a rule made, or add to its hypotheses, by what is known of signs and ranges.
+    """
+    global _open, _RULES, _GATES  # noqa: PLW0603
+    _open, _GATES = False, gates
     _RULES = frozenset(_RULES)  # type: ignore[assignment]
     return _RULES  # type: ignore[return-value]
 
@@ -548,7 +587,7 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
         _refuse_turned_dependent(premise, hypotheses)
     for one in given:
         refuse_hidden_random(one, hypotheses, lhs, rhs)
-    hypotheses = hypotheses.about(lhs, rhs)
+    hypotheses = _where_possible(rule, hypotheses.about(lhs, rhs), lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     admit((lhs, rhs))  # what was put in may be at a pole
     _refuse_complex(found.relation, hypotheses, lhs, rhs)
@@ -563,6 +602,52 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
         object.__setattr__(theorem, name, value)
     _made[theorem] = kept
     return theorem
+
+
+def _where_possible(rule: Rule, found: Hypotheses, *sides: Any) -> Hypotheses:
+    """Return hypotheses under which sums run upwards, or are empty, a law has its covariances, and the gates.
+
+    Raises:
+        Refused: one never does, or that is not decided.
+    """
+    for total in set().union(*(parts_of(side, Sum) for side in sides)):
+        for condition in _upwards(total):
+            found = found.having(condition)
+    for minor in found.law.minors() if isinstance(found.law, Vectors) else ():
+        found = found.having(_at_least_0(minor, f"no vectors have these covariances, for which {minor} ≥ 0"))
+    for gate in _GATES:
+        found = gate(rule, found, *sides)
+    return found
+
+
+@kept
+def _upwards(total: Any) -> tuple[Any, ...]:
+    """Return the conditions under which a sum runs upwards, or is empty; none where it surely does.
+
+    Raises:
+        Refused: it never does, or that is not decided.
+    """
+    found = []
+    for index, low, high in total.limits:
+        terms = high - low + 1
+        if terms.is_integer and terms.is_nonnegative:
+            continue
+        inner = {one for one in free_symbols(terms) if isinstance(one, Idx) or one in bound_in(total)}
+        if inner or not terms.is_integer:
+            raise Refused(f"not known: {index} runs upwards, from one whole number to another, in {total}")
+        found.append(_at_least_0(terms, f"{index} runs backwards in {total}"))
+    return tuple(found)
+
+
+def _at_least_0(number: Any, otherwise: str) -> Any:
+    """Return that a number is not negative, as a relation.
+
+    Raises:
+        Refused: it is, or may be complex.
+    """
+    if not number.is_real or number.is_negative:
+        raise Refused(otherwise)
+    return number >= 0
 
 
 def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
@@ -580,13 +665,11 @@ def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
 
 
 def _refuse_complex(relation: str, hypotheses: Hypotheses, *sides: Any) -> None:
-    """Refuse an order of what may be complex numbers, and a variance of imaginary ones.
+    """Refuse an order of what may be complex numbers.
 
     Raises:
         Refused: it is one.
     """
-    if any(one.has(S.ImaginaryUnit) for side in sides for one in parts_of(side, Var)):
-        raise Refused("a variance is of what is real")
     if relation not in "≤<≥>":
         return
     for one in set().union(*map(free_symbols, sides)) - labels_in(*sides):
@@ -851,6 +934,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         for one in parts_of(side, Symbol, MatrixSymbol):
             if names.setdefault(one.name, one) != one:
                 raise Refused(f"two symbols print as {one}")
+    _refuse_never(hypotheses)
     _refuse_definitions(hypotheses, *sides)
     if hypotheses.law:
         _refuse_impossible(hypotheses, hypotheses.law)
@@ -860,6 +944,25 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     _refuse_labels_as_numbers(hypotheses, sides)
     if any(parts_of(side, E, Var) for side in sides):
         _refuse_random_outside(hypotheses, sides)
+
+
+def _refuse_never(hypotheses: Hypotheses) -> None:
+    """Refuse a condition that is never true, and a domain of what is no symbol.
+
+    Raises:
+        Refused: there is one.
+    """
+    for condition in hypotheses.conditions:
+        if _is_false(condition):
+            raise Refused(f"never true: {condition}")
+    if any(type(one) not in _SYMBOLS for one, _ in hypotheses.domains):
+        raise Refused("only a symbol has a domain")
+
+
+@kept
+def _is_false(condition: Any) -> bool:
+    """Return whether a relation is false for all values of its symbols, as far as SymPy knows."""
+    return bool(condition.func(*condition.args) == False)  # noqa: E712  # SymPy's truth
 
 
 def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
@@ -914,8 +1017,12 @@ def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
     Raises:
         Refused: one does.
     """
+    if not hypotheses.definitions:
+        return
     binders = {one for side in sides for one in parts_of(side, *_BINDERS, Derivative)}
     for name, meaning in hypotheses.definitions:
+        if not (type(name) in _SYMBOLS or isinstance(name, IndexedBase | Indexed | AppliedUndef)):
+            raise Refused(f"{name} stands for itself")
         if name == largest or (name == p and not _is_softmax(*meaning.args)):
             raise Refused(f"{name} has a meaning of its own, and is not {meaning}")
         if has_any(meaning, depending_on(name, hypotheses)):
@@ -956,8 +1063,6 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
     for one in law.moments.keys() & dict(hypotheses.definitions).keys():
         raise Refused(f"{one} is random by itself, and defined by something else")
     if isinstance(law, Vectors):
-        if any(one == other and matrix.is_negative for one, other, matrix in law.covariances):
-            raise Refused("a variance is negative")
         return
     for group in law.alike:
         if len({law.moments.get(one) for one in group}) > 1:
@@ -970,6 +1075,8 @@ def _refuse_impossible_moments(hypotheses: Hypotheses, law: Population) -> None:
     for one, moments in law.laws:
         if moments is None:
             continue
+        if moments[:1] != (S.One,):
+            raise Refused(f"the mean of 1 is 1, not {moments[:1]}")
         if one in law.normal and not _is_of_normal(moments):
             raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
         domain = hypotheses.domain(one) if isinstance(one, Symbol) else S.Reals

@@ -9,11 +9,13 @@ from sympy import (
     Abs,
     Derivative,
     Dummy,
+    Function,
     Indexed,
     IndexedBase,
     Integral,
     KroneckerDelta,
     Limit,
+    Pow,
     S,
     Sum,
     sign,
@@ -30,6 +32,7 @@ from verify.symbolic.kernel.core import (
     assumed,
     bound_in,
     changed_in,
+    parts_of,
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.equations import same
@@ -202,9 +205,12 @@ class Induction(Rule):
         number = low + Dummy(integer=True, nonnegative=True)
         for kind in kinds:
             form = self.closed[kind(self.at)]
-            following = self.steps[kind(self.at + 1)].xreplace(dict(self.closed)).xreplace({self.at: number})
-            for one in (form.xreplace({self.at: number}), following):
-                under = everywhere(one, number - low, under)
+            step = self.steps[kind(self.at + 1)]
+            following = step.xreplace(dict(self.closed)).xreplace({self.at: number})
+            # Each part of a step by itself, for what is divided by 0 may be 0.
+            parts = (one.xreplace(dict(self.closed)) for one in (form, step, *parts_of(step, Pow, Function)))
+            for one in parts:
+                under = everywhere(one.xreplace({self.at: number}), number - low, under)
             if not same(form.xreplace({self.at: low}), self.starts[kind(low)]):
                 raise Refused(f"the induction fails at {low}")
             if not same(form.xreplace({self.at: number + 1}), following):

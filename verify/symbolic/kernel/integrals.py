@@ -113,6 +113,7 @@ class Primitive(Rule):
     The primitive has the integrand as its derivative all over the range inside, and a limit at either end.
     """
 
+    integrates: ClassVar[bool] = True
     variable: Any
     primitive: Any
     label = "a primitive: its derivative is the integrand, its limits at the ends"
@@ -147,6 +148,7 @@ class Substituted(Rule):
     either integral converges: surely, or by those ``known_integrals``.
     """
 
+    integrates: ClassVar[bool] = True
     variable: Any
     new: Any
     value: Any
@@ -220,6 +222,7 @@ class Even(Rule):
     ``known_integrals``.
     """
 
+    integrates: ClassVar[bool] = True
     variable: Any
     new: Any = None
     known_integrals: tuple[Theorem, ...] = ()
@@ -255,6 +258,7 @@ class IntegralByParts(Rule):
     does the other.
     """
 
+    integrates: ClassVar[bool] = True
     variable: Any
     boundary: Any
     known_integrals: tuple[Theorem, ...] = ()
@@ -291,6 +295,7 @@ class Integrated(Rule):
     those ``known_integrals``, or the one as its integrand lies between 0 and that of the other.
     """
 
+    integrates: ClassVar[bool] = True
     variable: Any
     low: Any
     high: Any

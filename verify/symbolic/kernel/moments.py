@@ -124,12 +124,8 @@ def by_component(expression: Any, population: Population) -> Any:
 
 def by_moments(expression: Any, population: Population) -> Any:
     """Return ``expression`` with every single-index E[...] replaced by the assumed moments."""
-
-    def known(atom: Any, order: int) -> Any:
-        return population.moment(component(atom), order)
-
     refuse_nested(expression)
-    return replaced(expression, E, lambda x: _per_monomial(x, population, known))
+    return replaced(expression, E, lambda x: _per_monomial(x, population, population.moment))
 
 
 def evaluate(expression: Any, population: Population) -> Any:
@@ -141,11 +137,9 @@ def evaluate(expression: Any, population: Population) -> Any:
 def _mean(argument: Any, population: Population) -> Any:
     """Return E[argument]: over the indexed components first, given the others, then over these."""
 
-    def known(atom: Any, order: int) -> Any:
-        return population.moment(component(atom), order)
-
     def of_entries(x: Any) -> Any:
-        return with_powers(x, [one for one in population.randoms(x) if isinstance(one, Indexed)], known)
+        entries = [one for one in population.randoms(x) if isinstance(one, Indexed)]
+        return with_powers(x, entries, population.moment)
 
     given = argument
     if argument.has(Sum):
@@ -159,7 +153,7 @@ def _mean(argument: Any, population: Population) -> Any:
         given = Add(*patterns)
     randoms = population.randoms(given)
     _refuse_maybe_one(randoms)
-    return with_powers(given, randoms, known) if randoms else given
+    return with_powers(given, randoms, population.moment) if randoms else given
 
 
 def _refuse_maybe_one(randoms: list[Any]) -> None:
@@ -173,11 +167,6 @@ def _refuse_maybe_one(randoms: list[Any]) -> None:
             apart = (a - b for a, b in zip(one.indices, other.indices, strict=True))
             if not any(gap.is_nonzero for gap in apart):
                 raise Refused(f"{one} and {other} may be one")
-
-
-def component(atom: Any) -> Any:
-    """Return the component that ``atom`` is an entry of, or is."""
-    return atom.base if isinstance(atom, Indexed) else atom
 
 
 def _split_sums(argument: Any, population: Population) -> Any:

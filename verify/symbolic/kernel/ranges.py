@@ -6,7 +6,7 @@ one into another has to know that it converges, or 1 = 2 would follow from ∞ =
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -44,13 +44,13 @@ from sympy import (
 from sympy.core.sorting import default_sort_key
 from sympy.polys.polyerrors import PolynomialError
 
-from verify.symbolic.kernel.core import Hypotheses, Refused
+from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, Same, parts_of, premises_of
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.signs import is_known, is_real, where_defined
 from verify.symbolic.kernel.words import OPAQUE
 
 if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Theorem
+    from verify.symbolic.kernel.core import Rule, Theorem
 
 _SMOOTH = (Add, Mul, exp, erf, erfc, sin, cos, sinh, cosh, tanh)
 _WITHIN_ONE = (erf, sin, cos, tanh)
@@ -350,6 +350,38 @@ def _reduced(expression: Any, small: Any) -> Any:
     powers = [min(power for (power,) in part.monoms()) for part in (top, below)]
     common = min(powers)
     return expand(top.as_expr() / small**common) / expand(below.as_expr() / small**common)
+
+
+def refuse_divergent(rule: Rule, under: Hypotheses, *sides: Any) -> Hypotheses:
+    """Return hypotheses as they are; an integral of numbers alone, up to a factor, is known to converge.
+
+    Its rule shows that, or a premise, or it is continuous and dies away.
+
+    Raises:
+        Refused: it is not known to converge.
+    """
+    found = set().union(*(parts_of(side, Integral) for side in sides))
+    if not found or isinstance(rule, Same):  # a chain begins with its start
+        return under
+    given = [getattr(rule, part.name) for part in fields(rule)] if rule.integrates else []  # type: ignore[arg-type]
+    over = {one for each in given for one in (each if isinstance(each, tuple) else (each,))}
+    shown = [known for known in premises_of(rule) if not isinstance(known.rule, Same)]
+    for one in found.difference(
+        *(parts_of(side, Integral) for known in shown for side in (known.lhs, known.rhs))
+    ):
+        if any(len(limit) != len("xab") for limit in one.limits):
+            raise Refused(f"{one} has no ends")
+        if len(one.limits) > 1:
+            continue
+        ((variable, low, high),) = one.limits
+        if variable in over:
+            continue
+        function = one.function.as_independent(variable, as_Add=False)[1]
+        if function.free_symbols <= {variable} and low.is_number and high.is_number:
+            on = range_from(low, high, NOTHING) if low.is_extended_real else None
+            if on is None or not on.converges(function.xreplace({variable: on.at})):
+                raise Refused(f"not known to converge: {one}")
+    return under
 
 
 @dataclass(frozen=True)

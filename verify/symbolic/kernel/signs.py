@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from sympy import (
@@ -23,6 +24,8 @@ from sympy import (
     Rational,
     S,
     Sum,
+    Symbol,
+    Trace,
     binomial,
     cos,
     cosh,
@@ -45,6 +48,7 @@ from sympy import (
     together,
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
+from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
@@ -54,15 +58,17 @@ from verify.symbolic.kernel.core import (
     Hypotheses,
     Refused,
     Rule,
+    Same,
     Theorem,
     assumed,
     free_symbols,
     kept,
+    labels_in,
     parts_of,
     prove,
     rule,
 )
-from verify.symbolic.kernel.words import E, p
+from verify.symbolic.kernel.words import E, Var, p
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,23 +176,32 @@ def _forms(expression: Any, under: Hypotheses, strict: bool) -> Iterator[Any]:
             yield factor(together(form.rewrite([cosh, sinh, tanh], exp)))
 
 
+_COUNT = count()
+"""Numbers the kernel's own symbols, which no author's expression holds."""
+
+
+@kept  # the same symbol for the same part, so that SymPy knows what it found of it
+def _stand_in(_part: Any, **assumptions: Any) -> Any:
+    return Symbol(f"_at{next(_COUNT)}", **assumptions)
+
+
 def _with_signs_of_parts(expression: Any, under: Hypotheses) -> Any:
     """Return an expression with symbols for its entries, means, sums and exponentials, of the signs of these.
 
     Entries are real, a mean or a sum of what is positive is positive, and exp(u) is above 1 for u > 0, below
     for u < 0. What has a sign for any values of the symbols has it for those that the parts have together.
     """
-    put = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
-    for one in expression.atoms(Sum, E):
+    put = {one: _stand_in(one, real=True) for one in parts_of(expression, Indexed)}
+    for one in parts_of(expression, Sum, E):
         whole = isinstance(one, E) or _is_not_empty(one, under)
         if whole and is_known(one.args[0], under, strict=True):
-            put[one] = Dummy(positive=True)
+            put[one] = _stand_in(one, positive=True)
     for one in expression.atoms(exp):
         exponent = parametrised(one.args[0], under, strict=True)
         if exponent.is_nonnegative:
-            put[one] = 1 + Dummy(positive=exponent.is_positive, nonnegative=True)
+            put[one] = 1 + _stand_in(one, positive=exponent.is_positive, nonnegative=True)
         elif exponent.is_nonpositive:
-            put[one] = 1 / (1 + Dummy(positive=exponent.is_negative, nonnegative=True))
+            put[one] = 1 / (1 + _stand_in(one, positive=exponent.is_negative, nonnegative=True))
     return expression.xreplace(put)
 
 
@@ -212,14 +227,63 @@ def visibly(expression: Any) -> bool:
 
 def is_real(expression: Any) -> bool:
     """Return whether an expression is real, entries of families being real numbers."""
-    entries = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
-    plain = expression.xreplace(entries)
+    plain = expression.xreplace({one: _stand_in(one, real=True) for one in parts_of(expression, Indexed)})
     sums = {
         one: Dummy(nonnegative=True) if visibly(one) else Dummy(real=True)
         for one in plain.atoms(Sum, E, Integral)
         if is_real(one.args[0])
     }
     return bool(plain.xreplace(sums).is_real)
+
+
+def where_variances_are_real(rule: Rule, under: Hypotheses, *sides: Any) -> Hypotheses:
+    """Return hypotheses under which a variance is of what is real, by what stands under its roots.
+
+    Components, and entries of families and matrices, are real.
+
+    Raises:
+        Refused: it may be of a complex number.
+    """
+    drawn = (
+        frozenset(one for one in under.law.moments if isinstance(one, Symbol)) if under.law else frozenset()
+    )
+    variances = set().union(*(parts_of(side, Var) for side in sides))
+    for whole in variances if not isinstance(rule, Same) else ():  # a chain begins with its start
+        for condition in _roots_of_real(whole, Hypotheses(_domains_in(whole, under)), drawn):
+            under = under.having(condition)
+    return under
+
+
+@kept
+def _roots_of_real(whole: Any, under: Hypotheses, drawn: frozenset[Any]) -> tuple[Any, ...]:
+    """Return the conditions under which a variance is of what is real.
+
+    Raises:
+        Refused: it may be of a complex number.
+    """
+    inside, found = whole.args[0], list[Any]()
+    real = set(parts_of(whole, Trace, MatrixElement) | drawn)
+    for root in parts_of(inside, Pow):
+        if root.exp.is_Rational and not root.exp.is_integer and not root.base.is_nonnegative:
+            found += [] if is_known(root.base, under) else [root.base >= 0]
+            real.add(root)
+    names = parts_of(whole, Symbol) - labels_in(whole) - drawn
+    complex_ = [one for one in names if not (one.is_real or under.domain(one).is_subset(S.Reals))]
+    if complex_ or not is_real(parametrised(inside.xreplace({one: Dummy(real=True) for one in real}), under)):
+        raise Refused(f"a variance is of what is real, which {inside} may not be")
+    return tuple(found)
+
+
+def refuse_outside_assumptions(_rule: Rule, under: Hypotheses, *_sides: Any) -> Hypotheses:
+    """Return hypotheses as they are; what a symbol stands for is what the symbol is assumed to be.
+
+    Raises:
+        Refused: that is not known.
+    """
+    for name, meaning in under.definitions:
+        if isinstance(name, Symbol) and not lies_in(meaning, assumed(name), under):
+            raise Refused(f"not known: {meaning} lies in {assumed(name)}, where {name} does")
+    return under
 
 
 def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) -> Any:
@@ -236,7 +300,7 @@ def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) ->
 
 def _by_signs(symbol: Any, domain: Set, *, strict: bool) -> Any:
     if isinstance(domain, Range) and domain.start.is_finite:
-        return domain.start + Dummy(integer=True, nonnegative=True)
+        return domain.start + _stand_in(symbol, integer=True, nonnegative=True)
     if isinstance(domain, FiniteSet) and len(domain) == 1:
         return next(iter(domain))
     if not isinstance(domain, Interval) or domain == assumed(symbol):
@@ -244,10 +308,11 @@ def _by_signs(symbol: Any, domain: Set, *, strict: bool) -> Any:
     if domain.start.is_finite:
         if strict and domain.end != oo and not domain.right_open:
             return symbol
-        rest = Dummy(positive=True) if domain.left_open else Dummy(nonnegative=True)
+        sign = {"positive": True} if domain.left_open else {"nonnegative": True}
+        rest = _stand_in(symbol, **sign)
         width = domain.end - domain.start
         return domain.start + (rest if domain.end == oo else width * rest / (1 + rest))
-    return domain.end - Dummy(nonnegative=True) if domain.end.is_finite else symbol
+    return domain.end - _stand_in(symbol, nonnegative=True) if domain.end.is_finite else symbol
 
 
 def _by_sturm(expression: Any, under: Hypotheses, *, strict: bool) -> bool:
@@ -355,20 +420,36 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
     Raises:
         Refused: a denominator is 0 whatever its symbols are.
     """
-    parts = parts_of(expression, Pow, log, gamma, factorial, binomial)
-    parts = {one for one in parts if not (isinstance(one, Pow) and one.exp.is_nonnegative)}
-    parts |= {1 / cos(one.args[0]) for one in parts_of(expression, tan)}
-    for one in sorted(parts, key=default_sort_key):
-        inside = one.args[0] + int(isinstance(one, factorial | binomial))
-        if not isinstance(one, Pow):
-            for each in _at_ends(inside, expression):
-                if not _is_positive(each, under):
-                    under = under.having(each > 0)
-        elif Ne(inside, 0, evaluate=False) not in under.conditions and not _differs_from_zero(inside, under):
-            if is_zero(inside):
-                raise Refused(f"divided by what is 0: {inside}")
-            under = under.having(Ne(inside, 0))
+    found = parts_of(expression, Pow, log, gamma, factorial, binomial)
+    poles = {1 / cos(one.args[0]) for one in parts_of(expression, tan)}
+    parts = {one for one in found if not (isinstance(one, Pow) and one.exp.is_nonnegative)} | poles
+    needed = [
+        (one, condition)
+        for one in parts
+        for condition in _needed(one, expression)
+        if not _is_met(condition, under)
+    ]
+    for one, condition in sorted(needed, key=lambda item: default_sort_key(item[0])):
+        if _is_met(condition, under):  # by those before it
+            continue
+        if isinstance(one, Pow) and is_zero(one.base):
+            raise Refused(f"divided by what is 0: {one.base}")
+        under = under.having(condition.func(*condition.args))
     return under
+
+
+def _needed(one: Any, whole: Any) -> list[Any]:
+    """Return what must hold so that a power, a logarithm or a gamma function is defined."""
+    if isinstance(one, Pow):
+        return [Ne(one.base, 0, evaluate=False)]
+    inside = one.args[0] + int(isinstance(one, factorial | binomial))
+    return [Gt(each, 0, evaluate=False) for each in _at_ends(inside, whole)]
+
+
+def _is_met(condition: Any, under: Hypotheses) -> bool:
+    if isinstance(condition, Gt):
+        return _is_positive(condition.lhs, under)
+    return condition in under.conditions or _differs_from_zero(condition.lhs, under)
 
 
 def _at_ends(inside: Any, whole: Any) -> set[Any]:

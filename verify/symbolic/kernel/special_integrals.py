@@ -7,7 +7,7 @@ Sources: NIST Digital Library of Mathematical Functions, 7.7.3 (Gauss), 8.4.8 (i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sympy import (
     Abs,
@@ -109,6 +109,7 @@ class ByFormula(Rule):
     there alone. What stands before an integral stays.
     """
 
+    integrates: ClassVar[bool] = True
     variables: tuple[Any, ...]
 
     def __init__(self, *variables: Any) -> None:
@@ -306,6 +307,7 @@ class SplitAt(Rule):
     That goes for the larger or smaller of two and for sizes, too. Either part surely converges.
     """
 
+    integrates: ClassVar[bool] = True
     variable: Any
     at: Any
     label = "the range is cut in two, on each of which the sign is known"

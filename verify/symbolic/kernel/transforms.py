@@ -44,6 +44,7 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    component,
     depending_on,
     rule,
 )
@@ -56,7 +57,7 @@ from verify.symbolic.kernel.laws import (
     refuse_unless_alike,
     refuse_untame,
 )
-from verify.symbolic.kernel.moments import component, refuse_nested
+from verify.symbolic.kernel.moments import refuse_nested
 from verify.symbolic.kernel.normal import NORMAL_SCORES
 from verify.symbolic.kernel.ranges import defined, gathered
 from verify.symbolic.kernel.signs import is_known, is_real
@@ -128,9 +129,12 @@ class OverNormal(Rule):
         """Return the equation, with the population as its law."""
         rest, inside = _averaged(before)
         parts = self._parts()
-        mean = Add(*(one * self._moment(atom, 1) for atom, one in parts.items()))
+        mean = Add(*(one * self.population.moment(atom, 1) for atom, one in parts.items()))
         variance = Add(
-            *(one**2 * (self._moment(atom, 2) - self._moment(atom, 1) ** 2) for atom, one in parts.items())
+            *(
+                one**2 * (self.population.moment(atom, 2) - self.population.moment(atom, 1) ** 2)
+                for atom, one in parts.items()
+            )
         )
         if not (is_known(variance, under, strict=True) and is_real(mean)):
             raise Refused(f"not known to be positive: the variance {variance}")
@@ -162,9 +166,6 @@ class OverNormal(Rule):
             if not (is_real(factor) and factor.is_nonzero):
                 raise Refused(f"not known to be a real number other than 0: {factor}")
         return parts
-
-    def _moment(self, atom: Any, order: int) -> Any:
-        return self.population.moment(component(atom), order)
 
     def _refuse_others(self, rest: Any, inside: Any, under: Hypotheses) -> None:
         """Refuse what is random besides: outside the means, by its definition, or as a word of the kernel."""

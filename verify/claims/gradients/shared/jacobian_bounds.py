@@ -150,7 +150,7 @@ def one_ahead() -> tuple[Route, Route, Route]:
             Step(LEADING, "Over $|x|^2$", Applied(hole / LENGTH, hole)),
         ),
         under=NOTHING.restricted(t, Interval(1, oo)),
-    ).defining("xᵀJx of such a row")
+    ).defining(r"$x^{\mathsf T}Jx$ of such a row")
     reached = _towards(
         "That much is reached in the direction of the first key",
         "$x_1 = 1 - 1/n$, and $-1/n$ for all others", QUOTIENT_AHEAD, _FIRST,
@@ -161,4 +161,8 @@ def one_ahead() -> tuple[Route, Route, Route]:
         Derivative(LEADING, t),
         (Step(slope, "Positive up to $t = n-1$, negative beyond", Identity()),),
     )
-    return above, reached.defining("xᵀJx/|x|² of such a row"), moves.defining("the slope of the norm")
+    return (
+        above,
+        reached.defining(r"$x^{\mathsf T}Jx/|x|^2$ of such a row"),
+        moves.defining("the slope of the norm"),
+    )

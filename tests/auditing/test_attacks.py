@@ -1,0 +1,208 @@
+"""Broken attention that someone wants confirmed, and files made to stop an audit: none ends with status 0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import verify
+from tests.auditing.calls import arrays
+from verify.auditing.scales import scale_expression
+from verify.errors import RecordingError, SettingsError, VerifyError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verify.evidence.audits import AuditRecord
+
+SCALE, TOKENS = 0.25, 40
+
+
+def given(tokens: int = TOKENS, sequences: int = 30) -> dict[str, Any]:
+    """Return arrays of right attention in single precision, 2 heads of 16 dimensions."""
+    q, k, v = arrays(3, sequences=sequences, heads=2, queries=tokens, keys=tokens, d=16)
+    return {"q": q, "k": k, "v": v, "out": attend(q, k, v), "scale": SCALE}
+
+
+def attend(q: Any, k: Any, v: Any, scale: float = SCALE, added: Any = 0.0) -> Any:
+    """Return attention by its formula in double precision, stored in single."""
+    scores = scale * q.astype(float) @ k.astype(float).mT + added
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (weights / weights.sum(axis=-1, keepdims=True) @ v.astype(float)).astype(np.float32)
+
+
+def audited(one: dict[str, Any], **options: Any) -> AuditRecord:
+    """Return the audit of these arrays."""
+    return verify.audit(**one, **options, workers=1)
+
+
+def last_of_many_keys() -> dict[str, Any]:
+    """A last key that is missing among so many that a coarser type would hide it."""
+    one = given(2000, 1)
+    return one | {"out": attend(one["q"], one["k"][:, :, :-1], one["v"][:, :, :-1])}
+
+
+def first_key_of_some_rows() -> dict[str, Any]:
+    """A first key that the first fifty rows do not see."""
+    one = given(600, 2)
+    one["out"][:, :, :50] = attend(one["q"][:, :, :50], one["k"][:, :, 1:], one["v"][:, :, 1:])
+    return one
+
+
+def noise() -> dict[str, Any]:
+    """Noise of the size of a coarser type's."""
+    one = given()
+    size = np.linalg.norm(one["out"], axis=-1, keepdims=True)
+    wobble = np.random.default_rng(1).normal(size=one["out"].shape) * size * 5e-4
+    return one | {"out": (one["out"] + wobble).astype(np.float32)}
+
+
+def rows_that_see_no_key() -> dict[str, Any]:
+    """A row that the mask leaves no key, and whose output is anything."""
+    one = given()
+    one["out"][:, :, 5] = 1e3
+    mask = np.ones((TOKENS, TOKENS), dtype=bool)
+    mask[5] = False
+    return one | {"mask": mask}
+
+
+def rows_hidden_by_a_bias() -> dict[str, Any]:
+    """Rows whose bias is the same for all keys, and so low that it hides each."""
+    one = given()
+    one["out"][:, :, 5:20] = 1e3
+    bias = np.zeros((TOKENS, TOKENS), dtype=np.float32)
+    bias[5:20] = -10_000
+    return one | {"bias": bias}
+
+
+def one_large_column() -> dict[str, Any]:
+    """A column of values that is so large that rounding it would hide what is wrong in all others."""
+    one = given()
+    one["v"][..., 0, 0] = 1e8
+    one["out"] = attend(one["q"], one["k"], one["v"])
+    one["out"][..., 1:] *= 1.5
+    return one
+
+
+def a_token_that_no_query_sees() -> dict[str, Any]:
+    """A token in the middle that is hidden from all."""
+    hidden = np.tri(TOKENS, dtype=bool)
+    hidden[:, 3] = False
+    return masked(hidden)
+
+
+def a_row_that_sees_nothing() -> dict[str, Any]:
+    """A row in the middle that sees no key."""
+    hidden = np.tri(TOKENS, dtype=bool)
+    hidden[10] = False
+    return masked(hidden)
+
+
+def masked(seen: Any) -> dict[str, Any]:
+    """Return right attention with this mask, where a causal one was meant."""
+    one = given()
+    out = attend(one["q"], one["k"], one["v"], added=np.where(seen, 0.0, -1e30))
+    return one | {"mask": seen, "out": out, "intended_mask": "causal"}
+
+
+@pytest.mark.parametrize(
+    ("attack", "status", "unseen"),
+    [
+        (last_of_many_keys, 3, "precision"),
+        (first_key_of_some_rows, 3, "precision"),
+        (noise, 3, "precision"),
+        (rows_that_see_no_key, 3, "rows"),
+        (rows_hidden_by_a_bias, 3, "rows"),
+        (one_large_column, 1, ""),
+        (a_token_that_no_query_sees, 1, ""),
+        (a_row_that_sees_nothing, 1, "rows"),
+    ],
+)
+def test_what_is_broken_is_not_confirmed(attack: Any, status: int, unseen: str) -> None:
+    """It is refuted, or said not to have been seen; what honest arithmetic may do is allowed by its name."""
+    one = attack()
+    found = audited(one)
+    assert (found.exit_status(), ",".join(found.unseen)) == (status, unseen)
+    if status == 3:
+        assert not audited(one, allow_unseen=unseen).unseen
+
+
+def test_columns_of_any_size_are_right() -> None:
+    """Values whose columns differ by powers of ten are compared each by its own rounding."""
+    one = given()
+    one["v"] = (one["v"] * 10.0 ** np.linspace(-20, 18, 16)).astype(np.float32)
+    assert audited(one | {"out": attend(one["q"], one["k"], one["v"])}).exit_status() == 0
+
+
+@pytest.mark.parametrize("name", ["bias", "sink"])
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_what_is_added_to_scores_is_a_number_or_hides(name: str, number: float) -> None:
+    """A NaN is no mask: with one, no output would be a number."""
+    array = np.zeros((TOKENS, TOKENS) if name == "bias" else 2, dtype=np.float32)
+    array.flat[1] = number
+    with pytest.raises(RecordingError, match=f"{name} holds NaN"):
+        audited(given() | {name: array})
+
+
+def test_documents_are_for_a_mask() -> None:
+    """Where tokens are of documents and nobody says that these matter, nothing is confirmed."""
+    documents = np.repeat([[0, 1]], TOKENS // 2, axis=1).repeat(30, axis=0)
+    with pytest.raises(RecordingError, match="give --mask documents"):
+        audited(given() | {"documents": documents})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d**d**d",
+        "(" * 10 + "d" + "**16)" * 10,
+        "(" * 10 + "9" + "**16)" * 10,
+        "exp(exp(exp(exp(d))))",
+        "exp(exp(exp(exp(100))))",
+        "exp(" * 40 + "d" + ")" * 40,
+        "9" * 190,
+        "1e-400",
+        "1/(d-d)",
+    ],
+)
+def test_an_expression_without_an_end_is_refused_at_once(text: str) -> None:
+    """Numbers are worked out in floating point, so that no power of powers takes its time."""
+    with pytest.raises(SettingsError, match="intended scale"):
+        scale_expression(text).value(d=64, h=8, n=10)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"softcap": np.float32(0)},
+        {"softcap": np.float32(-5)},
+        {"scale": np.zeros(3)},
+        {"scale": np.float64("nan")},
+        {"scale": np.complex128(1)},
+        {"q": np.zeros((30, 2, TOKENS, 16), complex)},
+        {"q": np.zeros((30, 2, TOKENS, 16), [("a", "f4")])},
+        {"q": np.float32(1)},
+        {"mask": np.zeros((TOKENS, TOKENS), "M8[s]")},
+        {"bias": np.zeros((1, 1, 1, 1, 1), np.float32)},
+        {"bias": np.zeros(0, np.float32)},
+        {"intended": np.array(["1", "2"])},
+        {"intended": np.array("")},
+        {"intended": np.array(b"1/sqrt(d)")},
+        {"intended": np.float64(0)},
+        {"intended_mask": np.float64(3)},
+        {"intended_mask": np.array("window=١")},
+        {"documents": np.zeros((30, TOKENS))},
+        {"sink": np.zeros(3, np.float32)},
+        {"out": np.zeros((30, 2, TOKENS, 15), np.float32)},
+        {"x" * 60_000 + "/q": np.zeros(1)},
+    ],
+)
+def test_a_file_that_is_no_recording_is_refused_in_a_line(changes: dict[str, Any], tmp_path: Path) -> None:
+    """One line says which file; there is no warning, no traceback and no waiting."""
+    path = tmp_path / "one.npz"
+    np.savez(path, **given() | changes)
+    with pytest.raises(VerifyError) as refused:
+        verify.audit(path, workers=1)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,331 @@
+"""Two recordings are compared: rounding is no difference, a fault is found where it is, the rest is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import verify
+from tests.auditing.calls import attention
+from verify.auditing import files
+from verify.auditing.recording import Call, Layer, Recording
+from verify.errors import RecordingError, ResultsError, SettingsError
+from verify.evidence.comparisons import Agreement, ComparisonRecord
+from verify.evidence.load import load_comparison, load_either
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+D, HEADS, TOKENS = 8, 2, 24
+
+
+def call(seed: int = 0, noise: float = 0.0, **more: Any) -> Any:
+    """Return a call in single precision; ``noise`` is what its q, k and v differ by, relatively."""
+    generator = np.random.default_rng(seed)
+    shape = (3, HEADS, TOKENS, D)
+    q, k, v = (generator.normal(size=shape).astype(np.float32) for _ in range(3))
+    other = np.random.default_rng(seed + 1000)
+    q, k, v = (one * (1 + noise * other.normal(size=shape)).astype(np.float32) for one in (q, k, v))
+    made = Call(q, k, v, **{"scale": D**-0.5, "causal": True} | more)
+    if made.output is not None:
+        return made
+    ahead = np.triu(np.ones((TOKENS, TOKENS), dtype=bool), 1)
+    out = attention(q, k, v, scale=D**-0.5, mask=~ahead).astype(np.float32)
+    return dataclasses.replace(made, output=out)
+
+
+def recording(*calls: Call, name: str = "layer.{}", **more: Any) -> Recording:
+    """Return a recording with one call a layer."""
+    return Recording("program", [Layer(name.format(at), [one]) for at, one in enumerate(calls)], **more)
+
+
+def changed(**change: Callable[[Any], Any]) -> tuple[Recording, Recording]:
+    """Return three layers that differ by rounding, and of which the second one is changed in B."""
+    one = [call(seed) for seed in range(3)]
+    other = [call(seed, noise=3e-7 * seed) for seed in range(3)]
+    arrays = {name: make(getattr(other[1], name)) for name, make in change.items()}
+    other[1] = dataclasses.replace(other[1], **arrays)
+    return recording(*one), recording(*other)
+
+
+def found(a: Recording, b: Recording, **options: Any) -> ComparisonRecord:
+    """Compare, and check that the record reads back as it is."""
+    record = verify.compare_recordings(a, b, workers=1, **options)
+    assert ComparisonRecord.model_validate_json(record.to_json()) == record
+    assert record.seal == record.fitting_seal()
+    assert all(len(line) <= 79 for line in str(record).splitlines())
+    return record
+
+
+def differing(record: ComparisonRecord) -> dict[str, set[str]]:
+    """Return the names of what differs of itself, by layer."""
+    return {layer.name: {part.name for part in layer.of(Agreement.DIFFERS)} for layer in record.differing}
+
+
+def row(array: Any, change: Callable[[Any], Any]) -> Any:
+    """Return an array with one row changed."""
+    array = array.copy()
+    array[2, 1, 5] = change(array[2, 1, 5])
+    return array
+
+
+def test_rounding_that_grows_is_no_difference() -> None:
+    """From layer to layer; the verdict says what was compared, and the status is 0."""
+    record = found(*changed())
+    assert record.exit_status() == 0
+    assert str(record) == "no difference found: 3 layers, 3 calls, 432 rows compared"
+    assert {part.name for part in record.layers[0].parts} == {"q", "k", "v", "mask", "scale", "out"}
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "change"),
+    [
+        ("q", "query", lambda array: 1.02 * array),
+        ("k", "key", lambda array: array[..., ::-1]),
+        ("v", "value", lambda array: row(array, lambda one: -one)),
+        ("q", "query", lambda array: row(array, lambda one: math.nan * one)),
+        ("k", "key", lambda array: row(array, lambda one: 1e200 + 0 * one.astype(float)).astype(array.dtype)),
+        ("mask", "causal", lambda _: False),
+        ("mask", "mask", lambda _: np.arange(TOKENS) > 0),
+        ("bias", "bias", lambda _: np.linspace(-1, 0, TOKENS, dtype=np.float32)),
+        ("scale", "scale", lambda one: one * (1 + 1e-5)),
+        ("softcap", "softcap", lambda _: 50.0),
+        ("sink", "sink", lambda _: np.zeros(HEADS, dtype=np.float32)),
+        ("out", "output", lambda array: row(array, lambda one: 0 * one)),
+        ("out", "output", lambda array: 1.001 * array),
+        ("out", "output", lambda array: row(array, lambda one: math.inf + one)),
+    ],
+)
+def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[Any], Any]) -> None:
+    """The second layer alone is named, and by what was changed; an output that is off is one more line."""
+    with np.errstate(all="ignore"):
+        a, b = changed(**{field: change})
+    record = found(a, b)
+    assert record.exit_status() == 1
+    ((layer, names),) = differing(record).items()
+    assert layer == "layer.1"
+    # The recorded output is not that of what was changed.
+    assert names - {"out"} == {name} - {"out"}
+    assert name in names
+    for part in record.differing[0].of(Agreement.DIFFERS):
+        assert part.what
+        if part.rows and name in ("v", "out") and part.name == name and "0 *" not in part.what:
+            assert part.rows[0].call == 0
+
+
+def test_a_single_row_is_shown() -> None:
+    """With call, sequence, head and row from 0."""
+    record = found(*changed(output=lambda array: row(array, lambda one: 0 * one)))
+    (part,) = record.differing[0].of(Agreement.DIFFERS)
+    assert (part.heads, str(part.rows[0])) == ((1,), "call 0, sequence 2, head 1, row 5")
+    assert "in B 1 of 144 rows are not the attention of their own q, k and v" in str(record).replace(
+        "\n  ", " "
+    )
+
+
+def test_a_factor_is_named() -> None:
+    """Of one head too, far below what a tolerance of all of it would see."""
+    a, b = changed(value=lambda array: array * np.array([1, 1 + 2e-5], dtype=np.float32).reshape(1, 2, 1, 1))
+    record = found(a, b)
+    (part,) = (one for one in record.differing[0].of(Agreement.DIFFERS) if one.name == "v")
+    assert part.heads == (1,)
+    assert record.factors >= 6
+    assert 0 < record.false_alarm < 1e-6
+
+
+def test_what_comes_after_follows() -> None:
+    """Later layers differ by as much as that fault may make them: they are not called faulty."""
+    a = recording(*(call(seed) for seed in range(3)))
+    b = recording(call(0), call(1, noise=0.3), call(2, noise=0.3))
+    record = found(a, b)
+    assert differing(record) == {"layer.1": {"x"}}
+    assert {part.name for part in record.layers[2].of(Agreement.FOLLOWS)} >= {"q", "k", "v"}
+    assert "layer.2: differences that may follow from that" in str(record)
+
+
+def test_the_input_tells_what_a_layer_is_given_from_what_it_makes() -> None:
+    """With it q, k and v that all differ are the layer's own; without it what it was given is named."""
+    x = np.random.default_rng(5).normal(size=(3, TOKENS, 16)).astype(np.float32)
+    a = recording(call(0, input=x), call(1, input=x))
+    b = recording(call(0, input=x), call(1, noise=0.3, input=x))
+    assert differing(found(a, b))["layer.1"] == {"q", "k", "v"}
+    b = recording(call(0, input=x), call(1, noise=0.3, input=1.5 * x))
+    assert differing(found(a, b))["layer.1"] == {"x"}
+
+
+def test_no_growth_makes_a_large_difference_rounding() -> None:
+    """However slowly it comes about: what is too large for rounding is not known, and the status 3."""
+    a = recording(*(call(seed) for seed in range(8)))
+    b = recording(*(call(seed, noise=3e-7 * 7**seed) for seed in range(8)))
+    record = found(a, b)
+    assert record.exit_status() == 3
+    assert {part.name for part in record.layers[7].of(Agreement.UNKNOWN)} >= {"q", "k", "v"}
+    assert not record.layers[2].of(Agreement.UNKNOWN)
+
+
+def test_grouped_heads_stand_for_their_repetitions() -> None:
+    """Keys of one head in A and the same twice in B are the same keys."""
+    one = call()
+    few = {name: getattr(one, name)[:, :1] for name in ("key", "value")}
+    a = dataclasses.replace(one, **few, output=None)
+    b = dataclasses.replace(a, **{name: np.repeat(array, 2, axis=1) for name, array in few.items()})
+    record = found(recording(a), recording(b), allow_unseen=["output"])
+    assert record.exit_status() == 0
+
+
+def test_masks_are_compared_by_what_rows_see() -> None:
+    """Whichever way they are given; rows of padding are left out where they are so in both."""
+    shown = np.tril(np.ones((TOKENS, TOKENS), dtype=bool))
+    one = call()
+    for more in ({"mask": shown}, {"bias": np.where(shown, 0, -np.inf).astype(np.float32)}):
+        other = dataclasses.replace(one, causal=False, **more)
+        assert found(recording(one), recording(other)).exit_status() == 0
+    weak = dataclasses.replace(one, causal=False, bias=np.where(shown, 0, -10).astype(np.float32))
+    assert "mask" in differing(found(recording(one), recording(weak)))["layer.0"]
+    padded = shown & (np.arange(TOKENS) < 20)
+    a = dataclasses.replace(one, causal=False, mask=padded)
+    q = one.query.copy()
+    q[:, :, 20:] = 7.0
+    b = dataclasses.replace(a, query=q)
+    record = found(recording(a), recording(b))
+    assert "q" not in differing(record).get("layer.0", set())
+    assert "120 rows compared, without 24 of padding" in str(record)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (recording, "layer.1 is in A only"),
+        (lambda one: recording(one, one, one), "layer.2 is in B only"),
+        (lambda one: recording(one, cut(one, 12)), "layer.1: call 0 q has shape [3, 2, 24, 8] in A and"),
+        (
+            lambda one: recording(one, dataclasses.replace(one, dtype="bfloat16")),
+            "layer.1: call 0 is computed in float32 in A and in bfloat16 in B",
+        ),
+        (
+            lambda one: Recording("b", [Layer("layer.0", [one]), Layer("layer.1", [one, one])]),
+            "layer.1: has 1 calls in A and 2 in B",
+        ),
+        (lambda one: recording(one, one, left_out=["flash"]), "in B: flash"),
+        (lambda one: recording(one, dataclasses.replace(one, input=one.query)), "layer.1: x is of one"),
+        (lambda one: recording(one, dataclasses.replace(one, output=None)), "values or outputs were not"),
+        (lambda one: recording(one, one, one, name="block.{}"), "no layer of A, such as layer.0, is in B"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(other: Callable[[Call], Recording], said: str) -> None:
+    """In a line; the status is 3, as nothing differs that was seen."""
+    one = call()
+    record = found(recording(one, one), other(one))
+    assert said in " ".join(str(record).split())
+    assert record.exit_status() == 3
+
+
+def cut(one: Call, tokens: int) -> Call:
+    """Return a call with fewer tokens."""
+    arrays = {name: getattr(one, name)[:, :, :tokens] for name in ("query", "key", "value", "output")}
+    return dataclasses.replace(one, **arrays)
+
+
+def test_layers_of_other_names_are_matched_in_their_order() -> None:
+    """Where there are as many, and none of one name: two libraries call them differently."""
+    a, b = changed(scale=lambda one: 2 * one)
+    renamed = [dataclasses.replace(layer, name=f"h.{at}") for at, layer in enumerate(b.layers)]
+    record = found(a, Recording("other", renamed))
+    assert set(differing(record)) == {"layer.1"}
+    assert record.layers[1].other == "h.1"
+    assert "matched in their order" in str(record)
+
+
+def test_neither_output_by_its_formula_is_not_known() -> None:
+    """Unless they agree: an attention of another kind on both sides is no difference."""
+    one = call()
+    strange = dataclasses.replace(one, output=one.output * 2)
+    assert found(recording(strange), recording(strange)).exit_status() == 0
+    other = dataclasses.replace(one, output=one.output * 3)
+    record = found(recording(strange), recording(other))
+    assert record.exit_status() == 3
+    assert "neither output is that of its own formula" in " ".join(str(record).split())
+
+
+def test_unlike_heads_from_call_to_call_are_said() -> None:
+    """A layer that is called with other shapes is compared as far as its calls fit."""
+    one = call()
+    arrays = {name: getattr(one, name)[:, :1] for name in ("query", "key", "value", "output")}
+    calls = [one, dataclasses.replace(one, **arrays)]
+    record = found(*(Recording(side, [Layer("one", calls)]) for side in "ab"))
+    assert "unlike the calls before" in " ".join(str(record).split())
+
+
+def test_bad_input_is_refused_in_a_line() -> None:
+    """No layer, arrays that do not fit, an unknown reason."""
+    one = recording(call())
+    with pytest.raises(RecordingError, match="A, program: no attention call"):
+        verify.compare_recordings(recording(), one)
+    broken = recording(dataclasses.replace(call(), key=call().key[:, :, :3]))
+    with pytest.raises(RecordingError, match=r"B, layer layer\.0: v has shape"):
+        verify.compare_recordings(one, broken)
+    twice = Recording("b", [Layer("same", [call()]), Layer("same", [call()])])
+    with pytest.raises(RecordingError, match="B, layer same: is the name of two layers"):
+        verify.compare_recordings(one, twice)
+    with pytest.raises(SettingsError, match="allow-unseen"):
+        verify.compare_recordings(one, one, allow_unseen=["nothing"])
+
+
+def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
+    """Folders that were recorded; a changed record is refused, and it is no evidence to cite."""
+    a, b = changed(scale=lambda one: 2 * one)
+    for name, one in (("a", a), ("b", b)):
+        files.write(one, tmp_path / name)
+    record = verify.compare_recordings(tmp_path / "a", str(tmp_path / "b"), workers=1)
+    assert differing(record) == {"layer.1": {"scale", "out"}}
+    path = tmp_path / "comparison.json"
+    path.write_text(record.to_json(), encoding="utf-8")
+    assert load_comparison(path) == record
+    path.write_text(record.to_json().replace('"layer.1"', '"layer.7"'), encoding="utf-8")
+    with pytest.raises(ResultsError, match="seal does not fit"):
+        load_comparison(path)
+    with pytest.raises(ResultsError, match='has no "schema"'):
+        load_either(path)
+
+
+@pytest.mark.slow
+def test_faults_that_are_right_in_themselves() -> None:
+    """Each is found in its layer, by its quantity, in float32 and bfloat16, eager against another kernel."""
+    torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
+    pytest.importorskip("transformers", reason="needs the extra [transformers]")
+    from tests.auditing.differing import FAULTS, pair  # noqa: PLC0415 - it needs the extra
+
+    assert len(FAULTS) >= 12
+    for name, fault in FAULTS.items():
+        for dtype in (torch.float32, torch.bfloat16):
+            record = found(*pair(fault, dtype))
+            first = record.differing[0]
+            parts = frozenset(part.name for part in first.of(Agreement.DIFFERS))
+            assert (name, first.name, parts) == (name, fault.layer, fault.expected)
+            assert record.exit_status() == 1
+
+
+@pytest.mark.slow
+def test_no_difference_between_kernels() -> None:
+    """Over all architectures that have two, with and without what their modules were given."""
+    torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
+    pytest.importorskip("transformers", reason="needs the extra [transformers]")
+    from tests.auditing.architectures import ARCHITECTURES, build, inputs  # noqa: PLC0415 - it needs the extra
+
+    both = [name for name, one in ARCHITECTURES.items() if one.kinds == ("eager", "sdpa")]
+    assert len(both) >= 40
+    for name in both:
+        for dtype in (torch.float32, torch.bfloat16):
+            recordings = []
+            for kind in ("eager", "sdpa"):
+                model, given = build(name, kind).to(dtype), inputs(name, dtype=dtype)
+                with torch.no_grad(), verify.record(model, inputs=dtype == torch.float32) as one:
+                    model(**given)
+                recordings.append(one)
+            record = found(*recordings)
+            assert (name, str(dtype), str(record), record.exit_status()) == (name, str(dtype), str(record), 0)

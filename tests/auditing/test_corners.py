@@ -1,0 +1,258 @@
+"""A probe compares kernels in corners: those that are wrong in one only fail there, and by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import verify
+from verify.auditing.probe import parametrize_probes, probe
+from verify.errors import SettingsError
+
+torch = pytest.importorskip("torch", reason="needs the extra [torch]")
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.auditing.probing.result import Probe
+
+
+def attend(q: Any, k: Any, v: Any, seen: Any = None, most: float = 1e9) -> Any:
+    """Plain attention, with scores of at most ``most``."""
+    scores = (q @ k.mT * q.shape[-1] ** -0.5).clamp(max=most)
+    if seen is not None:
+        scores = scores.masked_fill(~seen(*scores.shape[-2:]), -torch.inf)
+    return scores.softmax(-1) @ v
+
+
+class Times(torch.autograd.Function):  # type: ignore[misc,name-defined]  # PyTorch is not checked
+    """A function whose gradient is multiplied by a number."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        """Return ``x``."""
+        ctx.factor = factor
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        """Return its gradient, and none of the factor."""
+        return ctx.factor * gradient, None
+
+
+def blocked(q: Any, k: Any, v: Any, forgets: int | None = None) -> Any:
+    """Attend block by block with running sums; after ``forgets`` keys the sums are not scaled down."""
+    out, total = torch.zeros_like(q), torch.zeros_like(q[..., :1])
+    top = torch.full_like(total, -torch.inf)
+    for start in range(0, k.shape[2], 64):
+        scores = q @ k[:, :, start : start + 64].mT * q.shape[-1] ** -0.5
+        higher = torch.maximum(top, scores.amax(-1, keepdim=True))
+        e, factor = (scores - higher).exp(), (top - higher).exp()
+        total = total * factor + e.sum(-1, keepdim=True)
+        out = out * (factor if forgets is None or start < forgets else 1) + e @ v[:, :, start : start + 64]
+        top = higher
+    return out / total
+
+
+def up_to(count: int | None = None, multiple: int = 1) -> Callable[[Any, Any, Any], Any]:
+    """Return attention to the first keys only."""
+
+    def cut(q: Any, k: Any, v: Any) -> Any:
+        kept = min(count or k.shape[2], max(k.shape[2] // multiple * multiple, 1))
+        return attend(q, k[:, :, :kept], v[:, :, :kept])
+
+    return cut
+
+
+def off(where: Callable[[Any, Any, Any], bool]) -> Callable[[Any, Any, Any], Any]:
+    """Return attention that is 10% too large where arrays are so."""
+    return lambda q, k, v: attend(q, k, v) * (1.1 if where(q, k, v) else 1)
+
+
+def writing(q: Any, k: Any, v: Any) -> Any:
+    """Scale the caller's queries."""
+    q *= 0.5
+    return attend(2 * q, k, v)
+
+
+def unsafe(q: Any, k: Any, v: Any) -> Any:
+    """Take the exponential of scores as they are."""
+    e = (q @ k.mT * q.shape[-1] ** -0.5).exp()
+    return e / e.sum(-1, keepdim=True) @ v
+
+
+def zeros_in_the_last_row(q: Any, k: Any, v: Any) -> Any:
+    """Leave the tail of a length that is not divisible by 64 unwritten."""
+    out = attend(q, k, v)
+    if q.shape[2] % 64:
+        out[:, :, -1] = 0
+    return out
+
+
+def padded(q: Any, k: Any, v: Any) -> Any:
+    """Let keys of padding take part."""
+    more = (0, 0, 0, -k.shape[2] % 16)
+    return attend(q, torch.nn.functional.pad(k, more), torch.nn.functional.pad(v, more))
+
+
+def same_heads(q: Any, k: Any, v: Any) -> Any:
+    """Compute four heads only."""
+    out = attend(q, k, v)
+    out[:, 4:] = out[:, :1]
+    return out
+
+
+def pruned(q: Any, k: Any, v: Any) -> Any:
+    """Drop small weights."""
+    weights = (q @ k.mT * q.shape[-1] ** -0.5).softmax(-1)
+    return torch.where(weights < 1e-3, 0, weights) @ v
+
+
+def next_too(queries: int, keys: int) -> Any:
+    """Causal, and one too many."""
+    return torch.ones(queries, keys, dtype=torch.bool).tril(1)
+
+
+FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
+    "non-contiguous": (off(lambda q, _k, _v: not q.is_contiguous()), "transposed arrays"),
+    "keys beyond 1024": (up_to(1024), "keys beyond the first 1,024 are left out"),
+    "lengths cut to multiples of 8": (up_to(None, 8), "keys beyond the first 8 are left out"),
+    "scores above 50": (lambda q, k, v: attend(q, k, v, most=50), "scores of 100"),
+    "keys beyond 128": (up_to(128), "keys beyond the first 128 are left out"),
+    "offset": (off(lambda q, _k, _v: q.storage_offset() > 0), "offset arrays"),
+    "broadcast": (off(lambda _q, k, _v: 0 in k.stride()), "broadcast arrays"),
+    "bfloat16": (off(lambda q, _k, _v: q.dtype == torch.bfloat16), "bfloat16"),
+    "double": (off(lambda q, _k, _v: q.dtype == torch.float64), "float64"),
+    "three sequences": (off(lambda q, _k, _v: q.shape[0] > 2), "sequences"),
+    "one query": (off(lambda q, k, _v: q.shape[2] == 1 < k.shape[2]), "1 queries"),
+    "more queries": (off(lambda q, k, _v: q.shape[2] > k.shape[2] > 9), "130 queries, 64 keys"),
+    "one width": (off(lambda q, _k, _v: q.shape[3] == 96), "d = 96"),
+    "overflow": (unsafe, "scores of 100"),
+    "last row": (zeros_in_the_last_row, "keys are hidden by no rule"),
+    "padding": (padded, "the sink is lost"),
+    "other heads": (same_heads, "heads"),
+    "writes": (writing, "inputs left as they are: it writes to its queries"),
+    "running sums": (lambda q, k, v: blocked(q, k, v, 256), "513 tokens"),
+    "small weights": (pruned, ""),
+    "one too many": (lambda q, k, v: attend(q, k, v, next_too), "the mask is causal, but off by +1"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_kernel_that_is_wrong_in_a_corner_fails_there(name: str) -> None:
+    """What is wrong says where, or that it is not understood, and the assertion fails."""
+    function, said = FAULTS[name]
+    found = probe(function, 32, heads=2)
+    assert any(said in one for one in (*found.faults, *found.unexplained)), found.faults
+    with pytest.raises(AssertionError, match=": "):
+        found.assert_is()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("factor", "which", "said"),
+    [(-5.0, 0, "it is -5 times"), (2.0, 1, "it is 2 times"), (1.001, 2, "it is 1.001 times"), (0.0, 0, "")],
+)
+def test_gradients_are_held_to_the_formula(factor: float, which: int, said: str) -> None:
+    """A kernel that is right forward may be wrong backward; none of queries is wrong too."""
+
+    def function(*given: Any) -> Any:
+        arrays = [Times.apply(one, factor) if place == which else one for place, one in enumerate(given)]
+        return attend(*arrays)
+
+    assert probe(function, 16, heads=2).faults == ()
+    (fault,) = probe(function, 16, heads=2, gradient=True).faults
+    assert fault.startswith(f"at d{'QKV'[which]}, 16 queries, 16 keys")
+    assert said in fault
+    missing = probe(lambda q, k, v: attend(q.detach(), k, v), 16, heads=2, gradient=True)
+    assert any("there is none" in one for one in missing.faults)
+
+
+def passes(found: Probe) -> bool:
+    """Return whether no corner is wrong, and most are tried."""
+    assert sum(one.outcome == "right" for one in found.corners) > 40
+    return not (found.faults or found.unexplained)
+
+
+@pytest.mark.slow
+def test_right_kernels_are_right_in_all_corners() -> None:
+    """PyTorch's own, causal, grouped, block by block, and those that compute doubles as singles."""
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    assert passes(probe(sdpa, 32, heads=2, gradient=True))
+    assert passes(probe(lambda q, k, v: sdpa(q, k, v, is_causal=True), 32, heads=2, gradient=True))
+    grouped = probe(lambda q, k, v: sdpa(q, k, v, enable_gqa=True), 32, key_heads=2, gradient=True)
+    assert passes(grouped)
+    assert passes(probe(blocked, 32, heads=2, gradient=True))
+    assert passes(
+        probe(
+            lambda q, k, v: attend(q.float(), k.float(), v.float()).to(q.dtype),
+            32,
+            heads=2,
+        )
+    )
+
+
+@pytest.mark.slow
+def test_what_is_not_understood_is_no_fault() -> None:
+    """A window that is too long to measure may be meant."""
+
+    def window(queries: int, keys: int) -> Any:
+        ahead = torch.arange(keys) - torch.arange(queries)[:, None] - (keys - queries)
+        return (ahead <= 0) & (ahead > -1024)
+
+    found = probe(lambda q, k, v: attend(q, k, v, window), 16, heads=1)
+    assert found.faults == ()
+    assert any("it sees the last 1,024 keys only" in one for one in found.unexplained)
+
+
+def test_what_changes_scores_otherwise_has_no_corners() -> None:
+    """Nothing is known of other sizes, and that is said."""
+
+    def alibi(q: Any, k: Any, v: Any) -> Any:
+        places = torch.arange(k.shape[2]) - torch.arange(q.shape[2])[:, None]
+        return (q @ k.mT * q.shape[-1] ** -0.5 + 0.1 * places).softmax(-1) @ v
+
+    found = probe(alibi, 16, heads=1)
+    assert found.corners == ()
+    assert "its corners were not tried" in found.notes[-1]
+
+
+FIRST_128 = up_to(128)
+MORE_KEYS = [
+    *("129 tokens", "255 tokens", "257 tokens", "513 tokens", "1 queries, 1025 keys", "1 queries, 4099 keys"),
+    *("17 queries, 4099 keys", "64 queries, 130 keys", "127 queries, 129 keys", "130 queries, 1025 keys"),
+    *("float16, 130 tokens", "float64, 130 tokens"),
+]
+
+
+@pytest.mark.slow
+@verify.parametrize_probes(  # type: ignore[untyped-decorator]
+    FIRST_128, 16, heads=1, expected_failures=dict.fromkeys(MORE_KEYS, "keys beyond 128 are left out")
+)
+def test_each_check_is_a_test(check: Callable[[], None]) -> None:
+    """With the failures that are known, each is what it is expected to be."""
+    check()
+
+
+def test_an_expected_failure_has_the_name_of_a_check() -> None:
+    """Another one is refused in one line."""
+    with pytest.raises(SettingsError, match="check '128 token'"):
+        parametrize_probes(attend, expected_failures={"128 token": "?"})
+
+
+def test_arrays_lie_as_asked() -> None:
+    """The same numbers, with other strides."""
+    seen = []
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        seen.append((q.is_contiguous(), q.storage_offset() > 0, 0 in k.stride()))
+        return attend(q, k, v)
+
+    found = probe(function, 8, heads=2)
+    assert {(False, False, False), (False, True, False)} <= set(seen)
+    assert any(broadcast for _, _, broadcast in seen)
+    assert not [one for one in found.corners if one.outcome != "right" and "arrays" in one.name]
+    assert np.isfinite(found.scale)

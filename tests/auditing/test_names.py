@@ -1,0 +1,130 @@
+"""Faults that are named: each planted where its formula gives the output, and right attention beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.auditing.calls import SCALE, arrays, of_calls
+from verify.auditing.recording import Call
+from verify.evidence.audits import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T, WIDTH = 24, 6
+BEHIND = np.arange(T)[:, None] - np.arange(T)
+CAUSAL = BEHIND >= 0
+WINDOW = CAUSAL & (BEHIND < WIDTH)
+PADDED = np.arange(T) < np.array([24, 19]).reshape(2, 1, 1, 1)
+BIAS = 0.3 * np.random.default_rng(4).standard_normal((1, 4, T, T))
+
+
+def weights(q: Any, k: Any, seen: Any = True, bias: Any = 0.0, scale: float = SCALE) -> Any:
+    """Return the softmax over the keys that are seen."""
+    scores = np.where(seen, scale * (q @ np.swapaxes(k, -1, -2)) + bias, -np.inf)
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return raised / raised.sum(axis=-1, keepdims=True)
+
+
+def with_zeros(q: Any, k: Any, v: Any) -> Any:
+    """Return attention that sees 8 keys of zeros beside its own 24."""
+    more = np.zeros((*k.shape[:2], 8, k.shape[3]))
+    return weights(q, np.concatenate([k, more], axis=2)) @ np.concatenate([v, more], axis=2)
+
+
+def turned(v: Any, *, in_pairs: bool) -> Any:
+    """Return values turned by their positions, in pairs of neighbours or of halves."""
+    width = v.shape[-1]
+    angle = np.arange(T)[:, None] * 10_000.0 ** (-np.arange(0, width, 2) / width)
+    one, other = (v[..., ::2], v[..., 1::2]) if in_pairs else (v[..., : width // 2], v[..., width // 2 :])
+    both = (
+        one * np.cos(angle) - other * np.sin(angle),
+        one * np.sin(angle) + other * np.cos(angle),
+    )
+    return np.stack(both, axis=-1).reshape(v.shape) if in_pairs else np.concatenate(both, axis=-1)
+
+
+def merged(q: Any, k: Any, v: Any, seen: Any = True) -> Any:
+    """Return the plain mean of attention over the four parts of the keys, of those that rows see."""
+    parts = np.arange(T) // (T // 4)
+    shown = [np.broadcast_to(seen & (parts == one), (T, T)) for one in range(4)]
+    with np.errstate(invalid="ignore"):
+        each = [np.nan_to_num(weights(q, k, one)) @ v for one in shown]
+    return np.sum(each, axis=0) / sum(one.any(axis=-1, keepdims=True) for one in shown)
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str, Callable[[Any, Any, Any], Any]]] = {
+    "window shorter": (
+        {"mask": WINDOW}, "the window has 5 keys, not 6",
+        lambda q, k, v: weights(q, k, CAUSAL & (BEHIND < WIDTH - 1)) @ v,
+    ),
+    "window longer": (
+        {"mask": WINDOW}, "the window has 7 keys, not 6",
+        lambda q, k, v: weights(q, k, CAUSAL & (BEHIND < WIDTH + 1)) @ v,
+    ),
+    "window to both sides": (
+        {"mask": WINDOW}, "the window is symmetric", lambda q, k, v: weights(q, k, abs(BEHIND) < WIDTH) @ v,
+    ),
+    "another mask": (
+        {"mask": PADDED}, "the mask is that of sequence 1", lambda q, k, v: weights(q, k, PADDED[::-1]) @ v,
+    ),
+    "no last key": (
+        {}, "the last key is missing", lambda q, k, v: weights(q, k[:, :, :-1]) @ v[:, :, :-1],
+    ),
+    "zeros": ({}, "8 keys of padding, all zeros", with_zeros),
+    "ring": ({}, "4 parts of the keys is averaged", merged),
+    "causal ring": ({"causal": True}, "4 parts of the keys is averaged",
+                    lambda q, k, v: merged(q, k, v, CAUSAL)),
+    "bias afterwards": (
+        {"bias": BIAS}, "the bias is added after the softmax", lambda q, k, v: (weights(q, k) + BIAS) @ v,
+    ),
+    "values in halves": (
+        {}, "values are turned by their positions",
+        lambda q, k, v: weights(q, k) @ turned(v, in_pairs=False),
+    ),
+    "values in pairs": (
+        {}, "values are turned by their positions",
+        lambda q, k, v: weights(q, k) @ turned(v, in_pairs=True),
+    ),
+    "two scales": (
+        {}, "scores and outputs are each off by a factor",
+        lambda q, k, v: 0.37 * weights(q, k, scale=0.61 * SCALE) @ v,
+    ),
+}  # fmt: skip
+
+
+def planted(declared: dict[str, Any], compute: Callable[[Any, Any, Any], Any]) -> Call:
+    """Return a call that declares this and whose output is what is computed."""
+    q, k, v = (one.astype(np.float32) for one in arrays())
+    out = compute(*(one.astype(np.float64) for one in (q, k, v))).astype(np.float32)
+    return Call(q, k, v, out, scale=SCALE, **declared)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_named(name: str) -> None:
+    """The first thing said is what the program does."""
+    declared, cause, compute = FAULTS[name]
+    found = of_calls(planted(declared, compute))["reconstruction"]
+    assert found.judgement is Judgement.REFUTED
+    assert cause in found.cause.split(" or ")[0]
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_name_without_its_formula(name: str) -> None:
+    """The right attention has no fault; with one row off by a hundredth the fault's name is not given."""
+    declared, cause, compute = FAULTS[name]
+
+    def right(q: Any, k: Any, v: Any) -> Any:
+        seen = CAUSAL if declared.get("causal") else declared.get("mask", True)
+        return weights(q, k, seen, declared.get("bias", 0.0)) @ v
+
+    assert of_calls(planted(declared, right))["reconstruction"].judgement is Judgement.CONFIRMED
+    one = planted(declared, compute)
+    one.output[:, :, T - 1] *= 1.01  # type: ignore[index]  # it has one
+    found = of_calls(replace(one))["reconstruction"]
+    assert found.judgement is Judgement.REFUTED
+    assert cause not in found.cause

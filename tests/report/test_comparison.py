@@ -1,0 +1,126 @@
+"""The pages of a comparison of recordings: what differs first, a map without blanks, nothing fetched."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import pikepdf
+
+from tests.faults.harmless import Page
+from tests.faults.poison import POISONS, places, poisoned, text_fields
+from verify.evidence.comparisons import (
+    Agreement,
+    ComparedLayer,
+    ComparedPart,
+    ComparisonRecord,
+    DifferingRow,
+)
+from verify.evidence.runs import Tool
+from verify.report import html
+from verify.report.comparison import comparison_report
+from verify.report.html import render_html
+from verify.report.pdf import render_pdf
+
+if TYPE_CHECKING:
+    import pytest
+
+ROW = DifferingRow(size=0.9, call=0, sequence=2, head=1, row=5, key=3)
+
+
+def layer(number: int, **outcomes: Agreement) -> ComparedLayer:
+    """Return a layer whose quantities have these outcomes, the others being the same."""
+    parts = tuple(
+        ComparedPart(
+            name=name,
+            outcome=outcomes.get(name, Agreement.SAME),
+            size=0.13 if outcomes.get(name) else 2e-7,
+            allowed=4e-7,
+            heads=(1,) if name in outcomes else (),
+            what="queries differ" if name in outcomes else "",
+            rows=(ROW,) if outcomes.get(name) is Agreement.DIFFERS else (),
+        )
+        for name in ("x", "q", "k", "v", "mask", "scale", "out")
+        if not (name == "x" and number == 3)
+    )
+    return ComparedLayer(
+        id=f"layer-{number}", name=f"h.{number}.attn", other=f"b.{number}", heads=4, key_heads=2, calls=1,
+        rows=96, dtype="float32", parts=parts,
+    )  # fmt: skip
+
+
+def made(*layers: ComparedLayer, **more: Any) -> ComparisonRecord:
+    """Return a comparison of such layers."""
+    given = {"left_out": ("h.9.attn is in A only",), "unseen": ("calls",), "environment": {"python": "3.11"}}
+    return ComparisonRecord(
+        tool=Tool(version="1.0"), a="eager", b="fused", layers=layers, allow_unseen=("output",), factors=12,
+        created="2026-01-02T03:04:05+00:00", elapsed_s=1.0, **given | more,
+    ).sealed()  # fmt: skip
+
+
+FOLLOWING = dict.fromkeys(("x", "q", "k", "v"), Agreement.FOLLOWS)
+FAULTY = made(
+    layer(0), layer(1), layer(2, q=Agreement.DIFFERS, out=Agreement.UNKNOWN), layer(3, **FOLLOWING), layer(4)
+)
+SOUND = made(*(layer(number) for number in (0, 1, 2)), left_out=(), unseen=())
+
+
+def test_what_differs_first_comes_first() -> None:
+    """With its heads and rows; layers that are alike share a row of the map, in which no cell is blank."""
+    view = comparison_report(FAULTY)
+    assert view.outcome == ("They differ first in h.2.attn: q.", "bad")
+    ((first,), (other,)) = view.first, view.others
+    assert (first.where, first.name) == ("h.2.attn, head 1", "q")
+    assert first.what == "Queries differ (13% apart; rounding allows 4\N{MULTIPLICATION SIGN}10⁻⁷)."
+    assert first.rows == ("call 0, sequence 2, head 1, row 5, key 3",)
+    assert other.badge.word == "not known"
+    assert [row.names for row in view.rows] == ["h.0–1.attn", "h.2.attn", "h.3.attn", "h.4.attn"]
+    cells = [cell for row in view.rows for cell in row.cells]
+    assert all(cell.size or (cell.badge and cell.badge.word) for cell in cells)
+    assert view.rows[2].cells[0] == (None, "none")
+    assert comparison_report(SOUND).outcome == ("No difference was found.", "good")
+    assert "not everything" in comparison_report(made(layer(0))).outcome[0]
+    assert comparison_report(made()).outcome == ("They cannot be compared.", "idle")
+
+
+def test_the_page_is_complete() -> None:
+    """Every link leads to an element of the page, no id comes twice, and nothing is fetched."""
+    page = render_html(FAULTY)
+    ids = re.findall(r'\bid="?([^\s">]+)', page)
+    assert len(ids) == len(set(ids))
+    links = set(re.findall(r'href="?([^\s">]+)', page))
+    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+    assert {link for link in links if not link.startswith("#")} == {"data:,"}
+    assert not re.findall(r'src="(?!data:)', page)
+
+
+def test_the_document_is_a_page_with_its_evidence() -> None:
+    """Of many layers too, as those that are alike share a row."""
+    many = made(*(layer(number) for number in range(80)))
+    for record in (FAULTY, SOUND, many):
+        opened = pikepdf.open(BytesIO(render_pdf(record)))
+        assert len(opened.pages) == 1
+        assert opened.attachments["comparison.json"].get_file().read_bytes().decode() == record.to_json()
+
+
+def test_every_text_of_the_file_may_be_anybodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused on loading, or harmless in the page."""
+    monkeypatch.setattr(html, "rules_for_screen", lambda *_characters: "")
+    found = dict(reversed(list(places(FAULTY))))
+    assert text_fields(ComparisonRecord) <= set(found)
+    for poison in ("html", "formula with a tag", "script address"):
+        content, taken = json.loads(FAULTY.to_json()), 0
+        for place in found.values():
+            changed = poisoned(content, place, POISONS[poison])
+            try:
+                ComparisonRecord.model_validate(changed)
+            except ValueError:
+                continue
+            content, taken = changed, taken + 1
+        assert taken > 3
+        page = Page(render_html(ComparisonRecord.model_validate(content)))
+        assert page.tags.count("script") == 1
+        assert page.handlers == []
+        assert {link for link in page.links if not link.startswith("#")} == {"data:,"}

@@ -1,0 +1,178 @@
+"""The lesson: its draws, run by a JavaScript engine, against the package's arrays and the run; its words."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from py_mini_racer import MiniRacer
+from scipy import stats
+
+from tests.report.golden import Spelled
+from tests.report.records import record
+from verify.evidence import Verdict
+from verify.evidence.load import shipped
+from verify.files.shipped import folder
+from verify.montecarlo.attention import gradients, softmax
+from verify.report.formulas import Formulas
+from verify.report.html import measured_points
+from verify.report.run import Report, report_of
+from verify.report.typeset import render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def script() -> Iterator[Any]:
+    """Yield a function that evaluates an expression beside the draws that the page shows."""
+    engine = MiniRacer()
+    engine.eval((folder("templates") / "draws.js").read_text(encoding="utf-8"))
+    seed = re.search(r"SEED = (\d+)", (folder("templates") / "lesson.js").read_text(encoding="utf-8"))
+    assert seed
+    made = (f"{name} = draws.{name}({seed[1]} + {place})" for place, name in enumerate(("pairs", "rows")))
+    engine.eval(f"const {', '.join(made)}, others = draws.rows({seed[1]} + 2);")
+    yield lambda expression: json.loads(str(engine.eval(f"JSON.stringify({expression})")))
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def reference() -> Report:
+    """Return the report of the reference run."""
+    return report_of(shipped())
+
+
+# The draws.
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 30.0, 1000.0])
+def test_softmax_and_entropy(script: Any, size: float) -> None:
+    """The weights and their entropy agree with the arrays', also for scores far out."""
+    scores = np.random.default_rng(1).normal(size=20)
+    weights = softmax(size * scores)
+    made = f"Array.from(draws.softmax({scores.tolist()}, {size}, 20))"
+    assert script(made) == pytest.approx(weights.tolist(), rel=1e-12)
+    assert script(f"draws.entropy({made})") == pytest.approx(stats.entropy(weights), rel=1e-12)
+    assert script(f"draws.squares({made})") == pytest.approx(weights @ weights, rel=1e-12)
+
+
+def test_the_size_of_a_gradient(script: Any) -> None:
+    """It is that of the arrays' dQ, for keys whose parts across the query are at right angles."""
+    rng = np.random.default_rng(2)
+    places, values, upstream = rng.normal(size=5), rng.normal(size=(5, 3)), rng.normal(size=(1, 3))
+    query, keys = np.zeros((1, 6)), np.hstack([places[:, None], 1.7 * np.eye(5)])
+    query[0, 0] = 2.5
+    weights = softmax(0.4 * query @ keys.T)
+    found = gradients(query, keys, values, weights, upstream, 0.4)
+    row = {
+        "length": {6: 2.5}, "across": {6: 1.7**2}, "places": places.tolist(),
+        "upstream": (upstream @ values.T)[0].tolist(),
+    }  # fmt: skip
+    size = script(f"draws.gradient({json.dumps(row)}, 6, 5, 0.4)")
+    assert size == pytest.approx(np.linalg.norm(found.queries), rel=1e-12)
+
+
+def test_components_are_added_and_never_drawn_again(script: Any) -> None:
+    """A score in one dimension more differs by one product of normal numbers; lengths only grow."""
+    steps = np.diff(script("[...Array(65).keys()].map((d) => Array.from(pairs.all(d)))"), axis=0)
+    assert np.mean(steps) == pytest.approx(0, abs=0.01)
+    assert np.mean(steps**2) == pytest.approx(1, abs=0.03)
+    assert np.mean(steps**4) == pytest.approx(9, abs=1)
+    lengths = np.array(script("rows.slice(0, 20).map((row) => Array.from(row.length))"))
+    assert (np.diff(lengths, axis=1) >= 0).all()
+
+
+def test_what_is_drawn_agrees_with_what_the_run_measured(script: Any, reference: Report) -> None:
+    """At every dimension that both show: variances, concentrations, medians and root mean squares."""
+    points = json.loads(measured_points(reference))
+    stops = script("draws.STOPS")
+    drawn = {
+        "variance": "pairs.variance[{d}]",
+        **{f"raw-n{n}": f"draws.concentration(rows, {{d}}, {n}, 1)" for n in (16, 256)},
+        **{f"scaled-n{n}": f"draws.concentration(rows, {{d}}, {n}, 1 / Math.sqrt({{d}}))" for n in (16, 256)},
+        **{
+            key: f"draws.gradients(others, {{d}}, 16, 1).{key} / "
+            f"draws.gradients(others, {{d}}, 16, 1 / Math.sqrt({{d}})).{key}"
+            for key in ("median", "rms")
+        },
+    }
+    assert points.keys() == drawn.keys()
+    for series, found in points.items():
+        shared = [one for one in found if one[0] in stops]
+        assert shared
+        for d, value, low, high, _, _ in shared:
+            assert low <= value <= high
+            far = 0.35 if series == "median" and d > 64 else 0.1
+            assert script(drawn[series].format(d=d)) == pytest.approx(value, rel=far, abs=0.005), (series, d)
+
+
+def test_the_words_hold_of_the_pictures(script: Any) -> None:
+    """Spreads of about the root; a winner unscaled, level over the root, even over d; the paradox."""
+    for d in (16, 256, 1024):
+        assert script(f"Math.sqrt(pairs.variance[{d}])") == pytest.approx(d**0.5, rel=0.05)
+    for n in (16, 256):
+        raw, root, over = (
+            script(f"draws.STOPS.map((d) => draws.concentration(rows, d, {n}, draws.SCALES[{which}](d)))")
+            for which in range(3)
+        )
+        assert all(after > before for before, after in pairwise(raw))
+        assert max(root) < 1.8 * min(root) < 5 / n
+        assert over[-1] == pytest.approx(1 / n, rel=0.01)
+    sizes = script(
+        "[4, 16, 128, 1024].map((d) => [1, 1 / Math.sqrt(d)].map((c) => "
+        "{ const { median, rms } = draws.gradients(others, d, 16, c); return [median, rms]; }))"
+    )
+    ratios = np.array([np.divide(raw, root) for raw, root in sizes])
+    assert (ratios[0] > 1).all()
+    assert (np.diff(ratios[:, 1]) > 0).all()
+    assert ratios[-1, 0] < 0.01
+
+
+# What the page says.
+
+
+def page(report: Report) -> str:
+    """Return the lesson of a report as HTML."""
+    return render("lesson.j2", report, Formulas(), Spelled(), measured=measured_points(report))
+
+
+def test_every_number_is_the_runs_and_leads_to_its_check(reference: Report) -> None:
+    """In prose and pictures; each scene has a figure that stands for it in print and without scripts."""
+    words = page(reference)
+    assert [scene.name for scene in reference.lesson] == ["variance", "softmax", "gradient"]
+    for scene in reference.lesson:
+        assert scene.still.key.startswith("front.")
+        for key, printed in scene.numbers.items():
+            assert f'<a href="#{key}">{printed}</a>' in words
+            assert key in reference.anchors
+        for _, value, low, high, printed, key in (one for some in scene.points.values() for one in some):
+            check = reference.record.claim(scene.claim).check(key.partition(".")[2])
+            assert (value, low, high) == pytest.approx((check.estimate, *check.interval), rel=1e-4)
+            assert float(printed) == pytest.approx(value, rel=0.05)
+
+
+@pytest.mark.parametrize("change", ["refuted", "fewer checks", "no figure", "no claim"])
+def test_a_scene_stands_on_what_the_run_confirmed(reference: Report, change: str) -> None:
+    """Without its claim, its figure or a number that it names there is none, and the others stay."""
+    run = reference.record
+    claim = run.claim("vanishing-or-exploding")
+    changed = {
+        "refuted": [claim.model_copy(update={"verdict": Verdict.REFUTED})],
+        "fewer checks": [claim.model_copy(update={"checks": claim.checks[1:]})],
+        "no figure": [claim.model_copy(update={"series": ()})],
+        "no claim": [],
+    }[change]
+    others = [one for one in run.claims if one.id != claim.id]
+    report = report_of(run.model_copy(update={"claims": (*others, *changed)}))
+    assert [scene.name for scene in report.lesson] == ["variance", "softmax"]
+    assert "vanish" not in page(report).partition("<script")[0]
+
+
+def test_a_record_cannot_end_the_script(reference: Report) -> None:
+    """What stands in it is data, whatever a record says."""
+    assert "<" not in measured_points(reference)
+    assert report_of(record()).lesson == ()

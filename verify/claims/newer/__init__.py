@@ -1,0 +1,1 @@
+"""Newer kinds of attention, and published statements about how attention fades."""

@@ -1,0 +1,70 @@
+"""What the claims about newer kinds of attention alone rest on, and measure with."""
+
+import math
+
+from verify.claims.newer.shared import termwise
+from verify.claims.newer.shared.clipping import ClippedScores, distance_from_temperature, largest_clipped
+from verify.claims.newer.shared.differential import DifferentialRows, correlation_of_two
+from verify.claims.newer.shared.eight_bits import EightBits, change_by_rotation
+from verify.claims.newer.shared.online import OnlineRows, distance_from_softmax, largest_partial_sum
+from verify.claims.newer.shared.rounding import LowDenominators, LowSums, running, sum_of_ones
+from verify.claims.newer.shared.rows import (
+    AdaptiveRows,
+    LeadingRows,
+    SigmoidRows,
+    SoftpickRows,
+    factor_at,
+    mean_of_leader,
+    mean_of_sigmoids,
+    mean_of_softpick,
+    mean_over_signs,
+    mean_slope,
+    weights_of_levels,
+)
+from verify.claims.newer.shared.spectrum import SecondValues
+from verify.claims.newer.shared.sphere import SphereRows
+from verify.claims.newer.shared.termwise import N, weight_of_leader
+
+from verify.montecarlo.estimands import Smooth
+from verify.symbolic.kernel.words import M, x
+
+__all__ = [
+    "AdaptiveRows",
+    "ClippedScores",
+    "DifferentialRows",
+    "EightBits",
+    "LeadingRows",
+    "LowDenominators",
+    "LowSums",
+    "M",
+    "N",
+    "OnlineRows",
+    "SecondValues",
+    "SigmoidRows",
+    "SoftpickRows",
+    "SphereRows",
+    "change_by_rotation",
+    "correlation_of_two",
+    "distance_from_softmax",
+    "distance_from_temperature",
+    "entropy_lost",
+    "factor_at",
+    "largest_clipped",
+    "largest_partial_sum",
+    "mean_of_leader",
+    "mean_of_sigmoids",
+    "mean_of_softpick",
+    "mean_over_signs",
+    "mean_slope",
+    "running",
+    "sum_of_ones",
+    "termwise",
+    "weight_of_leader",
+    "weights_of_levels",
+    "x",
+]
+
+
+def entropy_lost(keys: int) -> Smooth:
+    """Return the estimand of the entropy that rows of ``keys`` keys lose against equal weights."""
+    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)

@@ -1,0 +1,185 @@
+"""Samplers of rows of scores under newer kinds of attention, and the means over such rows, integrated."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from verify.montecarlo.attention import softmax
+from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
+from verify.montecarlo.rows import of_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.montecarlo.blocks import Settings
+    from verify.montecarlo.distributions import Array, Distribution
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(96)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+"""Means over a standard normal number."""
+_EVEN, _EVEN_WEIGHTS = np.polynomial.legendre.leggauss(48)
+_EVEN, _EVEN_WEIGHTS = (1 + _EVEN) / 2, _EVEN_WEIGHTS / 2
+"""Means over a number that is uniform between 0 and 1."""
+_LOG = np.linspace(-60.0, 12.0, 721)
+"""The logarithms over which integrals from 0 to infinity are taken, by the trapezoid rule."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Blocks are rows of independent numbers, of which ``reduce`` makes what is averaged over a block."""
+
+    keys: int
+
+    order, univariate = 3, 0
+    names: ClassVar[tuple[str, ...]] = ()
+    rows: ClassVar[int] = 16
+    maps: ClassVar[int] = 1
+    """How many numbers are drawn for each key."""
+    law: ClassVar[Distribution] = NORMAL
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return ("n", self.keys), ("rows", self.rows)
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return self.maps * self.rows * self.keys
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.coordinates
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return 5 * self.coordinates
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the block means of ``count`` blocks, shape (count, len(names))."""
+        drawn = self.law.draw(rng, (self.maps, count, self.rows, self.keys))
+        found = np.stack(self.reduce(*drawn), axis=-1)
+        means: Array = found.reshape(count, -1, len(self.names)).mean(axis=1)
+        return means
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return what each name is of every row, or every key of it, for ``drawn`` of shape (…, keys)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class LeadingRows(Rows):
+    """The weight of one key ahead of each other by ``lead`` to ``lead`` + ``width``, times factor·ln n."""
+
+    lead: float
+    width: float
+    factor: float
+    names = ("leader",)
+    law = UNIT_INTERVAL
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        drawn = ("lead", f"{self.lead:g} to {self.lead + self.width:g}, uniform"), ("s", self.factor)
+        return *super().settings, *drawn
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return the leader's weight; the first number of a row is not used."""
+        scores = -(self.lead + self.width * drawn[0])
+        scores[..., 0] = 0
+        return (softmax(self.factor * math.log(self.keys) * scores)[..., 0],)
+
+
+def mean_of_leader(keys: int, lead: float, width: float, factor: float) -> float:
+    """Return the mean weight of the leader of ``LeadingRows``: E 1/(1 + S) is ∫ e^(-t) E e^(-tS) dt."""
+    terms = np.exp(-factor * math.log(keys) * (lead + width * _EVEN))
+    at = np.exp(_LOG)
+    of_one = np.exp(-np.outer(at, terms)) @ _EVEN_WEIGHTS
+    return _over_log(at * np.exp(-at) * of_one ** (keys - 1))
+
+
+def _over_log(values: Array) -> float:
+    return float(np.trapezoid(values, _LOG))
+
+
+@dataclass(frozen=True)
+class SigmoidRows(Rows):
+    """The sum of sigmoids of standard normal scores less ln n."""
+
+    names = ("total",)
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return the sum of each row."""
+        return ((1 / (1 + self.keys * np.exp(-drawn[0]))).sum(axis=-1),)
+
+
+def mean_of_sigmoids(keys: int) -> float:
+    """Return the mean of ``SigmoidRows``."""
+    return float(_WEIGHTS @ (keys / (1 + keys * np.exp(-_NODES))))
+
+
+def weights_of_levels(high: int, keys: int, apart: float) -> Array:
+    """Return the weights of ``keys`` keys, the first ``high`` of them with a score larger by ``apart``."""
+    return softmax(apart * (np.arange(keys) < high).astype(np.float64))
+
+
+def mean_over_signs(of_weights: Callable[[Array], float], keys: int, size: float) -> float:
+    """Return the mean of a function of the weights where every score is ±``size``, with equal chance."""
+    of_level = (of_weights(weights_of_levels(high, keys, 2 * size)) for high in range(keys + 1))
+    return sum(math.comb(keys, high) * value for high, value in enumerate(of_level)) / 2.0**keys
+
+
+def factor_at(entropy: Array | float) -> Array:
+    """Return the published factor of adaptive temperature at an entropy in nats, not below 1.
+
+    Source: P. Veličković et al., Softmax Is Not Enough, 2025, whose code has these coefficients.
+    """
+    factor: Array = np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], entropy), 1.0)
+    return factor
+
+
+@dataclass(frozen=True)
+class AdaptiveRows(Rows):
+    """The factor of adaptive temperature, and the entropy, of rows of standard normal scores."""
+
+    names = ("factor", "entropy")
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return both of each row."""
+        entropy = of_rows(drawn[0], ("entropy",))[..., 0]
+        return factor_at(entropy), entropy
+
+
+def mean_slope(deviation: float) -> float:
+    """Return the mean of 2p(1 - p) for two keys with independent normal scores of that deviation."""
+    gaps, weights = np.linspace(-9, 9, 2001), np.exp(-(np.linspace(-9, 9, 2001) ** 2) / 2)
+    p = 1 / (1 + np.exp(-math.sqrt(2) * deviation * gaps))
+    return float(2 * (p * (1 - p)) @ weights / weights.sum())
+
+
+@dataclass(frozen=True)
+class SoftpickRows(Rows):
+    """The sum of a row's weights under softpick of standard normal scores, and the share that is 0."""
+
+    names = ("total", "zero")
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return both of each row; a row all of whose scores are 0 has none."""
+        above = np.expm1(drawn[0].astype(np.float64))
+        kept = np.maximum(above, 0)
+        return kept.sum(axis=-1) / np.abs(above).sum(axis=-1), (kept == 0).mean(axis=-1)
+
+
+def mean_of_softpick(keys: int) -> float:
+    """Return the mean sum of ``SoftpickRows``: n·∫ E[a e^(-tb)] (E e^(-tb))^(n - 1) dt with b = |a|."""
+    at, scores = np.exp(_LOG), np.linspace(-9, 9, 1801)
+    density = np.exp(-(scores**2) / 2) / math.sqrt(2 * math.pi) * (scores[1] - scores[0])
+    above = np.expm1(scores)
+    falls = np.exp(-np.outer(at, np.abs(above)))
+    return _over_log(at * keys * (falls @ (density * np.maximum(above, 0))) * (falls @ density) ** (keys - 1))

@@ -1,0 +1,265 @@
+"""What is on record of two recordings that were compared: for each layer what differs, and where."""
+
+from __future__ import annotations
+
+import textwrap
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from verify.evidence.audits import Heads, counted, runs, together
+from verify.evidence.records import Record, Sealed, Shown
+from verify.evidence.runs import Tool
+from verify.evidence.texts import (
+    Count,
+    Digest,
+    Line,
+    Many,
+    Moment,
+    Named,
+    Positive,
+    Slug,
+    Text,
+    refuse,
+    refuse_repeated,
+)
+from verify.text import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+QUANTITIES = {
+    "x": "the input of the layer’s module",
+    "q": "queries",
+    "k": "keys",
+    "v": "values",
+    "mask": "which keys rows see",
+    "bias": "what is added to scores",
+    "scale": "the factor of scores",
+    "softcap": "the soft-cap of scores",
+    "sink": "the scores of sinks",
+    "out": "the output, each against its own formula",
+}
+"""What is compared of a layer, in the order in which it computes them."""
+
+FALSE_ALARM_OF_A_FACTOR = 5e-9
+"""Two-sided tail of Student's t with 31 degrees of freedom beyond 8: a head of 32 rows or more."""
+
+_WIDTH = 79
+
+
+class Agreement(StrEnum):
+    """What a comparison says of one quantity of a layer.
+
+    Follows: it differs as far as what parted in an earlier layer, or in the layer's input, may make it. Not
+    known: something was not recorded, or neither output is that of its formula.
+    """
+
+    SAME = "same"
+    DIFFERS = "differs"
+    FOLLOWS = "follows"
+    UNKNOWN = "not known"
+
+
+class DifferingRow(Record):
+    """A row that differs: ``size`` is relative, None where numbers are not finite in one recording alone.
+
+    All places are counted from 0. Of a mask, ``key`` is one that the row sees in one recording alone.
+    """
+
+    size: Positive | None
+    call: Count
+    sequence: Count
+    head: Count
+    row: Count
+    key: Count | None = None
+
+    def __str__(self) -> str:
+        where = f"call {self.call}, sequence {self.sequence}, head {self.head}, row {self.row}"
+        return where if self.key is None else f"{where}, key {self.key}"
+
+
+class ComparedPart(Record):
+    """One quantity of a layer, a key of `QUANTITIES`, in both recordings.
+
+    ``size`` is how far it differs, relative to its own size (root mean square over rows), of a mask the share
+    of keys; ``allowed`` is up to where that is rounding. They are None where there is nothing of the kind,
+    ``size`` also where numbers are not finite. ``heads`` are those that differ, empty for all, and ``what``
+    says in words what differs.
+    """
+
+    name: Slug
+    outcome: Agreement
+    size: Positive | None = None
+    allowed: Positive | None = None
+    heads: Many[Count] = ()
+    what: Text = ""
+    rows: Many[DifferingRow] = ()
+
+    @model_validator(mode="after")
+    def _is_known(self) -> Self:
+        refuse([(self.name not in QUANTITIES, f"there is no quantity {self.name}")])
+        return self
+
+
+class ComparedLayer(Record):
+    """One layer in both recordings; ``other`` is its name in the second one where that is another.
+
+    ``rows`` were compared; those of ``padding`` in both recordings were not.
+    """
+
+    id: Slug
+    name: Line
+    other: Line = ""
+    heads: Heads
+    key_heads: Heads
+    calls: Count
+    rows: Count
+    padding: Count = 0
+    dtype: Line
+    parts: Many[ComparedPart]
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        refuse_repeated((part.name for part in self.parts), "parts")
+        return self
+
+    def of(self, outcome: Agreement) -> tuple[ComparedPart, ...]:
+        """Return the parts of one outcome."""
+        return tuple(part for part in self.parts if part.outcome is outcome)
+
+
+class ComparisonRecord(Sealed):
+    """Everything that a comparison of recordings A and B found; what ``comparison.json`` holds.
+
+    ``left_out`` says what was not compared, and why; ``allow_unseen`` are reasons of `UNSEEN` that are
+    accepted, ``unseen`` those among them that are not. ``factors`` counts the heads and arrays for which a
+    factor was estimated, the only statistical test.
+    """
+
+    schema_version: Literal[1] = Field(default=1, alias="comparison_schema")
+    tool: Tool
+    a: Line
+    b: Line
+    allow_unseen: Many[Slug] = ()
+    layers: Many[ComparedLayer]
+    left_out: Many[Text] = ()
+    unseen: Many[Slug] = ()
+    factors: Count = 0
+    environment: Named[Line]
+    created: Moment
+    elapsed_s: Annotated[float, Field(ge=0)]
+    seal: Digest = ""
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        refuse_repeated((layer.id for layer in self.layers), "layers")
+        return self
+
+    @property
+    def source(self) -> str:
+        """Both recordings, in a line."""
+        return f"{self.a} against {self.b}"
+
+    @property
+    def differing(self) -> tuple[ComparedLayer, ...]:
+        """The layers in which something differs of itself, in their order."""
+        return tuple(layer for layer in self.layers if layer.of(Agreement.DIFFERS))
+
+    @property
+    def false_alarm(self) -> float:
+        """What the tests of factors add up to, at most, where the errors of rows are independent."""
+        return min(self.factors * FALSE_ALARM_OF_A_FACTOR, 1.0)
+
+    @property
+    def is_by_order(self) -> bool:
+        """Whether layers were matched in their order, for want of common names."""
+        return any(layer.other for layer in self.layers)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether something was not compared that could differ."""
+        return bool(self.unseen) or any(layer.of(Agreement.UNKNOWN) for layer in self.layers)
+
+    def exit_status(self) -> int:
+        """Return 1 if something differs, else 3 if something could not be compared, else 0."""
+        if self.differing:
+            return 1
+        return 3 if self.is_partial or not self.layers else 0
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in a few words."""
+        if self.differing:
+            return "different"
+        if not self.layers:
+            return "not comparable"
+        return "no difference found" + (" in part" if self.is_partial else "")
+
+    @property
+    def looked_at(self) -> str:
+        """What was compared, in words."""
+        calls, rows = (sum(getattr(one, name) for one in self.layers) for name in ("calls", "rows"))
+        parts = (counted(len(self.layers), "layer"), counted(calls, "call"), counted(rows, "row"))
+        padding = sum(one.padding for one in self.layers)
+        return ", ".join(parts) + " compared" + (f", without {padding:,} of padding" if padding else "")
+
+    def __repr_args__(self) -> Shown:
+        yield from (("a", self.a), ("b", self.b), ("verdict", self.verdict))
+
+    def __str__(self) -> str:
+        """Return what differs first, in lines of at most 79 characters, and at last the verdict."""
+        return "\n".join(
+            textwrap.fill(
+                line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
+            for line in comparison_lines(self)
+        )
+
+
+def comparison_lines(record: ComparisonRecord) -> Iterator[str]:
+    """Yield what a comparison found: where the recordings part first, what else differs, the verdict."""
+    for number, layer in enumerate(record.differing):
+        for part in layer.of(Agreement.DIFFERS):
+            where = ", ".join(filter(None, [layer.name, heads_in_words(layer, part)]))
+            example = f"; such as {part.rows[0]}" if part.rows and not number else ""
+            yield f"✗ {where}: {part.name} differs: {said(part)}{example}"
+    if record.differing:
+        yield f"The first layer that differs is {record.differing[0].name}."
+    following = [
+        layer.name
+        for layer in record.layers
+        if layer.of(Agreement.FOLLOWS) and not layer.of(Agreement.DIFFERS)
+    ]
+    if following:
+        yield f"- {together(following)}: differences that may follow from that"
+    for layer in record.layers:
+        yield from (
+            f"? {layer.name}: {part.name} not known: {part.what}" for part in layer.of(Agreement.UNKNOWN)
+        )
+    yield from (f"- not compared: {text}" for text in record.left_out)
+    if record.is_by_order:
+        yield "- layers are matched in their order, as no name is in both recordings"
+    yield f"{record.verdict}: {record.looked_at}"
+
+
+def said(part: ComparedPart) -> str:
+    """Return what differs of a part, with its size and how much rounding allows."""
+    if part.size is None or part.allowed is None:
+        return part.what
+    return f"{part.what} ({share(part.size)} apart; rounding allows {share(part.allowed)})"
+
+
+def share(value: float) -> str:
+    """Return a relative difference in two digits, as a percentage from 0.1% on."""
+    return f"{float(f'{100 * value:.2g}'):g}%" if value >= 1e-3 else numbers.small(value)
+
+
+def heads_in_words(layer: ComparedLayer, part: ComparedPart) -> str:
+    """Return which heads of a layer a part differs in, nothing where it does in all."""
+    kind, count = ("key head", layer.key_heads) if part.name in ("k", "v") else ("head", layer.heads)
+    if not part.heads or len(part.heads) == count:
+        return ""
+    return f"{kind}{'' if len(part.heads) == 1 else 's'} {runs(part.heads)}"
