@@ -7,13 +7,17 @@ that these rules can work out again.
 from __future__ import annotations
 
 import math
+import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from verify.errors import SettingsError
-from verify.evidence.claims import Check, ClaimRecord, ControlRecord, DerivationRecord, Proof, Verdict
+from verify.evidence.claims import Check, ClaimRecord, ControlRecord, Proof, Verdict
 from verify.evidence.runs import Budget, Outcome, Part, RunRecord, Settings, Statement
-from verify.text.numbers import rounds_to
+from verify.files.shipped import folder
+from verify.text.numbers import as_printed, rounds_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -181,15 +185,15 @@ def outcome_of(parts: Sequence[Part], *, exactly: bool) -> Outcome:
     return Outcome.HOLDS if all(part.holds for part in said) and exactly else Outcome.WITH_CONDITIONS
 
 
-def contradictions_of_claim(claim: ClaimRecord) -> Iterator[str]:
-    """Yield what in a claim's record is not what its own numbers make of it, with the place."""
+def contradictions_of_claim(claim: ClaimRecord, chosen: Settings) -> Iterator[str]:
+    """Yield what in a claim's record its own numbers and the run's settings contradict, with the place."""
+    budget = ErrorBudget(chosen.false_alarm)
     for check in claim.checks:
-        yield from (f"check {check.id}: {wrong}" for wrong in _of_check(check))
+        wrong = _of_exact(check) if check.method == "exact" else _of_measured(check, budget, chosen.tolerance)
+        yield from (f"check {check.id}: {one}" for one in wrong)
     for control in claim.controls:
-        judged = _judged(control, exact=control.blocks == 0)
-        if control.verdict not in {judged, Verdict.UNDECIDED}:
-            yield f"control {control.id}: its verdict is {control.verdict}, its interval makes it {judged}"
-    yield from _of_derivation(claim.derivation, claim.checks)
+        yield from (f"control {control.id}: {one}" for one in _of_control(control))
+    yield from _of_derivation(claim)
     proof = claim.derivation
     verdict, reason = claim_verdict(proof.status, proof.reason, claim.checks, claim.controls)
     if claim.verdict is not verdict:
@@ -198,119 +202,192 @@ def contradictions_of_claim(claim: ClaimRecord) -> Iterator[str]:
         yield f"its reason is not that of its verdict, {reason!r}"
 
 
+def _where(wrong: Mapping[str, bool]) -> Iterator[str]:
+    return (text for text, applies in wrong.items() if applies)
+
+
 def _ends(band: Band) -> Interval:
     low, high = band
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def _judged(one: Check | ControlRecord, *, exact: bool) -> Verdict:
-    within = _ends(one.band)
-    return judge_exact(one.estimate, within) if exact else judge(one.interval, one.prediction, within)
+def _is_point(one: Check | ControlRecord) -> bool:
+    """Return whether a value was computed and nothing drawn."""
+    return (one.blocks, one.draws, one.interval) == (0, 0, (one.estimate, one.estimate))
 
 
-def _of_check(check: Check) -> Iterator[str]:
-    exact = check.method == "exact"
-    judged = _judged(check, exact=exact)
-    is_open = check.verdict is Verdict.UNDECIDED and not exact and check.reason
-    drawn = (check.blocks, check.draws, check.looks)
-    reached = [abs(end - check.prediction) for end in check.band if end is not None]
-    size = 1.0 if exact else abs(check.prediction) if check.tolerance_of == OF_ITSELF else None
-    width = reached[0] if size is None else size * check.tolerance
-    wrong = {
-        f"its verdict is {check.verdict}, its interval makes it {judged}": (
-            check.verdict is not judged and not is_open
-        ),
-        "it is exact, and has draws or an interval of more than its value": (
-            exact and (drawn != (0, 0, 0) or check.interval != (check.estimate, check.estimate))
-        ),
-        f"it was measured with {check.blocks} blocks in {check.looks} looks": (
-            not exact and not (check.blocks and 1 <= check.looks <= MAX_LOOKS)
-        ),
-        "its band is not its prediction with its tolerance": not all(
-            math.isclose(one, width, rel_tol=1e-6, abs_tol=4e-16 * max(1.0, abs(check.prediction)))
-            for one in reached
-        ),
-    }
-    yield from (text for text, applies in wrong.items() if applies)
+def _reaches(one: Check | ControlRecord, width: float) -> bool:
+    """Return whether the band reaches this far from the prediction on each side that it has."""
+    rounding = 1e-15 * abs(one.prediction)
+    sides = (abs(end - one.prediction) for end in one.band if end is not None)
+    return all(math.isclose(side, width, rel_tol=_CLOSE, abs_tol=rounding) for side in sides)
 
 
-def _of_derivation(proof: DerivationRecord, checks: Sequence[Check]) -> Iterator[str]:
-    """Yield what contradicts a derivation's status and what is bound to it; a failed one has no checks."""
-    reaches = {step.reach for route in proof.routes for step in route.steps}
-    holds = all(step.holds for route in proof.routes for step in route.steps)
-    unbound = {check.id for check in checks if check.method != "exact" and check.origin == "derived"} - set(
-        proof.bound
+def _farthest(one: Check | ControlRecord) -> float:
+    return max(abs(end - one.prediction) for end in one.band if end is not None)
+
+
+def _of_exact(check: Check) -> Iterator[str]:
+    judged = judge_exact(check.estimate, _ends(check.band))
+    yield from _where(
+        {
+            f"its verdict is {check.verdict}, its value makes it {judged}": check.verdict is not judged,
+            "it is exact, and has draws, looks or an interval of more than its value": (
+                not _is_point(check) or (check.looks, check.level) != (0, 1.0)
+            ),
+            "its band is not its prediction with its tolerance": not _reaches(check, check.tolerance),
+        }
     )
-    less = {
-        Proof.PROVED: bool(proof.beyond) or reaches != {"all-values"},
-        Proof.REVIEWED: bool(reaches & {"these-values", "numerically"}),
-        Proof.FAILED: bool(checks),
-    }
-    if less.get(proof.status, False) or not (holds or proof.status is Proof.FAILED):
+
+
+def _of_measured(check: Check, budget: ErrorBudget, tolerance: float) -> Iterator[str]:
+    judged = judge(check.interval, check.prediction, _ends(check.band))
+    # Whether an interval can be relied on is not on record; without one, a check is open and says why.
+    is_open = check.verdict is Verdict.UNDECIDED and check.reason
+    of_itself = check.tolerance_of == OF_ITSELF
+    width = abs(check.prediction) * check.tolerance if of_itself else _farthest(check) * bool(check.tolerance)
+    was_looked_at = 1 <= check.looks <= MAX_LOOKS
+    level = 1 - budget.share(check.looks) if was_looked_at else check.level
+    yield from _where(
+        {
+            f"its verdict is {check.verdict}, its interval makes it {judged}": (
+                check.verdict is not judged and not is_open
+            ),
+            f"it was measured with {check.blocks} blocks in {check.looks} looks": (
+                not (check.blocks and check.draws and was_looked_at)
+            ),
+            f"its level is not that of look {check.looks} of the run's budget": (
+                not math.isclose(check.level, level, rel_tol=0, abs_tol=1e-15)
+            ),
+            "its band is not its prediction with its tolerance": not _reaches(check, width),
+            "its tolerance is wide, and it does not say why": (
+                check.tolerance > WIDE * tolerance * (1 + _CLOSE) and not check.tolerance_because
+            ),
+        }
+    )
+
+
+def _of_control(control: ControlRecord) -> Iterator[str]:
+    within, exact = _ends(control.band), not control.blocks
+    judged = (
+        judge_exact(control.estimate, within)
+        if exact
+        else judge(control.interval, control.prediction, within)
+    )
+    # As of a check: what cannot be relied on is open.
+    is_open = control.verdict is Verdict.UNDECIDED and not exact
+    yield from _where(
+        {
+            f"its verdict is {control.verdict}, its interval makes it {judged}": (
+                control.verdict is not judged and not is_open
+            ),
+            "it has no blocks, and draws or an interval of more than its value": (
+                exact and not _is_point(control)
+            ),
+            "it has blocks and no draws": not exact and not control.draws,
+            "its band is not its prediction with one tolerance": not _reaches(control, _farthest(control)),
+        }
+    )
+
+
+def _of_derivation(claim: ClaimRecord) -> Iterator[str]:
+    """Yield what contradicts a derivation's status and what is bound to it; a failed one has no evidence."""
+    proof, checks = claim.derivation, claim.checks
+    steps = [step for route in proof.routes for step in route.steps]
+    reaches = {step.reach for step in steps}
+    goes_beyond = {
+        Proof.PROVED: reaches != {"all-values"},
+        Proof.REVIEWED: not reaches or bool(reaches & {"these-values", "numerically"}),
+        Proof.AT_EXAMPLES: not reaches,
+        Proof.IN_PART: not reaches,
+        Proof.FAILED: bool(checks or claim.controls),
+    }.get(proof.status, False)
+    is_derived = proof.status not in {Proof.FAILED, Proof.NOT_CLAIMED}
+    if (
+        goes_beyond
+        or (is_derived and (proof.status is Proof.IN_PART) != bool(proof.beyond))
+        or (proof.status is not Proof.FAILED and not all(step.holds for step in steps))
+    ):
         yield f"its derivation is called {proof.status}, and its steps say otherwise"
-    if unbound or set(proof.bound) - {check.id for check in checks}:
+    called = {one.id for one in checks if one.method != "exact" and one.origin == "derived"}
+    if not called <= set(proof.bound) <= {one.id for one in checks}:
         yield "its derivation is bound to other checks than those whose predictions are called derived"
 
 
 def contradictions_of_run(record: RunRecord) -> Iterator[str]:
-    """Yield what in a run's record is not what its own numbers make of it, with the place."""
+    """Yield what in a run's record its own numbers contradict, with the place."""
     chosen, budget = record.run.settings, ErrorBudget(record.run.settings.false_alarm)
     for claim in record.claims:
-        yield from (f"claim {claim.id}: {one}" for one in contradictions_of_claim(claim))
-        yield from (f"claim {claim.id}: {one}" for one in _of_settings(claim, chosen))
-    counts = record.measured_checks, sum(len(claim.controls) for claim in record.claims)
-    if record.measured_checks <= PLACES and record.run.budget != budget.record(*counts):
+        yield from (f"claim {claim.id}: {one}" for one in contradictions_of_claim(claim, chosen))
+    checks, controls = record.measured_checks, sum(len(claim.controls) for claim in record.claims)
+    if checks > PLACES or record.run.budget != budget.record(checks, controls):
         yield "its error budget is not that of its checks and settings"
     claims = {claim.id: claim for claim in record.claims}
     for statement in record.statements:
-        yield from (f"statement {statement.id}: {one}" for one in _of_statement(statement, claims))
-
-
-def _of_settings(claim: ClaimRecord, chosen: Settings) -> Iterator[str]:
-    budget = ErrorBudget(chosen.false_alarm)
-    for check in claim.checks:
-        if check.method == "exact":
-            continue
-        if not math.isclose(1 - check.level, budget.share(check.looks), rel_tol=1e-6):
-            yield f"check {check.id}: its level is not that of look {check.looks} of the run's budget"
-        if check.tolerance > WIDE * chosen.tolerance * (1 + _CLOSE) and not check.tolerance_because:
-            yield f"check {check.id}: its tolerance is wide, and it does not say why"
+        wrong = (*_of_statement(statement, claims), *_of_note(statement, own=record.run.own_sources))
+        yield from (f"statement {statement.id}: {one}" for one in wrong)
 
 
 def _of_statement(statement: Statement, claims: Mapping[str, ClaimRecord]) -> Iterator[str]:
+    if not statement.parts:
+        yield "it has no parts"
     exactly = {True}
     for number, part in enumerate(statement.parts, 1):
-        if part.evidence.startswith("compute:"):
-            continue
-        verdict, figure = _evidence(part, claims.get(part.claim))
-        if part.holds not in _possible(part, verdict, figure):
-            yield f"part {number}: its evidence is {verdict}, which does not go with {part.holds}"
+        verdict, possible = decided(part, claims)
+        if part.holds not in possible:
+            yield f"part {number}: its evidence is {verdict or 'missing'}, which does not go with its outcome"
         if verdict is Verdict.APPROXIMATE:
-            # Unless the source says no more than "about".
+            # Unless the source says no more than "about", which is not on record.
             exactly.add(False)
     outcomes = [outcome_of(statement.parts, exactly=one) for one in exactly]
     if statement.outcome not in outcomes:
         yield f"its outcome is {statement.outcome}, its parts make it {outcomes[0]}"
 
 
-def _evidence(part: Part, claim: ClaimRecord | None) -> tuple[Verdict | None, float | None]:
-    """Return the verdict that decides a part, None where there is none, and the figure it predicts."""
+def _of_note(statement: Statement, *, own: bool) -> Iterator[str]:
+    """Yield what contradicts that a statement is known to be false: only those that ship are."""
+    false = statement.outcome in {Outcome.MISPRINTED, Outcome.WRONG} and statement.noted is statement.outcome
+    if false and not own and (statement.source, statement.id, statement.outcome) not in _noted():
+        yield f"it is called known to be {statement.outcome}; of the sources that ship, none has it so"
+
+
+@cache
+def _noted() -> set[tuple[str, str, str | None]]:
+    """Return source, id and known outcome of the statements that ship."""
+    data = folder("data")
+    books = (
+        tomllib.loads(path.read_text(encoding="utf-8"))
+        for path in (data / "sources.toml", *data.glob("packs/*.toml"))
+    )
+    return {(one["source"], one["id"], one.get("noted")) for book in books for one in book["statement"]}
+
+
+def decided(part: Part, claims: Mapping[str, ClaimRecord]) -> tuple[Verdict | None, set[bool | None]]:
+    """Return the verdict that decides a part, and what it lets the part be: held, not, or open (None).
+
+    The verdict is None, and nothing possible, where the claim has no such evidence. Of what is computed, the
+    value is not on record: only a figure that agrees with it has to hold.
+    """
+    claim = claims.get(part.claim)
+    if part.evidence.startswith("compute:"):
+        agrees = part.printed is not None and part.computed == part.printed
+        return Verdict.CONFIRMED, {True} if agrees else {True, False}
     if claim is None or claim.derivation.status is Proof.FAILED:
-        return Verdict.UNDECIDED, None
-    found: dict[str, tuple[Verdict, float | None]] = {"verdict": (claim.verdict, None)}
+        return Verdict.UNDECIDED, {None}
+    found: dict[str, tuple[Verdict | None, float | None]] = {"verdict": (claim.verdict, None)}
     found |= {f"check:{one.id}": (one.verdict, one.prediction) for one in claim.checks}
     found |= {f"control:{one.id}": (one.verdict, None) for one in claim.controls}
     found |= {f"fact:{one.id}": (Verdict.CONFIRMED, one.value) for one in claim.facts}
-    return found.get(part.evidence, (None, None))
-
-
-def _possible(part: Part, verdict: Verdict | None, figure: float | None) -> set[bool | None]:
-    """Return what the evidence lets a part be: held, not, or open (None)."""
-    is_printed = part.printed is not None and figure is not None
+    verdict, figure = found.get(part.evidence, (None, None))
+    possible: set[bool | None] = set()
     if verdict is None:
-        return set()
-    if verdict is Verdict.UNDECIDED or (is_printed and verdict is Verdict.REFUTED):
-        return {None}
-    if part.printed is not None and figure is not None:
-        return {rounds_to(figure, part.printed, about=about) for about in (False, True)}
-    return {verdict is not Verdict.REFUTED}
+        pass
+    elif part.printed is None or figure is None:
+        possible = {None if verdict is Verdict.UNDECIDED else verdict is not Verdict.REFUTED}
+    elif verdict in {Verdict.UNDECIDED, Verdict.REFUTED}:
+        possible = {None}
+    else:
+        with suppress(ValueError):  # what is printed is no figure
+            if part.computed == as_printed(figure, part.printed):
+                possible = {rounds_to(figure, part.printed, about=about) for about in (False, True)}
+    return verdict, possible
