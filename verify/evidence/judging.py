@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from verify.errors import SettingsError
-from verify.evidence.claims import Check, ClaimRecord, ControlRecord, Proof, Verdict
+from verify.evidence.claims import Check, ClaimRecord, ControlRecord, DerivationRecord, Proof, Verdict
 from verify.evidence.runs import Budget, Outcome, Part, RunRecord, Settings, Statement
 from verify.files.shipped import folder
 from verify.text.numbers import as_printed, rounds_to
@@ -32,7 +32,7 @@ WIDE = 2.0
 """A tolerance of more than this many times the run's needs a reason in words."""
 OF_ITSELF = "the prediction"
 """What a tolerance is a fraction of, where nothing else is said."""
-_CLOSE = 1e-9
+_CLOSE, _ROUNDING = 1e-9, 1e-15
 
 _DERIVED = {
     Proof.PROVED: "derived, and ",
@@ -185,15 +185,23 @@ def outcome_of(parts: Sequence[Part], *, exactly: bool) -> Outcome:
     return Outcome.HOLDS if all(part.holds for part in said) and exactly else Outcome.WITH_CONDITIONS
 
 
-def contradictions_of_claim(claim: ClaimRecord, chosen: Settings) -> Iterator[str]:
-    """Yield what in a claim's record its own numbers and the run's settings contradict, with the place."""
-    budget = ErrorBudget(chosen.false_alarm)
+def contradictions_of_claim(claim: ClaimRecord, chosen: Settings | None) -> Iterator[str]:
+    """Yield what in a claim's record its own numbers and the run's settings contradict, with the place.
+
+    Where the settings are not known, level and width of its checks are not judged.
+    """
     for check in claim.checks:
-        wrong = _of_exact(check) if check.method == "exact" else _of_measured(check, budget, chosen.tolerance)
+        wrong = _of_exact(check) if check.method == "exact" else _of_measured(check, chosen)
         yield from (f"check {check.id}: {one}" for one in wrong)
     for control in claim.controls:
         yield from (f"control {control.id}: {one}" for one in _of_control(control))
-    yield from _of_derivation(claim)
+    yield from contradictions_of_derivation(claim.derivation)
+    # A derivation that failed ends its claim before there is any evidence.
+    if claim.derivation.status is Proof.FAILED and (claim.checks or claim.controls):
+        yield "its derivation failed, and it has evidence"
+    derived = {one.id for one in claim.checks if one.method != "exact" and one.origin == "derived"}
+    if not derived <= set(claim.derivation.bound) <= {one.id for one in claim.checks}:
+        yield "its derivation is bound to other checks than those whose predictions are called derived"
     proof = claim.derivation
     verdict, reason = claim_verdict(proof.status, proof.reason, claim.checks, claim.controls)
     if claim.verdict is not verdict:
@@ -218,7 +226,7 @@ def _is_point(one: Check | ControlRecord) -> bool:
 
 def _reaches(one: Check | ControlRecord, width: float) -> bool:
     """Return whether the band reaches this far from the prediction on each side that it has."""
-    rounding = 1e-15 * abs(one.prediction)
+    rounding = _ROUNDING * abs(one.prediction)
     sides = (abs(end - one.prediction) for end in one.band if end is not None)
     return all(math.isclose(side, width, rel_tol=_CLOSE, abs_tol=rounding) for side in sides)
 
@@ -240,14 +248,19 @@ def _of_exact(check: Check) -> Iterator[str]:
     )
 
 
-def _of_measured(check: Check, budget: ErrorBudget, tolerance: float) -> Iterator[str]:
+def _of_measured(check: Check, chosen: Settings | None) -> Iterator[str]:
     judged = judge(check.interval, check.prediction, _ends(check.band))
     # Whether an interval can be relied on is not on record; without one, a check is open and says why.
     is_open = check.verdict is Verdict.UNDECIDED and check.reason
     of_itself = check.tolerance_of == OF_ITSELF
     width = abs(check.prediction) * check.tolerance if of_itself else _farthest(check) * bool(check.tolerance)
     was_looked_at = 1 <= check.looks <= MAX_LOOKS
-    level = 1 - budget.share(check.looks) if was_looked_at else check.level
+    level, most = check.level, math.inf
+    if chosen and was_looked_at:
+        level = 1 - ErrorBudget(chosen.false_alarm).share(check.looks)
+        most = WIDE * chosen.tolerance * (1 + _CLOSE)
+    size = abs(check.prediction)
+    wide = _farthest(check) > most * size + _ROUNDING * size if size else check.tolerance > most
     yield from _where(
         {
             f"its verdict is {check.verdict}, its interval makes it {judged}": (
@@ -260,9 +273,7 @@ def _of_measured(check: Check, budget: ErrorBudget, tolerance: float) -> Iterato
                 not math.isclose(check.level, level, rel_tol=0, abs_tol=1e-15)
             ),
             "its band is not its prediction with its tolerance": not _reaches(check, width),
-            "its tolerance is wide, and it does not say why": (
-                check.tolerance > WIDE * tolerance * (1 + _CLOSE) and not check.tolerance_because
-            ),
+            "its tolerance is wide, and it does not say why": wide and not check.tolerance_because,
         }
     )
 
@@ -290,9 +301,8 @@ def _of_control(control: ControlRecord) -> Iterator[str]:
     )
 
 
-def _of_derivation(claim: ClaimRecord) -> Iterator[str]:
-    """Yield what contradicts a derivation's status and what is bound to it; a failed one has no evidence."""
-    proof, checks = claim.derivation, claim.checks
+def contradictions_of_derivation(proof: DerivationRecord) -> Iterator[str]:
+    """Yield what the steps of a derivation say against its status."""
     steps = [step for route in proof.routes for step in route.steps]
     reaches = {step.reach for step in steps}
     goes_beyond = {
@@ -300,7 +310,6 @@ def _of_derivation(claim: ClaimRecord) -> Iterator[str]:
         Proof.REVIEWED: not reaches or bool(reaches & {"these-values", "numerically"}),
         Proof.AT_EXAMPLES: not reaches,
         Proof.IN_PART: not reaches,
-        Proof.FAILED: bool(checks or claim.controls),
     }.get(proof.status, False)
     is_derived = proof.status not in {Proof.FAILED, Proof.NOT_CLAIMED}
     if (
@@ -309,9 +318,6 @@ def _of_derivation(claim: ClaimRecord) -> Iterator[str]:
         or (proof.status is not Proof.FAILED and not all(step.holds for step in steps))
     ):
         yield f"its derivation is called {proof.status}, and its steps say otherwise"
-    called = {one.id for one in checks if one.method != "exact" and one.origin == "derived"}
-    if not called <= set(proof.bound) <= {one.id for one in checks}:
-        yield "its derivation is bound to other checks than those whose predictions are called derived"
 
 
 def contradictions_of_run(record: RunRecord) -> Iterator[str]:
