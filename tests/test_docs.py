@@ -198,4 +198,4 @@ def test_the_course_of_ones_own_is_decided(tmp_path: Path) -> None:
     alone = verify.run(workers=1, sources=path)
     assert (alone.claims, alone.run.phases_s["verification"] < 1) == ((), True)
     assert alone.statements[0].outcome is Outcome.MISPRINTED
-    assert alone.exit_status() == 1
+    assert alone.exit_status == 1

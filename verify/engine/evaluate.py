@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from verify.engine.samples import Sampling
     from verify.engine.sources import Wanted
     from verify.montecarlo.blocks import Cell, Chunk, Request, Sums
+    from verify.montecarlo.blocks import Settings as CellSettings
     from verify.spec.claim import Claim, Findings
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
     from verify.symbolic.routes import Followed
@@ -87,7 +88,8 @@ class CellToDraw:
     """A cell of which ``batches`` are needed, in a form that needs none of the claim's code.
 
     ``pickled`` is the cell, empty where it cannot be pickled, and ``modules`` are those that it refers to;
-    ``batch_draws`` are random components.
+    ``batch_draws`` are random components. ``settings``, the ``names`` of the outputs and the ``scores`` of a
+    block are for whoever asks for the sums.
     """
 
     id: str
@@ -97,6 +99,9 @@ class CellToDraw:
     batch_draws: int
     pickled: bytes
     modules: tuple[str, ...]
+    settings: CellSettings
+    names: tuple[str, ...]
+    scores: int
 
 
 @dataclass(frozen=True)
@@ -253,6 +258,9 @@ def _to_draw(request: Request) -> CellToDraw:
         cell.batch_blocks * cell.sampler.coordinates,
         pickled,
         modules,
+        cell.settings,
+        tuple(cell.sampler.names),
+        cell.sampler.scores,
     )
 
 

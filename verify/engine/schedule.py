@@ -19,7 +19,7 @@ from verify.engine.evaluate import ChunkSums, NeedsDraws, Settled, broken_eviden
 from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
 from verify.errors import WorkerError
 from verify.executors.workers import ProcessEndedError
-from verify.montecarlo.blocks import Chunk, Drawn, Sums
+from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +61,17 @@ class Progress:
     def left_s(self) -> float | None:
         """Seconds that what is known to be wanted will take at this rate; None before anything is drawn."""
         return (self.wanted - self.drawn - self.stored) / self.rate if self.rate else None
+
+
+class CellSums(NamedTuple):
+    """What was drawn of a cell: its settings, and the moments of its blocks by the names of their outputs."""
+
+    settings: dict[str, int | float | str]
+    sample: Sample
+
+
+OnSums = Callable[[str, dict[str, CellSums]], None]
+"""Is called with a claim's id, and with what was drawn of each of its cells by their ids."""
 
 
 class SettledClaim(NamedTuple):
@@ -109,6 +120,13 @@ class PendingCell:
         self.early[chunk.first] = chunk, sums
         while self.drawn.batches in self.early:
             self.drawn = self.drawn.then(*self.early.pop(self.drawn.batches), self.asked.chunk_batches)
+
+    @property
+    def sums(self) -> CellSums:
+        """What is drawn so far."""
+        per_block = self.asked.batch_draws // self.asked.batch_blocks
+        sample = self.drawn.total.moments(per_block, self.asked.scores, self.asked.names)
+        return CellSums(dict(self.asked.settings), sample)
 
     def key(self, claim: str, chunk: Chunk) -> bytes:
         """Return the key of what a chunk's sums are, with those before them."""
@@ -274,11 +292,13 @@ class Schedule:
         store: Store | None = None,
         on_start: Callable[[str], None] = lambda _claim: None,
         on_progress: Callable[[Progress], None] = lambda _progress: None,
+        on_sums: OnSums | None = None,
     ) -> None:
         self._claims = [
             PendingClaim(place, work, backend_of(work), store is not None) for place, work in enumerate(works)
         ]
         self._store, self._on_start, self._on_progress = store, on_start, on_progress
+        self._on_sums = on_sums
         self._queue = WorkQueue()
         self._outcomes: deque[SettledClaim] = deque()
         self._begun = time.monotonic()
@@ -325,7 +345,8 @@ class Schedule:
 
     def _begin(self, claim: PendingClaim) -> Tasks:
         self._on_start(claim.work.claim.id)
-        if kept := self._recalled("claim", claim.settled_key):
+        # A record that is kept has no sums with it; those of its chunks are kept as well.
+        if not self._on_sums and (kept := self._recalled("claim", claim.settled_key)):
             self._use_cached(claim, kept)
             return
         claim.proof = self._recalled("derivation", claim.derivation_key).decode()
@@ -375,6 +396,8 @@ class Schedule:
         claim.proof = result.proof
         if isinstance(result, Settled):
             claim.backend.release(claim.work)
+            if self._on_sums:
+                self._on_sums(claim.work.claim.id, {name: cell.sums for name, cell in claim.cells.items()})
             self._outcomes.append(SettledClaim(claim.place, result, claim.spent_s))
             return
         claim.awaited = tuple(cell.id for cell in result.cells)
