@@ -223,7 +223,7 @@ def test_the_example_of_the_readme_runs(
     program.write_text(example.replace('profile="standard"', 'profile="quick"'), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(program))
-    assert "score-variance confirmed" in capsys.readouterr().out
+    assert "score-variance: confirmed (" in capsys.readouterr().out
     assert (tmp_path / "my-report" / "report.pdf").is_file()
 
 
