@@ -194,9 +194,9 @@ def test_a_long_number_is_said_in_short() -> None:
     ("form", "text"),
     [
         ("ratio-to=run:claims,percent", "100%"),
-        ("ratio-to=run:holds,digits=2", "2.2"),
-        ('"{confirmed} of {claims} claims"', "59 of 59 claims"),
-        ("words", "fifty-nine"),
+        ("ratio-to=run:holds,digits=2", "2.6"),
+        ('"{confirmed} of {claims} claims"', "74 of 74 claims"),
+        ("words", "seventy-four"),
     ],
 )
 def test_shares_and_ratios_have_forms(tmp_path: Path, form: str, text: str) -> None:

@@ -91,7 +91,7 @@ def test_a_damaged_row_is_found_and_drawn_again(tool: Tool, store: Path, tmp_pat
     connection.close()
     ended = tool("store", "verify", "--store", store)
     assert ended.status == 1
-    assert " damaged; no run uses these" in ended.out
+    assert " damaged; runs ignore damaged rows" in ended.out
     again = tool(*RUN, tmp_path / "again", "--store", store)
     assert "damaged, so computed again" in again.err
     assert tool("store", "verify", "--store", store).status == 0

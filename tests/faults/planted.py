@@ -16,6 +16,7 @@ import pytest
 
 from tests.catalogue import CATALOGUE, derivation
 from verify.claims.gradients.shared import samplers
+from verify.claims.newer.shared import rounding
 from verify.engine.measure import _decide
 from verify.engine.runner import settings
 from verify.engine.samples import Samples, drawn_by
@@ -123,6 +124,21 @@ def _norms(factor: float) -> Callable[[pytest.MonkeyPatch], None]:
 def _output(factor: float) -> Callable[[pytest.MonkeyPatch], None]:
     right = attention.attention
     return lambda patch: everywhere(patch, right, lambda *given: factor * right(*given))
+
+
+def _rounding(wrong: Callable[[Array, int], Array]) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: everywhere(patch, rounding.rounded, wrong)
+
+
+def _in_equal_steps(values: Array, bits: int) -> Array:
+    step = np.abs(values).max() / 2**bits
+    nearest: Array = step * np.rint(values / step)
+    return nearest
+
+
+def _coarser_above_one(values: Array, bits: int, right: Any = rounding.rounded) -> Array:
+    coarse: Array = np.where(np.abs(values) > 1, right(values, bits - 2), right(values, bits))
+    return coarse
 
 
 def _own_code(
@@ -407,6 +423,8 @@ FAULTS = {
     "statistic-tenfold": Fault(
         "all statistics are ten times too large", _statistics(lambda found: 10 * found)
     ),
+    "equal-steps": Fault("numbers of few bits have equal steps", _rounding(_in_equal_steps)),
+    "coarser": Fault("numbers above 1 have two bits less", _rounding(_coarser_above_one)),
     "statistic-tenth": Fault("all statistics are ten times too small", _statistics(lambda found: found / 10)),
 }
 OWN_CODE = {"own-code-larger": _larger, "own-code-smaller": _smaller, "own-code-negated": lambda x: -x}

@@ -37,8 +37,8 @@ def measured(figure: Figure, place: int = 0) -> Layer:
 
 
 def drawn(figure: Figure, label: str) -> Layer:
-    """Return the layer whose label holds a text."""
-    return next(layer for layer in figure.layers if label in layer.label)
+    """Return the layer whose label holds a text, and which is no wrong version."""
+    return next(layer for layer in figure.layers if label in layer.label and layer.role != "control")
 
 
 def estimate(record: ClaimRecord, name: str) -> float:

@@ -110,8 +110,8 @@ UNITS: dict[tuple[str, str], Callable[[float], float]] = {
     ("ignored-keys", "by-probability"): lambda p: 1 / (p * (1 - p)),
 }
 """Figures whose heights are the checks' over a function of the abscissa."""
-BETWEEN = {("ignored-keys", "by-probability")}
-"""Figures whose points stand within the range that their check covers, not at a number of it."""
+BETWEEN = {("ignored-keys", "by-probability"), ("adaptive-temperature", "factor")}
+"""Figures whose points stand within the range that their check covers, or at an entropy; no number of it."""
 
 
 def _near(allowed: float, least: float) -> Callable[[ClaimRecord, Figure], list[str]]:
@@ -188,7 +188,7 @@ def _successes(record: ClaimRecord, figure: Figure) -> list[str]:
     rates = [low * step**place for place in range(1 + round(math.log(high / low, step)))]
     wrong = []
     for layer in figure.layers:
-        if layer.role != "truth":
+        if layer.role not in {"truth", "control"}:
             if not np.allclose(layer.x, rates):
                 wrong.append(f"{layer.label}: at {layer.x}, run at {rates}")
             for _, y, bottom, top in points(layer):
@@ -226,6 +226,39 @@ def _below_logarithm(record: ClaimRecord, figure: Figure) -> list[str]:
     return wrong
 
 
+def _computed(
+    *heights: Callable[[float], float],
+) -> Callable[[ClaimRecord, Figure], list[str]]:
+    """Return the rule of figures of computed numbers: the heights of each layer's points are a function's."""
+
+    def rule(_: ClaimRecord, figure: Figure) -> list[str]:
+        layers = [layer for layer in figure.layers if layer.kind == "points"]
+        return [
+            f"{layer.label} at {x:g}: {y:g}, not {height(x):g}"
+            for layer, height in zip(layers, heights, strict=True)
+            for x, y in zip(layer.x, layer.y, strict=True)
+            if not _close(y, height(x))
+        ]
+
+    return rule
+
+
+def _entropy_lost(high: int) -> Callable[[float], float]:
+    """Return the entropy that 16 keys lose if ``high`` of them have a score larger by the argument."""
+
+    def lost(apart: float) -> float:
+        share = math.exp(apart) / (high * math.exp(apart) + 16 - high)
+        other = 1 / (high * math.exp(apart) + 16 - high)
+        return math.log(16) + high * share * math.log(share) + (16 - high) * other * math.log(other)
+
+    return lost
+
+
+def _own_weight(cosine: float) -> Callable[[float], float]:
+    """Return the weight of a token on itself among so many of this cosine, at 1.2 times their logarithm."""
+    return lambda n: n**1.2 / (n**1.2 + (n - 1) * n ** (1.2 * cosine))
+
+
 OWN: dict[tuple[str, str], Callable[[ClaimRecord, Figure], list[str]]] = {
     ("score-law", "densities"): _near(0.15, 0.03),
     ("causal-rows", "by-position"): _below_logarithm,
@@ -235,6 +268,10 @@ OWN: dict[tuple[str, str], Callable[[ClaimRecord, Figure], list[str]]] = {
     ("gradient-through-layers", "growth-by-layer"): _growth,
     ("training-stability", "success-by-rate"): _successes,
     ("training-stability", "training-curves"): _curves,
+    ("bounded-scores", "entropy"): _computed(_entropy_lost(8), _entropy_lost(3)),
+    ("critical-scaling", "cosines"): _computed(*(_own_weight(one) for one in (0, 1 / 6, 0.3))),
+    ("online-softmax", "sums"): _computed(lambda lag: 1 + 63 * math.exp(lag)),
+    ("low-precision-sums", "ones"): _computed(lambda n: min(n, 2**8), lambda n: min(n, 2**11)),
 }
 """Figures that show something else than checks, with what they must keep to."""
 

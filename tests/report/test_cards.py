@@ -483,8 +483,8 @@ def test_the_headline_is_what_a_claim_names() -> None:
     )
     other = control("other", "it is 1 unscaled, too", 1, 64)
     for controls, wrong in (
-        ((other, mine), "it is $d_k$ squared, which predicts 4096"),
-        ((other, BIASED), "it is 1 unscaled, too, which predicts 1; found: 64.00"),
+        ((other, mine), "it is $d_k$ squared; predicts 4096, rejected"),
+        ((other, BIASED), "it is 1 unscaled, too; predicts 1, found 64.00, rejected"),
     ):
         made = of(checks=(FIRST, LAST, OTHER), controls=controls, headline=LAST.id).contrast
         assert made is not None
@@ -504,7 +504,7 @@ SPOKEN_OF: tuple[tuple[str, Callable[[Check], bool]], ...] = (
     (r"^With two keys", lambda one: one.cell["n"] == 2),
     (r"tokens has no influence", lambda one: "tokens" in one.cell),
     (r"^Correlated components", lambda one: one.cell["correlation"] != 0),
-    (r"^Longer texts", lambda one: number(one, "n") > 100),
+    (r"^Attention dilutes with length", lambda one: number(one, "n") > 100),
     (r"^Components without a second moment", lambda one: one.cell["query"] == "Cauchy"),
     (r"as the dimension (grows|passes)|in high dimension", lambda one: number(one, "d_k") >= 32),
 )

@@ -68,10 +68,9 @@ def site(out: Path, results: Path | None) -> None:
 
     chosen = configuration()
     record = present(results or chosen.results_file)
-    if isinstance(record, RunRecord):
-        record = _with_packs(record)
+    shown = _with_packs(record) if isinstance(record, RunRecord) else None
     with temporary_files_together():
-        problem = write_site(record, out, chosen.site)
+        problem = write_site(record, out, chosen.site, shown=shown)
     say(out / "index.html")
     if problem is not None:
         raise problem

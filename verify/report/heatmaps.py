@@ -6,6 +6,7 @@ import statistics
 from bisect import bisect
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.evidence.audits import Judgement, common
@@ -41,7 +42,7 @@ class Grid:
     heads: int
     cells: Mapping[tuple[int, int], Finding]
 
-    @property
+    @cached_property
     def estimates(self) -> dict[tuple[int, int], float]:
         """The estimates, where there are any."""
         return {place: one.estimate for place, one in sorted(self.cells.items()) if one.estimate is not None}

@@ -43,26 +43,35 @@ MARKER = ".sdpa-verify-site"
 
 
 def write_site(
-    record: RunRecord | AuditRecord, out: Path, address: str = "", workers: Workers | int | None = None
+    record: RunRecord | AuditRecord,
+    out: Path,
+    address: str = "",
+    workers: Workers | int | None = None,
+    shown: RunRecord | None = None,
 ) -> RenderError | None:
     """Write a run's site into the folder ``out``, whole or not at all, and return what was not rendered.
+
+    ``shown`` is what its pages show, if that is more than the record.
 
     Raises:
         OutputError: ``out`` holds what is no part of a site, or cannot be written.
         VerifyError: see `site_files`.
     """
-    files, problem = site_files(record, address, workers)
+    files, problem = site_files(record, address, workers, shown)
     write_folder(out, files, MARKER)
     return problem
 
 
 def site_files(
-    record: RunRecord | AuditRecord, address: str = "", workers: Workers | int | None = None
+    record: RunRecord | AuditRecord,
+    address: str = "",
+    workers: Workers | int | None = None,
+    shown: RunRecord | None = None,
 ) -> tuple[dict[str, bytes], RenderError | None]:
     """Return the files of a run's site by their paths, and what could not be rendered, if anything.
 
     ``address`` is where it will be published, if that is known; pages then name their permanent address.
-    Where formulas cannot be set they are plain text.
+    Where formulas cannot be set they are plain text. ``shown`` is what pages show, if more than the record.
 
     Raises:
         ResultsError: this is no run.
@@ -71,8 +80,8 @@ def site_files(
     """
     if not isinstance(record, RunRecord):
         raise ResultsError("site: only a run has one; give a results.json")
-    index = inventory(record)
-    report, problem = report_of(record), None
+    index = inventory(shown or record)
+    report, problem = report_of(shown or record), None
     figures = draw_figures(record, workers)
     try:
         formulas = draw_formulas(report, workers)

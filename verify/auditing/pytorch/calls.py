@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
 from verify.auditing.recording import Call, Intended
-from verify.auditing.scales import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
-    from verify.auditing.pytorch.scaling import Scaled
 
 DROPPED = "dropout was on, so that outputs are not those of the scores alone; they were left out"
 
@@ -43,6 +42,25 @@ class LayerInfo(NamedTuple):
     padded: Mapping[str, int] = MappingProxyType({})
     notes: tuple[str, ...] = ()
     mask: str = ""
+
+
+class CallSink(Protocol):
+    """What calls go to: a recorder."""
+
+    def keep(self, name: str, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
+        """Keep the call that ``make`` returns, in the layer of this name."""
+
+    def note_written_out(self, name: str) -> None:
+        """Note that the module of this name has a softmax or scores of its own."""
+
+    def leave_out(self, what: str) -> None:
+        """Note in words what is not recorded."""
+
+    def expecting_graphs(self) -> AbstractContextManager[None]:
+        """Allow compiled graphs inside."""
+
+    def unharmed(self, what: str) -> AbstractContextManager[None]:
+        """Note an error inside, which the program does not see."""
 
 
 @contextmanager
@@ -176,30 +194,6 @@ def attention_call(given: Arguments, output: Any, masks: Masks) -> Call:
         causal=bool(given.is_causal),
         scale=None if given.scale is None else float(given.scale),
     )
-
-
-def unscaled(call: Call, about: LayerInfo, scaled: Scaled) -> tuple[Call, LayerInfo]:
-    """Return a call whose scale holds the factors that queries and keys were multiplied by before it.
-
-    Where those are not known, no intended scale is either.
-    """
-    if scaled.unknown:
-        meant = about.intended or Intended(DEFAULT, "default")
-        return call, about._replace(intended=replace(meant, origin="unknown", where=scaled.unknown))
-    if scaled[:2] == (1.0, 1.0):
-        return call, about
-    scale = call.query.shape[-1] ** -0.5 if call.scale is None else call.scale
-    query, key = (
-        (one / factor).requires_grad_(one.requires_grad)
-        for one, factor in zip((call.query, call.key), scaled[:2], strict=True)
-    )
-    said = (
-        f"{name} were multiplied by {factor:.6g} before the call, which counts as part of its scale"
-        for name, factor in zip(("queries", "keys"), scaled[:2], strict=True)
-        if factor != 1
-    )
-    call = replace(call, query=query, key=key, scale=scale * scaled.query * scaled.key)
-    return call, about._replace(notes=(*about.notes, *said))
 
 
 def four(tensor: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -24,17 +24,15 @@ from verify.auditing.pytorch.calls import (
     is_plain,
     refuse_other,
     replaced,
-    unscaled,
 )
 from verify.auditing.pytorch.modules import version_of
-from verify.auditing.pytorch.scaling import Scaling, func_name, is_parameter, tensors
+from verify.auditing.pytorch.scaling import Scaling, func_name, is_parameter, tensors, unscaled
 from verify.auditing.recording import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
-    from verify.auditing.pytorch.calls import Masks
+    from verify.auditing.pytorch.calls import CallSink, Masks
     from verify.auditing.pytorch.modules import Modules
 
     Handler = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
@@ -51,22 +49,6 @@ _PRODUCTS = frozenset(
     ["matmul", "__matmul__", "__rmatmul__", "linalg_matmul", "bmm", "baddbmm", "mm", "einsum"]
 )
 _MOST = 4096
-
-
-class CallSink(Protocol):
-    """What calls go to: a recorder."""
-
-    def keep(self, name: str, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
-        """Keep the call that ``make`` returns, in the layer of this name."""
-
-    def note_written_out(self, name: str) -> None:
-        """Note that the module of this name has a softmax or scores of its own."""
-
-    def leave_out(self, what: str) -> None:
-        """Note in words what is not recorded."""
-
-    def unharmed(self, what: str) -> AbstractContextManager[None]:
-        """Note an error inside, which the program does not see."""
 
 
 class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked

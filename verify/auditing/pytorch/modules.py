@@ -19,7 +19,7 @@ from verify.auditing.pytorch.calls import is_plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from verify.auditing.pytorch.mode import CallSink
+    from verify.auditing.pytorch.calls import CallSink
 
 _TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parent)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
@@ -17,7 +18,9 @@ import numpy as np
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from verify.auditing.pytorch.calls import is_plain
+from verify.auditing.pytorch.calls import LayerInfo, is_plain
+from verify.auditing.recording import Call, Intended
+from verify.auditing.scales import DEFAULT
 from verify.errors import what_is_wrong
 
 if TYPE_CHECKING:
@@ -110,6 +113,30 @@ class Scaled(NamedTuple):
     query: float = 1.0
     key: float = 1.0
     unknown: str = ""
+
+
+def unscaled(call: Call, about: LayerInfo, scaled: Scaled) -> tuple[Call, LayerInfo]:
+    """Return a call whose scale holds the factors that queries and keys were multiplied by before it.
+
+    Where those are not known, no intended scale is either.
+    """
+    if scaled.unknown:
+        meant = about.intended or Intended(DEFAULT, "default")
+        return call, about._replace(intended=replace(meant, origin="unknown", where=scaled.unknown))
+    if scaled[:2] == (1.0, 1.0):
+        return call, about
+    scale = call.query.shape[-1] ** -0.5 if call.scale is None else call.scale
+    query, key = (
+        (one / factor).requires_grad_(one.requires_grad)
+        for one, factor in zip((call.query, call.key), scaled[:2], strict=True)
+    )
+    said = (
+        f"{name} were multiplied by {factor:.6g} before the call, which counts as part of its scale"
+        for name, factor in zip(("queries", "keys"), scaled[:2], strict=True)
+        if factor != 1
+    )
+    call = replace(call, query=query, key=key, scale=scale * scaled.query * scaled.key)
+    return call, about._replace(notes=(*about.notes, *said))
 
 
 class Region(NamedTuple):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import ExitStack
 
-    from verify.auditing.pytorch.calls import Masks
-    from verify.auditing.pytorch.mode import AttentionMode, CallSink
+    from verify.auditing.pytorch.calls import CallSink, Masks
+    from verify.auditing.pytorch.mode import AttentionMode
 
 _MARK = "_records_attention"
 _MASKED_ELSEWHERE = ("flash", "paged")

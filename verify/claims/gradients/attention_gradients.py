@@ -227,7 +227,8 @@ CLAIM = Claim(
         VASWANI,
         cite(
             "dao2022",
-            "T. Dao et al., FlashAttention, NeurIPS 2022, appendix B.2: the backward pass.",
+            "T. Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, "
+            "NeurIPS 2022.",
             "https://arxiv.org/abs/2205.14135",
         ),
     ),

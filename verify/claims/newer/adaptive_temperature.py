@@ -152,8 +152,7 @@ CLAIM = Claim(
     references=(
         cite(
             "velickovic2025",
-            "P. Veličković et al., Softmax Is Not Enough (for Sharp Size Generalisation), ICML 2025: the "
-            "polynomial of its code.",
+            "P. Veličković et al., Softmax Is Not Enough (for Sharp Size Generalisation), ICML 2025.",
             "https://arxiv.org/abs/2410.01104",
         ),
     ),

@@ -13,7 +13,7 @@ from verify.spec.rules import Families, SumIdentity, Unfolded
 gamma, tau, top = ordered(r"gamma tau S_{\max}", positive=True)
 LEVEL = 4.0
 """The level that scores are clipped to."""
-DIMENSIONS = (4, 16, 64)
+DIMENSIONS = (4, 8, 16)
 LABEL = "share of inputs with a score below minus the level after clipping"
 
 
@@ -40,7 +40,7 @@ def derive() -> Derivation:
 
 def experiment(tolerance: float) -> Experiment:
     """Measure how often a score stays below minus the level; compute the largest, and the weights."""
-    cells = cells_of("d{d_k}", DIMENSIONS, lambda d_k: (normal(8, 8, d_k), ClippedScores(0.5)))
+    cells = cells_of("d{d_k}", DIMENSIONS, lambda d_k: (normal(4, 4, d_k), ClippedScores(0.5)))
     below = over_cells("below-{cell}", LABEL, cells, component("below", positive=True), S.Half)
     largest = computed("largest", "largest score of fixed inputs after clipping", {"tau": LEVEL}, LEVEL,
                        largest_clipped, LEVEL, allowance=ROUNDING)  # fmt: skip

@@ -113,7 +113,7 @@ CLAIM = Claim(
     references=(
         cite(
             "chen2025",
-            "S. Chen et al., Critical Attention Scaling in Long-Context Transformers, 2025: the contrast.",
+            "S. Chen et al., Critical Attention Scaling in Long-Context Transformers, 2025.",
             "https://arxiv.org/abs/2510.05554",
         ),
     ),
