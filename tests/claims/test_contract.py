@@ -483,7 +483,7 @@ def test_a_failed_derivation_ends_its_claim() -> None:
         chosen = runner.settings(profile="quick")
         run = runner.run({one.id: one}, chosen, read_sources(), workers=1)
         (record,) = run.claims
-        assert run.exit_status() == status, record.reason
+        assert run.exit_status == status, record.reason
         assert run.run.budget.checks == record.measured_checks
         if status:
             assert record.verdict is Verdict.UNDECIDED

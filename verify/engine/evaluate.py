@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from verify.engine.samples import Sampling
     from verify.engine.sources import Wanted
     from verify.montecarlo.blocks import BlockSampler, Cell, Chunk, Request, Sums
+    from verify.montecarlo.blocks import Settings as CellSettings
     from verify.spec.claim import Claim, Findings
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
     from verify.symbolic.routes import Followed
@@ -88,7 +89,8 @@ class CellToDraw:
     """A cell of which ``batches`` are needed, in a form that needs none of the claim's code.
 
     ``pickled`` is the cell, empty where it cannot be pickled, and ``modules`` are those that it refers to;
-    ``batch_draws`` are random components, ``shape`` is that of its sums.
+    ``batch_draws`` are random components, ``shape`` is that of its sums. ``settings``, the ``names`` of the
+    outputs and the ``scores`` of a block are for whoever asks for the sums.
     """
 
     id: str
@@ -99,6 +101,9 @@ class CellToDraw:
     pickled: bytes
     modules: tuple[str, ...]
     shape: tuple[int, int, int]
+    settings: CellSettings
+    names: tuple[str, ...]
+    scores: int
 
 
 @dataclass(frozen=True)
@@ -256,6 +261,9 @@ def _to_draw(request: Request) -> CellToDraw:
         pickled,
         modules,
         _shape(cell.sampler),
+        cell.settings,
+        tuple(cell.sampler.names),
+        cell.sampler.scores,
     )
 
 

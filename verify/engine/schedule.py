@@ -30,7 +30,7 @@ from verify.engine.rows import (
 from verify.errors import ClaimError, WorkerError
 from verify.evidence import Proof
 from verify.executors.workers import ProcessEndedError
-from verify.montecarlo.blocks import Chunk, Drawn, Sums
+from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,6 +79,17 @@ class Progress:
         return (self.wanted - self.drawn - self.stored) / self.rate if self.rate else None
 
 
+class CellSums(NamedTuple):
+    """What was drawn of a cell: its settings, and the moments of its blocks by the names of their outputs."""
+
+    settings: dict[str, int | float | str]
+    sample: Sample
+
+
+OnSums = Callable[[str, dict[str, CellSums]], None]
+"""Is called with a claim's id, and with what was drawn of each of its cells by their ids."""
+
+
 class SettledClaim(NamedTuple):
     """A settled claim, by its place in the run, with the seconds of its parts."""
 
@@ -125,6 +136,13 @@ class PendingCell:
         self.early[chunk.first] = chunk, sums
         while self.drawn.batches in self.early:
             self.drawn = self.drawn.then(*self.early.pop(self.drawn.batches), self.asked.chunk_batches)
+
+    @property
+    def sums(self) -> CellSums:
+        """What is drawn so far."""
+        per_block = self.asked.batch_draws // self.asked.batch_blocks
+        sample = self.drawn.total.moments(per_block, self.asked.scores, self.asked.names)
+        return CellSums(dict(self.asked.settings), sample)
 
     def key(self, claim: str, chunk: Chunk) -> bytes:
         """Return the key of what a chunk's sums are, with those before them."""
@@ -303,11 +321,13 @@ class Schedule:
         store: Store | None = None,
         on_start: Callable[[str], None] = lambda _claim: None,
         on_progress: Callable[[Progress], None] = lambda _progress: None,
+        on_sums: OnSums | None = None,
     ) -> None:
         self._claims = [
             PendingClaim(place, work, backend_of(work), store is not None) for place, work in enumerate(works)
         ]
         self._store, self._on_start, self._on_progress = store, on_start, on_progress
+        self._on_sums = on_sums
         self._queue = WorkQueue()
         self._outcomes: deque[SettledClaim] = deque()
         self._begun = time.monotonic()
@@ -354,7 +374,9 @@ class Schedule:
 
     def _begin(self, claim: PendingClaim) -> Tasks:
         self._on_start(claim.work.claim.id)
-        settled = self._recalled(claim, "claim", claim.settled_key, partial(_settled_before, claim.work))
+        # A record that is kept has no sums with it; those of its chunks are kept as well.
+        kept = partial(_settled_before, claim.work)
+        settled = None if self._on_sums else self._recalled(claim, "claim", claim.settled_key, kept)
         if settled is not None:
             record, draws = settled
             self._report(derivations=1, stored=draws, wanted=draws)
@@ -446,8 +468,14 @@ class Schedule:
         if isinstance(result, NeedsDraws):
             self._want(claim, result)
         elif record is not None:
-            claim.backend.release(claim.work)
-            self._outcomes.append(SettledClaim(claim.place, record, claim.spent_s))
+            self._finish(claim, record)
+
+    def _finish(self, claim: PendingClaim, record: ClaimRecord) -> None:
+        """Let go of a claim that is settled, and pass on what came of it."""
+        claim.backend.release(claim.work)
+        if self._on_sums:
+            self._on_sums(claim.work.claim.id, {name: cell.sums for name, cell in claim.cells.items()})
+        self._outcomes.append(SettledClaim(claim.place, record, claim.spent_s))
 
     def _want(self, claim: PendingClaim, needed: NeedsDraws) -> None:
         """Have drawn what a claim needs."""
