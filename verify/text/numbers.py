@@ -140,26 +140,26 @@ def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) 
     ]
 
 
-def exact(value: float, digits: int = 6) -> str:
+def exact(value: float, digits: int = 6, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return a value that has no uncertainty, to at most ``digits`` significant digits, no padding.
 
-    What falls short of 1 by more than floating-point error is not rounded up to it: all its nines show, and
-    the digit after them.
+    ``rounding`` is a mode of the ``decimal`` module. What falls short of 1 by more than floating-point error
+    is not rounded to the nearest, which is 1: all its nines show, and the digit after them.
 
     Raises:
         ValueError: the value is not finite.
     """
-    text = _to_digits(value, digits)
-    if text != "1" or 1 - value < 1e-12:
+    text = _to_digits(value, digits, rounding)
+    if text != "1" or 1 - value < 1e-12 or rounding != ROUND_HALF_EVEN:
         return text
     place = _magnitude(1 - as_decimal(value))
     return at(as_decimal(value), place, ROUND_FLOOR)
 
 
-def _to_digits(value: float, digits: int) -> str:
+def _to_digits(value: float, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
     _validate(value, 0.0, value, value)
     power = _power_left_out(abs(value))
-    return _significant(as_decimal(value).scaleb(-power), digits) + times(power)
+    return _significant(as_decimal(value).scaleb(-power), digits, rounding) + times(power)
 
 
 def fixed(value: float, place: int) -> str:
@@ -282,10 +282,10 @@ def at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
     return _signed(f"{rounded(value, place, rounding):f}")
 
 
-def _significant(value: Decimal, digits: int) -> str:
+def _significant(value: Decimal, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
     if value == 0:
         return "0"
-    return _trimmed(rounded(value, min(_magnitude(value) - digits + 1, 0)))
+    return _trimmed(rounded(value, min(_magnitude(value) - digits + 1, 0), rounding))
 
 
 def _trimmed(value: Decimal) -> str:
