@@ -35,7 +35,10 @@ def judged(record: RunRecord) -> RunRecord:
     claims = tuple(judged_claim(claim, chosen) for claim in record.claims)
     by_id = {claim.id: claim for claim in claims}
     changed = record.model_copy(
-        update={"claims": claims, "statements": tuple(_decided(one, by_id) for one in record.statements)}
+        update={
+            "claims": claims,
+            "statements": tuple(decided_statement(one, by_id) for one in record.statements),
+        }
     )
     controls = sum(len(claim.controls) for claim in claims)
     budget = ErrorBudget(chosen.false_alarm).record(changed.measured_checks, controls)
@@ -133,12 +136,12 @@ def _ends(band: tuple[float | None, float | None]) -> tuple[float, float]:
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def _decided(statement: Statement, claims: dict[str, ClaimRecord]) -> Statement:
+def decided_statement(statement: Statement, claims: dict[str, ClaimRecord]) -> Statement:
+    """Return the statement as these claims decide it; a part whose evidence is missing stays as it is."""
     parts = []
     for part in statement.parts:
         _, possible = decided(part, claims)
-        assert possible, f"statement {statement.id}: its claim has no {part.evidence}"
-        holds = part.holds if part.holds in possible else next(iter(possible))
+        holds = part.holds if part.holds in possible or not possible else next(iter(possible))
         parts.append(part.model_copy(update={"holds": holds}))
     outcomes = [outcome_of(parts, exactly=exactly) for exactly in (True, False)]
     outcome = statement.outcome if statement.outcome in outcomes else outcomes[0]

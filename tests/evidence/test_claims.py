@@ -17,7 +17,8 @@ from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import examples, floats
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import ClaimRecord, Fact
-from verify.evidence.claims import Axis, Check, ControlRecord, Layer, tightness
+from verify.evidence.claims import Check, ControlRecord, tightness
+from verify.evidence.plots import Axis, Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.judged import judged_claim
+from tests.judged import decided_statement, judged_claim
 from tests.report.builders import check, control, step
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import (
@@ -299,6 +299,7 @@ STATEMENTS = (
 def record(*claims: ClaimRecord, statements: tuple[Statement, ...] = STATEMENTS) -> RunRecord:
     """Return a run of these claims, of all the made-up claims if none is given."""
     chosen = claims or CLAIMS
+    by_id = {claim.id: claim for claim in chosen}
     return RunRecord(
         tool=Tool(version="0.1.0"),
         run=Run(
@@ -313,5 +314,6 @@ def record(*claims: ClaimRecord, statements: tuple[Statement, ...] = STATEMENTS)
         ),
         claims=chosen,
         sources=SOURCES,
-        statements=statements,
+        # A run that lacks a claim leaves open what is said of it.
+        statements=tuple(decided_statement(one, by_id) for one in statements) if claims else statements,
     ).sealed()

@@ -5,14 +5,11 @@ from verify.evidence.campaigns import Calibration, Counted, FalseClaims, FalseKi
 from verify.evidence.claims import (
     RESERVED,
     Assumption,
-    Axis,
     Check,
     ClaimRecord,
     ControlRecord,
     DerivationRecord,
     Fact,
-    Figure,
-    Layer,
     Method,
     OrdinaryFit,
     Proof,
@@ -25,6 +22,7 @@ from verify.evidence.claims import (
     tightness,
 )
 from verify.evidence.digests import digest_of
+from verify.evidence.plots import Axis, Figure, Layer
 from verify.evidence.records import Record
 from verify.evidence.runs import (
     Budget,

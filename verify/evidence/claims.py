@@ -9,7 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from verify.evidence.digests import digest_of
 from verify.evidence.frames import Frame, frame_of, refuse_unknown_rows, row_of
-from verify.evidence.plots import plot_check, plot_figure
+from verify.evidence.plots import Figure, plot_figure, plot_interval
 from verify.evidence.records import Record, Shown, by_id, shown, table
 from verify.evidence.texts import (
     Address,
@@ -109,7 +109,8 @@ class Check(Record):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Return matplotlib's axes, new ones if none are given, with interval, prediction and band."""
-        return plot_check(self, ax)
+        found = self.estimate, self.prediction, self.interval, self.band
+        return plot_interval(f"{self.id}\n{self.verdict}", self.quantity, *found, ax)
 
     @property
     def half_width(self) -> float:
@@ -199,45 +200,6 @@ def _row(check: Check) -> tuple[str, ...]:
     low, high = check.interval
     shown = (f"{check.relation.removeprefix('=')}{check.prediction:.6g}", f"{check.estimate:.6g}")
     return check.id, check.quantity, *shown, f"{low:.6g} to {high:.6g}", check.verdict
-
-
-class Axis(Record):
-    """An axis of a figure."""
-
-    label: Text
-    scale: Literal["linear", "log"] = "linear"
-
-
-class Layer(Record):
-    """One set of points of a figure; ``lo`` and ``hi`` are its interval, empty where it has none."""
-
-    kind: Literal["points", "line", "band", "steps"]
-    role: Literal["truth", "measured", "control", "other"]
-    label: Text
-    x: Many[float]
-    y: Many[float]
-    lo: Many[float] = ()
-    hi: Many[float] = ()
-
-    @model_validator(mode="after")
-    def _has_as_many_of_each(self) -> Self:
-        sizes = {len(self.x), len(self.y), *(len(ends) for ends in (self.lo, self.hi) if ends)}
-        missing = bool(self.lo) != bool(self.hi) or (self.kind == "band" and not self.lo and bool(self.x))
-        refuse(
-            [(len(sizes) > 1, "its points differ in number"), (missing, "ends of its intervals are missing")]
-        )
-        return self
-
-
-class Figure(Record):
-    """What a figure draws: one message, with the text that stands in for it."""
-
-    id: Slug
-    title: Text
-    alt: Text
-    x: Axis
-    y: Axis
-    layers: Many[Layer]
 
 
 Reach = Literal["all-values", "these-values", "reviewed", "numerically"]

@@ -1,48 +1,96 @@
-"""Plots a check's interval and a claim's figure on matplotlib's axes; the report draws layers alike."""
+"""A claim's figure as a record, and how it and a check's interval are drawn on matplotlib's axes."""
 
 from __future__ import annotations
 
 import math
 import re
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pydantic import model_validator
+
+from verify.evidence.records import Record
+from verify.evidence.texts import Many, Slug, Text, refuse
 from verify.text.escapes import pieces
 from verify.text.latex import simple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from verify.evidence.claims import Check, Figure, Layer
+
+class Axis(Record):
+    """An axis of a figure."""
+
+    label: Text
+    scale: Literal["linear", "log"] = "linear"
+
+
+class Layer(Record):
+    """One set of points of a figure; ``lo`` and ``hi`` are its interval, empty where it has none."""
+
+    kind: Literal["points", "line", "band", "steps"]
+    role: Literal["truth", "measured", "control", "other"]
+    label: Text
+    x: Many[float]
+    y: Many[float]
+    lo: Many[float] = ()
+    hi: Many[float] = ()
+
+    @model_validator(mode="after")
+    def _has_as_many_of_each(self) -> Self:
+        sizes = {len(self.x), len(self.y), *(len(ends) for ends in (self.lo, self.hi) if ends)}
+        missing = bool(self.lo) != bool(self.hi) or (self.kind == "band" and not self.lo and bool(self.x))
+        refuse(
+            [(len(sizes) > 1, "its points differ in number"), (missing, "ends of its intervals are missing")]
+        )
+        return self
+
+
+class Figure(Record):
+    """What a figure draws: one message, with the text that stands in for it."""
+
+    id: Slug
+    title: Text
+    alt: Text
+    x: Axis
+    y: Axis
+    layers: Many[Layer]
+
 
 INK = "#010203"
 """Stands for the surrounding text's colour until the figure is drawn for good."""
 
 
-def plot_check(check: Check, ax: Axes | None) -> Axes:
+def plot_interval(
+    name: str,
+    quantity: str,
+    estimate: float,
+    prediction: float,
+    interval: tuple[float, float],
+    band: tuple[float | None, float | None],
+    ax: Axes | None,
+) -> Axes:
     """Return axes with a check's interval, its prediction and the band around that."""
     axes = _axes(ax)
-    low, high = check.interval
+    low, high = interval
     truth, measured = (_STYLES[role][0] for role in ("truth", "measured"))
-    axes.plot(check.interval, (0, 0), color=measured.colour, label="interval")
-    axes.plot(check.estimate, 0, marker=measured.marker, ls="", color=measured.colour, label="estimate")
-    ends = [end for end in check.band if end is not None]
-    places = [low, high, check.prediction, *ends]
+    axes.plot(interval, (0, 0), color=measured.colour, label="interval")
+    axes.plot(estimate, 0, marker=measured.marker, ls="", color=measured.colour, label="estimate")
+    places = [low, high, prediction, *(end for end in band if end is not None)]
     margin = 0.1 * (max(places) - min(places) or abs(low) or 1.0)
     left, right = min(places) - margin, max(places) + margin
     # A bound leaves one side of the band open: it reaches to the edge of the axes.
-    lowest, highest = (
-        edge if end is None else end for end, edge in zip(check.band, (left, right), strict=True)
-    )
+    lowest, highest = (edge if end is None else end for end, edge in zip(band, (left, right), strict=True))
     axes.axvspan(lowest, highest, color=_of_text(), alpha=0.12, lw=0, zorder=0, label="band")
-    axes.axvline(check.prediction, color=_of_text(), ls=truth.dashes, lw=1, zorder=1, label="prediction")
+    axes.axvline(prediction, color=_of_text(), ls=truth.dashes, lw=1, zorder=1, label="prediction")
     axes.set_xlim(left, right)
     axes.set_ylim(-1, 1)
-    axes.set_yticks([0], [f"{check.id}\n{check.verdict}"])
-    axes.set_xlabel(readable(check.quantity))
+    axes.set_yticks([0], [name])
+    axes.set_xlabel(readable(quantity))
     return axes
 
 
