@@ -96,18 +96,20 @@ def quick(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
     """Return one run of all claims in the quick profile, with two workers; test processes share it."""
     chosen = _chosen(pytestconfig)
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        return api.run(chosen, profile="quick", workers=2)
+        return api.run(chosen, profile="quick", workers=2, store=False)
     shared = tmp_path_factory.getbasetemp().parent / "quick.json"
     with FileLock(f"{shared}.lock"):
         if not shared.exists():
-            shared.write_text(api.run(chosen, profile="quick", workers=2).to_json(), encoding="utf-8")
+            shared.write_text(
+                api.run(chosen, profile="quick", workers=2, store=False).to_json(), encoding="utf-8"
+            )
     return load(shared)
 
 
 @pytest.fixture(scope="session")
 def small() -> RunRecord:
     """Return a run of the smallest claim that draws."""
-    return api.run(["sqrt-scaling-unique"], profile="quick", workers=1)
+    return api.run(["sqrt-scaling-unique"], profile="quick", workers=1, store=False)
 
 
 @pytest.fixture

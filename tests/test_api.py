@@ -9,17 +9,19 @@ import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import ANY
 
 import pytest
 
 import verify
 from tests.tool import ROOT, blocks, example_claim
-from verify.errors import ClaimError
+from verify.engine.store import default_path
+from verify.errors import ClaimError, naming_arguments, naming_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from verify import Claim
     from verify.evidence import RunRecord
@@ -70,6 +72,45 @@ def test_a_damaged_store_is_a_warning(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"store .*: 1 row was damaged, so computed again"):
         again = verify.run(["score-mean"], profile="quick", store=place)
     assert again.claims == first.claims
+
+
+def test_a_run_uses_the_store_unless_told_not_to() -> None:
+    """It is that of the command line; what is wrong with it is a warning, and never the end of a run."""
+    given: dict[str, Any] = {"claims": ["sqrt-scaling-unique"], "profile": "quick", "workers": 1}
+    first, again = (verify.run(**given) for _ in range(2))
+    without = verify.run(**given, store=False)
+    assert default_path().is_file()
+    stored = [record.run.stored for record in (first, again, without)]
+    assert stored[2] is None
+    counts = [(one.draws, one.drawn) for one in stored[:2] if one]
+    assert counts == [(0, ANY), (counts[0][1], 0)]
+    assert len({record.claims[0].digest for record in (first, again, without)}) == 1
+    default_path().write_bytes(b"no store" * 100)
+    with pytest.warns(UserWarning, match=r"^store .*; continuing without it$") as warned:
+        assert verify.run(**given).claims == first.claims
+    assert [Path(one.filename).name for one in warned] == [Path(__file__).name]
+
+
+def test_the_sums_of_blocks_are_had_on_request(claim_file: Callable[..., Path]) -> None:
+    """Those that the checks rest on, also from the store and of a claim file, without its code here."""
+    claims: list[str | Path] = ["sqrt-scaling-unique", claim_file()]
+    record = verify.run(claims, profile="quick", workers=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("verify.montecarlo.blocks.draw_chunk", None)
+        sums = verify.block_sums(claims, profile="quick", workers=1)
+    assert list(sums) == [claim.id for claim in record.claims]
+    for claim in record.claims:
+        blocks = {one.sample.blocks for one in sums[claim.id].values()}
+        assert blocks == {check.blocks for check in claim.checks if check.method != "exact"}
+    for cell in sums["doubled-keys"].values():
+        moments = cell.sample
+        assert moments.mean.shape == (len(moments.names),)
+        assert moments.covariance.shape == moments.mean.shape * 2
+        (check,) = [c for c in record.claim("doubled-keys").checks if c.cell["d_k"] == cell.settings["d_k"]]
+        assert check.cell == cell.settings
+        assert (moments.blocks, moments.coordinates) == (check.blocks, check.draws)
+        variance = moments.outputs["square"] - moments.outputs["mean"] ** 2
+        assert variance == pytest.approx(check.estimate, rel=1e-3)
 
 
 def test_claims_can_be_listed(claim_file: Callable[..., Path]) -> None:
@@ -182,7 +223,7 @@ def test_the_example_of_the_readme_runs(
     program.write_text(example.replace('profile="standard"', 'profile="quick"'), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(program))
-    assert "score-variance confirmed" in capsys.readouterr().out
+    assert "score-variance: confirmed (" in capsys.readouterr().out
     assert (tmp_path / "my-report" / "report.pdf").is_file()
 
 
@@ -196,15 +237,19 @@ def test_the_example_of_the_readme_runs(
         ({"claims": [ROOT / "no.py"]}, r"no\.py: cannot be read"),
         ({"claims": ["nothing"]}, "no claim 'nothing'"),
         ({"sources": "none.toml"}, r"none\.toml"),
-        ({"seed": "1"}, "seed '1': give a whole number"),
-        ({"seed": 1.5}, r"seed 1\.5: give a whole number"),
-        ({"seed": True}, "seed True: give a whole number"),
-        ({"seed": -1}, "--seed -1: must not be negative"),
-        ({"tolerance": "x"}, "tolerance 'x': give a number"),
+        ({"seed": "1"}, "^seed='1': give a whole number"),
+        ({"seed": 1.5}, r"^seed=1\.5: give a whole number"),
+        ({"seed": True}, "^seed=True: give a whole number"),
+        ({"seed": -1}, "^seed=-1: must not be negative"),
+        ({"tolerance": "x"}, "^tolerance='x': give a number"),
         ({"profile": 3}, "no profile 3"),
-        ({"workers": 1.5}, r"workers 1\.5: give a whole number"),
-        ({"workers": 0}, "--workers 0: at least one is needed"),
-        ({"callbacks": 3}, "callbacks 3: give"),
+        ({"workers": 1.5}, r"^workers=1\.5: give a whole number"),
+        ({"workers": 0}, "^workers=0: at least one is needed"),
+        ({"callbacks": 3}, "^callbacks=3: give"),
+        ({"store": None}, "^store=None: give a Path, or False for none$"),
+        ({"false_alarm": 2}, "^false_alarm=2: must lie"),
+        ({"tolerance": 1e-9}, "^tolerance=1e-09: .*; raise tolerance=$"),
+        ({"device": "gpu"}, "^device=gpu: "),
     ],
 )
 def test_misuse_is_one_line(misuse: dict[str, Any], message: str) -> None:
@@ -212,6 +257,27 @@ def test_misuse_is_one_line(misuse: dict[str, Any], message: str) -> None:
     with pytest.raises(verify.VerifyError, match=message) as caught:
         verify.run(**{"claims": ["score-mean"], "profile": "quick", **misuse})
     assert "\n" not in str(caught.value)
+
+
+def test_messages_name_arguments_and_on_the_command_line_options() -> None:
+    """Only those of the function that is called, as whole words."""
+
+    @naming_arguments(since="earlier")
+    def called(text: str, false_alarm: int = 0, earlier: int = 0) -> int:  # noqa: ARG001 - named in the text
+        raise ClaimError(text)
+
+    words = {
+        "--false-alarm 2: lower --false-alarm": "false_alarm=2: lower false_alarm=",
+        "--since: none; leave --since out": "earlier=: none; leave earlier= out",
+        "a --false-alarms, --other 3": "a --false-alarms, --other 3",
+    }
+    for option, argument in words.items():
+        with pytest.raises(ClaimError) as caught:
+            called(option)
+        assert str(caught.value) == argument
+        with pytest.raises(ClaimError) as caught, naming_options():
+            called(option)
+        assert str(caught.value) == option
 
 
 def test_what_is_no_record_cannot_be_rendered(tmp_path: Path) -> None:

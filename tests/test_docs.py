@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import runpy
 import tomllib
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 import verify
 from tests.auditing.calls import arrays
@@ -20,7 +23,7 @@ from verify.auditing.audit import kind_of
 from verify.citing import citations, languages
 from verify.citing.markers import quotes_in
 from verify.engine.catalogue import load
-from verify.evidence import Outcome
+from verify.evidence import ClaimRecord, Outcome, RunRecord
 from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
 from verify.spec.claim import _PARAMETERS
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.tool import Ended
-    from verify.evidence import RunRecord
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
@@ -68,6 +70,54 @@ def test_the_language_finds_what_is_quoted(tmp_path: Path, monkeypatch: pytest.M
     quoted = "<!-- verify: {} -->1<!-- /verify -->"
     text = f"It is {quoted.format('run:seed')}.\n\nbc. {quoted.format('run:shown')}\n\nMore.\n"
     assert [one.key for one in quotes_in(tmp_path / "page.textile", text, language)] == ["run:seed"]
+
+
+def _notebook() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(page("docs/first-run.ipynb"))
+    return content
+
+
+def test_the_notebook_is_one_without_outputs() -> None:
+    """Of a form that Jupyter reads."""
+    notebook = _notebook()
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(ids)) == len(ids)
+    for cell in notebook["cells"]:
+        assert cell["cell_type"] == "markdown" or (cell["outputs"], cell["execution_count"]) == ([], None)
+    format_of = pytest.importorskip("nbformat")
+    format_of.validate(notebook)
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each cell after those before it, and what a cell ends with is shown as a notebook would."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
+    for cell in _notebook()["cells"]:
+        if cell["cell_type"] == "code":
+            *body, last = ast.parse("".join(cell["source"])).body
+            ends = isinstance(last, ast.Expr)
+            exec(compile(ast.Module(body if ends else [*body, last], []), cell["id"], "exec"), names)  # noqa: S102
+            if isinstance(last, ast.Expr):
+                shown[cell["id"]] = eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)  # noqa: S307
+    assert "confirmed" in shown["run"]._repr_html_()
+    assert shown["claim"].plot(ax=names["axes"]).get_xlabel()
+    assert all(low <= predicted <= high for _, predicted, low, high in shown["frames"])
+    assert all(set(outputs) == {"mean", "square"} for _, outputs in shown["sums"].values())
+    assert shown["status"] == 0
+    plt.close("all")
+
+
+def test_the_page_on_python_says_what_is_there() -> None:
+    """Its example, and what is read of records in its table."""
+    (example,) = blocks("python", "docs/python.md")
+    assert "verify.run(" in example
+    named = set(re.findall(r"`(record|claim)\.(\w+)", page("docs/python.md")))
+    kinds = {"record": RunRecord, "claim": ClaimRecord}
+    assert {name for kind, name in named if not hasattr(kinds[kind], name)} == set()
+    assert len(named) == 5
 
 
 @pytest.mark.slow
@@ -198,4 +248,4 @@ def test_the_course_of_ones_own_is_decided(tmp_path: Path) -> None:
     alone = verify.run(workers=1, sources=path)
     assert (alone.claims, alone.run.phases_s["verification"] < 1) == ((), True)
     assert alone.statements[0].outcome is Outcome.MISPRINTED
-    assert alone.exit_status() == 1
+    assert alone.exit_status == 1

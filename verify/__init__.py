@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import list_claims, plan, render, run
+    from verify.api import block_sums, list_claims, plan, render, run
     from verify.auditing.audit import audit
     from verify.auditing.comparing import compare_recordings
     from verify.auditing.monitor import AttentionMonitor
@@ -39,6 +39,7 @@ __all__ = [
     "VerifyError",
     "__version__",
     "audit",
+    "block_sums",
     "compare_recordings",
     "json_schema",
     "list_claims",
@@ -66,6 +67,7 @@ _HOME = {
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
     "audit": "verify.auditing.audit",
+    "block_sums": "verify.api",
     "compare_recordings": "verify.auditing.comparing",
     "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",

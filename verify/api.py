@@ -7,15 +7,15 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verify import defaults
 from verify.engine import runner
 from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up, numbers
 from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
-from verify.engine.store import Store
-from verify.errors import SettingsError
+from verify.engine.store import Store, default_path
+from verify.errors import SettingsError, StoreError, naming_arguments
 from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from verify.engine.catalogue import ClaimSpecifier, Entries
+    from verify.engine.schedule import CellSums
     from verify.evidence import RunRecord
     from verify.evidence.provenance import Reported
     from verify.report.write import Written
 
 
+@naming_arguments(claims="own")
 def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim | ClaimFile]:
     """Return all claims by id, in the order of the report, your ``own`` files and claims included.
 
@@ -42,6 +44,7 @@ def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim
     return catalogue_with(own)
 
 
+@naming_arguments()
 def run(
     claims: Sequence[ClaimSpecifier] = (),
     *,
@@ -53,7 +56,7 @@ def run(
     device: str | None = None,
     workers: Workers | int | None = None,
     executor: Executor | None = None,
-    store: Store | Path | None = None,
+    store: Store | Path | bool = True,
     sources: Path | str | None = None,
     title: str | None = None,
     question: str | None = None,
@@ -68,12 +71,14 @@ def run(
     ``workers`` None means one for each processor; an ``executor``, any of ``concurrent.futures`` or one such
     as ``dask.distributed.Client().get_executor()``, draws in their place for all but a ``Claim`` of your own,
     whose functions stay in this process; claims are evaluated by this process unless ``workers`` are given,
-    claim files by processes of their own. Its workers run claim files. ``store`` is where
-    finished work is kept for later runs, by default nowhere; what is wrong with it is a warning. None of
-    these changes a result. ``sources`` is a file of statements or the name of a pack that ships, such as
-    "introductions"; None means the five documents. Where they are given and no claim is named, only the
-    claims that decide a statement are verified, none if all statements are computed. ``title``, ``question``
-    and ``author`` are those that the report prints, which has defaults for each.
+    claim files by processes of their own. Its workers run claim files. ``store`` is the path of the file in
+    which finished work is kept, so that a later run goes on from there, if this one is killed too: True is
+    that of the command line, in the user's cache folder or where ``SDPA_VERIFY_STORE`` says, False is none;
+    what is wrong with it is a warning. None of these changes a result. ``sources`` is a file of statements or
+    the name of a pack that ships, such as "introductions"; None means the five documents. Where they are
+    given and no claim is named, only the claims that decide a statement are verified, none if all statements
+    are computed. ``title``, ``question`` and ``author`` are those that the report prints, which has defaults
+    for each.
 
     On a ``device`` of PyTorch's ("cuda", "cuda:1", or "cpu", the processor by the same code) the blocks of
     most statistics of scores, rows and softmax are drawn, in single precision with sums in double, by a
@@ -96,9 +101,9 @@ def run(
     )
     words = runner.presentation(title, question, author)
     if executor is not None and not isinstance(executor, Executor):
-        raise SettingsError(f"executor {executor!r}: give a concurrent.futures.Executor")
+        raise SettingsError(f"--executor {executor!r}: give a concurrent.futures.Executor")
     if callbacks is not None and not isinstance(callbacks, runner.Callbacks):
-        raise SettingsError(f"callbacks {callbacks!r}: give a verify.engine.runner.Callbacks")
+        raise SettingsError(f"--callbacks {callbacks!r}: give a verify.engine.runner.Callbacks")
     with using(1 if workers is None and executor is not None else workers) as some:
         known, names = _looked_up(claims, some)
         book = read_sources(None if sources is None else Path(sources))
@@ -123,14 +128,39 @@ def run(
             ).presented(words)
 
 
-def _opened(store: Store | Path | None) -> AbstractContextManager[Store | None]:
+def _opened(store: Store | Path | bool) -> AbstractContextManager[Store | None]:
     if isinstance(store, str | Path):
         return Store(Path(store), warnings.warn)
-    if store is not None and not isinstance(store, Store):
-        raise SettingsError(f"store {store!r}: give a Path")
-    return contextlib.nullcontext(store)
+    if isinstance(store, Store):
+        return contextlib.nullcontext(store)
+    if not isinstance(store, bool):
+        raise SettingsError(f"--store {store!r}: give a Path, or False for none")
+    if store:
+        try:
+            return Store(default_path(), warnings.warn)
+        except StoreError as error:
+            warnings.warn(f"{error}; continuing without it", stacklevel=4)
+    return contextlib.nullcontext()
 
 
+def block_sums(claims: Sequence[ClaimSpecifier], **settings: Any) -> dict[str, dict[str, CellSums]]:
+    """Return what a run draws of each claim: the moments of its blocks, by the ids of claim and cell.
+
+    ``settings`` are arguments of ``run`` but ``callbacks``; after such a run with the store, its chunks come
+    from there. A claim whose derivation failed or that measures nothing has no cells. Each cell has its
+    ``settings`` and a ``sample``: the number of ``blocks``, the ``names`` of the k outputs, their ``mean`` of
+    shape (k,), and, where the claim estimates more than means, their ``covariance`` of shape (k, k), central
+    ``third`` moments, and the means of 128 ``groups`` of blocks, shape (128, k).
+
+    Raises:
+        VerifyError: as of ``run``.
+    """
+    found: dict[str, dict[str, CellSums]] = {}
+    record = run(claims, callbacks=runner.Callbacks(on_sums=found.__setitem__), **settings)
+    return {claim.id: found[claim.id] for claim in record.claims}
+
+
+@naming_arguments()
 def plan(
     claims: Sequence[ClaimSpecifier] = (),
     *,
@@ -171,6 +201,7 @@ def _refuse_other_than(kinds: tuple[type, ...], name: str, given: object, wanted
             raise SettingsError(f"{name} {one!r}: give {wanted}")
 
 
+@naming_arguments(since="earlier")
 def render(
     record: Reported,
     out: Path,

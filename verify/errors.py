@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
+import re
+from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from verify.text.escapes import one_line
 
@@ -69,6 +74,51 @@ class WorkerError(VerifyError):
     def __init__(self, text: str, place: int = 0) -> None:
         super().__init__(text)
         self.place = place
+
+
+_OPTIONS = ContextVar("_OPTIONS", default=False)
+"""Whether it is the command line that calls: messages name its options."""
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Leave the options of the command line in the messages of what is called in the block."""
+    token = _OPTIONS.set(True)
+    try:
+        yield
+    finally:
+        _OPTIONS.reset(token)
+
+
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
+_Function = Callable[_Given, _Returned]
+
+
+def naming_arguments(**others: str) -> Callable[[_Function[_Given, _Returned]], _Function[_Given, _Returned]]:
+    """Return a decorator of a public function, whose messages then name its arguments in place of options.
+
+    That is ``tolerance=2`` for ``--tolerance 2``; ``others`` are arguments by the options that are called
+    something else.
+    """
+
+    def decorate(function: _Function[_Given, _Returned]) -> _Function[_Given, _Returned]:
+        names = {name.replace("_", "-"): name for name in inspect.signature(function).parameters} | others
+        option = re.compile(rf"(^)?--({'|'.join(names)})(?![\w-])(?(1) ?)")
+
+        @functools.wraps(function)
+        def called(*positional: _Given.args, **named: _Given.kwargs) -> _Returned:
+            try:
+                return function(*positional, **named)
+            except VerifyError as error:
+                if not _OPTIONS.get():
+                    text = option.sub(lambda found: f"{names[found[2]]}=", str(error))
+                    error.args = (text, *error.args[1:])
+                raise
+
+        return called
+
+    return decorate
 
 
 @contextmanager

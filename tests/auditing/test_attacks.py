@@ -124,7 +124,7 @@ def test_what_is_broken_is_not_confirmed(attack: Any, status: int, unseen: str) 
     """It is refuted, or said not to have been seen; what honest arithmetic may do is allowed by its name."""
     one = attack()
     found = audited(one)
-    assert (found.exit_status(), ",".join(found.unseen)) == (status, unseen)
+    assert (found.exit_status, ",".join(found.unseen)) == (status, unseen)
     if status == 3:
         assert not audited(one, allow_unseen=unseen).unseen
 
@@ -133,7 +133,7 @@ def test_columns_of_any_size_are_right() -> None:
     """Values whose columns differ by powers of ten are compared each by its own rounding."""
     one = given()
     one["v"] = (one["v"] * 10.0 ** np.linspace(-20, 18, 16)).astype(np.float32)
-    assert audited(one | {"out": attend(one["q"], one["k"], one["v"])}).exit_status() == 0
+    assert audited(one | {"out": attend(one["q"], one["k"], one["v"])}).exit_status == 0
 
 
 @pytest.mark.parametrize("name", ["bias", "sink"])

@@ -76,10 +76,10 @@ def test_what_could_not_be_judged_is_named(options: tuple[dict[str, Any], ...], 
     layers = [Layer(f"layer {number}", [call(tokens=5, **one)]) for number, one in enumerate(options)]
     record = audit_recording(Recording("a program", layers), audit_settings("0.3"))
     assert [text[: len(start)] for text, start in zip(record.left_out, said, strict=True)] == said
-    assert (record.unseen, record.exit_status(), record.verdict) == (("output",), 3, "confirmed in part")
+    assert (record.unseen, record.exit_status, record.verdict) == (("output",), 3, "confirmed in part")
     assert str(record).endswith("rows compared, not seen: output")
     allowed = audit_recording(Recording("a program", layers), audit_settings("0.3", allow_unseen=["output"]))
-    assert (allowed.unseen, allowed.exit_status(), allowed.verdict) == ((), 0, "confirmed")
+    assert (allowed.unseen, allowed.exit_status, allowed.verdict) == ((), 0, "confirmed")
 
 
 @pytest.mark.parametrize(("where", "reason"), [("program", "unrecorded"), ("layer", "calls")])
@@ -88,8 +88,8 @@ def test_what_was_left_out_makes_an_audit_one_in_part(where: str, reason: str) -
     layer = Layer("a", [attended()], left_out=("were left out (20 calls)",) if where == "layer" else ())
     recording = Recording("a program", [layer], ("one call was compiled",) if where == "program" else ())
     record = audit_recording(recording, audit_settings())
-    assert (record.unseen, record.exit_status(), record.verdict) == ((reason,), 3, "confirmed in part")
-    assert audit_recording(recording, audit_settings(allow_unseen=reason)).exit_status() == 0
+    assert (record.unseen, record.exit_status, record.verdict) == ((reason,), 3, "confirmed in part")
+    assert audit_recording(recording, audit_settings(allow_unseen=reason)).exit_status == 0
     with pytest.raises(SettingsError, match=r"allow-unseen: .*did you mean 'output'"):
         audit_settings(allow_unseen=["outputs"])
 
@@ -113,7 +113,7 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
     """Arrays without an output are judged in part; of a program the scale itself was to be judged."""
     layer = Layer("a", [call(**options)], backend=backend, notes=("dropout was on",))
     record = audit_recording(Recording("a program", [layer]), audit_settings())
-    assert record.exit_status() == status
+    assert record.exit_status == status
     undecided = [one.reason for one in record.findings if one.decides and one.judgement == "undecided"]
     assert len(undecided) == (2 if backend and not options else 0)
     assert all("no output that would tell it was kept; dropout was on" in reason for reason in undecided)
@@ -127,7 +127,7 @@ def test_what_is_refuted_and_does_not_decide_says_so() -> None:
     assert line.startswith("✗ a, both heads: largest-score-10000 refuted (does not decide): ")
     gated = audit_recording(recorded(Layer("a", [large])), audit_settings(gate="largest-score-10000"))
     assert "refuted: " in str(gated).splitlines()[0]
-    assert gated.exit_status() == 1
+    assert gated.exit_status == 1
 
 
 def test_the_record_says_what_was_seen_and_asked() -> None:
@@ -173,7 +173,7 @@ def test_gates_decide_and_all_else_is_reported() -> None:
             (0, judgement, True),
             (1, judgement, True),
         ]
-        assert record.exit_status() == status
+        assert record.exit_status == status
 
 
 def test_the_users_intention_comes_before_the_recordings() -> None:
@@ -297,8 +297,8 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
         verify.audit(recording),
     )
     assert all(one.layers[0].findings == first.layers[0].findings for one in others)
-    assert first.exit_status() == 1
-    assert verify.audit(recording, intended=1 / 16).exit_status() == 0
+    assert first.exit_status == 1
+    assert verify.audit(recording, intended=1 / 16).exit_status == 0
     assert verify.audit(q, k, v=v, out=out, intended="1/d", gate=["entropy:0.5.."]).settings.gates
 
 
@@ -345,7 +345,7 @@ def test_numbers_of_any_library_are_numbers(number: Callable[[float], Any]) -> N
     """A scale that a program computed is one, whatever its type."""
     q, k, _ = arrays(1, d=16)
     one = verify.audit(q, k, scale=number(0.25), softcap=number(30.0), workers=1, allow_unseen="output")
-    assert one.exit_status() == 0
+    assert one.exit_status == 0
 
 
 def test_declared_softcap_and_sinks_belong_to_the_attention() -> None:
@@ -353,8 +353,8 @@ def test_declared_softcap_and_sinks_belong_to_the_attention() -> None:
     q, k, v = arrays(1, d=16, deviation=3.0)
     declared: dict[str, Any] = {"softcap": 2.0, "sink": np.array([1.0, 0.5, 2.0, -1.0])}
     out = attention(q, k, v, scale=0.25, **declared)
-    assert verify.audit(q, k, v=v, out=out, **declared, workers=1).exit_status() == 0
-    assert verify.audit(q, k, v=v, out=out, workers=1).exit_status() == 1
+    assert verify.audit(q, k, v=v, out=out, **declared, workers=1).exit_status == 0
+    assert verify.audit(q, k, v=v, out=out, workers=1).exit_status == 1
 
 
 def test_an_intention_without_its_width_names_the_layer() -> None:
@@ -432,7 +432,7 @@ def test_a_whole_audit_fails_for_a_planted_fault_and_names_the_fix() -> None:
     record = audit_recording(
         Recording("planted", (fault.layer(np.float32),)), AuditSettings(false_alarm=1e-3), workers=1
     )
-    assert record.exit_status() == 1
+    assert record.exit_status == 1
     fixes = {one.fix for one in record.findings if one.kind == "scale-implied"}
     assert fixes == {"divide by √64, not √256: every score is 2 times too small"}
 

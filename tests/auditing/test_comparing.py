@@ -77,7 +77,7 @@ def row(array: Any, change: Callable[[Any], Any]) -> Any:
 def test_rounding_that_grows_is_no_difference() -> None:
     """From layer to layer; the verdict says what was compared, and the status is 0."""
     record = found(*changed())
-    assert record.exit_status() == 0
+    assert record.exit_status == 0
     assert str(record) == "no difference found: 3 layers, 3 calls, 432 rows compared"
     assert {part.name for part in record.layers[0].parts} == {"q", "k", "v", "mask", "scale", "out"}
 
@@ -106,7 +106,7 @@ def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[An
     with np.errstate(all="ignore"):
         a, b = changed(**{field: change})
     record = found(a, b)
-    assert record.exit_status() == 1
+    assert record.exit_status == 1
     ((layer, names),) = differing(record).items()
     assert layer == "layer.1"
     # The recorded output is not that of what was changed.
@@ -163,7 +163,7 @@ def test_no_growth_makes_a_large_difference_rounding() -> None:
     a = recording(*(call(seed) for seed in range(8)))
     b = recording(*(call(seed, noise=3e-7 * 7**seed) for seed in range(8)))
     record = found(a, b)
-    assert record.exit_status() == 3
+    assert record.exit_status == 3
     assert {part.name for part in record.layers[7].of(Agreement.UNKNOWN)} >= {"q", "k", "v"}
     assert not record.layers[2].of(Agreement.UNKNOWN)
 
@@ -175,7 +175,7 @@ def test_grouped_heads_stand_for_their_repetitions() -> None:
     a = dataclasses.replace(one, **few, output=None)
     b = dataclasses.replace(a, **{name: np.repeat(array, 2, axis=1) for name, array in few.items()})
     record = found(recording(a), recording(b), allow_unseen=["output"])
-    assert record.exit_status() == 0
+    assert record.exit_status == 0
 
 
 def test_masks_are_compared_by_what_rows_see() -> None:
@@ -184,7 +184,7 @@ def test_masks_are_compared_by_what_rows_see() -> None:
     one = call()
     for more in ({"mask": shown}, {"bias": np.where(shown, 0, -np.inf).astype(np.float32)}):
         other = dataclasses.replace(one, causal=False, **more)
-        assert found(recording(one), recording(other)).exit_status() == 0
+        assert found(recording(one), recording(other)).exit_status == 0
     weak = dataclasses.replace(one, causal=False, bias=np.where(shown, 0, -10).astype(np.float32))
     assert "mask" in differing(found(recording(one), recording(weak)))["layer.0"]
     padded = shown & (np.arange(TOKENS) < 20)
@@ -222,7 +222,7 @@ def test_what_cannot_be_compared_is_said(other: Callable[[Call], Recording], sai
     one = call()
     record = found(recording(one, one), other(one))
     assert said in " ".join(str(record).split())
-    assert record.exit_status() == 3
+    assert record.exit_status == 3
 
 
 def cut(one: Call, tokens: int) -> Call:
@@ -245,10 +245,10 @@ def test_neither_output_by_its_formula_is_not_known() -> None:
     """Unless they agree: an attention of another kind on both sides is no difference."""
     one = call()
     strange = dataclasses.replace(one, output=one.output * 2)
-    assert found(recording(strange), recording(strange)).exit_status() == 0
+    assert found(recording(strange), recording(strange)).exit_status == 0
     other = dataclasses.replace(one, output=one.output * 3)
     record = found(recording(strange), recording(other))
-    assert record.exit_status() == 3
+    assert record.exit_status == 3
     assert "neither output is that of its own formula" in " ".join(str(record).split())
 
 
@@ -307,7 +307,7 @@ def test_faults_that_are_right_in_themselves() -> None:
             first = record.differing[0]
             parts = frozenset(part.name for part in first.of(Agreement.DIFFERS))
             assert (name, first.name, parts) == (name, fault.layer, fault.expected)
-            assert record.exit_status() == 1
+            assert record.exit_status == 1
 
 
 @pytest.mark.slow
@@ -328,4 +328,4 @@ def test_no_difference_between_kernels() -> None:
                     model(**given)
                 recordings.append(one)
             record = found(*recordings)
-            assert (name, str(dtype), str(record), record.exit_status()) == (name, str(dtype), str(record), 0)
+            assert (name, str(dtype), str(record), record.exit_status) == (name, str(dtype), str(record), 0)

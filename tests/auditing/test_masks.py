@@ -42,7 +42,7 @@ def test_a_mask_is_right_where_it_is_the_one_that_was_meant(actual: str, meant: 
     found = [one for one in record.findings if one.kind == "mask"]
     assert len(found) == 4
     if actual == meant:
-        assert (record.exit_status(), {one.judgement for one in found}) == (0, {Judgement.CONFIRMED})
+        assert (record.exit_status, {one.judgement for one in found}) == (0, {Judgement.CONFIRMED})
         return
     row, key = np.argwhere(SEEN[actual] != SEEN[meant])[0]
     does = "does not see" if SEEN[meant][row, key] else "sees"
@@ -82,7 +82,7 @@ def test_documents_that_nothing_tells_are_undecided() -> None:
         Recording("x", [Layer("a", [call(causal=True)])]), intended_mask="documents", workers=1
     )
     (first, *_) = (one for one in record.findings if one.kind == "mask")
-    assert (first.judgement, record.exit_status()) == (Judgement.UNDECIDED, 3)
+    assert (first.judgement, record.exit_status) == (Judgement.UNDECIDED, 3)
     assert "give documents" in first.reason
 
 

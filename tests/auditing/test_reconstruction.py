@@ -201,7 +201,7 @@ def test_one_row_of_one_sequence_is_enough(row: int, sequence: int) -> None:
     output = np.array(one.output)
     output[sequence, 2, row] = 7.0 if row == 0 else 0.0
     record = verify.audit(Recording("tests", (Layer("attention", [replace(one, output=output)]),)), workers=1)
-    assert record.exit_status() == 1
+    assert record.exit_status == 1
     found = {finding.id: finding for finding in record.findings if finding.judgement is Judgement.REFUTED}
     assert list(found) == ["reconstruction-head-2"]
     said = found["reconstruction-head-2"].reason
@@ -216,12 +216,12 @@ def test_calls_of_one_token_are_compared_with_the_keys_they_saw() -> None:
         replace(call(seed=at, sequences=2, queries=1, keys=24 + at), continues=True) for at in range(1, 5)
     ]
     right = verify.audit(Recording("tests", (Layer("attention", [first, *later]),)), workers=1)
-    assert right.exit_status() == 0
+    assert right.exit_status == 0
     assert {one.sequences for one in right.findings if one.kind == "entropy"} == {2}
     wrong = replace(later[2], output=np.roll(np.array(later[2].output), 1, axis=-1))
     record = verify.audit(Recording("tests", (Layer("attention", [first, *later[:2], wrong]),)), workers=1)
     refuted = {one.kind for one in record.findings if one.judgement is Judgement.REFUTED}
-    assert record.exit_status() == 1
+    assert record.exit_status == 1
     assert refuted == {"reconstruction"}
 
 
@@ -357,11 +357,11 @@ def test_calls_without_output_or_values_are_not_compared(missing: str) -> None:
     """Queries and keys alone say nothing of the scale that was applied, and the verdict says so."""
     one = replace(call(), value=None) if missing == "value" else replace(call(), output=None)
     record = verify.audit(Recording("tests", (Layer("attention", [call(), one]),)), workers=1)
-    assert (record.exit_status(), record.verdict, record.unseen) == (3, "confirmed in part", ("output",))
+    assert (record.exit_status, record.verdict, record.unseen) == (3, "confirmed in part", ("output",))
     allowed = verify.audit(
         Recording("tests", (Layer("a", [call(), one]),)), workers=1, allow_unseen=["output"]
     )
-    assert (allowed.exit_status(), allowed.verdict) == (0, "confirmed")
+    assert (allowed.exit_status, allowed.verdict) == (0, "confirmed")
 
 
 def test_one_key_and_broken_numbers_leave_nothing_to_imply() -> None:
@@ -374,7 +374,7 @@ def test_one_key_and_broken_numbers_leave_nothing_to_imply() -> None:
     output[0, 0] = np.nan
     record = verify.audit(Recording("x", (Layer("a", [replace(one, output=output)]),)), workers=1)
     assert (record.layers[0].rows, record.layers[0].rows_compared) == (192, 168)
-    assert record.exit_status() == 1
+    assert record.exit_status == 1
 
 
 @pytest.mark.parametrize(

@@ -78,19 +78,19 @@ def test_a_model_before_training_after_and_without_its_scale(model: Lookup) -> N
     """What training does to attention is reported, and passes; what is wrong is refuted and named."""
     untrained_loss = retrieval.unseen(model)
     before = audited(model, 256, (GATE,))
-    assert before.exit_status() == 0
+    assert before.exit_status == 0
     assert {one.judgement for one in before.findings if one.decides} == {Judgement.CONFIRMED}
     assert judgements(before, "row-variance") == {Judgement.CONFIRMED}
 
     assert retrieval.trained(model, STEPS) < 0.1 < math.log(retrieval.VALUES) < untrained_loss
     after = audited(model)
-    assert after.exit_status() == 0
+    assert after.exit_status == 0
     assert {one.judgement for one in after.findings} == {Judgement.CONFIRMED, Judgement.REPORTED}
 
     for layer in model.layers:
         layer.attention.scale = 1.0
     without = audited(model)
-    assert without.exit_status() == 1
+    assert without.exit_status == 1
     refuted = [one for one in without.findings if one.judgement is Judgement.REFUTED]
     assert {one.kind for one in refuted} == {"scale-applied", "scale-implied"}
     assert len(refuted) == 2 * HEADS * len(LAYERS)
@@ -110,13 +110,13 @@ def test_a_model_before_training_after_and_without_its_scale(model: Lookup) -> N
 def test_a_gate_on_too_few_sequences_and_on_a_trained_model(model: Lookup) -> None:
     """Sixteen sequences cannot decide, and it is said how many would; a trained model fails."""
     few = audited(model, 16, (GATE,))
-    assert few.exit_status() == 3
+    assert few.exit_status == 3
     undecided = [one for one in findings(few, "row-variance") if one.judgement is Judgement.UNDECIDED]
     assert undecided
     assert all((one.sequences_needed or 0) > 16 and one.reason for one in undecided)
     retrieval.trained(model, STEPS)
     refuted = audited(model, 256, (GATE,))
-    assert refuted.exit_status() == 1
+    assert refuted.exit_status == 1
     assert judgements(refuted, "row-variance") == {Judgement.REFUTED}
     assert judgements(refuted, "scale-implied") == {Judgement.CONFIRMED}
 

@@ -107,8 +107,8 @@ def test_statements_are_cases(quick: RunRecord, own: bool) -> None:
         name: kind for one in run.sources for name, kind in _problems(suites[f"source {one.id}"]).items()
     }
     assert found == bad | {opened.id: "skipped"}
-    assert run.exit_status() == int(own)
-    assert run.exit_status(lenient_sources=True) == 0
+    assert run.exit_status == int(own)
+    assert run.lenient_exit_status == 0
     log = json.loads(to_sarif(run))
     keys = [
         one["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for one in log["runs"][0]["results"]

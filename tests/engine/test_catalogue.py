@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
+import verify
+from tests.tool import examples
 from verify.engine.backends import InProcessBackend
 from verify.engine.catalogue import catalogue, catalogue_with, choose, read, shipped
 from verify.engine.evaluate import Work
@@ -251,3 +255,59 @@ def test_a_path_that_is_no_claim_file_is_reported(
     assert ended.status == 2
     assert ended.complaint.startswith(f"{tmp_path / name}: ")
     assert message in ended.complaint
+
+
+def with_module_beside(folder: Path, name: str, reduced: str) -> Path:
+    """Write a claim file whose statistic is in a module beside it, that of another claim under one name."""
+    folder.mkdir(exist_ok=True)
+    text = examples()["key_lengths.py"]
+    head, statistic, rest = re.split(r"^(?=@dataclass|def derive)", text, flags=re.MULTILINE)
+    statistic = statistic.replace("(keys**2)", reduced)
+    module = "from dataclasses import dataclass\nfrom verify.spec import Statistic\nimport deeper\n"
+    (folder / "lengths.py").write_text(f"{module}{statistic}", encoding="utf-8")
+    (folder / "deeper.py").write_text("HERE = True\n", encoding="utf-8")
+    (folder / "statistics.py").write_text("raise ValueError\n", encoding="utf-8")
+    path = folder / name
+    imports = "import statistics\nfrom lengths import KeyLengths\n\n\n"
+    path.write_text(f"{head}{imports}{rest}", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_a_claim_file_imports_modules_beside_it(tmp_path: Path, threads: bool) -> None:
+    """Each its own, though they have one name; never in the place of Python's."""
+    right = with_module_beside(tmp_path / "right", "key_lengths.py", "(keys**2)")
+    wrong = with_module_beside(tmp_path / "wrong", "key_lengths_too.py", "(2 * keys**2)")
+    executor = ThreadPoolExecutor(2) if threads else None
+    record = verify.run([right, wrong], profile="quick", workers=2, executor=executor)
+    assert [claim.verdict for claim in record.claims] == ["confirmed", "refuted"]
+    assert "lengths" not in sys.modules
+
+
+def test_what_rests_on_a_module_beside_is_stored_with_it(tmp_path: Path) -> None:
+    """And computed again once that has changed, or imports what is not beside it."""
+    path = with_module_beside(tmp_path, "key_lengths.py", "(keys**2)")
+
+    def drawn() -> tuple[str, bool]:
+        record = verify.run([path], profile="quick", workers=1)
+        assert record.run.stored
+        return record.claims[0].verdict, record.run.stored.drawn > 0
+
+    assert [drawn(), drawn()] == [("confirmed", True), ("confirmed", False)]
+    with_module_beside(tmp_path, "key_lengths.py", "(2 * keys**2)")
+    assert drawn() == ("refuted", True)
+    with_module_beside(tmp_path, "key_lengths.py", "(keys**2)")
+    assert drawn() == ("confirmed", False)
+    (tmp_path / "deeper.py").write_text("import os\n", encoding="utf-8")
+    assert [drawn(), drawn()] == [("confirmed", True)] * 2
+
+
+def test_a_mistake_in_a_module_beside_is_one_line(tmp_path: Path) -> None:
+    """Which names the claim file, its line, and the module."""
+    path = with_module_beside(tmp_path, "key_lengths.py", "(keys**2)")
+    (tmp_path / "deeper.py").write_text("x = (\n", encoding="utf-8")
+    with pytest.raises(ClaimError, match=r"key_lengths\.py: line \d+: SyntaxError: .*deeper\.py, line 1"):
+        verify.run([path], profile="quick", workers=1)
+    (tmp_path / "deeper.py").unlink()
+    with pytest.raises(ClaimError, match=r"key_lengths\.py: line \d+: ModuleNotFoundError: .*'deeper'"):
+        verify.run([path], profile="quick", workers=1)

@@ -287,7 +287,7 @@ def test_outcomes_are_printed_and_fail_the_run(
     assert path.read_text(encoding="utf-8").splitlines()[place["region"]["startLine"] - 1] == "[[statement]]"
     record = load(tmp_path / "results.json")
     assert record.run.own_sources
-    assert record.exit_status() == 1
+    assert record.exit_status == 1
     assert command(record).endswith("--sources FILE --seed 20170612 --profile quick")
 
 

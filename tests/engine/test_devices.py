@@ -55,7 +55,7 @@ def test_on_a_device_claims_are_confirmed_and_their_wrong_versions_refuted(tmp_p
         found = runner.run(chosen, settings, read_sources(), workers=2, store=store)
         again = runner.run(chosen, settings, read_sources(), workers=1, store=store)
     plain = runner.run(chosen, runner.settings(profile="quick"), read_sources(), workers=1)
-    assert found.exit_status() == 0
+    assert found.exit_status == 0
     assert all(control.verdict is Verdict.REFUTED for one in found.claims for control in one.controls)
     digests = [[claim.digest for claim in one.claims] for one in (found, again, plain)]
     assert digests[0] == digests[1]

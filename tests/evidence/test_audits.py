@@ -133,15 +133,15 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
 
 def test_the_worst_finding_that_decides_gives_the_exit_status() -> None:
     """1 for a refuted one, else 3 for an undecided one, else 0, whatever is only reported."""
-    assert good().exit_status() == 0
-    assert bad().exit_status() == 1
+    assert good().exit_status == 0
+    assert bad().exit_status == 1
     layer = good(1, 1).layers[0]
     statuses = {}
     for judgement in Judgement:
         decides = judgement is not Judgement.REPORTED
         found = layer.findings[0].model_copy(update={"judgement": judgement, "decides": decides})
         changed = layer.model_copy(update={"findings": (found,)})
-        statuses[judgement.value] = good().model_copy(update={"layers": (changed,)}).exit_status()
+        statuses[judgement.value] = good().model_copy(update={"layers": (changed,)}).exit_status
     assert statuses == {"confirmed": 0, "refuted": 1, "undecided": 3, "warned": 0, "reported": 0}
 
 

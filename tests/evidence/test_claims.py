@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
 from pydantic import ValidationError
 
 from tests.report.builders import check, control, exact_check
 from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import examples, floats
-from verify.errors import ClaimError
+from verify.errors import ClaimError, SettingsError
 from verify.evidence import ClaimRecord, Fact
 from verify.evidence.claims import Axis, Check, ControlRecord, Layer, tightness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
 
 
 def test_no_two_findings_of_a_claim_have_one_name() -> None:
@@ -187,3 +194,75 @@ def test_an_axis_is_linear_or_logarithmic() -> None:
     assert Axis(label="n").scale == "linear"
     with pytest.raises(ValidationError, match="scale"):
         Axis.model_validate({"label": "n", "scale": "square"})
+
+
+def test_checks_are_columns_for_frames() -> None:
+    """One row a check, one column a field; settings that some checks lack are missing there."""
+    one = check("a", 1, 2, cell={"d_k": 8, "T": 1, "law": 2})
+    other = check("b", 1, 2, cell={"d_k": 64, "T": 0.5, "law": "normal"})
+    last = exact_check("c", 0.5, "1/2", "p")
+    claim = SCORE_VARIANCE.model_copy(update={"checks": (one, other, last)})
+    frame = claim.to_frame()
+    assert {len(column) for column in frame.values()} == {3}
+    assert frame["claim"] == ["score-variance"] * 3
+    assert frame["id"] == ["a", "b", "c"]
+    assert (frame["cell_d_k"], frame["cell_T"]) == ([8, 64, None], [1.0, 0.5, None])
+    assert frame["cell_law"] == ["2", "normal", None]
+    assert next(zip(frame["interval_low"], frame["interval_high"], strict=True)) == one.interval
+    assert [type(one) for one in frame["verdict"]] == [str] * 3
+    assert all(len({type(one) for one in column} - {type(None)}) <= 1 for column in frame.values())
+    assert claim.to_frame("controls")["power"] == [one.power for one in claim.controls]
+    with pytest.raises(SettingsError, match=r"no frame of 'control'; did you mean 'controls'\?"):
+        claim.to_frame("control")
+
+
+def test_records_are_hashable() -> None:
+    """Equal ones alike, mappings and numbers of another type in them or not."""
+    one = check("a", 1, 2, cell={"d_k": 8, "n": 2})
+    same = check("a", 1, 2, cell={"n": 2.0, "d_k": 8})
+    assert one == same
+    assert hash(one) == hash(same)
+    assert len({one, same, check("b", 1, 2), SCORE_VARIANCE, SCORE_VARIANCE.model_copy()}) == 3
+
+
+@pytest.fixture
+def axes() -> Iterator[Axes]:
+    """Yield new axes, and close their figure."""
+    figure, made = plt.subplots()
+    yield made
+    plt.close(figure)
+
+
+def test_a_check_is_plotted(axes: Axes) -> None:
+    """Interval, estimate, prediction and band stand where they are; a bound's band is open on one side."""
+    one = check("a", 1.01, 1.0)
+    assert one.plot(ax=axes) is axes
+    lines = {str(line.get_label()): line for line in axes.get_lines()}
+    assert np.array_equal(lines["interval"].get_xdata(), one.interval)
+    assert np.array_equal(lines["estimate"].get_xdata(), [one.estimate])
+    assert np.array_equal(lines["prediction"].get_xdata(), [one.prediction] * 2)
+    (band,) = axes.patches
+    ends = band.get_extents().transformed(axes.transData.inverted())
+    assert (ends.x0, ends.x1) == pytest.approx(one.band)
+    bound = one.model_copy(update={"relation": "≤", "band": (None, 1.02)})
+    edge = bound.plot().get_xlim()[0]
+    (band,) = plt.gca().patches
+    assert band.get_extents().transformed(plt.gca().transData.inverted()).x0 == pytest.approx(edge)
+    plt.close()
+
+
+def test_a_claim_is_plotted(axes: Axes) -> None:
+    """Its first figure, or the one that is named, with all its points."""
+    claim = SCORE_VARIANCE
+    figure = claim.series[0]
+    assert claim.plot(figure.id, ax=axes) is axes
+    points = next(one for one in figure.layers if one.kind == "points")
+    assert any(np.array_equal(line.get_xdata(), points.x) for line in axes.get_lines())
+    assert axes.get_xscale() == figure.x.scale
+    assert claim.plot().get_title() == axes.get_title() != ""
+    plt.close()
+    axes.figure.canvas.draw()
+    with pytest.raises(ClaimError, match="claim score-variance: no figure 'none'"):
+        claim.plot("none")
+    with pytest.raises(ClaimError, match="no figure ''"):
+        claim.model_copy(update={"series": ()}).plot()

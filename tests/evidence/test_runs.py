@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from tests.report.records import record
 from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import RUN_RECORDS, examples
-from verify.errors import ClaimError
+from verify.errors import ClaimError, SettingsError
 from verify.evidence import (
     ClaimRecord,
     DeviceRecord,
@@ -98,8 +98,8 @@ def test_the_worst_claim_decides_the_exit_status() -> None:
     worse = {0: 0, 3: 1, 1: 2}
     for one, other in product(alone, repeat=2):
         worst = max(alone[one], alone[other], key=worse.__getitem__)
-        assert run_of(*map(claim_of, (one, other))).exit_status() == worst
-    assert run_of().exit_status() == 0
+        assert run_of(*map(claim_of, (one, other))).exit_status == worst
+    assert run_of().exit_status == 0
 
 
 def test_surprises_are_the_statements_that_contradict_their_notes() -> None:
@@ -157,3 +157,26 @@ def test_a_run_shows_itself_as_text_and_in_notebooks(record: RunRecord) -> None:
     for claim in record.claims:
         assert f"<td>{claim.id}</td>" in shown
         assert claim.id in str(record)
+
+
+@pytest.mark.parametrize("of", ["claims", "checks", "controls", "statements"])
+def test_a_run_is_columns_for_pandas_and_polars(of: str) -> None:
+    """Both take them as they are, where they are installed, with the same values."""
+    frame = record(CLAIM).to_frame(of)
+    assert frame
+    for library in map(pytest.importorskip, ("pandas", "polars")):
+        made = library.DataFrame(frame)
+        assert made.shape == (len(next(iter(frame.values()))), len(frame))
+        assert list(made.columns) == list(frame)
+        assert list(made[next(iter(frame))]) == next(iter(frame.values()))
+
+
+def test_the_frame_of_a_run_has_its_claims_or_all_their_checks() -> None:
+    """With the verdicts as plain text."""
+    run = record(CLAIM)
+    assert run.to_frame()["verdict"] == [str(one.verdict) for one in run.claims]
+    every = [one.id for claim in run.claims for one in claim.checks]
+    assert run.to_frame("checks")["id"] == every
+    assert hash(run) == hash(run.model_copy())
+    with pytest.raises(SettingsError, match="no frame of 'claim'; did you mean 'claims'"):
+        run.to_frame("claim")

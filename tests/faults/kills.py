@@ -111,7 +111,7 @@ class Place:
             VARIABLE: str(self.store),
         }
         self.digests = self._digests(store=None)
-        self.record = api.run(["score-variance"], profile="quick", workers=1)
+        self.record = api.run(["score-variance"], profile="quick", workers=1, store=False)
         self.results = folder / "results.json"
         self.results.write_text(self.record.to_json(), encoding="utf-8")
         quick: tuple[object, ...] = ("--profile", "quick", "--out", self.out)
@@ -169,7 +169,7 @@ class Place:
 
     def _digests(self, store: Path | None) -> dict[str, str]:
         claims: tuple[Path | str, ...] = (self.claim, "score-mean")
-        run = api.run(claims, profile="quick", tolerance=TOLERANCE, workers=2, store=store)
+        run = api.run(claims, profile="quick", tolerance=TOLERANCE, workers=2, store=store or False)
         return {claim.id: claim.digest for claim in run.claims}
 
     def debris(self) -> Iterator[str]:

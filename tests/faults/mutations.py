@@ -264,7 +264,7 @@ def _noticed(way: str, attempt: Callable[[], str]) -> str:
 def _by_run(names: Sequence[str]) -> str:
     from verify import api  # noqa: PLC0415  # after the fault is planted
 
-    record = api.run(names, profile="quick", workers=1)
+    record = api.run(names, profile="quick", workers=1, store=False)
     worse = [claim for claim in record.claims if claim.verdict not in {"confirmed", "approximate"}]
     return str(worse[0].verdict) if worse else ""
 
@@ -321,7 +321,7 @@ def attempt(mutant: Mutant, reference: str) -> Result:
 def _fresh(names: Sequence[str], path: str) -> None:
     from verify import api  # noqa: PLC0415  # in a process of its own
 
-    Path(path).write_text(api.run(names, profile="quick", workers=1).to_json(), encoding="utf-8")
+    Path(path).write_text(api.run(names, profile="quick", workers=1, store=False).to_json(), encoding="utf-8")
 
 
 def fresh_reference(faults: Sequence[Mutant], folder: str) -> str:

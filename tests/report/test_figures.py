@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
+from verify.evidence.plots import INK, layer_styles
 from verify.files.shipped import folder
 from verify.report import figures
-from verify.report.figures import INK, draw, layer_styles, spread
+from verify.report.figures import draw, spread
 from verify.report.svg import tidy
 
 FIGURE = SCORE_VARIANCE.series[0]

@@ -174,9 +174,13 @@ def test_statements_link_only_to_claims_of_the_run() -> None:
             seen.evidence_of(part) for source in seen.sources for one in source.decided for part in one.parts
         ]
 
-    assert set(parts(report_of(record(SCORE_VARIANCE)))) == {("sqrt-scaling.softmax", "")}
+    assert {*parts(report_of(record(SCORE_VARIANCE)))} == {
+        ("sqrt-scaling.softmax", ""),
+        ("over-scaling", ""),
+        *((f"score-variance.{name}",) * 2 for name in ("slope", "at-d64", "squared")),
+    }
     everything = report_of(record())
-    assert {link for _, link in parts(everything)} == {"sqrt-scaling"}
+    assert ("over-scaling", "over-scaling") in parts(everything)
     waiting = [(one.id, everything.waits_for(one)) for source in everything.sources for one in source.open]
     assert waiting == [("b6", ("gradient-through-layers",))]
 

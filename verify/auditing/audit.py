@@ -26,7 +26,7 @@ from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
 from verify.auditing.scales import DEFAULT, scale_expression
 from verify.auditing.statistical import STATISTICAL, Statistical
-from verify.errors import RecordingError, SettingsError, VerifyError, unknown, what_is_wrong
+from verify.errors import RecordingError, SettingsError, VerifyError, naming_arguments, unknown, what_is_wrong
 from verify.evidence.audits import (
     RESERVED,
     UNSEEN,
@@ -137,14 +137,14 @@ def audit_settings(
     for reason in allowed:
         if reason not in UNSEEN:
             raise SettingsError(
-                "allow-unseen: " + unknown("reason", reason, UNSEEN, f"there are {', '.join(UNSEEN)}")
+                "--allow-unseen: " + unknown("reason", reason, UNSEEN, f"there are {', '.join(UNSEEN)}")
             )
     if mask:
         intended_mask(mask)
     if intended is not None:
         intended = scale_expression(str(intended)).text
     if isinstance(false_alarm, bool) or not isinstance(false_alarm, int | float):
-        raise SettingsError(f"false-alarm {false_alarm!r}: give a number")
+        raise SettingsError(f"--false-alarm {false_alarm!r}: give a number")
     if not LEAST_FALSE_ALARM <= false_alarm < 1:
         raise SettingsError(f"--false-alarm {false_alarm:g}: must lie between {LEAST_FALSE_ALARM:g} and 1")
     return AuditSettings(
@@ -183,6 +183,7 @@ def _checked(name: str, band: Band) -> Band:
     return low, high
 
 
+@naming_arguments(mask="intended_mask")
 def audit(
     q: Recording | Path | str | Array,
     k: Array | None = None,
@@ -226,7 +227,7 @@ def audit(
     changes no result.
 
     Returns:
-        The record of the audit. Its ``exit_status()`` is 1 if a finding that decides is refuted, else 3 if
+        The record of the audit. Its ``exit_status`` is 1 if a finding that decides is refuted, else 3 if
         one is undecided or the audit is one in part, else 0.
 
     Raises:

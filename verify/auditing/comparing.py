@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from verify.auditing.differences import EXAMPLES, NUMBERS, Differences
 from verify.auditing.files import load
 from verify.auditing.recording import Recording, check_call
-from verify.errors import RecordingError, SettingsError, unknown
+from verify.errors import RecordingError, SettingsError, naming_arguments, unknown
 from verify.evidence.audits import UNSEEN
 from verify.evidence.comparisons import (
     QUANTITIES,
@@ -61,6 +61,7 @@ _MOST = 0.25
 _PACKAGES = ("numpy", "array-api-compat")
 
 
+@naming_arguments()
 def compare_recordings(
     a: Recording | Path | str,
     b: Recording | Path | str,
@@ -76,7 +77,7 @@ def compare_recordings(
     ``workers`` None means one for each processor and changes no result.
 
     Returns:
-        The record of the comparison. Its ``exit_status()`` is 1 if something differs, else 3 if something
+        The record of the comparison. Its ``exit_status`` is 1 if something differs, else 3 if something
         could not be compared, else 0. The factor of a head is the one statistical test, with a false-alarm
         rate of 5·10⁻⁹ each; the other limits are those of 42 architectures, in float32 and bfloat16.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from verify.errors import RecordingError, SettingsError
+from verify.errors import RecordingError, SettingsError, naming_arguments
 from verify.files.reading import MEGABYTE, Kind, read_bytes
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SCRIPT = Kind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")
 
 
+@naming_arguments()
 def record(
     model: Any = None,
     *,

@@ -122,7 +122,7 @@ def audit(
         say_outdated(found, out)
     else:
         rendered(found, out, workers)
-    end(found.exit_status())
+    end(found.exit_status)
 
 
 def _compare(
@@ -142,7 +142,7 @@ def _compare(
         say_outdated(found, out)
     else:
         rendered(found, out, workers)
-    end(found.exit_status())
+    end(found.exit_status)
 
 
 def _refuse_taken(junit: Path, out: Path) -> None:

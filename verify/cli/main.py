@@ -14,7 +14,7 @@ from verify.cli import auditing, citing, probing, publishing, recording, storing
 from verify.cli.console import PATH, columns, complain, end, fitted, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.verifying import processes
-from verify.errors import VerifyError, described
+from verify.errors import VerifyError, described, naming_options
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A terminal that lacks a character shows another; it is no reason to stop.
         sys.stdout.reconfigure(errors="replace")
     try:
-        with insisting():
+        with insisting(), naming_options():
             status = cli.main(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
     except VerifyError as error:

@@ -181,7 +181,7 @@ def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool
         prepare_for_pdf(workers)
         record = _verified(out, options, workers, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
         rendered(record, out, workers, record.run.phases_s, edition, earlier)
-    end(record.exit_status(lenient_sources=lenient_sources))
+    end(record.lenient_exit_status if lenient_sources else record.exit_status)
 
 
 @click.command()
@@ -237,7 +237,7 @@ def run(
     write_together(files)
     for path in files:
         say(path)
-    end(record.exit_status(lenient_sources=lenient_sources))
+    end(record.lenient_exit_status if lenient_sources else record.exit_status)
 
 
 @click.command()
@@ -263,7 +263,7 @@ def render(results: Path, out: Path | None, edition: str, since: Path | None, **
             raise click.UsageError("--title, --question and --author: only a run's report has them")
         record = record.presented(presentation(**words))
     rendered(record, out or results.parent, edition=edition, earlier=_earlier(since))
-    end(record.exit_status())
+    end(record.exit_status)
 
 
 @click.command()
@@ -356,7 +356,7 @@ def _verified(
         # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
         following(try_folder) as callbacks,
     ):
-        given = {**options, "workers": workers, "store": store, "executor": executor}
+        given = {**options, "workers": workers, "store": store or False, "executor": executor}
         record = api.run(claims, callbacks=callbacks, **given)
     for claim in record.claims:
         tell(verdict_line(claim))

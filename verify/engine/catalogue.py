@@ -6,13 +6,18 @@ from a program that uses this one.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import pkgutil
 import re
 import sys
+import threading
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +44,7 @@ from verify.spec.claim import USER, Claim
 from verify.spec.words import titled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _CLAIM_FILE = Kind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 
@@ -48,15 +53,20 @@ CORRECT = "correct the claim file"
 """Ends a message that begins with the file."""
 
 
+Beside = tuple[tuple[str, bytes], ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClaimFile:
     """What the claim in a file of the user's own says; its functions run in other processes only.
 
     ``text`` is the file's, as it was when it was read: a run goes by that, whatever becomes of the file.
+    ``beside`` are the names and texts of the modules in the same folder that it imports.
     """
 
     path: Path
     text: bytes = field(repr=False)
+    beside: Beside = field(repr=False, default=())
     id: str
     title: str
     statement: str
@@ -65,8 +75,8 @@ class ClaimFile:
 
     @property
     def module(self) -> str:
-        """The name of the module that the file makes, a function of its name and text."""
-        return _module_name(self.path, self.text)
+        """The name of the module that the file makes, a function of its name and texts."""
+        return _module_name(self.path, self.text, self.beside)
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ def resolve(reference: Reference) -> Claim:
     if isinstance(reference, InMemoryClaim):
         return reference.claim
     if isinstance(reference, ClaimFile):
-        return load(reference.path, reference.text)
+        return load(reference.path, reference.text, reference.beside)
     return built_in(reference.chapter, reference.id.replace("-", "_"))
 
 
@@ -263,22 +273,50 @@ def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
         if path.is_dir():
             raise ClaimError(f"{path}: is a folder; give one claim file, and --claims again for each more")
     texts = [read_bytes(path, _CLAIM_FILE) for path in files]
-    given = list(zip(files, texts, strict=True))
+    given = [(path, text, _beside(path, text)) for path, text in zip(files, texts, strict=True)]
     try:
         with using(workers or 1) as some:
             done = dict(some.run_tasks([Task(read, one, str(one[0])) for one in given]))
     except WorkerError as error:
         raise ClaimError(f"{files[error.place]}: {error}; {CORRECT}") from error
-    return [replace(done[place], text=text) for place, text in enumerate(texts)]
+    return [replace(done[place], text=text, beside=beside) for place, (_, text, beside) in enumerate(given)]
 
 
-def read(path: Path, text: bytes) -> ClaimFile:
+_NEVER_BESIDE = sys.stdlib_module_names | {"verify", "numpy", "scipy", "sympy", "mpmath"}
+
+
+def _beside(path: Path, text: bytes) -> Beside:
+    """Return the modules in the folder of a claim file that it imports, and those that these import."""
+    found: dict[str, bytes] = {}
+    waiting = [text]
+    while waiting:
+        for name in imported(waiting.pop()):
+            place = path.with_name(f"{name}.py")
+            if name not in found.keys() | _NEVER_BESIDE and place.is_file():
+                found[name] = read_bytes(place, _CLAIM_FILE)
+                waiting.append(found[name])
+    return tuple(sorted(found.items()))
+
+
+def imported(text: bytes) -> set[str]:
+    """Return the names of the modules that a program imports, up to their first dots."""
+    modules: set[str] = set()
+    with suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules.add(node.module.partition(".")[0])
+    return modules
+
+
+def read(path: Path, text: bytes, beside: Beside = ()) -> ClaimFile:
     """Return what a claim file of this text says; this runs the file.
 
     Raises:
         ClaimError: it cannot be loaded or has no ``CLAIM``.
     """
-    claim = load(path, text)
+    claim = load(path, text, beside)
     return ClaimFile(
         path=path,
         text=text,
@@ -290,30 +328,70 @@ def read(path: Path, text: bytes) -> ClaimFile:
 
 
 @cache
-def load(path: Path, text: bytes) -> Claim:
+def load(path: Path, text: bytes, beside: Beside = ()) -> Claim:
     """Return the claim of a file of the user's own; this runs its text, whatever it does.
+
+    While it runs it can import the modules ``beside`` it, as they were when they were read.
 
     Raises:
         ClaimError: it cannot be loaded or has no ``CLAIM``.
     """
     if path.suffix != ".py":
         raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
-    name = _module_name(path, text)
+    name = _module_name(path, text, beside)
     module = ModuleType(name)
     module.__file__ = str(path)
     # A dataclass looks its own module up there, and so does a pickle.
     sys.modules[name] = module
     try:
-        exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
+        with _importable(_Beside(path, name, dict(beside))):
+            exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
     except BaseException as error:
         del sys.modules[name]
         raise ClaimError(f"{path}:{_mistake(path, error)}; {CORRECT}") from error
     return claim_of(module, str(path), path, USER)
 
 
-def _module_name(path: Path, text: bytes) -> str:
-    digest = hashlib.sha256(path.stem.encode() + b"\0" + text).hexdigest()
+def _module_name(path: Path, text: bytes, beside: Beside) -> str:
+    digest = hashlib.sha256(repr((path.stem, text, beside)).encode()).hexdigest()
     return f"user_claim_{digest[:16]}"
+
+
+class _Beside(MetaPathFinder, Loader):
+    """Finds the modules beside a claim file, whose names for all others begin with that of its module."""
+
+    def __init__(self, path: Path, module: str, texts: Mapping[str, bytes]) -> None:
+        self.path, self.module, self.texts = path, module, texts
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        """Return how to load a module that is one of these."""
+        return ModuleSpec(name, self) if name in self.texts else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run its text; classes that it defines are found by their pickles wherever this claim is loaded."""
+        name = module.__name__
+        place = self.path.with_name(f"{name}.py")
+        module.__name__, module.__file__ = f"{self.module}.{name}", str(place)
+        sys.modules[module.__name__] = module
+        exec(compile(self.texts[name], str(place), "exec"), vars(module))  # noqa: S102 - as of the claim file
+
+
+_LOADING = threading.RLock()
+
+
+@contextmanager
+def _importable(beside: _Beside) -> Iterator[None]:
+    """Let the modules beside a claim file be imported by their own names, which others may have as well."""
+    with _LOADING:
+        before = {name: sys.modules.pop(name) for name in beside.texts if name in sys.modules}
+        sys.meta_path.insert(0, beside)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(beside)
+            for name in beside.texts:
+                sys.modules.pop(name, None)
+            sys.modules.update(before)
 
 
 def claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:

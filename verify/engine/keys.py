@@ -23,7 +23,7 @@ from verify.engine.catalogue import BuiltIn, ClaimFile
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from verify.engine.catalogue import Reference
     from verify.engine.sources import Wanted
@@ -130,7 +130,7 @@ def cell_code(claim: Reference, pickled: bytes, modules: Iterable[str]) -> str:
         name = module.partition(".")[0]
         if module == "verify.montecarlo" or module.startswith("verify.montecarlo."):
             continue
-        if name == "verify" or (isinstance(claim, ClaimFile) and module == claim.module):
+        if name == "verify" or (isinstance(claim, ClaimFile) and name == claim.module):
             found = _source(claim)
             if found is None:
                 return ""
@@ -157,18 +157,21 @@ def _source(claim: Reference) -> str | None:
         chapter = f"claims/{claim.chapter}"
         shared = [f"{chapter}/shared"] if (PACKAGE / chapter / "shared").exists() else []
         return code(f"{chapter}/{claim.id.replace('-', '_')}.py", *shared)
-    if isinstance(claim, ClaimFile) and _is_self_contained(claim.text):
-        return hashlib.sha256(claim.text).hexdigest()
+    if isinstance(claim, ClaimFile):
+        beside = [name for name, _ in claim.beside]
+        if all(_is_self_contained(text, beside) for text in (claim.text, *(one for _, one in claim.beside))):
+            return hashlib.sha256(repr((claim.text, claim.beside)).encode()).hexdigest()
     return None
 
 
-def _is_self_contained(text: bytes) -> bool:
-    """Return whether all that the claim in a file depends on stands in it, in this tool and its libraries."""
+def _is_self_contained(text: bytes, beside: Sequence[str]) -> bool:
+    """Return whether all that a text needs is in it, ``beside`` it, in this tool and its libraries."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
         return False
-    return not _names(nodes) & _REACHING_OUT and all(map(_is_known, _imported(nodes)))
+    known = (module in beside or _is_known(module) for module in _imported(nodes))
+    return not _names(nodes) & _REACHING_OUT and all(known)
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:

@@ -13,11 +13,10 @@ from pydantic import ValidationError
 from verify import defaults
 from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend, ProcessBackend
 from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
-from verify.engine.evaluate import Work, device_errors, received
+from verify.engine.evaluate import Work, device_errors
 from verify.engine.keys import made_by
 from verify.engine.schedule import Progress, Schedule
 from verify.engine.statements import decide
-from verify.engine.verdict import ErrorBudget
 from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
     PROFILES,
@@ -33,6 +32,7 @@ from verify.evidence import (
     StoreUse,
     Tool,
 )
+from verify.evidence.judging import ErrorBudget
 from verify.evidence.load import stored_table
 from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from verify.engine.schedule import OnSums
     from verify.engine.sources import SourceBook
     from verify.engine.store import Store
     from verify.spec.claim import Claim
@@ -61,13 +62,15 @@ class Callbacks:
     ``on_start(claim)`` is called before each claim's derivation and measurement, and ``on_finish(record)``
     after it; claims overlap and need not finish in order. ``on_begin(count)`` is called
     once before all, with the number of claims, when the arguments were found good, and may still refuse
-    the run. ``on_progress(progress)`` is called often, with how much is drawn.
+    the run. ``on_progress(progress)`` is called often, with how much is drawn, and ``on_sums(claim, sums)``,
+    if there is such a function, with what was drawn for each settled claim.
     """
 
     on_start: Callable[[str], None] = field(default=lambda _claim: None)
     on_finish: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
     on_begin: Callable[[int], None] = field(default=lambda _count: None)
     on_progress: Callable[[Progress], None] = field(default=lambda _progress: None)
+    on_sums: OnSums | None = None
 
 
 def settings(
@@ -140,7 +143,7 @@ def _recorded(device: object) -> DeviceRecord:
         SettingsError: there is none.
     """
     if not isinstance(device, str):
-        raise SettingsError(f"device {device!r}: give its name, such as 'cuda'")
+        raise SettingsError(f"--device {device!r}: give its name, such as 'cuda'")
     with device_errors():
         return DeviceRecord.model_validate(vars(find_device(device)))
 
@@ -150,7 +153,7 @@ def _refuse_other_than(kind: type[int | float], **values: object) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, kind | int):
             wanted = "a whole number" if kind is int else "a number"
-            raise SettingsError(f"{name.replace('_', '-')} {value!r}: give {wanted}")
+            raise SettingsError(f"--{name.replace('_', '-')} {value!r}: give {wanted}")
 
 
 def run(
@@ -190,8 +193,9 @@ def run(
     token = str(time.time_ns())
     works = [Work(reference(claim), chosen, book.wanted(name), token) for name, claim in claims.items()]
     with using(workers) as some, _backends(some, executor, len(claims)) as backends:
-        schedule = Schedule(works, backends.of, store, callbacks.on_start, callbacks.on_progress)
-        settled = _settled(schedule, works, budget, callbacks)
+        called = callbacks.on_start, callbacks.on_progress, callbacks.on_sums
+        schedule = Schedule(works, backends.of, store, *called)
+        settled = _settled(schedule, budget, callbacks)
     records = tuple(record for record, _ in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
@@ -227,19 +231,19 @@ def run(
 
 
 def _settled(
-    schedule: Schedule, works: Sequence[Work], budget: ErrorBudget, callbacks: Callbacks
+    schedule: Schedule, budget: ErrorBudget, callbacks: Callbacks
 ) -> tuple[tuple[ClaimRecord, dict[str, float]], ...]:
     """Return the record of every claim, in their order, with the seconds of its parts."""
     done: dict[int, tuple[ClaimRecord, dict[str, float]]] = {}
     drawn = 0
     for one in schedule.run():
-        record = received(works[one.place].claim, one.settled)
+        record = one.record
         done[one.place] = record, {name: round(seconds, 3) for name, seconds in one.spent_s.items()}
         # All claims share one budget; a run that outgrows it ends here.
         drawn += _drawn([record])
         budget.record(drawn, 0)
         callbacks.on_finish(record)
-    return tuple(done[place] for place in range(len(works)))
+    return tuple(done[place] for place in sorted(done))
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from verify.montecarlo.planning import cheapest
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verify.engine.verdict import ErrorBudget
     from verify.evidence import Settings
+    from verify.evidence.judging import ErrorBudget
     from verify.montecarlo.blocks import Cell, Sample
 
 T = TypeVar("T")

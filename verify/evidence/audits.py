@@ -269,8 +269,9 @@ class AuditRecord(Sealed):
         """All findings, layer by layer."""
         return tuple(one for layer in self.layers for one in layer.findings)
 
+    @property
     def exit_status(self) -> int:
-        """Return 1 if a finding that decides is refuted, else 3 if one is undecided or unseen, else 0."""
+        """1 if a finding that decides is refuted, else 3 if one is undecided or unseen, else 0."""
         deciding = {one.judgement for one in self.findings if one.decides}
         if Judgement.REFUTED in deciding:
             return 1

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from verify.evidence.digests import digest_of
+from verify.evidence.frames import Frame, frame_of, refuse_unknown_rows, row_of
+from verify.evidence.plots import plot_check, plot_figure
 from verify.evidence.records import Record, Shown, by_id, shown, table
 from verify.evidence.texts import (
     Address,
@@ -31,6 +33,8 @@ from verify.text.escapes import for_html
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Self
+
+    from matplotlib.axes import Axes
 
 
 Setting = Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | Text
@@ -102,6 +106,10 @@ class Check(Record):
     def _repr_html_(self) -> str:
         """Return the check as a table of one row, which notebooks show."""
         return table_of([self])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Return matplotlib's axes, new ones if none are given, with interval, prediction and band."""
+        return plot_check(self, ax)
 
     @property
     def half_width(self) -> float:
@@ -386,6 +394,27 @@ class ClaimRecord(Record):
             ClaimError: the claim has no such control; the nearest one is suggested.
         """
         return by_id(self.controls, name, f"claim {self.id}: ", "control")
+
+    def plot(self, figure: str = "", ax: Axes | None = None) -> Axes:
+        """Return matplotlib's axes, new ones if none are given, with a figure of the claim.
+
+        ``figure`` is the id of one of its ``series``, the first by default.
+
+        Raises:
+            ClaimError: the claim has no such figure; the nearest one is suggested.
+        """
+        if not figure and self.series:
+            return plot_figure(self.series[0], ax)
+        return plot_figure(by_id(self.series, figure, f"claim {self.id}: ", "figure"), ax)
+
+    def to_frame(self, of: str = "checks") -> Frame:
+        """Return columns for ``pandas.DataFrame`` or ``polars.DataFrame``; rows: ``checks`` or ``controls``.
+
+        Raises:
+            SettingsError: ``of`` is neither.
+        """
+        refuse_unknown_rows(of, ("checks", "controls"))
+        return frame_of(row_of(one, claim=self.id) for one in getattr(self, of))
 
     def __repr_args__(self) -> Shown:
         yield from shown(self, "id", "verdict")

@@ -183,8 +183,9 @@ class ComparisonRecord(Sealed):
         """Whether something was not compared that could differ."""
         return bool(self.unseen) or any(layer.of(Agreement.UNKNOWN) for layer in self.layers)
 
+    @property
     def exit_status(self) -> int:
-        """Return 1 if something differs, else 3 if something could not be compared, else 0."""
+        """1 if something differs, else 3 if something could not be compared, else 0."""
         if self.differing:
             return 1
         return 3 if self.is_partial or not self.layers else 0

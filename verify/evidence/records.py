@@ -26,10 +26,20 @@ class Record(BaseModel):
         frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False, defer_build=True
     )
 
+    def __hash__(self) -> int:
+        """Return one number for records that are equal; mappings are no obstacle."""
+        return hash(tuple(_hashable(getattr(self, name)) for name in type(self).model_fields))
+
     @model_validator(mode="before")
     @classmethod
     def _has_few_keys(cls, data: object) -> object:
         return few(data)
+
+
+def _hashable(value: object) -> object:
+    if isinstance(value, dict):
+        return frozenset((name, _hashable(one)) for name, one in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, tuple) else value
 
 
 Shown = Iterable[tuple[str, object]]

@@ -11,6 +11,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 from verify import defaults
 from verify.evidence.campaigns import Calibration, FalseClaims, Falsified
 from verify.evidence.claims import ClaimRecord, Proof, Verdict
+from verify.evidence.frames import Frame, frame_of, refuse_unknown_rows, row_of
 from verify.evidence.records import Record, Sealed, Shown, by_id, shown, table
 from verify.evidence.texts import (
     Address,
@@ -207,6 +208,10 @@ class Run(Record):
         return content
 
 
+_OF_A_CLAIM = ("id", "chapter", "title", "verdict", "reason")
+_OF_A_STATEMENT = ("id", "source", "text", "claim", "printed", "computed", "outcome", "note")
+
+
 class RunRecord(Sealed):
     """Everything a run found; what ``results.json`` holds.
 
@@ -252,6 +257,27 @@ class RunRecord(Sealed):
         """How many checks compare computed values, with nothing drawn."""
         return sum(claim.exact_checks for claim in self.claims)
 
+    def to_frame(self, of: str = "claims") -> Frame:
+        """Return columns for ``pandas.DataFrame`` or ``polars.DataFrame``.
+
+        There is a row for each of the ``claims``, of all their ``checks`` or ``controls``, or of the
+        ``statements`` of documents.
+
+        Raises:
+            SettingsError: ``of`` is none of these.
+        """
+        refuse_unknown_rows(of, ("claims", "checks", "controls", "statements"))
+        if of == "claims":
+            return frame_of(
+                row_of(one, *_OF_A_CLAIM)
+                | {"derivation": str(one.derivation.status)}
+                | {"checks": len(one.checks), "controls": len(one.controls), "digest": one.digest}
+                for one in self.claims
+            )
+        if of == "statements":
+            return frame_of(row_of(one, *_OF_A_STATEMENT) for one in self.statements)
+        return frame_of(row_of(one, claim=claim.id) for claim in self.claims for one in getattr(claim, of))
+
     def __repr_args__(self) -> Shown:
         yield "claims", len(self.claims)
         counts = Counter(str(claim.verdict) for claim in self.claims)
@@ -284,14 +310,17 @@ class RunRecord(Sealed):
         is_known = statement.outcome is statement.noted and not self.run.own_sources
         return statement.outcome in {Outcome.MISPRINTED, Outcome.WRONG} and not is_known
 
-    def exit_status(self, *, lenient_sources: bool = False) -> int:
-        """Return 1 if anything is refuted or a derivation failed, else 3 if undecided, else 0.
+    @property
+    def exit_status(self) -> int:
+        """1 if anything is refuted or a derivation failed, else 3 if undecided, else 0.
 
-        A statement of the user's own that is misprinted or wrong counts as refuted, unless
-        ``lenient_sources``.
+        A statement of the user's own that is misprinted or wrong counts as refuted.
         """
-        if not lenient_sources and any(map(self.fails, self.statements)):
-            return 1
+        return 1 if any(map(self.fails, self.statements)) else self.lenient_exit_status
+
+    @property
+    def lenient_exit_status(self) -> int:
+        """The exit status where no statement counts, as with ``--lenient-sources``."""
         if any(c.verdict is Verdict.REFUTED or c.derivation.status is Proof.FAILED for c in self.claims):
             return 1
         return 3 if any(c.verdict is Verdict.UNDECIDED for c in self.claims) else 0

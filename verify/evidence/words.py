@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING, Any
 
 from verify.evidence.audits import Judgement
@@ -350,12 +351,11 @@ def figures(one: Finding) -> Texts:
     # Without a standard error, the interval says which digits are significant.
     error = one.standard_error or ends[1] / 10 - ends[0] / 10
     if error <= 10.0**-_DIGITS * max(map(abs, (one.estimate, *ends))):
-        texts = (numbers.exact(one.estimate, _DIGITS), *(numbers.exact(end, _DIGITS) for end in ends))
         return (
-            texts[0],
+            numbers.exact(one.estimate, _DIGITS),
             numbers.small(one.standard_error) if one.standard_error else "",
-            f"{numbers.MINUS}{_INFINITE}" if low is None else texts[1],
-            _INFINITE if high is None else texts[2],
+            f"{numbers.MINUS}{_INFINITE}" if low is None else numbers.exact(low, _DIGITS, ROUND_FLOOR),
+            _INFINITE if high is None else numbers.exact(high, _DIGITS, ROUND_CEILING),
         )
     shown = numbers.estimate(one.estimate, error, ends)
     return (

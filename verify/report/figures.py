@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import font_source_sans_pro
 import matplotlib as mpl
@@ -19,10 +18,9 @@ from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, N
 from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
+from verify.evidence.plots import INK, draw_layer, layer_styles, readable
 from verify.report.svg import tidy
 from verify.text import numbers
-from verify.text.escapes import pieces
-from verify.text.latex import simple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,9 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from verify.evidence import Axis, Figure, Layer
+    from verify.evidence.plots import LayerStyle
 
-INK = "#010203"
-"""Stands for the surrounding text's colour until the SVG is written."""
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width
 HALF_SIZE = (3.58, 1.22)  # a column of it; low, as nothing that cannot break leaves more of a page empty
@@ -134,31 +131,10 @@ def _asides(layers: tuple[Layer, ...]) -> list[float]:
 
 
 def _draw_layer(axes: Axes, layer: Layer, style: LayerStyle, aside: float) -> None:
-    if layer.kind == "points":
-        marks = axes.plot(
-            layer.x, layer.y, ls="", marker=style.marker, ms=5.5, color=style.colour, mew=0, zorder=4
-        )
-        if layer.lo:
-            marks += axes.plot(*_whiskers(layer), color=style.colour, lw=1.3, zorder=3)
+    for line in draw_layer(axes, layer, style):
         if aside:
             # Afterwards, so that the axes span the places themselves; a pixel is a point.
-            for line in marks:
-                line.set_transform(axes.transData + Affine2D().translate(aside, 0))
-    elif layer.kind == "band":
-        axes.fill_between(layer.x, layer.lo, layer.hi, color=style.colour, alpha=0.22, lw=0, zorder=1)
-        axes.plot(layer.x, layer.y, color=style.colour, lw=1.2, ls=style.dashes, zorder=2)
-    elif layer.kind == "steps":
-        axes.step(layer.x, layer.y, where="mid", color=style.colour, lw=1.2, ls=style.dashes, zorder=2)
-    else:
-        axes.plot(layer.x, layer.y, color=style.colour, lw=1.5, ls=style.dashes, zorder=2)
-
-
-def _whiskers(layer: Layer) -> tuple[list[float], list[float]]:
-    """Return the intervals as one broken line."""
-    ends = [
-        (x, end) for x, *ends in zip(layer.x, layer.lo, layer.hi, strict=True) for end in (*ends, math.nan)
-    ]
-    return [x for x, _ in ends], [end for _, end in ends]
+            line.set_transform(axes.transData + Affine2D().translate(aside, 0))
 
 
 def _dress(axes: Axes, figure: Figure, name: str) -> None:
@@ -339,16 +315,6 @@ def _end(axes: Axes, layer: Layer) -> float:
     return shown[-1] if shown else axes.get_window_extent().y0
 
 
-def readable(label: str) -> str:
-    """Return a label whose formulas the figures' text face can set and no line break can cut."""
-    return "".join(_formula(piece.text) if piece.is_formula else piece.text for piece in pieces(label))
-
-
-def _formula(latex: str) -> str:
-    # Spaces mean nothing in a formula but the end of a name.
-    return "$" + re.sub(r"\s+", "{}", simple(latex)) + "$"
-
-
 def _mark(axes: Axes, layer: Layer, style: LayerStyle, left: float, right: float, height: float) -> None:
     drawn: list[Artist] = []
     if layer.kind == "band":
@@ -364,52 +330,3 @@ def _mark(axes: Axes, layer: Layer, style: LayerStyle, left: float, right: float
         artist.set_transform(None)
         artist.set_clip_on(False)
         axes.add_artist(artist)
-
-
-class LayerStyle(NamedTuple):
-    """How a layer is drawn: never distinguished by colour alone."""
-
-    colour: str
-    marker: str
-    dashes: str | tuple[float, tuple[float, ...]]
-
-
-# After Okabe and Ito's palette, its amber and light blue darkened so that all are 3 to 1 against a page,
-# white or dark; a second layer of the same role takes the next style.
-_STYLES = {
-    "truth": (
-        LayerStyle(INK, "D", "-"),
-        LayerStyle("#009E73", "v", (0, (8, 2))),
-        LayerStyle("#CC79A7", "P", (0, (8, 2, 1, 2))),
-    ),
-    "measured": (
-        LayerStyle("#0072B2", "o", "-"),
-        LayerStyle("#009E73", "^", (0, (6, 2))),
-        LayerStyle("#CC79A7", "D", (0, (3, 2))),
-    ),
-    "control": (
-        LayerStyle("#D55E00", "X", (0, (4, 2))),
-        LayerStyle("#B97F00", "s", (0, (1, 1.5))),
-        LayerStyle("#CC79A7", "v", "-."),
-    ),
-    "other": (
-        LayerStyle("#2E93D6", "s", (0, (1, 1.5))),
-        LayerStyle("#B97F00", "<", "-."),
-        LayerStyle("#009E73", ">", (0, (5, 1))),
-    ),
-}
-
-
-def layer_styles(layers: Sequence[Layer]) -> tuple[LayerStyle, ...]:
-    """Return how each layer of a figure is drawn, so that any two that are labelled differ."""
-    # A band and a line of the same role belong together, hence by role and kind; a layer without a label
-    # belongs to the labelled one before it.
-    labelled = {(layer.role, layer.kind) for layer in layers if layer.label}
-    styles: list[LayerStyle] = []
-    used: dict[tuple[str, str], int] = {}
-    for layer in layers:
-        key = (layer.role, layer.kind)
-        shares = not layer.label and key in labelled and key in used
-        used[key] = used.get(key, -1) + (not shares)
-        styles.append(_STYLES[layer.role][used[key] % len(_STYLES[layer.role])])
-    return tuple(styles)

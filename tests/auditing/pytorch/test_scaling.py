@@ -141,13 +141,13 @@ def test_queries_scaled_before_the_call_count_as_scale(name: str) -> None:
     recording, twice = attended(FOLLOWED[name])
     assert only(recording).scale == pytest.approx(1 / D)
     assert deviation(only(recording)) < 1e-5
-    assert twice.exit_status() == 1
+    assert twice.exit_status == 1
     causes = {one.cause for one in twice.findings if one.judgement is Judgement.REFUTED}
     assert all("the scale is applied twice" in cause for cause in causes)
     assert all("before the call, which counts as part of its scale" in one for one in twice.layers[0].notes)
     recording, once = attended(FOLLOWED[name], scale=1.0)
     assert only(recording).scale == pytest.approx(SCALE)
-    assert once.exit_status() == 0
+    assert once.exit_status == 0
 
 
 LOST: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
@@ -183,7 +183,7 @@ def test_what_cannot_be_followed_is_said_and_no_default_decides(name: str) -> No
     assert reason in record.layers[0].intention.where
     on_scale = [one for one in record.findings if one.kind == "scale-implied"]
     assert {one.judgement for one in on_scale} == {Judgement.UNDECIDED}
-    assert record.exit_status() != 0
+    assert record.exit_status != 0
     if name != "not finite":
         given = verify.audit(recording, intended="1/sqrt(d)", workers=1)
         assert {one.judgement for one in given.findings if one.kind == "scale-implied"} == {

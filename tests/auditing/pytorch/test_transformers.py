@@ -245,7 +245,7 @@ DTYPES = [
 def test_a_fault_in_a_model_is_caught_and_named(planted: Planted, dtype: object) -> None:
     """The audit fails, and its finding on some head names what was planted."""
     record = audited(planted.kernel, planted.model, dtype, **planted.options)
-    assert record.exit_status() == 1
+    assert record.exit_status == 1
     refuted = [
         one for one in record.findings if one.kind == planted.kind and one.judgement is Judgement.REFUTED
     ]
@@ -257,5 +257,5 @@ def test_a_fault_in_a_model_is_caught_and_named(planted: Planted, dtype: object)
 def test_the_same_model_without_a_fault_passes(model: str, dtype: object) -> None:
     """The kernel as it should be gives an audit in which all that decides is confirmed."""
     record = audited(Kernel(), model, dtype)
-    assert record.exit_status() == 0
+    assert record.exit_status == 0
     assert {one.judgement for one in record.findings if one.decides} == {Judgement.CONFIRMED}

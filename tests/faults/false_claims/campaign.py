@@ -119,11 +119,13 @@ def ended(name: str, *, true: bool = False) -> Ended:
     """Return how a false claim, or its true neighbour, ends in the quick profile, in this process."""
     path = CLAIMS / f"{name}{TRUE * true}.py"
     try:
-        run = verify.run([load(path, text(name, true=true).encode())], profile="quick", workers=1)
+        run = verify.run(
+            [load(path, text(name, true=true).encode())], profile="quick", workers=1, store=False
+        )
     except VerifyError as error:
         return Ended(path.stem, 2, None, None, str(error))
     (record,) = run.claims
-    return Ended(path.stem, run.exit_status(), record.derivation.status, record.verdict, _why(record))
+    return Ended(path.stem, run.exit_status, record.derivation.status, record.verdict, _why(record))
 
 
 def _why(record: ClaimRecord) -> str:

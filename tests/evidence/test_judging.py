@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import examples, floats, spans
-from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget, claim_verdict, judge
 from verify.errors import SettingsError
 from verify.evidence import Check, ControlRecord, Proof, Verdict
+from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, claim_verdict, judge
 from verify.montecarlo.experiment import band
 
 if TYPE_CHECKING:
-    from verify.engine.verdict import Interval
+    from verify.evidence.judging import Interval
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 

@@ -1,0 +1,160 @@
+"""Plots a check's interval and a claim's figure on matplotlib's axes; the report draws layers alike."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from verify.text.escapes import pieces
+from verify.text.latex import simple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from verify.evidence.claims import Check, Figure, Layer
+
+INK = "#010203"
+"""Stands for the surrounding text's colour until the figure is drawn for good."""
+
+
+def plot_check(check: Check, ax: Axes | None) -> Axes:
+    """Return axes with a check's interval, its prediction and the band around that."""
+    axes = _axes(ax)
+    low, high = check.interval
+    truth, measured = (_STYLES[role][0] for role in ("truth", "measured"))
+    axes.plot(check.interval, (0, 0), color=measured.colour, label="interval")
+    axes.plot(check.estimate, 0, marker=measured.marker, ls="", color=measured.colour, label="estimate")
+    ends = [end for end in check.band if end is not None]
+    places = [low, high, check.prediction, *ends]
+    margin = 0.1 * (max(places) - min(places) or abs(low) or 1.0)
+    left, right = min(places) - margin, max(places) + margin
+    # A bound leaves one side of the band open: it reaches to the edge of the axes.
+    lowest, highest = (
+        edge if end is None else end for end, edge in zip(check.band, (left, right), strict=True)
+    )
+    axes.axvspan(lowest, highest, color=_of_text(), alpha=0.12, lw=0, zorder=0, label="band")
+    axes.axvline(check.prediction, color=_of_text(), ls=truth.dashes, lw=1, zorder=1, label="prediction")
+    axes.set_xlim(left, right)
+    axes.set_ylim(-1, 1)
+    axes.set_yticks([0], [f"{check.id}\n{check.verdict}"])
+    axes.set_xlabel(readable(check.quantity))
+    return axes
+
+
+def plot_figure(figure: Figure, ax: Axes | None) -> Axes:
+    """Return axes with the layers of a claim's figure, a legend and the names of both axes."""
+    axes = _axes(ax)
+    for layer, style in zip(figure.layers, layer_styles(figure.layers), strict=True):
+        lines = draw_layer(axes, layer, style._replace(colour=style.colour.replace(INK, _of_text())))
+        if layer.label and layer.x:
+            lines[0].set_label(readable(layer.label))
+    axes.set_xlabel(readable(figure.x.label))
+    axes.set_ylabel(readable(figure.y.label))
+    axes.set_xscale(figure.x.scale)
+    axes.set_yscale(figure.y.scale)
+    axes.set_title(readable(figure.title))
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend()
+    return axes
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - records are read where nothing is drawn
+
+    return plt.subplots()[1]
+
+
+def _of_text() -> str:
+    from matplotlib import rcParams  # noqa: PLC0415
+
+    return str(rcParams["text.color"])
+
+
+def draw_layer(axes: Axes, layer: Layer, style: LayerStyle) -> list[Line2D]:
+    """Draw a layer, and return its lines, the first of which stands for it."""
+    if layer.kind == "points":
+        marks = axes.plot(
+            layer.x, layer.y, ls="", marker=style.marker, ms=5.5, color=style.colour, mew=0, zorder=4
+        )
+        return marks + (
+            axes.plot(*_whiskers(layer), color=style.colour, lw=1.3, zorder=3) if layer.lo else []
+        )
+    if layer.kind == "band":
+        axes.fill_between(layer.x, layer.lo, layer.hi, color=style.colour, alpha=0.22, lw=0, zorder=1)
+    draw = axes.plot if layer.kind != "steps" else partial(axes.step, where="mid")
+    width = 1.5 if layer.kind == "line" else 1.2
+    return draw(layer.x, layer.y, color=style.colour, lw=width, ls=style.dashes, zorder=2)
+
+
+def _whiskers(layer: Layer) -> tuple[list[float], list[float]]:
+    """Return the intervals as one broken line."""
+    ends = [
+        (x, end) for x, *ends in zip(layer.x, layer.lo, layer.hi, strict=True) for end in (*ends, math.nan)
+    ]
+    return [x for x, _ in ends], [end for _, end in ends]
+
+
+def readable(label: str) -> str:
+    """Return a label whose formulas the figures' text face can set and no line break can cut."""
+    return "".join(_formula(piece.text) if piece.is_formula else piece.text for piece in pieces(label))
+
+
+def _formula(latex: str) -> str:
+    # Spaces mean nothing in a formula but the end of a name.
+    return "$" + re.sub(r"\s+", "{}", simple(latex)) + "$"
+
+
+class LayerStyle(NamedTuple):
+    """How a layer is drawn: never distinguished by colour alone."""
+
+    colour: str
+    marker: str
+    dashes: str | tuple[float, tuple[float, ...]]
+
+
+# After Okabe and Ito's palette, its amber and light blue darkened so that all are 3 to 1 against a page,
+# white or dark; a second layer of the same role takes the next style.
+_STYLES = {
+    "truth": (
+        LayerStyle(INK, "D", "-"),
+        LayerStyle("#009E73", "v", (0, (8, 2))),
+        LayerStyle("#CC79A7", "P", (0, (8, 2, 1, 2))),
+    ),
+    "measured": (
+        LayerStyle("#0072B2", "o", "-"),
+        LayerStyle("#009E73", "^", (0, (6, 2))),
+        LayerStyle("#CC79A7", "D", (0, (3, 2))),
+    ),
+    "control": (
+        LayerStyle("#D55E00", "X", (0, (4, 2))),
+        LayerStyle("#B97F00", "s", (0, (1, 1.5))),
+        LayerStyle("#CC79A7", "v", "-."),
+    ),
+    "other": (
+        LayerStyle("#2E93D6", "s", (0, (1, 1.5))),
+        LayerStyle("#B97F00", "<", "-."),
+        LayerStyle("#009E73", ">", (0, (5, 1))),
+    ),
+}
+
+
+def layer_styles(layers: Sequence[Layer]) -> tuple[LayerStyle, ...]:
+    """Return how each layer of a figure is drawn, so that any two that are labelled differ."""
+    # A band and a line of the same role belong together, hence by role and kind; a layer without a label
+    # belongs to the labelled one before it.
+    labelled = {(layer.role, layer.kind) for layer in layers if layer.label}
+    styles: list[LayerStyle] = []
+    used: dict[tuple[str, str], int] = {}
+    for layer in layers:
+        key = (layer.role, layer.kind)
+        shares = not layer.label and key in labelled and key in used
+        used[key] = used.get(key, -1) + (not shares)
+        styles.append(_STYLES[layer.role][used[key] % len(_STYLES[layer.role])])
+    return tuple(styles)
