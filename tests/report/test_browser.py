@@ -311,11 +311,12 @@ def test_copied_text_keeps_its_mathematics(found: dict[str, Any]) -> None:
     """As plain text in one line, and as MathML for programs that know it; a formula is copied whole."""
     plain, rich = found["copied"]
     assert (
-        "each of the d_k dimensions adds 1 to the variance of the score q·k, and division by √d_k," in plain
+        "each of the d_k dimensions adds 1 to the variance of the score q·k. Dividing by √d_k restores"
+        in plain
     )
-    assert "<msub><mi>d</mi><mi>k</mi></msub></msqrt></math>,</span>" in rich
+    assert "<msub><mi>d</mi><mi>k</mi></msub></msqrt></math> restores" in rich
     assert found["part"].startswith("k are independent")
-    assert found["part"].endswith("goes to 1 as d_k")
+    assert found["part"].endswith("tends to 1 as d_k")
     assert found["inside"] == "d_k"
     assert found["left"]
 

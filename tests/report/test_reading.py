@@ -94,9 +94,9 @@ class TestInABrowser:
         assert len(found["rope"]) < 4
 
     def test_what_is_open_is_printed(self, page: str, tmp_path: Path) -> None:
-        """Closed, it is the first page alone; what is opened follows it, and nothing else does."""
-        assert printed(page, tmp_path) == 1
-        assert 2 < printed(page.replace("</body>", OPEN + "</body>"), tmp_path) < 9
+        """Closed, it is the first page and the scenes; what is opened follows, and nothing else does."""
+        assert printed(page, tmp_path) == 3
+        assert 4 < printed(page.replace("</body>", OPEN + "</body>"), tmp_path) < 9
 
     def test_headline_numbers_need_no_scrolling(self, page: str, tmp_path: Path) -> None:
         """On a narrow screen estimates, intervals and predictions stand below each other."""

@@ -78,10 +78,10 @@ class Comparison(NamedTuple):
     def badges(self) -> tuple[tuple[Badge, str], ...]:
         """What each sign of the map means."""
         words = {
-            Agreement.DIFFERS: "more than rounding, and than anything before it, can explain.",
-            Agreement.FOLLOWS: "it differs, as far as what parted before it may make it.",
+            Agreement.DIFFERS: "more than rounding, or anything before it, can explain.",
+            Agreement.FOLLOWS: "it differs, but no more than earlier differences may cause.",
             Agreement.SAME: "up to rounding, or exactly for masks and scales.",
-            Agreement.UNKNOWN: "it was not recorded, or neither output is that of its own formula.",
+            Agreement.UNKNOWN: "it was not recorded, or neither output follows its own formula.",
         }
         return tuple((_BADGES[one], text) for one, text in words.items())
 

@@ -111,7 +111,7 @@ def _wrong_scales(
     typical = function((saturation.g,), saturation.OF_GAP)(2 * math.sqrt(64 / math.pi))
     one = threshold(S.One)
     return (
-        wrong(unscaled, "as-much-unscaled", "without scaling rows pass on as much as with it",
+        wrong(unscaled, "as-much-unscaled", "unscaled rows transmit as much as scaled ones",
               scaled, tolerance=EVEN),
         wrong(unscaled, "typical-gap",
               "the mean is that of the typical gap of scores, and so falls exponentially",

@@ -97,10 +97,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="The scale of attention can be inferred from its output",
-    statement="The output of a row follows its scale {c} at the slope {theorem:result}, the covariance of "
-    "scores and values under the weights. Two weights whose scores differ give it as {inverse:subject}; with "
-    "independent centred errors of standard deviation {tau} in the output’s entries, least squares gives it "
-    "with the squared standard error {fitted:result} to first order, over the slopes {slope} of all entries.",
+    statement="The output of a row changes with its scale {c} at the rate {theorem:result}, the covariance "
+    "of scores and values under the weights. Two weights whose scores differ give it as "
+    "{inverse:subject}; with independent centred errors of standard deviation {tau} in the "
+    "output’s entries, least squares gives it with the squared standard error {fitted:result} to "
+    "first order, over the slopes {slope} of all entries.",
     meaning="The divisor of a kernel can be known without its code: queries, keys, values and output "
     "determine it, wherever scores differ and so do the values of these keys. They do so the better the "
     "more the entries of the output move with the scale. Where all scores or all values of a row are alike, "

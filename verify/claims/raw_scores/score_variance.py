@@ -31,7 +31,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     correlated = cell_of("correlated-d8", Simulated(NORMAL, NORMAL, 64, 64, 8, 0.5), ScoreMoments())
     return Experiment((*points, *lines), (
         wrong(at64, "d-squared",
-              "the variance is the square of {d_k}, as when one product is added so often", 64**2),
+              "the variance is the square of {d_k}, as if one product were added that many times", 64**2),
         biased(at64, tolerance),
         wrong(at8, "correlated-components",
               "the variance is {theorem:result} also when components have a correlation of {correlation}",
