@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verify.engine.store import Store
+from verify.engine.store import Store, transaction
 from verify.errors import StoreError
 from verify.evidence.load import load
 
@@ -84,19 +84,37 @@ def test_fresh_with_a_store_is_refused(tool: Tool, tmp_path: Path) -> None:
 
 
 def test_a_damaged_row_is_found_and_drawn_again(tool: Tool, store: Path, tmp_path: Path) -> None:
-    """``verify`` ends with 1; the next run says so, draws it and keeps it."""
+    """The next run says so, draws it and keeps it."""
     assert tool("store", "verify", "--store", store).status == 0
     with sqlite3.connect(store) as connection:
         connection.execute("UPDATE rows SET content = content || x'00'")
     connection.close()
-    ended = tool("store", "verify", "--store", store)
-    assert ended.status == 1
-    assert " damaged; runs ignore damaged rows" in ended.out
     again = tool(*RUN, tmp_path / "again", "--store", store)
     assert "damaged, so computed again" in again.err
     assert tool("store", "verify", "--store", store).status == 0
     first, other = (load(tmp_path / name / "results.json") for name in ("first", "again"))
     assert other.claims[0].digest == first.claims[0].digest
+
+
+def test_wrong_rows_are_named_and_removed(tool: Tool, store: Path, tmp_path: Path) -> None:
+    """A damaged one, and one that contradicts itself under a sound checksum; ``verify`` ends with 1, once."""
+    with Store(store) as opened:
+        found = {row.kind: row for row, _ in opened._all()}
+        chunk, claim = found["chunk"], found["claim"]
+        forged = claim._replace(content=claim.content.replace(b'"level":0.99', b'"level":1.99', 1))
+        assert opened._connection is not None
+        with transaction(opened._connection) as run:
+            run.execute("UPDATE rows SET checksum = x'00' WHERE key = ?", (chunk.key,))
+            run.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, 1)", forged.written)
+    other = tmp_path / "other.sqlite"
+    assert ": 0 new rows" not in tool("store", "merge", store, "--store", other).out
+    assert tool("store", "verify", "--store", other).status == 0
+    ended = tool("store", "verify", "--store", store)
+    assert ended.status == 1
+    assert f"{chunk.name}: is damaged" in ended.out.splitlines()
+    assert f"{claim.name}: checks.0.level: " in ended.out
+    assert " rows, 2 wrong, removed; runs compute them again" in ended.out
+    assert tool("store", "verify", "--store", store).out.endswith(" rows, 0 wrong\n")
 
 
 def test_a_shard_is_exported_and_merged(tool: Tool, store: Path, tmp_path: Path) -> None:

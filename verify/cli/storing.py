@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from verify.cli.console import PATH, end, say, tell
+from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from verify.engine.store import Contents, Store
+
+_NAMED = 40
+"""Wrong rows that are listed; of all it is said how many."""
 
 
 def _store(path: Path | None) -> Store:
@@ -51,13 +55,21 @@ def show(store: Path | None) -> None:
 @store.command()
 @_option
 def verify(store: Path | None) -> None:
-    """Check every row against its checksum; exit with 1 if any is damaged."""
+    """Judge every row again, and remove those that are wrong; exit with 1 if any is.
+
+    Wrong is a row that does not fit its checksum or its key, that holds what is not finite or cannot be the
+    result of any run, or a claim's record with another verdict than its own numbers give.
+    """
+    from verify.engine.rows import fault_of
+
     with _store(store) as opened:
-        contents = opened.contents()
-    rows = sum(contents.rows.values())
-    advice = "; runs ignore damaged rows and rewrite those they need; `store clear` empties the store"
-    tell(f"{rows} rows, {contents.damaged} damaged{advice if contents.damaged else ''}")
-    end(1 if contents.damaged else 0)
+        rows = sum(opened.contents().rows.values())
+        wrong = [(row.key, f"{row.name}: {why}") for row, why in opened.wrong(fault_of)]
+        opened.remove(key for key, _ in wrong)
+    for _, named in wrong[:_NAMED]:
+        tell(one_line(named))
+    tell(f"{rows} rows, {len(wrong)} wrong{', removed; runs compute them again' if wrong else ''}")
+    end(1 if wrong else 0)
 
 
 @store.command()
@@ -89,11 +101,12 @@ def export(file: Path, store: Path | None) -> None:
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="FILE...")
 @_option
 def merge(files: tuple[Path, ...], store: Path | None) -> None:
-    """Merge other stores into this one, leaving out damaged rows.
+    """Merge other stores into this one, leaving out rows that `store verify` would remove.
 
     A row is used only by runs with the code, libraries and kind of processor that made it. Merge only stores
     that you trust like your own runs.
     """
+    from verify.engine.rows import fault_of
     from verify.engine.store import Store, default_path
 
     # Before a store is made: a mistyped name must not leave an empty one behind.
@@ -102,7 +115,7 @@ def merge(files: tuple[Path, ...], store: Path | None) -> None:
     with Store(store or default_path()) as opened:
         for file in files:
             with _store(file) as other:
-                say(f"{file}: {opened.merge(other)} new rows")
+                say(f"{file}: {opened.merge(other, fault_of)} new rows")
     end(0)
 
 

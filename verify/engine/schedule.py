@@ -418,6 +418,7 @@ class Schedule:
             return False
         self._remove(claim, claim.recalled, why)
         claim.recalled, claim.proof = None, ""
+        claim.backend.release(claim.work)
         # Draws that are under way are of the cells before.
         claim.answers, claim.cells, claim.awaited = [], {}, ()
         self._queue.add(_NEXT, claim, self._evaluate(claim))

@@ -122,11 +122,11 @@ class Store:
             if time.monotonic() - self._since > _EVERY_S:
                 self.flush()
 
-    def remove(self, keys: Iterable[bytes], why: str) -> None:
-        """Remove rows that are not what they should be; of the first it is said ``why``."""
-        if not self._has_told:
+    def remove(self, keys: Iterable[bytes], why: str = "") -> None:
+        """Remove rows that are not what they should be; ``why`` is said of the first ones only."""
+        if why and not self._has_told:
             self._complain(f"store {self.path}: a row {why}; it is removed, and computed again")
-        self._has_told = True
+            self._has_told = True
         self._gone |= set(keys)
         self._used -= self._gone
 
@@ -165,15 +165,15 @@ class Store:
             size -= length
         run.executemany("DELETE FROM rows WHERE key = ?", going)
 
-    def rows(self) -> Iterator[StoreRow]:
-        """Yield all rows that are sound.
+    def wrong(self, fault_of: Callable[[StoreRow], str]) -> Iterator[tuple[StoreRow, str]]:
+        """Yield the rows that are damaged, or have a fault, with what it is.
 
         Raises:
             StoreError: the file cannot be read.
         """
         for row, is_sound in self._all():
-            if is_sound:
-                yield row
+            if why := fault_of(row) if is_sound else "is damaged":
+                yield row, why
 
     def contents(self) -> Contents:
         """Return how much there is, after looking at every row.
@@ -190,8 +190,8 @@ class Store:
             damaged += not is_sound
         return Contents(self.path, counts, sizes, damaged)
 
-    def merge(self, other: Store) -> int:
-        """Take over the sound rows of another store, and return how many are new here.
+    def merge(self, other: Store, fault_of: Callable[[StoreRow], str] = lambda _row: "") -> int:
+        """Take over the rows of another store that are sound and have no fault, and return how many are new.
 
         Raises:
             StoreError: one of the files cannot be read or written.
@@ -199,8 +199,9 @@ class Store:
         with as_store_error(self.path), transaction(self._opened_connection()) as run:
             (before,) = run.execute("SELECT count(*) FROM rows").fetchone()
             (last,) = run.execute("SELECT coalesce(max(used), 0) FROM rows").fetchone()
-            for row in other.rows():
-                run.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?)", (*row.written, last + 1))
+            for row, is_sound in other._all():
+                if is_sound and not fault_of(row):
+                    run.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?)", (*row.written, last + 1))
             (after,) = run.execute("SELECT count(*) FROM rows").fetchone()
             self._shrink(run)
         return int(after - before)
@@ -284,6 +285,11 @@ class StoreRow(NamedTuple):
     key: bytes
     kind: str
     content: bytes
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages: its kind and the first digits of its key."""
+        return f"{self.kind} {self.key.hex()[:12] if isinstance(self.key, bytes) else self.key!r}"
 
     @property
     def written(self) -> tuple[bytes, str, bytes, bytes]:
