@@ -34,6 +34,9 @@ _LOOK_S = 0.5
 _AT_ONCE = 64
 """Chunks that are looked up in the store together."""
 
+_MOST_AGAIN = 3
+"""Times that chunks are drawn again, each by another process, where the process that draws them ends."""
+
 _NEXT, _IN_TURN = -2, -1
 """Weights before those of all draws: of a claim whose draws are there, and of one that is to begin."""
 
@@ -422,7 +425,7 @@ class Schedule:
         self._resume(claim)
 
     def _handed_out(
-        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], *, again: bool = False
+        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: int = 0
     ) -> tuple[Future[Any], Callable[[Future[Any]], None]]:
         future = claim.backend.draw(claim.work, tuple((cell.asked, chunk) for cell, chunk in some))
         return future, partial(self._drawn, claim, some, again)
@@ -470,15 +473,15 @@ class Schedule:
                 self._store.put("chunk", cell.beginning(claim.work.claim.id, chunk), sums.to_bytes())
 
     def _drawn(
-        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: bool, future: Future[Any]
+        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: int, future: Future[Any]
     ) -> None:
-        """Take in the sums of chunks that were drawn; where their process has ended, draw them once more."""
+        """Take in the sums of chunks that were drawn; where their process has ended, draw them again."""
         try:
             result = _result(claim, future)
         except ProcessEndedError as error:
-            if again:
+            if again == _MOST_AGAIN:
                 raise broken(claim.work.claim, error) from error
-            self._queue.add(0, claim, (self._handed_out(claim, some, again=True) for _ in range(1)))
+            self._queue.add(0, claim, (self._handed_out(claim, some, again + 1) for _ in range(1)))
             return
         sums = result.sums if isinstance(result, ChunkSums) else ()
         if len(sums) != len(some) or not all(
