@@ -10,7 +10,7 @@ const page = (() => {
   };
 
   /* A formula as plain text, such as √d_k: so it is copied and found. Programs that know MathML get that. */
-  const plain = (formula) => formula.getAttribute("alttext") || formula.ariaLabel || "";
+  const plain = (formula) => formula.getAttribute("alttext") || formula.ariaLabel || formula.textContent;
   document.addEventListener("copy", (event) => {
     if (getSelection().isCollapsed) return;
     const range = getSelection().getRangeAt(0).cloneRange();

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.judged import judged
 from verify import evidence
 from verify.evidence import Outcome, Proof, Verdict
 from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL
@@ -107,7 +108,7 @@ CHECKS = _findings(
     prediction_latex=_FORMULAS,
     standard_error=floats(0, 1e300),
     level=floats(0, 1),
-    tolerance=floats(0, 1e300),
+    tolerance=floats(0, 1),
     tolerance_of=_TEXTS,
     looks=_COUNTS,
 )
@@ -174,7 +175,17 @@ _STATEMENTS = st.builds(
     computed=st.none() | _TEXTS,
     outcome=st.sampled_from(Outcome),
     note=_TEXTS,
-    parts=st.just(()),
+    parts=st.tuples(
+        st.builds(
+            evidence.Part,
+            text=_TEXTS,
+            claim=_SLUGS,
+            evidence=st.just("compute:softmax"),
+            printed=st.none() | _TEXTS,
+            computed=_TEXTS,
+            reason=_TEXTS,
+        )
+    ),
 )
 
 _BUDGETS = st.builds(
@@ -204,4 +215,4 @@ RUN_RECORDS = st.builds(
     claims=_named(CLAIM_RECORDS.map(lambda record: record.sealed())),
     sources=st.tuples(st.builds(evidence.SourceRecord, id=st.just("a-source"), title=_TEXTS, kind=_TEXTS)),
     statements=_named(_STATEMENTS),
-)
+).map(judged)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from verify.engine.statements import as_printed, rounds_to
+from verify.text.numbers import as_printed, rounds_to
 
 FIGURES = st.from_regex(r"-?(0|[1-9][0-9]{0,5})(\.[0-9]{1,12})?%?", fullmatch=True)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -95,7 +95,7 @@ def test_one_sequence_with_another_scale_is_enough() -> None:
 
 
 def test_scale_that_goes_with_the_number_of_keys_is_held_against_its_formula() -> None:
-    """Calls of different lengths are each held against the scale intended for their length."""
+    """Calls of different lengths are each compared with the scale intended for their length."""
     calls = [call(keys=keys, applied=np.log(keys) * SCALE) for keys in (20, 50)]
     calls = [replace(one, scale=None) for one in calls]
     assert of_calls(*calls, intended="log(n)/sqrt(d)")["scale-implied"].judgement is Judgement.CONFIRMED

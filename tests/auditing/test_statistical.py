@@ -244,7 +244,7 @@ def quantity(**more: Any) -> Quantity:
 
 
 def found(values: Any, gate: Any = None, *, labels: Any = None, **more: Any) -> Finding:
-    """Return the finding of head 0 on these numbers of sequences, held against the band ``gate``."""
+    """Return the finding of head 0 on these numbers of sequences, compared with the band ``gate``."""
     count, values = len(values), np.asarray(values, dtype=np.float64)[:, None]
     nothing, none = np.zeros((count, 1)), np.zeros((count, 1), dtype=np.intp)
     patterns = np.empty((count, 1), dtype=object)

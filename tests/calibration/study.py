@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 from tests.montecarlo.samples import groups_of, score_matrices
 from verify.engine.measure import measure
 from verify.engine.samples import drawn_by
-from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.evidence import Calibration, Counted, Settings, Verdict
+from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget
 from verify.montecarlo import groups
 from verify.montecarlo.blocks import Cell, CellSampler, Sample
 from verify.montecarlo.distributions import (

@@ -164,11 +164,10 @@ def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
     assert refuted.page == "audit.html#decoder-layers-0-self-attn.scale-implied"
     assert refuted.judged == "Finding refuted"
     assert refuted.found.replace("\N{NO-BREAK SPACE}", " ") == (
-        "0.3535534; simultaneous interval from 0.3535453 to 0.3535614 at level 1 − 1×10⁻⁶; "
-        "held against 0.99 to 1.01"
+        "0.3536; simultaneous interval from 0.3535 to 0.3536 at level 1 − 1×10⁻⁶; compared with 0.99 to 1.01"
     )
     assert re.search(
-        r"held against 0\.99 to 1\.01\. Finding refuted\. Audit with a false-alarm rate of 0\.1%, 2026-",
+        r"compared with 0\.99 to 1\.01\. Finding refuted\. Audit with a false-alarm rate of 0\.1%, 2026-",
         citations.FORMS["text"](refuted).replace("\N{NO-BREAK SPACE}", " "),
     )
     assert ". 2 layers audited. Most serious judgement refuted. Audit" in citations.FORMS["text"](

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.auditing.records import bad, good
+from tests.judged import judged
 from tests.report.builders import exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
 from verify.citing.compare import FORMS, Comparison, compare
@@ -249,8 +250,9 @@ def test_every_form_says_all_of_it() -> None:
 def test_the_command_ends_with_the_status(tool: Callable[..., Ended], tmp_path: Path) -> None:
     """0 where all is the same, 1 where a verdict is not, 2 where a file is none."""
     old, new = tmp_path / "old.json", tmp_path / "new.json"
-    old.write_text(record(PAIRWISE).sealed().to_json(), encoding="utf-8")
-    new.write_text(record(altered(verdict=Verdict.REFUTED)).sealed().to_json(), encoding="utf-8")
+    old.write_text(judged(record(PAIRWISE)).to_json(), encoding="utf-8")
+    moved = altered(estimate=1.5, interval=(1.49, 1.51))
+    new.write_text(judged(record(moved)).to_json(), encoding="utf-8")
     assert tool("compare", old, old).status == 0
     ended = tool("compare", old, new, "--format", "markdown")
     assert (ended.status, f"| `{KEY}` | approximate | refuted |" in ended.out) == (1, True)

@@ -64,7 +64,7 @@ def test_markers_that_do_not_pair_are_an_error(text: str, message: str) -> None:
     ],
 )
 def test_a_line_comment_that_ends_a_line_is_no_marker(name: str, text: str, marker: str) -> None:
-    """It says so, for else a figure beside it would be thought to be held against its value."""
+    """It says so, for else a figure beside it would be thought to be compared with its value."""
     with pytest.raises(CitationError, match=":1: a marker at the end of a line; put it on its own line"):
         quotes(text, Path(name))
     assert marker in text

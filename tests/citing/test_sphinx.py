@@ -14,6 +14,7 @@ import pytest
 from sphinx.cmd.build import build_main
 from sphinx.util.console import strip_colors
 
+from tests.judged import judged
 from tests.report.records import record
 from tests.tool import ROOT
 from verify.citing.lookup import lookup
@@ -92,15 +93,15 @@ def test_a_page_is_built_again_when_the_results_change(project: Path) -> None:
     run = record()
     first = run.claims[0]
     slope = next(check for check in first.checks if check.id == "slope")
-    moved = slope.model_copy(update={"estimate": 1.5, "interval": (1.4, 1.6)})
+    moved = slope.model_copy(update={"estimate": 1.0022, "interval": (0.9999, 1.0045)})
     checks = tuple(moved if check.id == "slope" else check for check in first.checks)
     changed = first.model_copy(update={"checks": checks}).sealed()
     claims = (changed, *run.claims[1:])
     (project / "results.json").write_text(
-        run.model_copy(update={"claims": claims}).sealed().to_json(), encoding="utf-8"
+        judged(run.model_copy(update={"claims": claims})).to_json(), encoding="utf-8"
     )
     assert build(project)[0] == 0
-    assert "1.5" in (project / "out" / "index.html").read_text(encoding="utf-8")
+    assert "1.002" in (project / "out" / "index.html").read_text(encoding="utf-8")
 
 
 def test_values_of_the_run_are_followed_as_well(project: Path) -> None:
@@ -110,10 +111,11 @@ def test_values_of_the_run_are_followed_as_well(project: Path) -> None:
     page = f"Index\n=====\n\n:verify:`run:seed` :verify:`source.{first.id}:outcome`\n"
     assert build(project, ("index.rst", page))[0] == 0
     settings = run.run.settings.model_copy(update={"seed": 777})
+    wrong = (first.parts[0].model_copy(update={"evidence": "control:squared", "holds": False}),)
     changed = run.model_copy(
         update={
             "run": run.run.model_copy(update={"settings": settings}),
-            "statements": (first.model_copy(update={"outcome": Outcome.WRONG}), second),
+            "statements": (first.model_copy(update={"outcome": Outcome.WRONG, "parts": wrong}), second),
         }
     )
     (project / "results.json").write_text(changed.sealed().to_json(), encoding="utf-8")

@@ -84,7 +84,7 @@ def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
     messages = [child.attrib["message"] for case in suite.iter("testcase") for child in case]
     assert messages[0] == 'step 2 <does> & "not" follow'
     assert f"predicted {refuted.prediction:g}" in messages[1]
-    assert messages[3] == f"the wrong version was not refuted: {standing.what}"
+    assert messages[3] == f"the negative control was not rejected: {standing.what}"
 
 
 def test_approximate_is_no_failure(small: RunRecord) -> None:

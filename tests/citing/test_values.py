@@ -196,7 +196,7 @@ def test_what_is_not_confirmed_may_be_quoted_in_doubt_alone() -> None:
 
 
 def test_a_power_is_never_rounded_to_certainty() -> None:
-    """Printed as more than 0.9999, and held against that."""
+    """Printed as more than 0.9999, and compared with that."""
     claim = RUN.claim("score-variance")
     (figure,) = VALUES[f"{claim.id}.{claim.controls[0].id}:power"].figures
     power = claim.controls[0].power

@@ -78,7 +78,7 @@ EXPECTED: dict[str, dict[str, float]] = {
 }
 CHAPTERS = {"raw_scores", "scaling", "limits"}
 DRAWN = "length-scaling"
-"""Its facts are integrals, which are held against drawn rows."""
+"""Its facts are integrals, which are compared with drawn rows."""
 
 
 @pytest.mark.parametrize("name", [name for name, claim in CATALOGUE.items() if claim.chapter in CHAPTERS])

@@ -228,7 +228,7 @@ def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_pa
     assert content.status == 0
     first, second = content.out.splitlines()
     assert first == f"{page}: 1 quotation, all so"
-    assert second.startswith("held against the results of seed 20170612, ")
+    assert second.startswith("compared with the results of seed 20170612, ")
 
 
 def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: Ru
         pytest.param(
             [('is only doubled", 2 * 8)', 'is only doubled", 4 * 8, truth=None)')],
             3,
-            "? doubled-keys             undecided    the wrong version was not refuted: only-doubled",
+            "? doubled-keys             undecided    negative control not rejected: only-doubled",
             id="undecided",
         ),
     ],

@@ -175,7 +175,7 @@ def test_a_failed_derivation_is_all_that_is_on_record() -> None:
     work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=derive)))  # type: ignore[arg-type]  # that will do
     end = begin(work, "", ())
     assert isinstance(end, Settled)
-    record = received(work.claim, end)
+    record = received(work, end)
     assert record.derivation.status is Proof.FAILED
     assert (record.checks, record.controls) == ((), ())
 
@@ -184,5 +184,5 @@ def test_what_is_no_evidence_is_refused(settled: tuple[Settled, list[Sequence[Su
     """In one line with the claim's id."""
     end, _ = settled
     with pytest.raises(ClaimError) as caught:
-        received(WORK.claim, replace(end, record="{}"))
+        received(WORK, replace(end, record="{}"))
     assert str(caught.value).startswith(f"claim {NAME}: its evidence is malformed: ")

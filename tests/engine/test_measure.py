@@ -14,9 +14,9 @@ from scipy import stats
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import Decided, measure
 from verify.engine.samples import Samples, drawn_by
-from verify.engine.verdict import GROWTH, MAX_LOOKS, PLACES, ErrorBudget
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
+from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, ErrorBudget
 from verify.montecarlo.blocks import Cell, CellSampler, Chunk
 from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (

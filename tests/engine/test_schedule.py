@@ -22,7 +22,6 @@ from verify.engine.evaluate import (
     begin,
     draw_chunks,
     forget,
-    received,
 )
 from verify.engine.runner import settings
 from verify.engine.schedule import PendingCell, PendingClaim, Progress, Schedule
@@ -52,10 +51,7 @@ def digests(
     """Return the digests of the claims settled, by their ids, and how much was drawn."""
     some = works(tolerance, names)
     schedule = Schedule(some, lambda _: backend, store)
-    found = {
-        some[one.place].claim.id: received(some[one.place].claim, one.settled).digest
-        for one in schedule.run()
-    }
+    found = {some[one.place].claim.id: one.record.digest for one in schedule.run()}
     return dict(sorted(found.items())), schedule.progress
 
 

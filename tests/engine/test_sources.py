@@ -16,7 +16,6 @@ from verify.engine.sources import (
     Place,
     SourceBook,
     contradictions,
-    is_figure,
     packs,
     read_sources,
     refuse_unknown_claims,
@@ -24,6 +23,7 @@ from verify.engine.sources import (
 from verify.errors import SourcesError
 from verify.evidence import Outcome
 from verify.files.shipped import folder
+from verify.text.numbers import is_figure
 
 GOOD = '''\
 # a comment

@@ -144,7 +144,7 @@ def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
         else:
             assert statement.note == (
                 "By this run, the claim one-claim is confirmed. "
-                "By this run, the wrong version wrong of one-claim is refuted."
+                "By this run, the negative control wrong of one-claim is refuted."
             )
 
 
@@ -159,7 +159,7 @@ def test_a_failed_derivation_leaves_everything_open(evidence: str) -> None:
 
 
 def test_a_refuted_prediction_settles_no_figure() -> None:
-    """A printed figure is not held against a prediction that the measurement refutes."""
+    """A printed figure is not compared with a prediction that the measurement refutes."""
     statement = decided([part("check:c", kind="prints", printed="1")], claim(checks={"c": (REFUTED, 1.0)}))
     assert statement.outcome is Outcome.OPEN
     assert "refutes the prediction" in statement.parts[0].reason

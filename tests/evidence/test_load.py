@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.judged import judged
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ResultsError
 from verify.evidence import (
@@ -61,16 +62,15 @@ def small() -> Record:
         elapsed_s=1.0,
         phases_s={},
     )
-    return RunRecord(
-        tool=Tool(version="0"), run=run, claims=(claim.sealed(),), sources=(), statements=()
-    ).sealed()
+    return judged(
+        RunRecord(tool=Tool(version="0"), run=run, claims=(claim.sealed(),), sources=(), statements=())
+    )
 
 
 @examples(25)
 @given(RUN_RECORDS)
 def test_what_was_written_comes_back(tmp_path_factory: pytest.TempPathFactory, record: Record) -> None:
     """Loading a dumped record gives the record."""
-    record = record.sealed()
     path = tmp_path_factory.mktemp("results") / "results.json"
     path.write_text(record.to_json(), encoding="utf-8")
     assert load(path) == record

@@ -213,7 +213,7 @@ ERRORS = {
     "freedom-of-a-misfit": Known(
         f"{ENGINE}/experiment.py", "freedom = len(values) - design.shape[1]", "freedom = len(values)"
     ),
-    "power-always-one": Known("verify/engine/verdict.py", "float(special.ndtr(room / error))", "1.0"),
+    "power-always-one": Known("verify/engine/measure.py", "float(special.ndtr(room / error))", "1.0"),
 }
 COMMON = {
     "one-kurtosis-twice": Known(

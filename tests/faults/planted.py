@@ -20,9 +20,9 @@ from verify.claims.newer.shared import rounding
 from verify.engine.measure import _decide
 from verify.engine.runner import settings
 from verify.engine.samples import Samples, drawn_by
-from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
+from verify.evidence.judging import ErrorBudget
 from verify.montecarlo import attention, reference_loops, rows
 from verify.montecarlo.blocks import CellSampler, Request
 from verify.montecarlo.distributions import Distribution

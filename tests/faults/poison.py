@@ -8,6 +8,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from tests.auditing.records import bad
+from tests.judged import judged
 from tests.report.records import record
 from verify.evidence import Calibration, FalseClaims, Falsified, Presentation, Record, RunRecord
 from verify.evidence.load import stored_table
@@ -53,12 +54,12 @@ def sample() -> RunRecord:
     first = claim.derivation.routes[0].model_copy(
         update={"name": "mean", "theorem": "a = b", "subject": "a", "result": "b", "assumptions": ("So.",)}
     )
-    more = {"beyond": "the remainder", "assumptions": ("So it is.",), "bound": (claim.checks[0].id,)}
+    more = {"beyond": "the remainder", "assumptions": ("So it is.",)}
     routes = (first, *claim.derivation.routes[1:])
     derivation = claim.derivation.model_copy(update=more | {"routes": routes})
     own = {"chapter": "user", "authors": ("A. Author",)}
     update: dict[str, Any] = {"references": (reference,), "derivation": derivation, **own}
-    claim = claim.model_copy(update=update).sealed()
+    claim = claim.model_copy(update=update)
     source = run.sources[0].model_copy(
         update={"author": "A. Author", "date": "10 March 2025", "url": "https://example.org"}
     )
@@ -72,7 +73,7 @@ def sample() -> RunRecord:
         "phases_s": {"derive": 2.1},
         "spent_s": {claim.id: {"derivation": 1.0}},
     }
-    return run.model_copy(
+    changed = run.model_copy(
         update={
             "claims": (claim, *others),
             "sources": (source, *run.sources[1:]),
@@ -83,7 +84,8 @@ def sample() -> RunRecord:
             "false_claims": stored_table(FalseClaims),
             "falsified": stored_table(Falsified),
         }
-    ).sealed()
+    )
+    return judged(changed)
 
 
 def audit_sample() -> AuditRecord:

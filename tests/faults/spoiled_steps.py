@@ -45,6 +45,8 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("linear-bias", "E(Sum((-m*i - s[i])**2, (i, 1, n))/n - Sum(-m*i + s[i], (i, 1, n))**2/n**2)"): (
         "of a score with mean 0 a square's mean does not tell the sign"
     ),
+    ("adaptive-temperature", "0"): "what is above 1 is above 0",
+    ("adaptive-temperature", "2"): "what is below 1 is below 2",
     ("softmax-jacobian", "0"): "the sum is 1, so that nothing is left without it as well",
     (
         "score-normal-limit",

@@ -2,7 +2,7 @@
 
 Slopes are taken by complex steps, which are wrong without a word where a function is not analytic. One that
 is too small makes intervals too narrow and confirms what it should not; so does a block variance that is.
-Both are held against what they claim to be, on blocks drawn for this test.
+Both are compared with what they claim to be, on blocks drawn for this test.
 """
 
 from __future__ import annotations

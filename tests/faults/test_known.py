@@ -121,4 +121,4 @@ def test_claims_through_a_module_are_those_that_import_it() -> None:
     """A claim's own file concerns itself; the judge concerns all, of which a few are asked."""
     assert mutations.claims_through("verify/claims/limits/causal_rows.py") == ["causal-rows"]
     assert mutations.claims_through("verify/claims/gradients/shared/training.py") == ["training-stability"]
-    assert len(mutations.claims_through("verify/engine/verdict.py")) == mutations.CLAIMS_EACH
+    assert len(mutations.claims_through("verify/evidence/judging.py")) == mutations.CLAIMS_EACH

@@ -27,7 +27,7 @@ def forgetful() -> Iterator[None]:
 )
 def test_another_name_is_refused(name: str) -> None:
     """The line says which there are."""
-    with pytest.raises(DeviceError, match="give cuda, cuda:N with the number of a card, or cpu"):
+    with pytest.raises(DeviceError, match="give cuda, cuda:N with the number of a GPU, or cpu"):
         find_device(name)
 
 

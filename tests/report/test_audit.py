@@ -145,7 +145,7 @@ def test_lines_are_bounded() -> None:
 
 
 def test_a_reason_stands_before_its_numbers_where_all_give_it() -> None:
-    """Else the numbers stand alone; a band is named where all are held against the same."""
+    """Else the numbers stand alone; a band is named where all are compared with the same."""
     layer = bad(1, 2).layers[0]
     one, other = (
         layer.finding(f"entropy-head-{head}").model_copy(
@@ -158,7 +158,7 @@ def test_a_reason_stands_before_its_numbers_where_all_give_it() -> None:
         audit = bad(1, 2).model_copy(update={"layers": (layer.model_copy(update={"findings": pair}),)})
         (line,) = seen(audit).found[2].lines
         assert line.what.startswith(start)
-        assert "held against 0.25 to 1" in line.what
+        assert "compared with 0.25 to 1" in line.what
         assert line.needed == ""
 
 
@@ -174,7 +174,7 @@ def test_what_could_not_be_estimated_has_no_number() -> None:
 
 
 def test_a_row_has_all_of_a_finding() -> None:
-    """Estimate, error and interval to the digits that mean something, and what it is held against."""
+    """Estimate, error and interval to the digits that mean something, and what it is compared with."""
     view = seen(bad())
     rows = group(view, 0, "Variance of a row").rows
     assert [row.heads for row in rows] == ["head 0", "head 1", "head 2", "head 3"]

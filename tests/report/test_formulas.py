@@ -103,7 +103,7 @@ def test_many_at_once_are_what_each_is_by_itself() -> None:
         (r"\mathrm{d}\Gamma", '<mi mathvariant="normal">d</mi><mi mathvariant="normal">Γ</mi>'),
         (r"\mathcal{L}\mathfrak{C}\boldsymbol{h}", "<mi>ℒ</mi><mi>ℭ</mi><mi>𝒉</mi>"),
         # Brackets around what is low need not grow; a face of its own has the root for that.
-        (r"\left(x\right)", '<mrow><mo stretchy="false">(</mo><mi>x</mi><mo stretchy="false">)</mo></mrow>'),
+        (r"\left(x\right)", '<mo stretchy="false">(</mo><mi>x</mi><mo stretchy="false">)</mo>'),
         (r"\left(\frac{a}{b}\right)", "<mrow><mo>(</mo><mfrac><mi>a</mi><mi>b</mi></mfrac><mo>)</mo></mrow>"),
         (r"\sqrt{d_k}", '<msqrt class="low"><msub><mi>d</mi><mi>k</mi></msub></msqrt>'),
         (r"\sqrt{d^2}", "<msqrt><msup><mi>d</mi><mn>2</mn></msup></msqrt>"),

@@ -174,9 +174,13 @@ def test_statements_link_only_to_claims_of_the_run() -> None:
             seen.evidence_of(part) for source in seen.sources for one in source.decided for part in one.parts
         ]
 
-    assert set(parts(report_of(record(SCORE_VARIANCE)))) == {("sqrt-scaling.softmax", "")}
+    assert {*parts(report_of(record(SCORE_VARIANCE)))} == {
+        ("sqrt-scaling.softmax", ""),
+        ("over-scaling", ""),
+        *((f"score-variance.{name}",) * 2 for name in ("slope", "at-d64", "squared")),
+    }
     everything = report_of(record())
-    assert {link for _, link in parts(everything)} == {"sqrt-scaling"}
+    assert ("over-scaling", "over-scaling") in parts(everything)
     waiting = [(one.id, everything.waits_for(one)) for source in everything.sources for one in source.open]
     assert waiting == [("b6", ("gradient-through-layers",))]
 
@@ -330,7 +334,7 @@ def test_a_kind_of_false_claims_says_what_it_is_about_and_what_catches_it() -> N
     missed = kind(kind="other", caught=1, by={"words": 1})
     table = FalseClaims(command="c", version="0", kinds=(kind(), missed))
     text = method(record().model_copy(update={"false_claims": table}))
-    assert "another law than the assumed one 2 2 kernel 2 2 other 1 2 words 1 not in order 2" in text
+    assert "a law other than the assumed one 2 2 kernel 2 2 other 1 2 words 1 not in order 2" in text
     assert f"{table.caught} of them are caught" in text
 
 

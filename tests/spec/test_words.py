@@ -130,7 +130,7 @@ def test_a_control_speaks_of_its_own_cell() -> None:
     """And of what it claims; what the tool prints of a control stays as it is."""
     said, at64 = WORDS.spoken(EXPERIMENT).controls
     assert said.what == "it is $d_k^2$, here $64$"
-    assert at64.what == "the value at $d_k = 64$ is larger by twice the tolerance"
+    assert at64.what == "the value at $d_{k}$\u00a0=\u00a064 is larger by twice the tolerance"
     own = WORDS.fill("control", "{cell:d_k=} and {query} and {d_k}, {value:2}", CONTROL.comparison)
     assert own == "$d_k = 8$ and normal and $d_k$, 64"
 

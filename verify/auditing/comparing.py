@@ -1,7 +1,7 @@
 """Two recordings of the same inputs: the first layer and head where they part, and which quantity it is.
 
 Rounding makes them differ more from layer to layer, so no fixed tolerance tells it from a fault. Masks,
-scales, soft-caps and sinks are the same or not. An output is held against its own formula, never against the
+scales, soft-caps and sinks are the same or not. An output is compared with its own formula, never against the
 other one. Queries, keys and values differ by rounding about as much as each other, or as what came before.
 """
 

@@ -214,7 +214,7 @@ def _of_statement(record: RunRecord, statement: Statement) -> dict[str, Any]:
         "key": f"{SOURCE}.{statement.id}",
         "anchor": f"statement-{statement.id}",
         "label": f"statement {statement.id}",
-        "title": f"A statement of “{title}”, held against derivation and measurement",
+        "title": f"A statement of “{title}”, compared with derivation and measurement",
         "statement": statement.text,
         "judged": f"Statement {badge(statement.outcome).word}",
         "digest": digest(record),
@@ -293,7 +293,7 @@ def _what(finding: Part | None) -> str:
             return f"{finding.quantity}, fitted through {points} points from {low} to {high}"
         return f"{finding.quantity} at {where}" if where else finding.quantity
     if isinstance(finding, ControlRecord):
-        return f"wrong version, {finding.what}"
+        return f"negative control, {finding.what}"
     if isinstance(finding, Finding):
         return finding.quantity if finding.head is None else f"{finding.quantity}, head {finding.head}"
     return finding.what if finding else ""
@@ -325,7 +325,7 @@ def _measured(finding: Finding) -> str:
     if low or high:
         interval = f"simultaneous interval from {low} to {high} at level {numbers.level(finding.level)}"
     against = held_against(finding)
-    parts = (estimate, interval, f"held against {against}" if against else "")
+    parts = (estimate, interval, f"compared with {against}" if against else "")
     return "; ".join(filter(None, parts))
 
 

@@ -1,10 +1,10 @@
 """How a run or an audit differs from an earlier one: verdicts, outcomes, keys, values and settings.
 
-Intervals hold together: but for a probability of at most its false-alarm rate, all of a run's intervals hold
-what they are of. So two runs of one truth have, but for the sum of both rates, no pair of intervals apart,
-however the runs depend on each other. A value has *moved* where the two are apart; this is the family-wise
-rate of that word, over all values compared. What is computed, or drawn by the same seed in the same number,
-has to be equal to ten digits.
+Intervals are simultaneous: except with probability of at most the false-alarm rate, all intervals of a run
+contain their true values. So in two runs of the same truth a pair of intervals is disjoint with probability
+of at most the sum of both rates, however the runs depend on each other. A value has *moved* where the two are
+disjoint; that sum is the family-wise error rate of this word, over all values compared. What is computed, or
+drawn by the same seed in the same number, has to be equal to ten digits.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def _judged(record: Evidence) -> dict[str, _Seen]:
             seen[key] = _Seen(check.quantity, (badge(check.verdict),), key)
         for control in claim.controls:
             key = f"{claim.id}.{control.id}"
-            seen[key] = _Seen(f"wrong version: {control.what}", (badge(control.verdict),), key)
+            seen[key] = _Seen(f"negative control: {control.what}", (badge(control.verdict),), key)
     return seen
 
 

@@ -1,7 +1,7 @@
 """Finds documents that quote, says what in them is no longer so, and writes what the tool may write.
 
 A quotation with a form, ``KEY|form``, is the tool's: compared to the letter, and written again where it is
-stale. One with the key alone is its author's: each number is held against the value, and none is written.
+stale. One with the key alone is its author's: each number is compared with the value, and none is written.
 """
 
 from __future__ import annotations

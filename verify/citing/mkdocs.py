@@ -8,7 +8,7 @@ In ``mkdocs.yml``::
           report: https://example.org/report.html  # where links go; default: none
 
 A key may ask for a form, as in ``{verify}`KEY|digits=3```. A text of one's own, ``{verify}`1.001 <KEY>```,
-and what stands between markers, is held against the value: a warning, which fails a build with ``--strict``,
+and what stands between markers, is compared with the value: a warning, which fails a build with ``--strict``,
 says if it is no longer so.
 """
 

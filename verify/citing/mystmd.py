@@ -9,7 +9,7 @@ In ``myst.yml``, with the path of the command that is installed with this tool::
 
 mystmd calls it without arguments for what it offers, and with ``--role verify`` for each role, whose text
 it reads as JSON. Results and the report's address are those of ``[tool.sdpa-verify]`` in pyproject.toml, else
-the last run's. A text of one's own, ``{verify}`1.001 <KEY>```, is held against the value.
+the last run's. A text of one's own, ``{verify}`1.001 <KEY>```, is compared with the value.
 """
 
 from __future__ import annotations

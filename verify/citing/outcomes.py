@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Checked:
     """The documents with what is wrong in them; ``written`` says that what can be fixed was.
 
-    ``origin`` says which results they were held against.
+    ``origin`` says which results they were compared with.
     """
 
     documents: Sequence[Document]
@@ -96,7 +96,7 @@ def _text_lines(checked: Checked) -> Iterator[str]:
         yield f"{len(empty)} documents: nothing is quoted in them"
     else:
         yield from (f"{document.path}: nothing is quoted here" for document in empty)
-    yield f"held against the results of {checked.origin}"
+    yield f"compared with the results of {checked.origin}"
     if any(one.fixable for one in checked.left):
         yield "`sdpa-verify check-docs --write FILE...` writes them again"
 
@@ -116,7 +116,7 @@ def _summary(document: Document, *, written: bool) -> str:
 def as_github(checked: Checked) -> str:
     """Return a line for each problem that is left and each warning, and one for all."""
     found = [*checked.left, *checked.warnings]
-    count = f"{len(checked.left)} not so, held against the results of {one_line(checked.origin)}"
+    count = f"{len(checked.left)} not so, compared with the results of {one_line(checked.origin)}"
     return "\n".join([*map(_command, found), f"::notice title=sdpa-verify::{_message(count)}"])
 
 
@@ -154,7 +154,7 @@ def _issue(problem: Problem) -> dict[str, Any]:
 
 
 def as_json(checked: Checked) -> str:
-    """Return an object with the documents' paths, the problems, and the results they were held against."""
+    """Return an object with the documents' paths, the problems, and the results they were compared with."""
     content = {
         "documents": [
             {"path": address(one.path), "quotations": len(one.quotes)} for one in checked.documents

@@ -1,4 +1,4 @@
-"""A quotation held against its value: to the letter where it has a form, else number by number."""
+"""A quotation compared with its value: to the letter where it has a form, else number by number."""
 
 from __future__ import annotations
 

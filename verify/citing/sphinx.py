@@ -52,7 +52,7 @@ _EXAMPLES = {"verify_results": "results.json", "verify_report": "https://example
 
 
 class VerifyRole(ReferenceRole):
-    """The role: ``KEY`` shows the value, ``text <KEY>`` the text, which is held against the value."""
+    """The role: ``KEY`` shows the value, ``text <KEY>`` the text, which is compared with the value."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return what is shown; it becomes a link where the page is written, which knows how to get there."""

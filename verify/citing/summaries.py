@@ -108,7 +108,7 @@ def _cases(claim: ClaimRecord) -> Iterator[Case]:
         yield check.id, problem, message
     for control in claim.controls:
         standing = control.verdict is not Verdict.REFUTED
-        message = f"the wrong version was not refuted: {control.what}"
+        message = f"the negative control was not rejected: {control.what}"
         yield f"control {control.id}", "failure" if standing else "", message
 
 
@@ -119,7 +119,7 @@ def _case(record: RunRecord, statement: Statement) -> Case:
 
 _RULES = {
     "claim": "A claim about scaled dot-product attention, derived and measured.",
-    "statement": "A statement of a document, held against derivation and measurement.",
+    "statement": "A statement of a document, compared with derivation and measurement.",
 }
 _KINDS: dict[Verdict | Outcome, str] = {
     Verdict.CONFIRMED: "pass",

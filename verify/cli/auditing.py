@@ -51,7 +51,9 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     metavar="OTHER",
     help="Compare RECORDING with this one of the same inputs: say where they differ first.",
 )
-@click.option("--workers", type=int, help="Number of processors; does not affect results.  [default: all]")
+@click.option(
+    "--workers", type=int, help="Number of worker processes; does not affect results.  [default: all]"
+)
 @click.option(
     "--out", type=PATH, default=Path("audit"), show_default=True, metavar="DIR", help="Folder to write to."
 )
@@ -71,11 +73,12 @@ def audit(
     *,
     no_pages: bool,
 ) -> None:
-    """Judge the attention in RECORDING and write audit.json, audit.html and audit.pdf.
+    """Judge the attention in RECORDING.
 
-    RECORDING is a folder that was recorded, or a NumPy archive or safetensors file with q, k and, where there
-    are any, v, out, mask (True where a key may be seen), bias, sink (one score a head), the numbers scale,
-    softcap and causal (1 where the mask is), documents (of each token), intended and intended_mask.
+    Writes audit.json, audit.html and audit.pdf. RECORDING is a folder that was recorded, or a NumPy archive
+    or safetensors file with q, k and, where there are any, v, out, mask (True where a key may be seen), bias,
+    sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), documents (of
+    each token), intended and intended_mask.
 
     With --against, write comparison.json, comparison.html and comparison.pdf instead: the first layer and
     head in which the two differ by more than rounding, and in which quantity. The status is 0 if no

@@ -78,7 +78,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     show_default=True,
     cls=_FormatOption,
     metavar="citations.FORMS",
-    help="Form of the citation.",
+    help="Format of the citation.",
 )
 @click.option(
     "--url", default="", metavar="URL", help="Where the report is published: its page, its folder, or a DOI."
@@ -88,7 +88,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 )
 @_results
 def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None:
-    """Print a citation of a claim or of one of its findings; of an audit, of a layer or a finding.
+    """Print a citation of a claim, a layer or a finding.
 
     "run" stands for the run as a whole, "source.ID" for a statement of a document, "audit" for an audit.
     """
@@ -137,7 +137,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     show_default=True,
     cls=_FormatOption,
     metavar="outcomes.FORMS",
-    help="Form of what is printed: for people, for a CI’s own display, for programs.",
+    help="Format of the output: for people, for a CI’s own display, for programs.",
 )
 @_results
 def check_docs(
@@ -150,13 +150,14 @@ def check_docs(
     adopt: bool,
     strict: bool,
 ) -> None:
-    """Compare quotations in documents with the results; exit with 1 if any differs.
+    """Compare quotations in documents with the results.
 
-    A quotation with a form, KEY|default or KEY|digits=3, is compared to the letter, and --write rewrites
-    it. The text of one with the key alone is its author's: its numbers are checked and never written.
+    Exits with 1 if any differs. A quotation with a form, KEY|default or KEY|digits=3, is compared to the
+    letter, and --write rewrites it. The text of one with the key alone is its author's: its numbers are
+    checked and never written.
 
     Documents are regular files of at most 16 MB: Markdown of every kind, notebooks, HTML, reStructuredText,
-    LaTeX, AsciiDoc, Org, Typst, Python and any text with comments; folders, whose documents are meant;
+    LaTeX, AsciiDoc, Org, Typst, Python and any text with comments; folders of such documents;
     and patterns such as 'docs/**/*.md'. Without any, those of [tool.sdpa-verify] in
     pyproject.toml are checked. Nothing is verified again: the results are those given or configured, else
     those of the last run, which must not have the quick profile.
@@ -222,7 +223,7 @@ def _present(results: Path | None) -> Evidence:
 
 
 def _settled(results: Path | None) -> Evidence:
-    """Return the same, but no quick run unless it was named: documents are not held against one by accident.
+    """Return the same, but no quick run unless it was named: documents are not compared with one by accident.
 
     Raises:
         ResultsError: the last run is coarser than a standard one.
@@ -236,7 +237,7 @@ def _settled(results: Path | None) -> Evidence:
     is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
     if named is None and is_coarse:
         raise ResultsError(
-            f"{LAST_RUN}: is of a quick run, which documents are not held against by accident; name the "
+            f"{LAST_RUN}: is of a quick run, which documents are not compared with by accident; name the "
             'results that they quote with --results, or as [tool.sdpa-verify] results = "FILE"'
         )
     return record
@@ -251,7 +252,7 @@ def _settled(results: Path | None) -> Evidence:
     show_default=True,
     cls=_FormatOption,
     metavar="exports.FORMATS",
-    help="Form of the values.",
+    help="Format of the values.",
 )
 @click.option(
     "--out",
@@ -306,10 +307,10 @@ def _looked_up(quote: Quote) -> str:
 @click.option("--out", type=PATH, default=Path(), metavar="DIR", help="Folder to write to.  [default: here]")
 @_results
 def badge(name: str, out: Path, results: Path | None) -> None:
-    """Write a verdict as a badge: NAME.svg, and NAME.json for shields endpoints.
+    """Write a verdict as a badge.
 
-    Of an audit, "audit" stands for the whole, whose files are called attention-audit; a badge shows the
-    most serious judgement that decides.
+    Writes NAME.svg, and NAME.json for shields endpoints. "audit" stands for an audit as a whole, whose files
+    are called attention-audit; its badge shows the most serious judgement that decides.
     """
     from verify.citing.lookup import lookup
     from verify.citing.summaries import Badged, as_endpoint, as_svg, badge_of

@@ -20,7 +20,7 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
 @click.argument("function", metavar="MODULE:FUNCTION")
 @click.option("--d-k", type=int, default=64, show_default=True, help="Width of a head.")
 @click.option("--heads", type=int, default=4, show_default=True, help="Heads of queries.")
-@click.option("--key-heads", type=int, help="Heads of keys and values.  [default: as many]")
+@click.option("--key-heads", type=int, help="Heads of keys and values.  [default: those of queries]")
 @click.option(
     "--layout",
     default="bhtd",
@@ -59,10 +59,10 @@ def probe(
     gradient: bool,
     **expected: Any,
 ) -> None:
-    """Identify what an attention FUNCTION of (q, k, v) computes, from its outputs for chosen arrays.
+    """Identify what an attention FUNCTION of (q, k, v) computes.
 
-    Exits with 1 if the function does what no attention does, here or in a corner, or, given an option that
-    says what is expected, if it does something else; with 3 if it is not understood.
+    It is called on chosen arrays. Exits with 1 if its outputs are those of no attention, on ordinary arrays
+    or in a corner case, or are not what an option says is expected; with 3 if it cannot be identified.
     """
     from verify.auditing.probe import probe as probe_function
     from verify.auditing.scales import DEFAULT

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
-    help="Form of what is printed.",
+    help="Format of the output.",
 )
 def compare(old: Path, new: Path, form: str) -> None:
-    """Show how NEW differs from OLD: verdicts, outcomes, keys, values and settings.
+    """Show how NEW differs from OLD.
 
-    Both are a results.json or both an audit.json; - is standard input. A value that was drawn differently has
-    moved if its two intervals are disjoint. Exits with 1 if a verdict or an outcome changed.
+    Compares verdicts, outcomes, keys, values and settings. Both are a results.json or both an audit.json; -
+    is standard input. A value that was drawn differently has moved if its two intervals are disjoint. Exits
+    with 1 if a verdict or an outcome changed.
     """
     from verify.citing.compare import FORMS, compare
     from verify.evidence.load import load_either
@@ -55,10 +56,11 @@ def compare(old: Path, new: Path, form: str) -> None:
     "names, else reports/results.json, else the reference that comes with the tool]",
 )
 def site(out: Path, results: Path | None) -> None:
-    """Write a run as a static site: a page for each claim and each statement, to publish and to link to.
+    """Write a run as a static site.
 
-    Citations lead there once pyproject.toml has its address, as [tool.sdpa-verify] site. Its objects.inv is
-    for intersphinx, MyST and mkdocstrings: claim:KEY and statement:ID.
+    It has a page for each claim and each statement, to publish and to link to. Citations lead there once
+    pyproject.toml has its address, as [tool.sdpa-verify] site. Its objects.inv is for intersphinx, MyST and
+    mkdocstrings: claim:KEY and statement:ID.
     """
     from verify.citing.configuration import configuration
     from verify.evidence import RunRecord

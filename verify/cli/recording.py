@@ -46,10 +46,11 @@ def record(
     *,
     inputs: bool,
 ) -> None:
-    """Run a Python PROGRAM unchanged and record the inputs and outputs of its attention calls.
+    """Run a Python PROGRAM and record its attention calls.
 
-    The exit status is the program's, unless it is 0 and nothing could be recorded. PyTorch is imported before
-    the program starts. Judge the recording with `sdpa-verify audit DIR`.
+    The program is not changed; inputs and outputs of its calls are kept. The exit status is the program's,
+    unless it is 0 and nothing could be recorded. PyTorch is imported before the program starts. Judge the
+    recording with `sdpa-verify audit DIR`.
     """
     from verify.auditing.record import Program
     from verify.auditing.record import record as recording_attention

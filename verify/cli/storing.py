@@ -33,7 +33,10 @@ def _option(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group(no_args_is_help=False)
 def store() -> None:
-    """Manage finished work that later runs reuse: checked derivations and drawn chunks."""
+    """Manage finished work that later runs reuse.
+
+    It consists of checked derivations and drawn chunks.
+    """
 
 
 @store.command()
@@ -61,7 +64,10 @@ def verify(store: Path | None) -> None:
 @click.argument("file", type=PATH)
 @_option
 def export(file: Path, store: Path | None) -> None:
-    """Write a copy of the store to FILE, for merging it on another machine."""
+    """Write a copy of the store to FILE.
+
+    Another machine can merge it.
+    """
     from verify.engine.store import Store
     from verify.errors import StoreError
 

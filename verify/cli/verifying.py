@@ -82,7 +82,7 @@ def edition_option(command: Callable[..., None]) -> Callable[..., None]:
         type=click.Choice(EDITIONS),
         default=EDITIONS[0],
         show_default=True,
-        help="The PDF: at most 12 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
+        help="The PDF: at most 15 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
     )(command)
 
 
@@ -114,7 +114,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
         plan_options,
         words_options,
         click.option(
-            "--workers", type=int, help="Number of processors; does not affect results.  [default: all]"
+            "--workers", type=int, help="Number of worker processes; does not affect results.  [default: all]"
         ),
         click.option(
             "--cluster",
@@ -125,7 +125,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             "--device",
             metavar="cuda|cuda:N|cpu",
             help="Draw scores and softmax rows with PyTorch on this device, in single precision and from "
-            "other random streams, so digits differ. Tested on cpu only, never on a card.",
+            "other random streams, so digits differ. Tested on cpu only, never on a GPU.",
         ),
         click.option(
             "--store",
@@ -167,7 +167,10 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 @edition_option
 @since_option
 def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool, **options: Any) -> None:
-    """Verify claims and write report.html, report.pdf and results.json."""
+    """Verify claims and write page, PDF and results.
+
+    These are report.html, report.pdf and results.json.
+    """
     from verify.files.names import RUN
     from verify.report.cache import usable_caches
     from verify.report.write import prepare_for_pdf
@@ -244,10 +247,10 @@ def run(
 @since_option
 @words_options
 def render(results: Path, out: Path | None, edition: str, since: Path | None, **words: str | None) -> None:
-    """Rebuild the report from RESULTS, without deriving or drawing anything.
+    """Rebuild the report from RESULTS.
 
-    RESULTS is a results.json of at most 32 MB, an audit.json or comparison.json of at most 128 MB, or - for
-    standard input.
+    Nothing is derived or drawn. RESULTS is a results.json of at most 32 MB, an audit.json or comparison.json
+    of at most 128 MB, or - for standard input.
     """
     from verify.evidence.load import load_any
 
@@ -274,7 +277,10 @@ def plan(
     by_tolerance: bool,
     **options: Any,
 ) -> None:
-    """Estimate the cost of verifying claims: blocks, draws, memory and time."""
+    """Estimate the cost of verifying claims.
+
+    It consists of blocks, draws, memory and time.
+    """
     if by_tolerance and options["tolerance"] is not None:
         raise click.UsageError("--by-tolerance and --tolerance: give one of them")
     with processes(claim_files=claim_files) as some:

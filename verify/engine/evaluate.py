@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.binding import bound
-from verify.engine.catalogue import ClaimFile, resolve
+from verify.engine.catalogue import ClaimFile, InMemoryClaim, resolve
 from verify.engine.measure import measure
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
-from verify.engine.verdict import ErrorBudget, claim_verdict
 from verify.errors import ClaimError, SettingsError, claim_errors, correction, nearest
 from verify.evidence import (
     Check,
@@ -33,7 +32,9 @@ from verify.evidence import (
     RouteRecord,
     Settings,
     StepRecord,
+    digest_of,
 )
+from verify.evidence.judging import ErrorBudget, claim_verdict, contradictions_of_claim
 from verify.executors.machine import no_garbage_collection
 from verify.executors.threads import one_blas_thread
 from verify.montecarlo.blocks import draw_chunk
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from verify.engine.catalogue import Reference
     from verify.engine.samples import Sampling
     from verify.engine.sources import Wanted
-    from verify.montecarlo.blocks import Cell, Chunk, Request, Sums
+    from verify.montecarlo.blocks import BlockSampler, Cell, Chunk, Request, Sums
     from verify.montecarlo.blocks import Settings as CellSettings
     from verify.spec.claim import Claim, Findings
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
@@ -88,8 +89,8 @@ class CellToDraw:
     """A cell of which ``batches`` are needed, in a form that needs none of the claim's code.
 
     ``pickled`` is the cell, empty where it cannot be pickled, and ``modules`` are those that it refers to;
-    ``batch_draws`` are random components. ``settings``, the ``names`` of the outputs and the ``scores`` of a
-    block are for whoever asks for the sums.
+    ``batch_draws`` are random components, ``shape`` is that of its sums. ``settings``, the ``names`` of the
+    outputs and the ``scores`` of a block are for whoever asks for the sums.
     """
 
     id: str
@@ -99,6 +100,7 @@ class CellToDraw:
     batch_draws: int
     pickled: bytes
     modules: tuple[str, ...]
+    shape: tuple[int, int, int]
     settings: CellSettings
     names: tuple[str, ...]
     scores: int
@@ -258,10 +260,16 @@ def _to_draw(request: Request) -> CellToDraw:
         cell.batch_blocks * cell.sampler.coordinates,
         pickled,
         modules,
+        _shape(cell.sampler),
         cell.settings,
         tuple(cell.sampler.names),
         cell.sampler.scores,
     )
+
+
+def _shape(sampler: BlockSampler) -> tuple[int, int, int]:
+    outputs, order = len(sampler.names), 3 if sampler.order == 3 and sampler.names else 1
+    return outputs, outputs - sampler.univariate if order == 3 else 0, order
 
 
 class _Recorder(pickle.Unpickler):
@@ -352,20 +360,33 @@ def broken_evidence(claim: Reference, why: str) -> ClaimError:
     return ClaimError(f"claim {claim.id}: its evidence is malformed: {why}; {correction(where)}")
 
 
-def received(claim: Reference, settled: Settled) -> ClaimRecord:
-    """Return the record of a settled claim.
+def received(work: Work, settled: Settled) -> ClaimRecord:
+    """Return the record of a settled claim, judged again.
 
     Raises:
         ClaimError: it is no evidence for that claim.
     """
+    claim = work.claim
     try:
         record = ClaimRecord.model_validate_json(settled.record)
     except ValueError as error:
         raise broken_evidence(claim, str(error)) from error
-    if isinstance(claim, ClaimFile) and (record.id, record.chapter) != (claim.id, USER):
+    if isinstance(claim, ClaimFile) and not is_of(record, claim):
         changed = f"its id has become {record.id}"
         raise ClaimError(f"claim {claim.id}: {changed}; {correction(claim.path)}")
+    wrong = next(contradictions_of_claim(record, work.settings), "")
+    if wrong or not is_of(record, claim) or record.digest != digest_of(record):
+        raise broken_evidence(claim, wrong or f"it is of {record.id}, or its digest does not fit")
     return record
+
+
+def is_of(record: ClaimRecord, claim: Reference) -> bool:
+    """Return whether a record is that of a claim, by id and chapter."""
+    if isinstance(claim, InMemoryClaim):
+        chapter = claim.claim.chapter
+    else:
+        chapter = USER if isinstance(claim, ClaimFile) else claim.chapter
+    return (record.id, record.chapter) == (claim.id, chapter)
 
 
 _REACHES: dict[Reach, Literal["all-values", "these-values", "reviewed", "numerically"]] = {

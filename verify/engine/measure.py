@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scipy import special
+
 from verify import evidence
 from verify.engine.samples import Samples, Sampling
-from verify.engine.verdict import GROWTH, MAX_LOOKS, ErrorBudget, judge, refuting_power
 from verify.evidence import Verdict
+from verify.evidence.judging import GROWTH, MAX_LOOKS, ErrorBudget, judge, judge_exact
 from verify.montecarlo.blocks import Request
 from verify.montecarlo.experiment import (
     Comparison,
@@ -21,7 +23,6 @@ from verify.montecarlo.experiment import (
     band,
     cells_of,
     every_comparison,
-    excess,
     tenable,
 )
 from verify.spec.claim import Findings
@@ -138,6 +139,21 @@ def measure(
     return findings, tuple(decided[c.comparison.id].control(c) for c in experiment.controls)
 
 
+def refuting_power(measured: Measured, within: tuple[float, float], truth: float | None = None) -> float:
+    """Return the probability, at the sample size used, that an interval is disjoint from ``within``.
+
+    Normal approximation about ``truth``, or about the measured value where None, with the standard error
+    (derived, where there is one) and the interval's own half-width on the band's side.
+    """
+    low, high = measured.interval
+    centre = measured.value if truth is None else truth
+    error = measured.error if measured.model_error is None else measured.model_error
+    above = (centre - within[1]) - (measured.value - low)
+    below = (within[0] - centre) - (high - measured.value)
+    room = max(above, below)
+    return float(room > 0) if error == 0 else float(special.ndtr(room / error))
+
+
 def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
     """Return the comparison judged on the samples drawn so far."""
     alpha = samples.budget.share(look)
@@ -145,8 +161,7 @@ def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
     prediction = comparison.prediction.value
     if isinstance(comparison, Exact):
         within = band(prediction, comparison.allowance.size, comparison.relation)
-        agrees = excess(measured.value, within) <= 0
-        return Decided(comparison, measured, within, Verdict.CONFIRMED if agrees else Verdict.REFUTED, 0, 0.0)
+        return Decided(comparison, measured, within, judge_exact(measured.value, within), 0, 0.0)
     width = comparison.tolerance.width(prediction, samples.settings.tolerance)
     within = band(prediction, width, comparison.relation)
     verdict = judge(measured.interval, prediction, within, reliable=measured.reliable)

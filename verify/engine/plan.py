@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.engine.samples import Samples, drawn_by
 from verify.engine.validation import validate
-from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError, WorkerError, claim_errors, correction
 from verify.evidence import Record, Setting
+from verify.evidence.judging import ErrorBudget
 from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.machine import peak_memory
 from verify.executors.workers import Task, Workers

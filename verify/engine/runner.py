@@ -13,11 +13,10 @@ from pydantic import ValidationError
 from verify import defaults
 from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend, ProcessBackend
 from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
-from verify.engine.evaluate import Work, device_errors, received
+from verify.engine.evaluate import Work, device_errors
 from verify.engine.keys import made_by
 from verify.engine.schedule import Progress, Schedule
 from verify.engine.statements import decide
-from verify.engine.verdict import ErrorBudget
 from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
     PROFILES,
@@ -33,6 +32,7 @@ from verify.evidence import (
     StoreUse,
     Tool,
 )
+from verify.evidence.judging import ErrorBudget
 from verify.evidence.load import stored_table
 from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
@@ -195,7 +195,7 @@ def run(
     with using(workers) as some, _backends(some, executor, len(claims)) as backends:
         called = callbacks.on_start, callbacks.on_progress, callbacks.on_sums
         schedule = Schedule(works, backends.of, store, *called)
-        settled = _settled(schedule, works, budget, callbacks)
+        settled = _settled(schedule, budget, callbacks)
     records = tuple(record for record, _ in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
@@ -231,19 +231,19 @@ def run(
 
 
 def _settled(
-    schedule: Schedule, works: Sequence[Work], budget: ErrorBudget, callbacks: Callbacks
+    schedule: Schedule, budget: ErrorBudget, callbacks: Callbacks
 ) -> tuple[tuple[ClaimRecord, dict[str, float]], ...]:
     """Return the record of every claim, in their order, with the seconds of its parts."""
     done: dict[int, tuple[ClaimRecord, dict[str, float]]] = {}
     drawn = 0
     for one in schedule.run():
-        record = received(works[one.place].claim, one.settled)
+        record = one.record
         done[one.place] = record, {name: round(seconds, 3) for name, seconds in one.spent_s.items()}
         # All claims share one budget; a run that outgrows it ends here.
         drawn += _drawn([record])
         budget.record(drawn, 0)
         callbacks.on_finish(record)
-    return tuple(done[place] for place in range(len(works)))
+    return tuple(done[place] for place in sorted(done))
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from verify.montecarlo.planning import cheapest
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verify.engine.verdict import ErrorBudget
     from verify.evidence import Settings
+    from verify.evidence.judging import ErrorBudget
     from verify.montecarlo.blocks import Cell, Sample
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ class Samples:
                 self._refuse_true(wrong, control.truth)
                 raise SettingsError(
                     f"claim {self.claim}, control {wrong.id}: at tolerance {self.settings.tolerance:g} the "
-                    "wrong version counts as agreeing, so nothing could be refuted; lower --tolerance"
+                    "negative control counts as agreeing and cannot be rejected; lower --tolerance"
                 )
             resolving = replace(goal, prediction=control.truth, width=gap)
             self._plan_at(wrong, self._blocks_needed(wrong, resolving))
@@ -178,13 +178,13 @@ class Samples:
                 self._plan_quantity(one, control=True)
 
     def _refuse_true(self, wrong: Quantity, truth: float) -> None:
-        """Refuse a wrong version that holds at every tolerance."""
+        """Refuse a control that holds at every tolerance."""
         claimed = wrong.prediction.value
         if excess(truth, band(claimed, _SAME * abs(truth), wrong.relation)) <= 0:
             claims = f"{'' if wrong.relation == '=' else f'{wrong.relation} '}{claimed:.6g}"
             raise ClaimError(
                 f"claim {self.claim}, control {wrong.id}: it is not wrong: it claims {claims}, and "
-                f"{truth:.6g} is derived, so nothing could be refuted; claim something that is false"
+                f"{truth:.6g} is derived, so it cannot be rejected; claim something that is false"
             )
 
     def _blocks_needed(self, one: Quantity, goal: Goal) -> int:

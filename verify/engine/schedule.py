@@ -11,22 +11,36 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from verify.engine.backends import IN_HAND
 from verify.engine.catalogue import ClaimFile, broken
-from verify.engine.evaluate import ChunkSums, NeedsDraws, Settled, broken_evidence
+from verify.engine.evaluate import ChunkSums, NeedsDraws, Settled, broken_evidence, is_of, received
 from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
-from verify.errors import WorkerError
+from verify.engine.rows import (
+    chunk_content,
+    chunk_of,
+    claim_content,
+    claim_of,
+    derivation_content,
+    derivation_of,
+)
+from verify.errors import ClaimError, WorkerError
+from verify.evidence import Proof
 from verify.executors.workers import ProcessEndedError
 from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from verify.engine.backends import Backend
     from verify.engine.evaluate import CellToDraw, Work
     from verify.engine.store import Store
+    from verify.evidence import ClaimRecord
+
+_Read = TypeVar("_Read")
 
 _LOOK_S = 0.5
 """Seconds between looks at whether there are workers left."""
@@ -36,6 +50,8 @@ _AT_ONCE = 64
 
 _MOST_AGAIN = 3
 """Times that chunks are drawn again, each by another process, where the process that draws them ends."""
+
+_OTHERWISE = "its sums are about another mean than those drawn otherwise"
 
 _NEXT, _IN_TURN = -2, -1
 """Weights before those of all draws: of a claim whose draws are there, and of one that is to begin."""
@@ -81,7 +97,7 @@ class SettledClaim(NamedTuple):
     """A settled claim, by its place in the run, with the seconds of its parts."""
 
     place: int
-    settled: Settled
+    record: ClaimRecord
     spent_s: dict[str, float]
 
 
@@ -140,8 +156,19 @@ class PendingCell:
         return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), -1)
 
     def fits(self, chunk: Chunk, sums: object) -> bool:
-        """Return whether these can be the sums of that chunk: of as many blocks."""
-        return isinstance(sums, Sums) and self.end_of(chunk, sums) == chunk.stop
+        """Return whether these can be the sums of that chunk: sound, and of as many blocks and outputs."""
+        return (
+            isinstance(sums, Sums)
+            and self.end_of(chunk, sums) == chunk.stop
+            and sums.shape == self.asked.shape
+            and not sums.contradiction()
+        )
+
+    def agrees(self, sums: Sums) -> bool:
+        """Return whether these are about the same shift as what is there of the cell."""
+        early = (sums for _, sums in self.early.values())
+        known = next((one for one in (self.drawn.whole, self.drawn.part, *early) if one is not None), sums)
+        return np.array_equal(known.shift, sums.shift)
 
     def end_of(self, chunk: Chunk, sums: Sums) -> int:
         """Return the batch up to which these sums reach, in the chunk's own chunk; -1 in the midst of one."""
@@ -170,7 +197,8 @@ class PendingCell:
 class PendingClaim:
     """A claim that is not settled yet; without a store there are no keys to compute.
 
-    ``is_evaluated_again`` says that the process that evaluated it has ended once.
+    ``is_evaluated_again`` says that the process that evaluated it has ended once. ``recalled`` are the keys
+    of the rows of the store that were used, None once they have proved wrong: then no more are.
     """
 
     place: int
@@ -179,6 +207,7 @@ class PendingClaim:
     has_store: bool
     proof: str = ""
     is_evaluated_again: bool = False
+    recalled: set[bytes] | None = field(default_factory=set)
     answers: list[tuple[Sums, ...]] = field(default_factory=list)
     cells: dict[str, PendingCell] = field(default_factory=dict)
     awaited: tuple[str, ...] = ()
@@ -349,34 +378,72 @@ class Schedule:
     def _begin(self, claim: PendingClaim) -> Tasks:
         self._on_start(claim.work.claim.id)
         # A record that is kept has no sums with it; those of its chunks are kept as well.
-        if not self._on_sums and (kept := self._recalled("claim", claim.settled_key)):
-            self._use_cached(claim, kept)
+        kept = partial(_settled_before, claim.work)
+        settled = None if self._on_sums else self._recalled(claim, "claim", claim.settled_key, kept)
+        if settled is not None:
+            record, draws = settled
+            self._report(derivations=1, stored=draws, wanted=draws)
+            self._outcomes.append(SettledClaim(claim.place, record, claim.spent_s))
             return
-        claim.proof = self._recalled("derivation", claim.derivation_key).decode()
+        claim.proof = self._recalled(claim, "derivation", claim.derivation_key, derivation_of) or ""
         self._report(derivations=bool(claim.proof))
         yield from self._evaluate(claim)
 
-    def _recalled(self, kind: str, key: bytes | None) -> bytes:
-        """Return what the store has under a key, empty where it has nothing."""
-        if self._store is None or key is None:
-            return b""
-        return self._store.get(kind, [key]).get(key, b"")
+    def _recalled(
+        self, claim: PendingClaim, kind: str, key: bytes | None, read: Callable[[bytes, bytes], _Read]
+    ) -> _Read | None:
+        """Return what ``read`` makes of the store's row under a key; one that does not hold is removed."""
+        if self._store is None or key is None or claim.recalled is None:
+            return None
+        content = self._store.get(kind, [key]).get(key)
+        return None if content is None else self._judged(claim, key, content, read)
 
-    def _use_cached(self, claim: PendingClaim, kept: bytes) -> None:
-        """Use the record of an earlier run that has settled the claim in the same way."""
-        draws, _, record = kept.decode().partition("\n")
-        self._report(derivations=1, stored=int(draws), wanted=int(draws))
-        self._outcomes.append(SettledClaim(claim.place, Settled(record, "", {}), claim.spent_s))
+    def _judged(
+        self, claim: PendingClaim, key: bytes, content: bytes, read: Callable[[bytes, bytes], _Read]
+    ) -> _Read | None:
+        """Return what ``read`` makes of a row; it is removed where it is not what it should be."""
+        try:
+            found = read(key, content)
+        except ValueError as error:
+            self._remove(claim, [key], str(error))
+            return None
+        if claim.recalled is not None:
+            claim.recalled.add(key)
+        return found
 
-    def _keep_progress(self, claim: PendingClaim, result: Settled | NeedsDraws) -> None:
-        """Store a derivation that was checked now, and the record of a claim that is settled now."""
-        if self._store is None:
+    def _remove(self, claim: PendingClaim, keys: Iterable[bytes], why: str) -> None:
+        if self._store is not None:
+            self._store.remove(keys, f"of claim {claim.work.claim.id}: {why}")
+
+    def _begin_again(self, claim: PendingClaim, why: str) -> bool:
+        """Settle a claim without the store, if what was used of it may be why it cannot be settled."""
+        if not claim.recalled:
+            return False
+        self._remove(claim, claim.recalled, why)
+        claim.recalled, claim.proof = None, ""
+        # Draws that are under way are of the cells before.
+        claim.answers, claim.cells, claim.awaited = [], {}, ()
+        self._queue.add(_NEXT, claim, self._evaluate(claim))
+        return True
+
+    def _keep_progress(
+        self, claim: PendingClaim, result: Settled | NeedsDraws, record: ClaimRecord | None = None
+    ) -> None:
+        """Store a derivation that was checked now, and the ``record`` of a claim that is settled now.
+
+        None that failed: that is soon found again.
+        """
+        if self._store is None or (record and record.derivation.status is Proof.FAILED):
             return
         if claim.derivation_key is not None and not claim.proof:
-            self._store.put("derivation", claim.derivation_key, result.proof.encode())
+            self._store.put(
+                "derivation", claim.derivation_key, derivation_content(claim.derivation_key, result.proof)
+            )
         if claim.settled_key is not None and isinstance(result, Settled):
             draws = sum(cell.asked.batch_draws * cell.drawn.batches for cell in claim.cells.values())
-            self._store.put("claim", claim.settled_key, f"{draws}\n{result.record}".encode())
+            self._store.put(
+                "claim", claim.settled_key, claim_content(claim.settled_key, result.record, draws)
+            )
 
     def _evaluate(self, claim: PendingClaim) -> Tasks:
         future = claim.backend.evaluate(claim.work, claim.proof, tuple(claim.answers))
@@ -386,25 +453,38 @@ class Schedule:
         """Take in how far a claim has come: it is settled, or needs more to be drawn."""
         try:
             result = _result(claim, future)
+            record = received(claim.work, result) if isinstance(result, Settled) else None
         except ProcessEndedError as error:
             if claim.is_evaluated_again:
                 raise broken(claim.work.claim, error) from error
             claim.is_evaluated_again = True
             self._queue.add(_NEXT, claim, self._evaluate(claim))
             return
+        except ClaimError as error:
+            if self._begin_again(claim, str(error)):
+                return
+            raise
         if not isinstance(result, Settled | NeedsDraws):
             raise broken_evidence(claim.work.claim, f"{type(result).__name__} is none")
         claim.spend(result.spent_s)
-        self._keep_progress(claim, result)
-        claim.proof = result.proof
-        if isinstance(result, Settled):
-            claim.backend.release(claim.work)
-            if self._on_sums:
-                self._on_sums(claim.work.claim.id, {name: cell.sums for name, cell in claim.cells.items()})
-            self._outcomes.append(SettledClaim(claim.place, result, claim.spent_s))
-            return
-        claim.awaited = tuple(cell.id for cell in result.cells)
-        for cell in result.cells:
+        self._keep_progress(claim, result, record)
+        if isinstance(result, NeedsDraws):
+            self._want(claim, result)
+        elif record is not None:
+            self._finish(claim, record)
+
+    def _finish(self, claim: PendingClaim, record: ClaimRecord) -> None:
+        """Let go of a claim that is settled, and pass on what came of it."""
+        claim.backend.release(claim.work)
+        if self._on_sums:
+            self._on_sums(claim.work.claim.id, {name: cell.sums for name, cell in claim.cells.items()})
+        self._outcomes.append(SettledClaim(claim.place, record, claim.spent_s))
+
+    def _want(self, claim: PendingClaim, needed: NeedsDraws) -> None:
+        """Have drawn what a claim needs."""
+        claim.proof = needed.proof
+        claim.awaited = tuple(cell.id for cell in needed.cells)
+        for cell in needed.cells:
             claim.ask(cell)
         # A draw weighs at least 1, however little is left of it.
         weight = 0 if isinstance(claim.work.claim, ClaimFile) else 1 + claim.wanted_draws
@@ -413,13 +493,15 @@ class Schedule:
     def _draw(self, claim: PendingClaim) -> Tasks:
         """Hand out the chunks that a claim awaits and the store does not have, small ones together."""
         together: list[tuple[PendingCell, Chunk]] = []
-        share = 0.0
+        share, cells = 0.0, claim.cells
         for cell, chunk in self._to_draw(claim):
             together.append((cell, chunk))
             share += cell.share(chunk) / cell.together(chunk, claim.backend)
             if share >= 1:
                 yield self._handed_out(claim, together)
                 together, share = [], 0.0
+        if claim.cells is not cells:
+            return
         if together:
             yield self._handed_out(claim, together)
         self._resume(claim)
@@ -439,6 +521,9 @@ class Schedule:
                 kept = self._kept(claim, cell, some)
                 for chunk in some:
                     done, sums = kept.get(chunk.first, (chunk.first, None))
+                    if sums is not None and not cell.agrees(sums):
+                        self._begin_again(claim, f"cell {cell.asked.id}: {_OTHERWISE}")
+                        return
                     if sums is not None:
                         part = replace(chunk, stop=done)
                         cell.take(part, sums)
@@ -453,29 +538,33 @@ class Schedule:
 
         That is all of a chunk or, where an earlier run wanted less, the beginning of it.
         """
-        if self._store is None or not cell.code:
+        if self._store is None or not cell.code or claim.recalled is None:
             return {}
         found: dict[int, tuple[int, Sums]] = {}
         for key_of in (cell.key, cell.beginning):
             keys = {key_of(claim.work.claim.id, chunk): chunk for chunk in chunks if chunk.first not in found}
             for key, content in self._store.get("chunk", list(keys)).items():
-                chunk, sums = keys[key], Sums.from_bytes(content)
-                stop = cell.end_of(chunk, sums)
-                if chunk.first < stop <= chunk.stop:
+                chunk, sums = keys[key], self._judged(claim, key, content, partial(_drawn_before, cell))
+                stop = chunk.first if sums is None else cell.end_of(chunk, sums)
+                if sums is not None and chunk.first < stop <= chunk.stop:
                     found[chunk.first] = stop, sums
         return found
 
     def _keep(self, claim: PendingClaim, cell: PendingCell, chunk: Chunk, sums: Sums) -> None:
         """Store a chunk's sums; those of an unfinished one also as what a later run goes on from."""
         if self._store is not None and cell.code:
-            self._store.put("chunk", cell.key(claim.work.claim.id, chunk), sums.to_bytes())
+            keys = [cell.key(claim.work.claim.id, chunk)]
             if chunk.stop % cell.asked.chunk_batches:
-                self._store.put("chunk", cell.beginning(claim.work.claim.id, chunk), sums.to_bytes())
+                keys.append(cell.beginning(claim.work.claim.id, chunk))
+            for key in keys:
+                self._store.put("chunk", key, chunk_content(key, sums))
 
     def _drawn(
         self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: int, future: Future[Any]
     ) -> None:
         """Take in the sums of chunks that were drawn; where their process has ended, draw them again."""
+        if any(claim.cells.get(cell.asked.id) is not cell for cell, _ in some):
+            return
         try:
             result = _result(claim, future)
         except ProcessEndedError as error:
@@ -484,10 +573,10 @@ class Schedule:
             self._queue.add(0, claim, (self._handed_out(claim, some, again + 1) for _ in range(1)))
             return
         sums = result.sums if isinstance(result, ChunkSums) else ()
-        if len(sums) != len(some) or not all(
-            cell.fits(chunk, one) for (cell, chunk), one in zip(some, sums, strict=True)
-        ):
-            raise broken_evidence(claim.work.claim, "its sums are not those of what was to be drawn")
+        if wrong := _misfit(some, sums):
+            if self._begin_again(claim, wrong):
+                return
+            raise broken_evidence(claim.work.claim, wrong)
         claim.spend({"simulation": result.spent_s})
         if len({cell.asked.id for cell, _ in some}) == 1:
             some[0][0].chunk_s = result.spent_s / sum(cell.share(chunk) for cell, chunk in some)
@@ -504,6 +593,40 @@ class Schedule:
             claim.answers.append(tuple(cell.drawn.total for cell in cells))
             claim.awaited = ()
             self._queue.add(_NEXT, claim, self._evaluate(claim))
+
+
+def _misfit(some: Sequence[tuple[PendingCell, Chunk]], sums: Sequence[Sums]) -> str:
+    """Return why these are not the sums of some chunks, empty where they can be."""
+    if len(sums) != len(some) or not all(
+        cell.fits(chunk, one) for (cell, chunk), one in zip(some, sums, strict=True)
+    ):
+        return "its sums are not those of what was to be drawn"
+    agree = all(cell.agrees(one) for (cell, _), one in zip(some, sums, strict=True))
+    return "" if agree else _OTHERWISE
+
+
+def _settled_before(work: Work, key: bytes, content: bytes) -> tuple[ClaimRecord, int]:
+    """Return what a row has of a settled claim, and how many numbers it took.
+
+    Raises:
+        ValueError: it is of another claim, or does not hold.
+    """
+    record, draws = claim_of(key, content, work.settings)
+    if not is_of(record, work.claim):
+        raise ValueError(f"it is of claim {record.id}")
+    return record, draws
+
+
+def _drawn_before(cell: PendingCell, key: bytes, content: bytes) -> Sums:
+    """Return the sums that a row has.
+
+    Raises:
+        ValueError: they are none of the cell's.
+    """
+    sums = chunk_of(key, content)
+    if sums.shape != cell.asked.shape:
+        raise ValueError(f"cell {cell.asked.id}: its sums are of other outputs")
+    return sums
 
 
 def _result(claim: PendingClaim, future: Future[Any]) -> Any:

@@ -20,7 +20,7 @@ from verify.evidence.texts import prose
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
 from verify.text.escapes import one_line
-from verify.text.numbers import as_decimal
+from verify.text.numbers import as_decimal, is_figure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -41,12 +41,6 @@ _REMEDIES = {
 
 
 _EVIDENCE = re.compile(r"verdict|(?:check|control|fact):[a-z0-9]+(?:-[a-z0-9]+)*")
-_FIGURE = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
-
-
-def is_figure(text: str) -> bool:
-    """Return whether ``text`` is a decimal number as printed, such as ``"0.880"`` or ``"26.89%"``."""
-    return _FIGURE.fullmatch(text) is not None
 
 
 def _prose(text: str) -> str:

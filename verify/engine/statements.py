@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from verify.engine import computations
 from verify.engine.computations import INCOMPATIBLE
-from verify.engine.sources import is_figure
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
-from verify.text.numbers import as_decimal, rounded
+from verify.evidence.judging import outcome_of
+from verify.text.numbers import as_printed, last_digit, printed_number, rounds_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,36 +32,6 @@ class _Finding:
     reason: str
     computed: str | None = None
     exactly: bool = True
-
-
-def rounds_to(exact: float, printed: str, *, about: bool = False) -> bool:
-    """Return whether ``exact`` rounds to the figure ``printed``, at the precision of its digits.
-
-    A float stands for its shortest decimal, so 0.285 is a tie at two decimals; at a tie both rounding
-    half up and half to even are right. A percent sign means hundredths; trailing zeros count. A figure that
-    is said to be ``about`` may be off by less than one unit of its last digit: "roughly 22" is true of 22.6.
-
-    Raises:
-        ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
-    """
-    if about:
-        return abs(_in_unit(exact, printed) - _number(printed)) < _last_digit(printed)
-    return _number(printed) in _roundings(exact, printed)
-
-
-def as_printed(exact: float, printed: str) -> str:
-    """Return ``exact`` rounded and written as ``printed`` is: as many decimals, a percent sign if it has one.
-
-    Where ``printed`` is right this is the same number; at a tie otherwise it is rounded half up.
-
-    Raises:
-        ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
-    """
-    figure = _number(printed)
-    roundings = _roundings(exact, printed)
-    chosen = figure if figure in roundings else roundings[0]
-    # Zero has no sign on paper.
-    return f"{chosen if chosen else chosen.copy_abs():f}" + "%" * printed.endswith("%")
 
 
 def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, ...]:
@@ -115,31 +84,6 @@ def refuse_absent_evidence(
         one.found_among(claim, present)
 
 
-def _number(printed: str) -> Decimal:
-    if not is_figure(printed):
-        raise ValueError(f"{printed!r} is not a decimal number")
-    return Decimal(printed.removesuffix("%"))
-
-
-def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
-    """Return ``exact`` to as many decimals as ``printed`` has, rounded half up and half to even."""
-    value, place = _in_unit(exact, printed), int(_number(printed).as_tuple().exponent)
-    return rounded(value, place, ROUND_HALF_UP), rounded(value, place)
-
-
-def _in_unit(exact: float, printed: str) -> Decimal:
-    """Return ``exact`` in the unit of ``printed``: in hundredths where that has a percent sign."""
-    value = as_decimal(exact)
-    if not value.is_finite():
-        raise ValueError(f"{exact} has no printed form")
-    return value.scaleb(2) if printed.endswith("%") else value
-
-
-def _last_digit(printed: str) -> Decimal:
-    """Return one unit of the last digit of ``printed``."""
-    return Decimal(1).scaleb(int(_number(printed).as_tuple().exponent))
-
-
 def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
     findings = [_found(part, claims) for part in entry.parts]
     parts = tuple(
@@ -156,7 +100,7 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
         for part, finding in zip(entry.parts, findings, strict=True)
     )
     figures = [part for part in parts if part.printed is not None]
-    outcome = _outcome(parts, exactly=all(finding.exactly for finding in findings))
+    outcome = outcome_of(parts, exactly=all(finding.exactly for finding in findings))
     return Statement(
         id=entry.id,
         source=entry.source,
@@ -190,8 +134,8 @@ def _held_against_computed(part: PartEntry, what: str, inputs: Record) -> _Findi
 
 def _held_against_sample(part: PartEntry, shown: str, words: str, sample: SampleLaw) -> _Finding:
     printed = part.printed or ""
-    figure, unit = _number(printed), 100 if printed.endswith("%") else 1
-    half = _last_digit(printed) / (1 if part.about else 2)
+    figure, unit = printed_number(printed), 100 if printed.endswith("%") else 1
+    half = last_digit(printed) / (1 if part.about else 2)
     chance = sample.probability(float((figure - half) / unit), float((figure + half) / unit))
     fits = chance >= INCOMPATIBLE
     said = f"{chance:.2g}" if fits else f"below {min(one for one in _BOUNDS if one >= chance):g}"
@@ -202,20 +146,6 @@ def _held_against_sample(part: PartEntry, shown: str, words: str, sample: Sample
         f"numerically; so {printed} {'is compatible with' if fits else 'contradicts'} it.",
         shown,
     )
-
-
-def _outcome(parts: Sequence[Part], *, exactly: bool) -> Outcome:
-    if any(part.holds is None for part in parts):
-        return Outcome.OPEN
-    if any(part.kind == "prints" and not part.holds for part in parts):
-        return Outcome.MISPRINTED
-    said = [part for part in parts if part.kind == "says"]
-    # A figure that is false is so under any condition.
-    if any(part.printed is not None and not part.holds for part in said) or (
-        said and not any(part.holds for part in said)
-    ):
-        return Outcome.WRONG
-    return Outcome.HOLDS if all(part.holds for part in said) and exactly else Outcome.WITH_CONDITIONS
 
 
 def _listed(figures: Iterable[str | None]) -> str | None:
@@ -294,5 +224,5 @@ def _subject(part: PartEntry) -> str:
     if part.evidence_kind == "verdict":
         return f"the claim {part.claim}"
     if part.evidence_kind == "control":
-        return f"the wrong version {part.evidence_id} of {part.claim}"
+        return f"the negative control {part.evidence_id} of {part.claim}"
     return f"the {part.evidence_kind} {part.evidence_id} of {part.claim}"

@@ -24,7 +24,7 @@ from verify.engine.keys import is_as_loaded
 from verify.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
 LARGEST = 2 * 10**9
@@ -68,6 +68,8 @@ class Store:
         self._complain, self._largest = complain, largest
         self._waiting: dict[bytes, StoreRow] = {}
         self._used: set[bytes] = set()
+        self._gone: set[bytes] = set()
+        self._has_told = False
         self._since = time.monotonic()
         self._connection: sqlite3.Connection | None
         with as_store_error(path):
@@ -121,13 +123,23 @@ class Store:
             if time.monotonic() - self._since > _EVERY_S:
                 self.flush()
 
+    def remove(self, keys: Iterable[bytes], why: str) -> None:
+        """Remove rows that are not what they should be; of the first it is said ``why``."""
+        if not self._has_told:
+            self._complain(f"store {self.path}: a row {why}; it is removed, and computed again")
+        self._has_told = True
+        self._gone |= set(keys)
+        self._used -= self._gone
+
     def flush(self) -> None:
         """Write what is waiting; what was used least recently goes where there is too much."""
-        if self._connection is None or not (self._waiting or self._used) or not self._is_current():
+        waits = self._is_writable and (self._waiting or self._used or self._gone)
+        if self._connection is None or not waits or not self._is_current():
             return
         try:
             with transaction(self._connection) as run:
                 (last,) = run.execute("SELECT coalesce(max(used), 0) FROM rows").fetchone()
+                run.executemany("DELETE FROM rows WHERE key = ?", [(key,) for key in self._gone])
                 run.executemany("UPDATE rows SET used = ? WHERE key = ?", [(last + 1, k) for k in self._used])
                 run.executemany(
                     "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)",
@@ -139,7 +151,7 @@ class Store:
                 self._write_no_more(error)
             else:
                 self._give_up(error)
-        self._waiting, self._used, self._since = {}, set(), time.monotonic()
+        self._waiting, self._used, self._gone, self._since = {}, set(), set(), time.monotonic()
 
     def _shrink(self, run: sqlite3.Connection) -> None:
         """Remove what was used least recently until a tenth of the room is free; the clock plays no part."""

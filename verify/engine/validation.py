@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.errors import ClaimError
 from verify.evidence import SLUG
+from verify.evidence.judging import WIDE
 from verify.montecarlo.distributions import Distribution, moments_contradiction
 from verify.montecarlo.experiment import (
     Comparison,
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verify.montecarlo.blocks import Cell
-
-_WIDE = 2 * (1 + 1e-9)
-"""The multiple of the run's tolerance beyond which a band takes a reason: twice, but for rounding."""
 
 _SAME_CODE = {
     "quantity": "the same kinds of input, statistic and estimand, and the same relation",
@@ -137,7 +135,7 @@ def _refuse_silent_width(experiment: Experiment, claim: str) -> None:
         if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
             raise ClaimError(f'{where} is of {tolerance.scale:g}; say what that is: Tolerance(…, of="…")')
         times = tolerance.times(prediction)
-        if times > _WIDE and not tolerance.because.strip():
+        if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
             of = "the prediction" if prediction else tolerance.of
             raise ClaimError(
                 f"{where} is {times:.3g} times the run's, of {of}; make it at most twice, or say why it is "

@@ -73,7 +73,7 @@ class Finding(Record):
     ``claim`` is the claim of the catalogue in which the formula of ``quantity`` is derived.
     ``estimate`` is None where there is nothing to estimate, and then so are error and interval; an exact
     finding has an interval only where rounding leaves one. ``interval`` is simultaneous at ``level`` over the
-    whole audit; an open end is None. ``band`` is what the finding is held against, None where it is only
+    whole audit; an open end is None. ``band`` is what the finding is compared with, None where it is only
     reported. ``decides`` says whether it counts for the exit status. ``cause`` names what would explain a
     refuted finding and ``fix`` what to change, both empty where nothing is known. ``sequences`` is the number
     of independent blocks; ``rows_left_out`` counts rows that were not used, and ``reason`` says why.
@@ -155,7 +155,7 @@ class LayerRecord(Record):
     """One layer of the recording: what was seen of it, what was intended, and what was found.
 
     ``tokens`` are the fewest and most that a sequence has; ``key_heads`` differs from ``heads`` where queries
-    share keys. Of all ``rows``, of every head and sequence, ``rows_compared`` were held against the formula,
+    share keys. Of all ``rows``, of every head and sequence, ``rows_compared`` were compared with the formula,
     and ``rows_without_key`` see none, so that there is nothing to hold them against.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING, Any
 
 from verify.evidence.audits import Judgement
@@ -91,8 +92,8 @@ _IN_ADVANCE = ("the prediction", "the threshold")
 _MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
 _HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
-_SYMBOL = re.compile(r"([A-Za-z]|alpha|beta|gamma|kappa|mu|nu|rho|sigma|tau)(?:_([A-Za-z0-9]+))?")
-_GREEK = {"alpha", "beta", "gamma", "kappa", "mu", "nu", "rho", "sigma", "tau"}
+_GREEK = ("alpha", "beta", "delta", "gamma", "kappa", "lambda", "mu", "nu", "rho", "sigma", "tau")
+_SYMBOL = re.compile(rf"([A-Za-z]|{'|'.join(_GREEK)})(?:_([A-Za-z0-9]+))?")
 
 
 def badge(of: Judged) -> Badge:
@@ -350,12 +351,11 @@ def figures(one: Finding) -> Texts:
     # Without a standard error, the interval says which digits are significant.
     error = one.standard_error or ends[1] / 10 - ends[0] / 10
     if error <= 10.0**-_DIGITS * max(map(abs, (one.estimate, *ends))):
-        texts = (numbers.exact(one.estimate, _DIGITS), *(numbers.exact(end, _DIGITS) for end in ends))
         return (
-            texts[0],
+            numbers.exact(one.estimate, _DIGITS),
             numbers.small(one.standard_error) if one.standard_error else "",
-            f"{numbers.MINUS}{_INFINITE}" if low is None else texts[1],
-            _INFINITE if high is None else texts[2],
+            f"{numbers.MINUS}{_INFINITE}" if low is None else numbers.exact(low, _DIGITS, ROUND_FLOOR),
+            _INFINITE if high is None else numbers.exact(high, _DIGITS, ROUND_CEILING),
         )
     shown = numbers.estimate(one.estimate, error, ends)
     return (
@@ -367,7 +367,7 @@ def figures(one: Finding) -> Texts:
 
 
 def held_against(one: Finding) -> str:
-    """Return the band that a finding is held against."""
+    """Return the band that a finding is compared with."""
     low, high = one.band or (None, None)
     if low is None and high is None:
         return ""

@@ -75,7 +75,7 @@ def find_device(name: str) -> Device:
     """
     form = _FORM.fullmatch(name)
     if form is None:
-        raise DeviceError(f"{name}: give cuda, cuda:N with the number of a card, or cpu")
+        raise DeviceError(f"{name}: give cuda, cuda:N with the number of a GPU, or cpu")
     try:
         torch: Any = importlib.import_module("torch")
     except ImportError as error:

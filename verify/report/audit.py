@@ -315,7 +315,7 @@ def _what(some: Shared) -> str:
     ]
     bands = {held_against(one) for _, one in some.findings if not one.exact}
     if len(bands) == 1 and (band := bands.pop()):
-        parts[-1] += f", held against {band}"
+        parts[-1] += f", compared with {band}"
     reasons = {one.reason for _, one in some.findings if one.reason}
     reason = reasons.pop() if len(reasons) == 1 else ""
     return f"{reason} ({'; '.join(parts)})" if reason else "; ".join(parts)

@@ -1,4 +1,4 @@
-"""What the report prints of two recordings that were compared: where they part, and a map."""
+"""What the report prints of two recordings that were compared: where they diverge, and a map."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _kind(number: int, layer: ComparedLayer, names: Sequence[str]) -> tuple[int,
 def _cell(parts: Sequence[ComparedPart]) -> MapCell:
     if not parts:
         return MapCell(None, "none")
-    # Outputs are not held against each other.
+    # Outputs are not compared with each other.
     if parts[0].name == "out":
         return MapCell(_BADGES[parts[0].outcome], "holds" if parts[0].outcome is Agreement.SAME else "")
     largest = max((part.size for part in parts if part.size is not None), default=0.0)

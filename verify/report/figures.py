@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width
-HALF_SIZE = (3.58, 1.3)  # a column of it; low, as nothing that cannot break leaves more of a page empty
+HALF_SIZE = (3.58, 1.22)  # a column of it; low, as nothing that cannot break leaves more of a page empty
 FRONT_SIZE = (3.3, 1.3)  # on the first page
 _BELOW, _ABOVE = 30.0, 18.5  # points for the axis' numbers and name, and for what stands above it
 _TICK = 11.5  # points of height that a tick of the upright axis takes at least

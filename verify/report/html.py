@@ -46,8 +46,15 @@ _BROADEST = 1.06
 """What an em of a formula as MathJax draws it is in MathML, at most (over the catalogue; usually 0.9)."""
 _NAMED = re.compile(r"<(h[1-5]|a|button|caption|figcaption|label|summary|th)\b[^<>]*>.*?</\1>", re.DOTALL)
 """What has its name from what it contains; of MathML, browsers take only a label into a name."""
+_LETTER = re.compile(r'<math alttext="([^"]+)"([^<>]*)>(<(m[ion])(?: [^<>]*)?>\1</\4></math>)')
+"""A formula of a single token, which is its own text."""
+_DISPLAYED = re.compile(r'(<div class="(?:formula|equation)"><math\b[^<>]*?) displaystyle="true"')
+"""What the style rules of these say already."""
 _TAG = re.compile(r"<[a-z][^<>]*>")
 _QUOTED = re.compile(r"""="([^\s"'=<>`]*[^\s"'=<>`/])"(?=[ >]|(/>))""")
+_GAP = re.compile(
+    r"\n+(?=</?(?:div|ol|ul|table|thead|tbody|section|article|details|figure|path|g|use|text|svg)\b)"
+)
 _IMPLIED = re.compile(
     r"</(?:td|th|tr|li|dt|dd)>\s*(?=<(?:td|th|tr|li|dt|dd)\b|</(?:table|thead|tbody|tr|ul|ol|dl)>)"
 )
@@ -96,6 +103,7 @@ def make_page(template: str, parts: Parts, **more: object) -> HtmlPage:
     medium = HtmlMedium(parts.figures)
     page = render(template, parts.report, parts.formulas, medium, **more)
     page = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), page)
+    page = _DISPLAYED.sub(r"\1", _LETTER.sub(r"<math\2>\3", page))
     return HtmlPage(page, medium.mark_rules(), medium.figure_rules())
 
 
@@ -174,7 +182,7 @@ def compact(page: str) -> str:
     elements stays as it is.
     """
     parts = _KEPT.split(page)
-    parts[::2] = [_IMPLIED.sub("", _TAG.sub(_unquoted, part)) for part in parts[::2]]
+    parts[::2] = [_GAP.sub("", _IMPLIED.sub("", _TAG.sub(_unquoted, part))) for part in parts[::2]]
     return "".join(parts)
 
 

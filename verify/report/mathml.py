@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 LOW = "low"
 """The class of a root over content that is no higher than the smallest sign of a root."""
@@ -37,6 +37,7 @@ _SIGNS = frozenset("+\N{MINUS SIGN}±∓")
 _APPLIED = "\N{FUNCTION APPLICATION}"
 _CLOSING = frozenset(")]}!|‖∥′″‴")
 _JOINING = _SIGNS | frozenset("=<>≤≥≠≈∼→⇒⇔∈∣,;:⋅×∧∨∩∪⊂")
+_PAIRED = frozenset("()[]")
 _BARS = frozenset("|‖∥∣")
 _DOTS = frozenset("…⋯")
 _LARGE = frozenset("∑∏∫∬∮⋃⋂")
@@ -81,7 +82,7 @@ def _settled(node: ET.Element, *, is_script: bool = False) -> ET.Element:
             children[0].attrib |= {"lspace": "0", "rspace": "0"}
         return children[0]
     made = ET.Element(node.tag, kept)
-    made.extend(_spaced(children) if node.tag in _ROWS else children)
+    made.extend(_unwrapped(_spaced(children)) if node.tag in _ROWS else children)
     if node.tag in _TOKENS:
         made.text = (node.text or "").strip()
         _set_letters(made, node.get("mathvariant", ""))
@@ -161,6 +162,16 @@ def _spaced(row: list[ET.Element]) -> Iterator[ET.Element]:
         elif one.tag == "mi" and len(text) > 1 and text.isalpha() and follows:
             yield ET.Element("mspace", {"width": _THIN})
         yield one
+
+
+def _unwrapped(row: Iterable[ET.Element]) -> Iterator[ET.Element]:
+    """Yield a row in which brackets that do not grow, with what they hold, need no row of their own."""
+    for one in row:
+        ends = [*one[:1], *one[-1:]] if one.tag == "mrow" and not one.attrib else []
+        if ends and all(end.text in _PAIRED and end.get("stretchy") == "false" for end in ends):
+            yield from one
+        else:
+            yield one
 
 
 def _opens(node: ET.Element) -> bool:

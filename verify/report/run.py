@@ -199,12 +199,12 @@ class Report(NamedTuple):
 
     @property
     def concerns(self) -> tuple[Card, ...]:
-        """The claims that did not simply hold."""
+        """The claims with any verdict but confirmed."""
         return tuple(one for one in self.cards if one.verdict.tone != "good" or one.alarms)
 
     @property
     def corrections(self) -> tuple[Statement, ...]:
-        """The statements that did not simply hold, the most serious first."""
+        """The statements with any outcome but holds, the most serious first."""
         found = (one for source in self.sources for one in source.statements if one.outcome in _SERIOUS)
         return tuple(sorted(found, key=lambda one: _SERIOUS.index(one.outcome)))
 

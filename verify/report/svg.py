@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _UNSEEN = 0.05  # points off a curve
+_CIRCLE = re.compile(r"M0 ([\d.]+)(?:C(?:-?[\d.]+ ?){6}){8}[Zz]")
 _TAG = r"(<defs>.*?</defs>)|<[^/][^>]*>"
 _TICK = r'<defs>\s*<path id="([^"]+)" d="M0 0(?:H([-\d.]+)|V([-\d.]+))" style="([^"]*)"/>\s*</defs>'
 _USE = r'<use (?:xlink:)?href="#([^"]+)" x="([^"]*)" y="([^"]*)"[^>]*/>'
@@ -67,7 +68,13 @@ def _brief(tag: re.Match[str]) -> str:
     short = re.sub(
         r' (?:x|y|width|height)="[^"]*|translate\([^)]*', lambda places: _rounded(places[0], digits), short
     )
-    return re.sub(r'(?<= d=")[^"]*', lambda path: _outline(path[0], digits), short)
+    return re.sub(r'(?<= d=")[^"]*', lambda path: _CIRCLE.sub(_arcs, _outline(path[0], digits)), short)
+
+
+def _arcs(circle: re.Match[str]) -> str:
+    """Return the outline of a round mark, which matplotlib draws as eight curves, as two arcs."""
+    radius = circle[1]
+    return f"M0 {radius}A{radius} {radius} 0 1 1 0-{radius}A{radius} {radius} 0 1 1 0 {radius}z"
 
 
 def _outline(path: str, digits: int) -> str:

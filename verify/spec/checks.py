@@ -9,6 +9,7 @@ from sympy import Basic, Rational, S, sympify
 
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
+from verify.evidence.words import cell_text
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import times
 from verify.montecarlo.experiment import (
@@ -325,7 +326,7 @@ def biased(check: Quantity, tolerance: float, name: str = "biased-prediction", a
     ``at`` is the setting of the check's cell that tells the words which value it is.
     """
     where = setting_of(check.id, dict(check.cell.settings), at)
-    return _off(check, name, f"the value at {printed(f'${at} = {where}$')}", tolerance)
+    return _off(check, name, f"the value at {printed(cell_text({at: where}))}", tolerance)
 
 
 def _off(check: Quantity | Fit, name: str, subject: str, tolerance: float) -> Control:
@@ -347,7 +348,7 @@ def sharper(
     check's and "-sharper". A check whose bound is made looser by as much makes this control true, and so is
     seen.
     """
-    what = f"{printed(check.label)} keeps to {printed(f'{factor:.4g}')} times its bound"
+    what = f"{printed(check.label)} respects {printed(f'{factor:.4g}')} times its bound"
     bound = replace(_shown(factor * check.prediction.value, ".4g"), origin=check.prediction.origin)
     return wrong(check, name or f"{check.id}-sharper", what, bound, truth=truth)
 

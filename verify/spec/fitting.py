@@ -77,7 +77,7 @@ def linear_fits(members: Sequence[Quantity], law: Any, prefix: str = "") -> tupl
     places = [round(_place(member, "d_k")) for member in members]
     first, last = min(places), max(places)
     slope = slope_of(law, prefix)
-    cheap = "it is to take no more draws than its points"
+    cheap = "a narrower one would need more draws than its points"
     of_first = Tolerance(3.0, abs(float(law.subs(d, first))), f"the value at $d_k = {first}$", cheap)
     bend = Tolerance(3.0, abs(float(slope.expected)) / last, "the slope over the largest $d_k$", cheap)
     return fits(

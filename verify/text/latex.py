@@ -130,7 +130,8 @@ def _split(latex: str, at: frozenset[str]) -> list[str]:
 
 _NAMES = {
     r"\cdot": "·", r"\times": "×", r"\pm": "±", r"\le": "≤", r"\leq": "≤", r"\ge": "≥", r"\geq": "≥",
-    r"\neq": "≠", r"\approx": "≈", r"\to": "→", r"\Rightarrow": "⇒", r"\infty": "∞", r"\sum": "sum",
+    r"\neq": "≠", r"\ne": "≠", r"\ell": "ℓ", r"\subset": "⊂", r"\cap": "∩", r"\cup": "∪", r"\emptyset": "∅",
+    r"\substack": "", r"\approx": "≈", r"\to": "→", r"\Rightarrow": "⇒", r"\infty": "∞", r"\sum": "sum",
     r"\prod": "product", r"\int": "integral", r"\sqrt": "√", r"\partial": "∂", r"\ldots": "…", r"\dots": "…",
     r"\cdots": "…", r"\circ": "∘", r"\|": "‖", r"\lVert": "‖", r"\rVert": "‖", r"\lvert": "|",
     r"\rvert": "|", r"\iff": "⇔", r"\Leftrightarrow": "⇔",
@@ -149,19 +150,24 @@ _STYLES = re.compile(
 _FRACTION = re.compile(r"\\[dt]?frac(?![A-Za-z])\s*")
 _IN_BRACKETS = r"\((?:[^(){}]|\([^(){}]*\))*\)"
 _ONE_THING = re.compile(rf"√?(?:\d+|\w(?:_\w)?[²³]?)|(?:ln|log|exp|cosh|sinh|tanh)? ?{_IN_BRACKETS}[²³]?")
-_OPERATOR = re.compile(r"(?<=[\w})])\\(max|min|ln|log|exp|sup|sum|prod)(?![A-Za-z])")
-_TRANSPOSED = re.compile(r"\^\s*\{?\s*\\(?:top|mathsf\s*\{?\s*T\s*\}?)\s*\}?")
+_OPERATOR = re.compile(r"(?<=[\w})])\\(max|min|ln|log|exp|sup|sum|prod|sin|cos|sinh|cosh|tanh)(?![A-Za-z])")
+_T = r"\\(?:top|mathsf\s*(?:\{\s*T\s*\}|T))"
+_TRANSPOSED = re.compile(rf"\^\s*(?:\{{\s*{_T}\s*\}}|{_T})")
 _IN_BRACES = re.compile(rf"\{{\s*([^{{}}]?|[A-Za-z]+|\d+|\w_\w|\{{[^{{}}]*\}}|{_IN_BRACKETS})\s*\}}")
-_HAT = re.compile(r"\\hat\s*(?:\{\s*(\w)\s*\}|(\w))")
+_ACCENTS = {"hat": "\u0302", "bar": "\u0304"}
+_ACCENTED = re.compile(r"\\(hat|bar)\s*(?:\{\s*(\w)\s*\}|(\w)|\\(Gamma)(?![A-Za-z]))")
+_LIMIT = re.compile(r"(\\(?:sum|prod)_\{[^{}]*\})\^(?:\{([23])\}|([23]))")
 _POWER = re.compile(r"\^(?:\{\s*([23])\s*\}|([23]))")
 
 
 def spoken(latex: str) -> str:
     """Return a formula in words and signs, such as ``Var(q·k) = d_k``, to stand in for its picture."""
     text = _STYLES.sub("", _TRANSPOSED.sub("ᵀ", latex))
+    # An upper limit of 2 is no square.
+    text = _LIMIT.sub(r"\1^{\2\3\\,}", text.replace(r"\sqrt[3]", "∛"))
     text = _on_one_line(_OPERATOR.sub(r" \\\1", text))
     text = _POWER.sub(lambda power: "²³"[int(power[1] or power[2]) - 2], text)
-    text = _HAT.sub(_with_hat, text)
+    text = _ACCENTED.sub(_with_accent, text)
     text = re.sub(r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], name[0][1:]), text)
     while (plainer := _IN_BRACES.sub(r"\1", text)) != text:
         text = plainer
@@ -171,8 +177,10 @@ def spoken(latex: str) -> str:
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
 
 
-def _with_hat(hat: re.Match[str]) -> str:
-    return unicodedata.normalize("NFC", f"{hat[1] or hat[2]}\u0302")
+def _with_accent(found: re.Match[str]) -> str:
+    letter = found[2] or found[3] or "Γ"
+    # The space ends the name of a sign before it, as in \cdot.
+    return " " + unicodedata.normalize("NFC", letter + _ACCENTS[found[1]])
 
 
 def slashed(prose: str) -> str:
@@ -190,7 +198,8 @@ def _on_one_line(latex: str) -> str:
     above, at = _argument(latex, found.end())
     below, end = _argument(latex, at)
     parts = (part if _ONE_THING.fullmatch(spoken(part)) else f"({part})" for part in (above, below))
-    return latex[: found.start()] + "/".join(parts) + _on_one_line(latex[end:])
+    rest = _on_one_line(latex[end:])
+    return latex[: found.start()] + "/".join(parts) + " " * rest[:1].isalnum() + rest
 
 
 def _argument(latex: str, start: int) -> tuple[str, int]:
@@ -211,7 +220,7 @@ def simple(latex: str) -> str:
     """Return a formula that a text face can set: fractions on one line, signs as characters."""
     text = re.sub(r"\\(?:operatorname|mathbb|text)\b\*?", lambda _name: r"\mathrm", latex)
     # A hat that is a sign of its own has no letter below it in the figure's text.
-    text = _on_one_line(_HAT.sub(_with_hat, text))
+    text = _on_one_line(_ACCENTED.sub(_with_accent, text))
     text = _ROOT.sub(lambda root: f"√{{{root[1] if len(spoken(root[1])) < 4 else f'({root[1]})'}}}", text)
     return re.sub(r"\\(?:[A-Za-z]+|.)\s*", _character, text)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from statistics import median_low
 from typing import TYPE_CHECKING
 
@@ -139,26 +140,26 @@ def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) 
     ]
 
 
-def exact(value: float, digits: int = 6) -> str:
+def exact(value: float, digits: int = 6, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return a value that has no uncertainty, to at most ``digits`` significant digits, no padding.
 
-    What falls short of 1 by more than floating-point error is not rounded up to it: all its nines show, and
-    the digit after them.
+    ``rounding`` is a mode of the ``decimal`` module. What falls short of 1 by more than floating-point error
+    is not rounded to the nearest, which is 1: all its nines show, and the digit after them.
 
     Raises:
         ValueError: the value is not finite.
     """
-    text = _to_digits(value, digits)
-    if text != "1" or 1 - value < 1e-12:
+    text = _to_digits(value, digits, rounding)
+    if text != "1" or 1 - value < 1e-12 or rounding != ROUND_HALF_EVEN:
         return text
     place = _magnitude(1 - as_decimal(value))
     return at(as_decimal(value), place, ROUND_FLOOR)
 
 
-def _to_digits(value: float, digits: int) -> str:
+def _to_digits(value: float, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
     _validate(value, 0.0, value, value)
     power = _power_left_out(abs(value))
-    return _significant(as_decimal(value).scaleb(-power), digits) + times(power)
+    return _significant(as_decimal(value).scaleb(-power), digits, rounding) + times(power)
 
 
 def fixed(value: float, place: int) -> str:
@@ -281,10 +282,10 @@ def at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
     return _signed(f"{rounded(value, place, rounding):f}")
 
 
-def _significant(value: Decimal, digits: int) -> str:
+def _significant(value: Decimal, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
     if value == 0:
         return "0"
-    return _trimmed(rounded(value, min(_magnitude(value) - digits + 1, 0)))
+    return _trimmed(rounded(value, min(_magnitude(value) - digits + 1, 0), rounding))
 
 
 def _trimmed(value: Decimal) -> str:
@@ -298,3 +299,71 @@ def _signed(text: str) -> str:
     whole, point, fraction = magnitude.partition(".")
     grouped = count(int(whole)) if len(whole) > 4 else whole
     return (MINUS if negative else "") + grouped + point + fraction
+
+
+_FIGURE = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
+
+
+def is_figure(text: str) -> bool:
+    """Return whether ``text`` is a decimal number as printed, such as ``"0.880"`` or ``"26.89%"``."""
+    return _FIGURE.fullmatch(text) is not None
+
+
+def rounds_to(exact: float, printed: str, *, about: bool = False) -> bool:
+    """Return whether ``exact`` rounds to the figure ``printed``, at the precision of its digits.
+
+    A float stands for its shortest decimal, so 0.285 is a tie at two decimals; at a tie both rounding
+    half up and half to even are right. A percent sign means hundredths; trailing zeros count. A figure that
+    is said to be ``about`` may be off by less than one unit of its last digit: "roughly 22" is true of 22.6.
+
+    Raises:
+        ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
+    """
+    if about:
+        return abs(_in_unit(exact, printed) - printed_number(printed)) < last_digit(printed)
+    return printed_number(printed) in _roundings(exact, printed)
+
+
+def as_printed(exact: float, printed: str) -> str:
+    """Return ``exact`` rounded and written as ``printed`` is: as many decimals, a percent sign if it has one.
+
+    Where ``printed`` is right this is the same number; at a tie otherwise it is rounded half up.
+
+    Raises:
+        ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
+    """
+    figure = printed_number(printed)
+    roundings = _roundings(exact, printed)
+    chosen = figure if figure in roundings else roundings[0]
+    # Zero has no sign on paper.
+    return f"{chosen if chosen else chosen.copy_abs():f}" + "%" * printed.endswith("%")
+
+
+def printed_number(printed: str) -> Decimal:
+    """Return a figure as printed as a number; of a percentage, the hundredths.
+
+    Raises:
+        ValueError: it is not a decimal number.
+    """
+    if not is_figure(printed):
+        raise ValueError(f"{printed!r} is not a decimal number")
+    return Decimal(printed.removesuffix("%"))
+
+
+def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
+    """Return ``exact`` to as many decimals as ``printed`` has, rounded half up and half to even."""
+    value, place = _in_unit(exact, printed), int(printed_number(printed).as_tuple().exponent)
+    return rounded(value, place, ROUND_HALF_UP), rounded(value, place)
+
+
+def _in_unit(exact: float, printed: str) -> Decimal:
+    """Return ``exact`` in the unit of ``printed``: in hundredths where that has a percent sign."""
+    value = as_decimal(exact)
+    if not value.is_finite():
+        raise ValueError(f"{exact} has no printed form")
+    return value.scaleb(2) if printed.endswith("%") else value
+
+
+def last_digit(printed: str) -> Decimal:
+    """Return one unit of the last digit of ``printed``."""
+    return Decimal(1).scaleb(int(printed_number(printed).as_tuple().exponent))

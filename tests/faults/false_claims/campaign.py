@@ -53,7 +53,7 @@ _BY = (
     ("words", ("types “", "symbol", "notation", "label", "is written", "occurs nowhere")),
     ("binding", ("derived, but of another quantity", "not bound")),
     ("tolerance", ("tolerance",)),
-    ("control", ("control", "wrong version")),
+    ("control", ("control",)),
 )
 
 
@@ -99,9 +99,7 @@ class Ended:
             return "measurement"
         if self.proof is Proof.PROVED and "not bound to what is measured" in self.reason:
             return "binding"
-        return (
-            "verdict" if self.status == 0 else "control" if "wrong version" in self.reason else "measurement"
-        )
+        return "verdict" if self.status == 0 else "control" if "control" in self.reason else "measurement"
 
 
 def names(kind: str = "") -> list[str]:

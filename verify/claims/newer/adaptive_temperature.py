@@ -81,15 +81,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         for name, end, last in (("begins", LOW[1], False), ("ceases", HIGH[0], True))
     )
     return Experiment((*values.values(), peak, near, begins, ends), (
-        wrong(values[512], "as-at-fewer-keys", "the factor at {cell:n} keys is that at {factor-n256:n}",
+        wrong(values[512], "as-at-fewer-keys", "the factor for {cell:n} keys equals that for {factor-n256:n}",
               values[256]),
         wrong(values[1024], "still-acts", "the factor still sharpens rows of {cell:n} keys", S.One,
               relation="≥"),
         wrong(peak, "lower-peak", "the largest factor is lower by a hundredth", PEAK * Rational(99, 100)),
         wrong(near, "higher-peak", "the largest factor is higher by a hundredth", PEAK * Rational(101, 100)),
-        wrong(ends, "ceases-later", "it sharpens up to an entropy that is larger by a hundredth",
+        wrong(ends, "ceases-later", "it sharpens up to an entropy larger by a hundredth",
               HIGH[0] * Rational(101, 100)),
-        wrong(begins, "begins-later", "it sharpens from an entropy that is larger by a hundredth on",
+        wrong(begins, "begins-later", "it sharpens only from an entropy larger by a hundredth",
               LOW[1] * Rational(101, 100)),
         biased(values[256], tolerance, at="n"),
     ))  # fmt: skip
@@ -99,7 +99,7 @@ def facts() -> tuple[Fact, ...]:
     """Return the published factor at equal weights, and from how many keys on these are left as they are."""
     return (
         fact("even-n1024", "the polynomial at 1024 equal weights", FACTOR.subs(H, log(1024))),
-        fact("even-keys", "number of keys whose equal weights are left as they are", exp(HIGH[1])),
+        fact("even-keys", "number of keys whose equal weights are left unchanged", exp(HIGH[1])),
         fact(
             "normal-keys",
             "number of keys of normal scores whose mean entropy is that",
@@ -137,17 +137,18 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The published adaptive temperature switches itself off in long texts",
-    statement="The factor that adaptive temperature puts on the scores of a row is a polynomial in its "
-    "entropy {H}, cut off at one: {theorem}. It is above one for {H} between {begins:prediction.4} and "
-    "{ceases:prediction.4} nats, and below one, where it is cut off, on both sides, a ten-thousandth "
-    "further.",
-    meaning="The factor was fitted to sharpen rows whose attention has spread out too far. But beyond its "
-    "peak it falls again as rows spread further, and rows of high entropy are left as they are: equal "
+    statement="Adaptive temperature multiplies the scores of a row by a polynomial in its entropy {H}, or by "
+    "one where the polynomial is smaller. The polynomial is bounded: {theorem}. It exceeds one for {H} "
+    "between {begins:prediction.4} and {ceases:prediction.4} nats; outside, but for a ten-thousandth at "
+    "either end, it is below one.",
+    meaning="The factor was fitted to sharpen rows whose attention has spread out too far. Beyond its peak, "
+    "however, it falls again as rows spread further, and rows of high entropy are left unchanged: equal "
     "weights over more than {even-keys:3} keys, and standard normal scores over more than about "
-    "{normal-keys:3}. Measured, the polynomial at the mean entropy of such rows is {factor-n256:estimate.3} "
-    "at {factor-n256:n} keys, {factor-n512:estimate.3} at {factor-n512:n}, and {factor-n1024:estimate.3} at "
-    "{factor-n1024:n}, which is cut off. At {factor-n1024:n} equal weights it would be {even-n1024:3}. It "
-    "is no means to keep attention sharp in longer texts than those that it was fitted to.",
+    "{normal-keys:3}. At the measured mean entropy of such rows, the polynomial is {factor-n256:estimate.3} "
+    "for {factor-n256:n} keys, {factor-n512:estimate.3} for {factor-n512:n} and {factor-n1024:estimate.3} "
+    "for {factor-n1024:n}, where one takes its place. For {factor-n1024:n} equal weights it would be "
+    "{even-n1024:3}. The factor cannot keep attention sharp in texts much longer than those it was fitted "
+    "to.",
     symbols={"H": H},
     references=(
         cite(

@@ -113,9 +113,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*in_turn(squares, most, lost, half), attained, nearly), (
         sharper(most[2, 0.25], 0.95, squares[2, 0.25].prediction.value),
         sharper(half[2, 0.25], 0.45, lost[2, 0.25].prediction.value),
-        wrong(attained, "smaller-range", "a range that is smaller by a twentieth gives the bound of this one",
+        wrong(attained, "smaller-range", "the bound for a range smaller by a twentieth holds as well",
               least.end.subs({n: 3, R: log(2) * Rational(19, 20)})),
-        wrong(nearly, "smaller-constant", "one over eight and a tenth will do for one eighth",
+        wrong(nearly, "smaller-constant", "one eighth can be lowered to one over eight and a tenth",
               (R**2 / Rational(81, 10)).subs(R, S.Half)),
         biased(squares[4, 1.0], tolerance, at="n"),
         wrong(lost[4, 1.0], "less-lost", "rows of {cell:n} keys lose a fifth less entropy",
@@ -144,15 +144,16 @@ def figures(derivation: Derivation) -> Figure:
 
 
 CLAIM = Claim(
-    title="Scores within a fixed range keep attention on a fixed share of the keys",
-    statement="Let the scores of a row of {n} keys lie within a range {R}. The sum of the squared weights "
-    "is at most {squares:result}, so that attention spreads over at least {n} keys divided by {part}, and "
-    "it loses at most {theorem:result} of the entropy of an even spread.",
-    meaning="How many keys a head can tell apart is limited by the range of its scores, whatever else they "
-    "do, and the limit is a share of the row, not a number: in a text twice as long the least effective "
-    "number is twice as large. The first bound is reached by three keys of which one has twice the weight "
-    "of each other. With queries and keys normalised to length one and a gain, scores lie between the gain "
-    "and its opposite, so the range is at most twice the gain: a head with a small gain cannot but average.",
+    title="Scores within a fixed range spread attention over at least a fixed share of the keys",
+    statement="Let the scores of a row of {n} keys lie within a range {R}. The sum of the squared weights is "
+    "at most {squares:result}, so the effective number of keys is at least {n} divided by {part}, and the "
+    "entropy falls short of that of an even spread by at most {theorem:result}.",
+    meaning="The range of its scores limits how sharply a head can attend, and the limit is a share of the "
+    "row, not a number of keys: in a text twice as long, the smallest possible effective number is twice as "
+    "large. Three keys, one with twice the weight of each of the others, attain the first bound. With "
+    "queries and keys normalised to length one and their products multiplied by a gain, scores lie between "
+    "the gain and its negative, so the range is at most twice the gain: a head with a small gain can do "
+    "little but average.",
     symbols={"n": n, "R": R, "part": cosh(R / 2) ** 2},
     references=(
         cite(

@@ -55,12 +55,12 @@ def experiment(derivation: Derivation) -> Experiment:
     apart, critical, close = (checks[512, one] for one in COSINES)
     at = {n: 512, gamma: FACTOR, rho: COSINES[2]}
     return Experiment(tuple(checks.values()), (
-        wrong(close, "one-plus", "tokens that are alike need a smaller factor, one over one plus the cosine",
+        wrong(close, "one-plus", "similar tokens need a smaller factor, one over one plus the cosine",
               derivation.result.subs({**at, rho: -COSINES[2]})),
         wrong(close, "as-if-apart", "the cosine of the tokens makes no difference", apart),
-        wrong(critical, "larger-factor", "a factor that is larger by a hundredth gives this weight",
+        wrong(critical, "larger-factor", "a factor larger by a hundredth gives the same weight",
               derivation.result.subs({**at, rho: COSINES[1], gamma: FACTOR * Rational(101, 100)})),
-        wrong(apart, "all-the-weight", "tokens at right angles keep all of their weight", S.One),
+        wrong(apart, "all-the-weight", "orthogonal tokens keep all of their weight", S.One),
     ))  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def figures(derivation: Derivation) -> Figure:
         ]
     return figure(
         "cosines",
-        "One factor keeps tokens apart that are far enough apart, and lets closer ones merge",
+        "One factor keeps dissimilar tokens apart and lets similar ones merge",
         "Weight of a token on itself over the number of tokens, for one factor and three cosines: at right "
         "angles it rises to one, at a cosine of a sixth it stays near a half, at a larger one it falls.",
         "weight on itself", *layers, x="number of tokens {n}", y_scale="linear",
@@ -98,17 +98,18 @@ def figures(derivation: Derivation) -> Figure:
 
 
 CLAIM = Claim(
-    title="How fast scores must grow with the length depends on how alike the tokens are",
-    statement="Let {n} tokens of length one have the cosine {rho} with each other, at least zero and below "
-    "one, and let scores be {gamma} times the logarithm of {n} times the cosines. A token gives itself the "
-    "weight {theorem:result}. If {product} is above one by {eps}, that is at least {above:result}, which "
-    "tends to one as {n} grows; if it is one, the weight tends to {at:result}; if it is below one by {eps}, "
-    "the weight is at most {below:result}, which tends to zero.",
-    meaning="With scores that grow too slowly every token averages over all others, and tokens become "
-    "alike; with scores that grow too fast it sees itself alone. Between them lies one critical factor, and "
-    "it is the larger the more alike tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. With "
-    "{own-n16-c0:gamma=} one of a hundred million tokens keeps {large-c0:3} of its weight if tokens are at "
-    "right angles, and {large-c30:3} at that cosine. Tokens of a trained network do not all have one cosine.",
+    title="How fast scores must grow with length depends on how similar the tokens are",
+    statement="Let {n} tokens of length one have the same cosine {rho} with each other, at least zero and "
+    "below one, and let the scores be the cosines times {gamma} times the logarithm of {n}. A token gives "
+    "itself the weight {theorem:result}. For {product} above one by {eps}, this is at least {above:result}, "
+    "which tends to one as {n} grows; for {product} equal to one, it tends to {at:result}; for {product} "
+    "below one by {eps}, it is at most {below:result}, which tends to zero.",
+    meaning="If scores grow too slowly, every token averages over all others, and tokens become alike; if "
+    "they grow too fast, each token attends to itself alone. Between the two lies one critical factor, which "
+    "is larger the more similar the tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. With "
+    "{own-n16-c0:gamma=}, one of a hundred million tokens puts a weight of {large-c0:3} on itself if tokens "
+    "are orthogonal, and of {large-c30:3} at that cosine. The tokens of a trained network do not all share "
+    "one cosine.",
     symbols={"n": n, "rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": termwise.beyond},
     references=(
         cite(

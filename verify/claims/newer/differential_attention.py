@@ -17,7 +17,8 @@ first, second, m, v, c = (MatrixSymbol(one, 1, 1) for one in ("p", "r", "m", "V"
 PAIR = Vectors(((first, m), (second, m)), ((first, first, v), (second, second, v), (first, second, c)))
 SETTINGS = ((2, 0, 0.5), (64, 0, 0.5), (2, 0.9, 0.5))
 """Numbers of keys, correlations of scores, and factors."""
-NOISE, RELATIVE = "variance of a weight over that of a plain one", "the same of weights over their means"
+NOISE = "variance of a weight over that of a plain one"
+RELATIVE = "variance of a weight over its squared mean, over that of a plain one"
 LESS = first[0, 0] - factor * second[0, 0]
 
 
@@ -66,12 +67,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*noise.values(), *relative.values(), *limit.values()), (
         wrong(noise[2, 0.9, 0.5], "less-correlation", "the correlation counts a twentieth less",
               _law(derivation.result, 2, 0.9, 0.5) + 0.05 * _correlation(0.9)),
-        wrong(noise[64, 0, 0.5], "noise-cancels", "of independent maps, too, the noise partly cancels",
+        wrong(noise[64, 0, 0.5], "noise-cancels", "the noise of independent maps partly cancels, too",
               S.One, relation="≤"),
-        wrong(relative[64, 0, 0.5], "mean-kept", "over its mean a weight has the noise of the weight alone",
+        wrong(relative[64, 0, 0.5], "mean-kept", "over the mean, noise changes as the noise alone does",
               noise[64, 0, 0.5]),
-        wrong(limit[0], "ever-less", "with many keys the noise falls below seven tenths of what is derived "
-                                     "for ever more",
+        wrong(limit[0], "ever-less", "with many keys the noise falls below seven tenths of its derived limit",
               _limit(derivation) * 0.7),
         biased(noise[64, 0, 0.5], tolerance, at="n"),
     ))  # fmt: skip
@@ -121,7 +121,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     found = findings.matching("*n64-r0")
     return figure(
         "noise",
-        "Subtracting an independent map adds noise, and takes off mean",
+        "Subtracting an independent map adds noise and lowers the mean",
         "Variance of a weight over the factor, for independent maps: it rises slowly, and over the square "
         "of the mean "
         "it rises steeply; measured points at a factor of one half lie on both curves.",
@@ -133,20 +133,20 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Differential attention can lower the noise of a weight, never its noise over its mean",
-    statement="Let two maps of attention have weights of equal means and variances with the correlation "
-    "{rho}, and let the second be subtracted {factor} times. The mean of a weight becomes {mean:result} "
-    "times what it was and its variance {theorem:result} times, which is less only where {factor} is below "
-    "twice {rho}. The variance over the square of the mean becomes {relative:result} times what it was, for "
-    "{factor} below one: {never}.",
+    title="Differential attention can lower the noise of a weight, but never relative to its mean",
+    statement="Let two attention maps have weights of equal means and variances with correlation {rho}, and "
+    "let {factor} times the second be subtracted from the first. The mean of a weight is multiplied by "
+    "{mean:result} and its variance by {theorem:result}, which is a reduction only for {factor} below twice "
+    "{rho}. For {factor} below one, the variance over the squared mean is multiplied by {relative:result}, "
+    "which is never less than one: {never}.",
     meaning="The idea is that noise common to both maps cancels, as in a differential amplifier. It does so "
     "to the extent that the maps are alike, but the signal is subtracted too. Two independent maps at "
     "{noise-n64-r0:lambda=} have {noise-n64-r0:prediction.3} times the variance, and {independent:3} times "
-    "the deviation over the mean. With scores correlated by {noise-n2-r9:r} the variance falls to "
-    "{noise-n2-r9:prediction.3} for two keys, to {many:estimate.3} as measured over {many:n}, and to "
-    "{many-keys:4} if weights are correlated like exponentials, as for very many keys. What is gained has "
-    "to come from training, which can make the two maps unlike where it matters; random maps show none of "
-    "it.",
+    "the standard deviation relative to the mean. With scores correlated at {noise-n2-r9:r}, the variance "
+    "falls to {noise-n2-r9:prediction.3} of its value for two keys, to {many:estimate.3} as measured for "
+    "{many:n}, and to {many-keys:4} if weights are correlated like exponentials, as they are for very many "
+    "keys. Any gain has to come from training, which can make the two maps differ where it matters; random "
+    "maps show none of it.",
     symbols={"rho": rho, "factor": factor},
     references=(
         cite(

@@ -46,25 +46,27 @@ def experiment(tolerance: float) -> Experiment:
         wrong(same[32], "scores-improve", "in eight-bit floats rotation takes a tenth off the error of "
                                           "scores",
               threshold(Rational(9, 10))),
-        wrong(less[32], "as-in-floats", "whole numbers gain ten times", threshold(10)),
+        wrong(less[32], "as-in-floats", "eight-bit integers gain a factor of ten", threshold(10)),
         wrong(gain[256], "twice", "rotation leaves a third of the error of outputs", threshold(3)),
-        wrong(change, "no-rotation", "a matrix of which the rows are longer by a thousandth will do",
+        wrong(change, "no-rotation", "a matrix whose rows are longer by a thousandth does as well",
               computed=change_by_rotation(1.001)),
     ))  # fmt: skip
 
 
 CLAIM = Claim(
-    title="Rotating queries and keys changes no score, and helps eight bits where steps are uniform",
-    statement="A rotation of two components by {theta} leaves what they add to a score as it is: {theorem}; "
-    "and every rotation of all components is made of such. An error that is uniform within half a step {h} "
-    "has the mean square {step:result}, and a uniform format takes its step from the largest number.",
+    title="Rotating queries and keys changes no score, and helps eight-bit formats with uniform steps",
+    statement="Rotating two components of queries and keys by {theta} leaves their contribution to a score "
+    "unchanged: {theorem}; and every rotation of all components is a product of such rotations. With steps "
+    "of {h}, an error that is uniform within half a step has mean square {step:result}; a uniform format "
+    "takes its step from the largest number.",
     meaning="A few outliers set the step of a uniform format for all numbers; a rotation spreads them over "
-    "all components, so that the largest is smaller and all errors are. With one component in a thousand "
-    "enlarged, the error of scores is {scores-int8-n32:estimate.2} times as large without rotation as with "
-    "it in eight-bit whole numbers, as measured. Floats of eight bits err in proportion to each number, "
-    "large or small, and there it is {scores-e4m3-n32:estimate.2} times: rotation does not make scores "
-    "better. Outputs do get better, {outputs-e4m3-n256:estimate.2} times over {outputs-e4m3-n256:n} keys; "
-    "the published gain, which is larger, is one of outputs as well, over longer rows.",
+    "all components, so the largest number becomes smaller, and every error with it. With one component in a "
+    "thousand enlarged, the error of scores in eight-bit integers is measured as "
+    "{scores-int8-n32:estimate.2} times as large without rotation as with it. Eight-bit floats err in "
+    "proportion to each number, large or small, and there the ratio is {scores-e4m3-n32:estimate.2}: "
+    "rotation does not improve the scores. Outputs do improve, by a factor of {outputs-e4m3-n256:estimate.2} "
+    "over {outputs-e4m3-n256:n} keys; the published gain, which is larger, also concerns outputs, over "
+    "longer rows.",
     symbols={"theta": theta, "h": h},
     references=(
         cite(

@@ -1,4 +1,4 @@
-"""Sums one after the other in p bits stop growing at 2^p: 256 in bfloat16, whatever is still to come."""
+"""Sequential sums in p bits stop growing at 2^p: 256 in bfloat16, whatever follows."""
 
 import numpy as np
 from sympy import Rational, S
@@ -17,8 +17,8 @@ BITS = {"bfloat16": 8, "half": 11}
 """Bits of the significand, the leading one counted."""
 LEFT = {1024: Rational(3, 4), 4096: Rational(9, 20)}
 """What is kept of denominators at most."""
-IN_TURN, IN_PAIRS = "sum one after the other, over the exact one", "sum by pairs, over the exact one"
-KEPT = "denominator of softmax, summed one after the other, over the exact one"
+IN_TURN, IN_PAIRS = "sequential sum over the exact one", "pairwise sum over the exact one"
+KEPT = "softmax denominator, summed sequentially, over the exact one"
 
 
 def derive() -> Derivation:
@@ -56,10 +56,10 @@ def experiment(tolerance: float) -> Experiment:
     }  # fmt: skip
     return Experiment((*bounds.values(), *whole.values(), *kept.values(), *ones.values()), (
         sharper(bounds[1024], 0.98), sharper(kept[1024], 0.95),
-        wrong(whole[4096], "pairs-stagnate", "sums by pairs keep no more than those one after the other",
+        wrong(whole[4096], "pairs-stagnate", "pairwise sums keep no more than sequential ones",
               bounds[4096], relation="≤"),
         sharper(whole[1024], 1.02),
-        wrong(ones["bfloat16", "ones"], "one-less", "the sum stops at the number before", most - 1),
+        wrong(ones["bfloat16", "ones"], "one-less", "the sum stops one lower", most - 1),
         wrong(ones["half", "ones"], "as-in-bfloat16", "half precision stops where bfloat16 does", most),
         wrong(ones["bfloat16", "smaller"], "any-term", "smaller terms stop at the same sum", most),
     ))  # fmt: skip
@@ -71,8 +71,8 @@ def figures() -> Figure:
     sums = {name: running(np.ones(4096), bits)[many - 1] for name, bits in BITS.items()}
     return figure(
         "ones",
-        "A sum of ones in few bits stops growing, however many are still to come",
-        "Sum of ones, one after the other, over their number, on log axes: it follows the number up to two "
+        "A sum of ones in few bits stops growing, however many follow",
+        "Sequential sum of ones over their number, on log axes: it follows the number up to two "
         "hundred and fifty-six in bfloat16 and to two thousand and forty-eight in half precision, and is "
         "level from there on.",
         "sum", line("exact", lambda keys: keys, over=(32, 4096)),
@@ -82,22 +82,20 @@ def figures() -> Figure:
 
 
 CLAIM = Claim(
-    title="A sum of weights in few bits stops growing, however many keys are still to come",
-    statement="Let terms be at most two to the power {h}, and let each sum be rounded to {b} significant "
-    "bits before the next is added. From two to the power {both} on, half the spacing of such numbers is "
-    "{half:result}; a sum up to there and a term are together at most {theorem:result}, which is rounded "
-    "down. So no sum ever passes it.",
-    meaning="Terms of at most one never add up to more than {bfloat16-ones:prediction} in bfloat16 and "
-    "{half-ones:prediction} in half precision. The exponentials of softmax are such terms, once the largest "
-    "score is subtracted. Uniform terms in bfloat16 keep {kept-n1024:estimate.2%} of their sum over "
-    "{kept-n1024:n} keys and {kept-n4096:estimate.2%} over {kept-n4096:n}, while sums by pairs keep "
-    "{pairs-n4096:estimate.4%}. Denominators of softmax at standard normal scores keep "
-    "{softmax-n1024:estimate.2%} and {softmax-n4096:estimate.2%}: they stop long before the bound, for "
+    title="In few bits, a sum of weights stops growing however many keys follow",
+    statement="Let terms be at most two to the power {h}, and let each partial sum be rounded to {b} "
+    "significant bits before the next term is added. From two to the power {both} on, half the spacing of "
+    "representable numbers is {half:result}; a partial sum up to there plus one term is at most "
+    "{theorem:result}, which is rounded down. So no partial sum exceeds that power.",
+    meaning="Sums of terms of at most one never exceed {bfloat16-ones:prediction} in bfloat16 and "
+    "{half-ones:prediction} in half precision. The exponentials of softmax are such terms once the largest "
+    "score is subtracted. In bfloat16, sequential sums of uniform terms keep {kept-n1024:estimate.2%} of the "
+    "exact sum over {kept-n1024:n} keys and {kept-n4096:estimate.2%} over {kept-n4096:n}, while pairwise "
+    "sums keep {pairs-n4096:estimate.4%}. Softmax denominators at standard normal scores keep "
+    "{softmax-n1024:estimate.2%} and {softmax-n4096:estimate.2%}: they stall long before the bound, because "
     "their terms are small. Weights would then sum to more than one. This is why programs sum in single "
     "precision.",
-    assumptions=assume(
-        nearest="Sums are rounded to the nearest number, ties to even, and none is too large for the format."
-    ),
+    assumptions=assume(nearest="Sums are rounded to the nearest number, ties to even, and none overflows."),
     symbols={"h": h, "b": b, "both": b + h},
     references=(
         cite(

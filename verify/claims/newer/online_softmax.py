@@ -16,7 +16,7 @@ t, r = ordered("t", positive=True), ordered("r", real=True)
 LAG = 8 * log(2)
 """The published threshold, 8 in powers of two."""
 SPREADS, THRESHOLDS = (1.0, 3.0), (1, 2, 4)
-LABEL = "mean squared error of outputs, lagging over not"
+LABEL = "mean squared error of outputs, lagging reference over maximum"
 
 
 def derive() -> Derivation:
@@ -45,23 +45,23 @@ def experiment(derivation: Derivation) -> Experiment:
     bounds = {one: replace(check, id=f"bound-t{one}", relation="≤",
                            prediction=prediction(_bound(derivation, one)))
               for one, check in reached.items()}  # fmt: skip
-    label = "largest distance of weights of one pass from softmax"
+    label = "largest distance of one-pass weights from softmax"
     same = computed("same-weights", label, {"t": 2}, S.Zero, distance_from_softmax, 2.0, allowance=ROUNDING)
     rows = {one: cell_of(f"s{one:g}", OnlineRows(64, float(LAG), one)) for one in SPREADS}
     cost = over_cells(
         "cost-{cell}", LABEL, rows, ratio("lagging", "at-zero"), threshold(2), Tolerance(1.0), "≤"
     )
     return Experiment((*reached.values(), *bounds.values(), same, *cost.values()), (
-        wrong(bounds[2], "one-key-less", "partial sums stay below a bound for two keys less", 62 * exp(2)),
+        wrong(bounds[2], "one-key-less", "the bound for two keys fewer holds as well", 62 * exp(2)),
         wrong(bounds[2], "against-the-last", "it is enough that no score exceeds the maximum so far by more "
                                              "than that",
               computed=largest_partial_sum(64, 2.0, last=True)),
-        wrong(reached[2], "smaller-lag", "a lag smaller by a hundredth gives this sum",
+        wrong(reached[2], "smaller-lag", "a lag smaller by a hundredth gives the same sum",
               1 + 63 * exp(2 * Rational(99, 100))),
         wrong(same, "in-single-precision", "single precision is exact",
               computed=distance_from_softmax(2.0, single=True)),
-        wrong(cost[1.0], "no-cost", "in few bits a reference that lags costs nothing", threshold(1)),
-        wrong(cost[3.0], "little-cost", "the cost is no more than two fifths where scores are spread",
+        wrong(cost[1.0], "no-cost", "in few bits a lagging reference costs nothing", threshold(1)),
+        wrong(cost[3.0], "little-cost", "at the larger spread the error grows by two fifths at most",
               threshold(Rational(7, 5))),
     ))  # fmt: skip
 
@@ -80,7 +80,7 @@ def figures(derivation: Derivation) -> Figure:
     return figure(
         "sums",
         "A partial sum is at most the number of keys times the exponential of the lag",
-        "Largest partial sum over the lag that is allowed, for rows whose scores are all that much above the "
+        "Largest partial sum over the allowed lag, for rows whose scores all lie that far above the "
         "first: points that nearly touch a rising line, the bound.",
         "largest partial sum", line("bound: {theorem:result}", derivation.result.subs(n, 64), over=(0.5, 6)),
         scatter("computed", THRESHOLDS, [largest_partial_sum(64, float(one)) for one in THRESHOLDS]),
@@ -89,18 +89,19 @@ def figures(derivation: Derivation) -> Figure:
 
 
 CLAIM = Claim(
-    title="Softmax in one pass may let its reference lag, within a bound",
-    statement="Scores less any reference {r} give the same weights: {cancels}. While no score exceeds the "
-    "stored reference by more than {t}, every partial sum of {n} exponentials is at most {theorem:result}.",
-    meaning="Attention in one pass over the keys keeps a running maximum and scales what it has summed "
-    "whenever that rises. Most of these corrections can be left out, for exactness needs none; the bound "
-    "says how far a sum can grow meanwhile, and single precision has room for it. What counts is the "
-    "distance from the stored reference: if scores are held against the maximum so far, a slow rise is "
-    "never noticed and sums grow without bound. With few bits it is not quite free: with exponentials "
-    "rounded to bfloat16 the largest one is exact where the reference is the maximum, and is rounded like "
-    "all others where it lags. At the published threshold, scores of {cost-s1:sigma=} and {cost-s1:n} keys, "
-    "the mean squared error is {cost-s1:estimate.2} times as large, at {cost-s3:sigma=} "
-    "{cost-s3:estimate.2} times.",
+    title="One-pass softmax may let its reference lag, within a bound",
+    statement="Subtracting any reference {r} from all scores leaves the weights unchanged: {cancels}. While "
+    "no score exceeds the stored reference by more than {t}, every partial sum of {n} exponentials is at "
+    "most {theorem:result}.",
+    meaning="One-pass attention keeps a running maximum and rescales its sums whenever that maximum rises. "
+    "Most of these corrections can be omitted, since exactness does not need them; the bound says how far a "
+    "sum can grow meanwhile, and single precision has room for it. What counts is the distance from the "
+    "stored reference: if scores are compared with the maximum so far instead, a slow rise goes unnoticed "
+    "and sums grow without bound. In few bits it is not quite free: with exponentials rounded to bfloat16, "
+    "the largest one is exact if the reference is the maximum, and is rounded like all others if the "
+    "reference lags. At the published threshold and with {cost-s1:n} keys, the mean squared error is "
+    "{cost-s1:estimate.2} times as large for scores of {cost-s1:sigma=}, and {cost-s3:estimate.2} times for "
+    "{cost-s3:sigma=}.",
     symbols={"r": r, "t": t, "n": n},
     references=(
         cite(

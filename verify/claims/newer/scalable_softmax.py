@@ -16,7 +16,7 @@ s, g, R = ordered("s g R", positive=True)
 FACTOR, LEAD = Rational(43, 100), 5
 """The factor s of published models, and a lead of one score over all others: their product is above 1."""
 KEYS = (10, 100, 1000)
-LABEL, LEVELS = "mean weight of the leader", (100, 1000, 10_000)
+LABEL, LEVELS = "mean weight of the leading key", (100, 1000, 10_000)
 WIDTH = Rational(1, 5)
 """How much further than by 5 the leader is ahead of some keys that are drawn."""
 
@@ -55,12 +55,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     }
     return Experiment((*in_turn(values, *bounds.values()), *levels.values(), *plain.values()), (
         sharper(bounds["most"][10], 0.99, values[10].prediction.value),
-        wrong(bounds["least"][10], "longer-lead", "a lead that is longer by a twentieth gives the bound of "
-                                                  "this one",
+        wrong(bounds["least"][10], "longer-lead", "the bound for a lead larger by a twentieth holds as well",
               _at(near.subs(g, LEAD * Rational(21, 20)), 10), truth=values[10].prediction.value),
-        wrong(levels[10_000], "smaller-factor", "a factor smaller by a twentieth does as well",
+        wrong(levels[10_000], "smaller-factor", "a lead smaller by a twentieth does as well",
               _at(near.subs(g, LEAD * Rational(19, 20)), 10_000)),
-        wrong(plain[10_000], "no-factor-needed", "without the factor the leader keeps the same weight",
+        wrong(plain[10_000], "no-factor-needed", "without the factor the leading key keeps the same weight",
               levels[10_000]),
         biased(values[10], tolerance, at="n"),
     ))  # fmt: skip
@@ -85,7 +84,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     kept, found = derivation.result.subs({s: FACTOR, g: LEAD}), findings.matching("value-n*")
     return figure(
         "leader",
-        "With the factor the leader keeps its weight, without it the weight fades",
+        "With the factor the leading key keeps its weight; without it the weight fades",
         "Weight of the one key that leads, over the number of keys: with a factor in proportion to the "
         "logarithm of that number it stays near one, without it falls towards zero.",
         LABEL, *beside(found, "drawn",
@@ -98,21 +97,20 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Scores times the logarithm of the length keep a lead alive, if it is long enough",
-    statement="Let scores be multiplied by {s} times the logarithm of the number {n} of keys, and one key "
-    "be ahead of all others by {g} to {R}. Its weight is at least {theorem:result} and at most "
-    "{most:result}. For two levels of scores, {g} apart, it is at least {above:result}, which tends to one, "
-    "if {lead} is above one by {eps}; it tends to {at:result} if {lead} is one; and it is at most "
-    "{below:result}, which tends to zero, if {lead} is below one by {eps}. Without the factor the weight is "
-    "{plain:result}, which tends to zero.",
-    meaning="The factor replaces a fixed sharpness by one that grows with the text. A lead of five has a "
-    "weight of {plain-n100:prediction.3} among {plain-n100:n} keys with plain softmax, of "
+    title="Multiplying scores by the logarithm of the length preserves a lead that is large enough",
+    statement="Let scores be multiplied by {s} times the logarithm of the number {n} of keys, and let one "
+    "key lead all others by between {g} and {R}. Its weight is at least {theorem:result} and at most "
+    "{most:result}. If it leads all others by exactly {g}, its weight is at least {above:result}, which "
+    "tends to one, for {lead} above one by {eps}; it tends to {at:result} for {lead} equal to one; and it is "
+    "at most {below:result}, which tends to zero, for {lead} below one by {eps}. Without the factor the "
+    "weight is {plain:result}, which tends to zero.",
+    meaning="The factor replaces a fixed sharpness by one that grows with the text. Under plain softmax, a "
+    "lead of five has a weight of {plain-n100:prediction.3} among {plain-n100:n} keys, of "
     "{plain-n1000:prediction.3} among {plain-n1000:n} and of {plain-n10000:prediction.3} among "
-    "{plain-n10000:n}; with the factor {scalable-n100:prediction.3}, {scalable-n1000:prediction.4} and "
-    "{scalable-n10000:prediction.5}. It does not rescue every lead: one shorter than one over {s} fades all "
-    "the same, only as a smaller power. And for texts of fewer than {crossing} keys the factor is below "
-    "one, so that it makes attention flatter than plain softmax: up to {even:2} keys with the value of {s} "
-    "used here.",
+    "{plain-n10000:n}; with the factor, {scalable-n100:prediction.3}, {scalable-n1000:prediction.4} and "
+    "{scalable-n10000:prediction.5}. Not every lead is preserved: one smaller than one over {s} still fades, "
+    "only as a smaller power. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} "
+    "used here, the factor is below one and makes attention flatter than plain softmax.",
     symbols={"s": s, "g": g, "R": R, "n": N, "lead": s * g, "eps": termwise.beyond,
              "crossing": exp(1 / s)},
     references=(

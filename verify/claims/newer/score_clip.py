@@ -44,14 +44,14 @@ def experiment(tolerance: float) -> Experiment:
     below = over_cells("below-{cell}", LABEL, cells, component("below", positive=True), S.Half)
     largest = computed("largest", "largest score of fixed inputs after clipping", {"tau": LEVEL}, LEVEL,
                        largest_clipped, LEVEL, allowance=ROUNDING)  # fmt: skip
-    label = "largest distance of weights of clipped scores from those at a temperature"
+    label = "largest distance of the weights of clipped scores from those at a temperature"
     weights = computed(
         "temperature", label, {"tau": LEVEL}, S.Zero, distance_from_temperature, LEVEL, allowance=ROUNDING
     )
     return Experiment((*below.values(), largest, weights), (
-        wrong(below[16], "absolute", "no score is larger in size than the level after clipping", S.Zero,
+        wrong(below[16], "absolute", "after clipping no score exceeds the level in absolute value", S.Zero,
               tolerance=of_probability()),
-        wrong(below[16], "seldom", "a score below minus the level is left in fewer draws, nine in twenty",
+        wrong(below[16], "seldom", "a score below minus the level remains in only nine of twenty draws",
               Rational(9, 20), relation="≤"),
         wrong(largest, "higher-level", "the largest score is a hundredth above the level",
               LEVEL * Rational(101, 100)),
@@ -65,7 +65,7 @@ def figures(findings: Findings) -> Figure:
     """Draw in how many draws a score stays below minus the level."""
     return figure(
         "below",
-        "Clipping the largest score leaves one below minus the level in half of all draws",
+        "Clipping leaves a score below minus the level in half of all draws",
         "Share of random inputs with a score below minus the level after clipping, over the dimension: "
         "measured points on a level line at one half, where a bound on both sides would have zero.",
         "share of inputs", line("derived", 0.5), measured(findings.matching("below-d*")),
@@ -74,17 +74,17 @@ def figures(findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Clipping queries and keys is a temperature, and bounds scores on one side only",
-    statement="If queries and keys are both multiplied by the root of {gamma}, every score becomes "
-    "{theorem:result}. With {gamma} chosen as the level {tau} over the largest score {top} of some inputs, "
-    "where that is above it, their largest score becomes {largest:result}. The ratio of two weights becomes "
-    "{ratio:result}: the factor is one over a temperature.",
-    meaning="The weights that make queries and keys are scaled down after a step of training in which "
-    "scores grew too large, so that the same inputs would stay at the level. Scores of other inputs may "
-    "exceed it again. And it is the largest score that is looked at, not the largest in size: those far "
-    "below zero stay below minus the level, for inputs of a symmetric law in half of all draws, "
-    "{below-d16:estimate.2} as measured in {below-d16:d_k} dimensions. For softmax that does no harm, for "
-    "such keys get little weight; in a format of few bits they may still overflow.",
+    title="Clipping queries and keys acts as a temperature, and bounds scores on one side only",
+    statement="Multiplying both queries and keys by the square root of {gamma} turns every score into "
+    "{theorem:result}. If {top}, the largest score of some inputs, exceeds the level {tau}, and {gamma} is "
+    "{tau} over {top}, their largest score becomes {largest:result}. The ratio of two weights becomes "
+    "{ratio:result}: {gamma} is an inverse temperature.",
+    meaning="After a training step in which scores grew too large, the projections of queries and keys are "
+    "scaled down so that the same inputs would stay at the level. Scores of other inputs may exceed it "
+    "again. Moreover, only the largest score counts, not the largest absolute value: scores far below zero "
+    "remain below minus the level, for symmetrically distributed inputs in half of all draws, measured as "
+    "{below-d16:estimate.2} in {below-d16:d_k} dimensions. This does softmax no harm, since such keys get "
+    "little weight; in a low-precision format they may still overflow.",
     symbols={"gamma": gamma, "tau": tau, "top": top},
     references=(
         cite(

@@ -61,7 +61,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     exact = values[64].prediction.value
     return Experiment(in_turn(values, highest, lowest), (
         sharper(highest[64], 0.95, exact),
-        wrong(lowest[64], "smaller-square", "a mean square that is smaller by a fifth gives this bound",
+        wrong(lowest[64], "smaller-square", "the bound for a mean square smaller by a fifth holds as well",
               derivation.lemmas[0].end.subs({m: NORMAL_ROWS[m], mu_2: exp(2) * Rational(4, 5), n: 64}),
               truth=exact),
         wrong(values[1024], "sums-to-one", "with this bias the weights of a row sum to one on average",
@@ -95,17 +95,17 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Sigmoid attention does not sum to one: its rows sum to the mean exponential of a score",
-    statement="Let each of {n} weights be the sigmoid of a score less the logarithm of {n}, and let the "
+    title="Rows of sigmoid attention do not sum to one, but tend to the mean exponential of a score",
+    statement="Let each of {n} weights be the sigmoid of a score minus the logarithm of {n}, and let the "
     "exponential of a score have mean {m} and mean square {mu}. The mean sum of a row is at most "
-    "{theorem:result}, at least {below:result}, and tends to {limit:result} as {n} grows. For normal scores "
-    "of variance {v} the mean of the exponential to the power {power} is {moment:result}.",
-    meaning="The bias keeps the sum from growing with the text, and that is all: for standard normal scores "
-    "it is {sum-n64:prediction.4} at {sum-n64:n} keys, {sum-n1024:prediction.4} at {sum-n1024:n}, and tends "
-    "to {normal:5}, not to one. Scaled scores of normal components tend to {scaled-d64:4} in sixty-four "
-    "dimensions and to {scaled-d2:1} in two; in one dimension the mean is infinite. What a row sums to "
-    "follows the spread of the scores, so a change of scale changes the size of outputs, which softmax "
-    "would keep.",
+    "{theorem:result}, at least {below:result}, and tends to {limit:result} as {n} grows. For centred normal "
+    "scores of variance {v}, the mean of the exponential raised to the power {power} is {moment:result}.",
+    meaning="The bias keeps the sum from growing with the length, and no more: for standard normal scores "
+    "the sum is {sum-n64:prediction.4} for {sum-n64:n} keys, {sum-n1024:prediction.4} for {sum-n1024:n}, and "
+    "tends to {normal:5}, not to one. For scaled scores of normal components it tends to {scaled-d64:4} in "
+    "sixty-four dimensions and to {scaled-d2:1} in two; in one dimension the mean is infinite. The sum of a "
+    "row follows the spread of its scores, so a change of scale changes this sum, which softmax keeps at "
+    "one.",
     symbols={"n": n, "m": m, "mu": mu_2, "v": characteristic.v, "power": power},
     references=(
         cite(

@@ -50,9 +50,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     floor = over_cells("least-{cell}", LABEL, shared, second, threshold(Rational(29, 100)), near, "≥")
     return Experiment((*most.values(), *least.values(), *floor.values()), (
         sharper(most[64], 0.95),
-        wrong(least[64], "nine-tenths-more", "it is at least all of twice the root",
+        wrong(least[64], "nine-tenths-more", "it is at least a twentieth more than the formula gives",
               _edge(derivation, 64) * Rational(105, 100)),
-        wrong(floor[64], "falls-alike", "for queries and keys, too, it falls as for independent scores",
+        wrong(floor[64], "falls-alike", "for queries and keys it falls as it does for independent scores",
               _edge(derivation, 64), relation="≤"),
         wrong(floor[64], "higher-floor", "for queries and keys it stays above two fifths",
               threshold(Rational(2, 5))),
@@ -68,7 +68,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the second singular value over the number of keys for both kinds of scores."""
     return figure(
         "second",
-        "Independent scores make weights that mix ever better, those of queries and keys do not",
+        "With independent scores weights mix better the more keys there are; with queries and keys hardly",
         "Mean second singular value of square matrices of weights over the number of keys, on log axes: for "
         "independent scores it falls along a line, for queries and keys it hardly falls.",
         LABEL, *beside(findings.matching("most-apart-*"), "edge",
@@ -78,17 +78,17 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="The second singular value of attention stops falling where scores come from queries and keys",
-    statement="For normal scores of variance {v} the variance of their exponentials over the square of the "
-    "mean is {theorem:result}.",
-    meaning="A matrix of weights averages tokens; what is left of their differences is ruled by its second "
-    "singular value. For independent scores that is about twice the root of the variance above over the "
+    title="The second singular value of attention falls far less where scores come from queries and keys",
+    statement="For normal scores of variance {v}, the variance of their exponentials over the squared mean "
+    "is {theorem:result}.",
+    meaning="A matrix of weights averages tokens; its second singular value governs what is left of their "
+    "differences. For independent scores it is about twice the square root of the above ratio over the "
     "number of keys: at {most-apart-n16:sigma=} it is measured as {most-apart-n16:estimate.3} for "
-    "{most-apart-n16:n} keys and {most-apart-n64:estimate.3} for {most-apart-n64:n}, where the formula "
-    "gives {most-apart-n64:prediction.3}. Scores of queries and keys are not independent: in "
+    "{most-apart-n16:n} keys and {most-apart-n64:estimate.3} for {most-apart-n64:n}, where the formula gives "
+    "{most-apart-n64:prediction.3}. Scores of queries and keys are not independent: in "
     "{least-shared-n64:d_k} dimensions and at the same variance it is {least-shared-n16:estimate.3} and "
-    "{least-shared-n64:estimate.3}, for few dimensions leave a pattern that more keys do not average away. "
-    "A model of independent scores describes these less and less as keys are added.",
+    "{least-shared-n64:estimate.3}, because few dimensions leave a pattern that more keys do not average "
+    "away. A model of independent scores describes them less and less well as keys are added.",
     symbols={"v": v},
     references=(
         cite(

@@ -51,13 +51,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     tight = attained["most", 512]
     return Experiment((*in_turn(values, bounds), *attained.values()), (
         sharper(bounds[2, 0.125], 0.93, _mean_of_largest(2, 0.125)),
-        wrong(tight, "smaller-range", "a range smaller by a hundredth gives the bound of this one",
+        wrong(tight, "smaller-range", "the bound for a range smaller by a hundredth holds as well",
               most.subs({R: Rational(297, 100), N: 512})),
         wrong(attained["least", 512], "smaller-range-below",
-              "from below, too, a range smaller by a hundredth gives the bound of this one",
+              "the lower bound for a range smaller by a hundredth holds as well",
               least.subs({R: Rational(297, 100), N: 512})),
-        wrong(values[64, 1.0], "as-few-keys", "{cell:n} keys leave the largest as much as {largest-n4-s1:n}",
-              values[4, 1.0]),
+        wrong(values[64, 1.0], "as-few-keys",
+              "the largest of {cell:n} weights is as large as that of {largest-n4-s1:n}", values[4, 1.0]),
         biased(values[4, 1.0], tolerance, at="n"),
     ))  # fmt: skip
 
@@ -75,7 +75,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     low, high = derivation.lemmas[0].end.subs(R, 2), derivation.result.subs(R, 2)
     return figure(
         "dispersion",
-        "Within a fixed range of scores every weight falls in proportion to the number of keys",
+        "Within a fixed range of scores every weight falls like one over the number of keys",
         "The mean of the largest weight over the number of keys, on log axes: measured points between two "
         "falling lines, one for a key ahead of all others by the whole range and one for a key behind them.",
         LABEL, *beside(found, "integrated", lambda keys: _mean_of_largest(round(keys), 1.0), "n",
@@ -86,15 +86,15 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Scores within a fixed range spread attention over all keys as these become many",
-    statement="If no two scores of a row of {n} keys are further apart than {R}, every weight is at least "
-    "{least:result} and at most {theorem:result}. A row of two levels attains either. Both fall to zero as "
-    "{n} grows: scores that stay bounded cannot keep attention on one key.",
+    title="Within a fixed range of scores, attention spreads over all keys as their number grows",
+    statement="If no two scores of a row of {n} keys differ by more than {R}, every weight is at least "
+    "{least:result} and at most {theorem:result}. Rows with two levels of scores attain these bounds. Both "
+    "tend to zero as {n} grows: bounded scores cannot keep attention on one key.",
     meaning="Softmax can only be as sharp as its scores are far apart. A key that leads by three has a "
     "weight of {most-n8:prediction.2} among {most-n8:n} keys, and of {attained:3} among {most-n512:n}. A "
-    "published bound, {loose}, gives {published:3} for the latter: it is true, and attained only where all "
-    "scores are equal. Networks on bounded inputs have bounded scores, so a head that must find one token "
-    "among ever more needs scores that grow.",
+    "published bound, {loose}, gives {published:3} for the latter: it is true, but attained only if all "
+    "scores are equal. Networks with bounded inputs have bounded scores, so a head that must find one token "
+    "among more and more needs scores that grow.",
     symbols={"n": N, "R": R, "loose": exp(R) / N},
     references=(
         cite(

@@ -17,9 +17,9 @@ delta, HALF = ordered("delta", positive=True), Rational(1, 2)
 SPREADS = (0.25, 1.0, 4.0)
 LABEL = r"$2\,\mathbb{E}\,p(1-p)$ of two keys"
 ORDERS = {
-    "sum": (1, "the sum of absolute values"),
-    "length": (2, "length"),
-    "largest": (np.inf, "the largest component"),
+    "sum": (1, "the sum norm"),
+    "length": (2, "the Euclidean norm"),
+    "largest": (np.inf, "the maximum norm"),
 }
 
 
@@ -79,7 +79,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     }  # fmt: skip
     finite = computed(
         "finite-step",
-        "how far a weight of two moves, over how far its score does",
+        "change of a weight over the change of its score, two keys",
         {"delta": 1},
         2 * derivation.lemmas[1].end.subs(delta, S.Half),
         move_of_weights,
@@ -88,12 +88,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     return Experiment((*in_turn(values, bounds), *norms.values(), finite), (
         sharper(bounds[0.25], 0.96, values[0.25].prediction.value),
-        *(wrong(norms[2, name], f"smaller-{name}", f"in {words}, forty-nine hundredths do for one half",
+        *(wrong(norms[2, name], f"smaller-{name}", f"in {words}, forty-nine hundredths are enough",
                 Rational(49, 100), relation="≤") for name, (_, words) in ORDERS.items()),
         *(wrong(norms[2, name], f"strictly-{name}", f"in {words}, two keys stay a hundredth below one half",
                 Rational(495, 1000)) for name, (_, words) in ORDERS.items()),
         wrong(norms[3, "sum"], "three-as-four", "three equal scores have the norm of four", Rational(3, 8)),
-        wrong(finite, "half-for-steps", "steps of one, too, move a weight by half as much", S.Half),
+        wrong(finite, "half-for-steps", "a finite step, too, moves a weight by half as much", S.Half),
         biased(values[4.0], tolerance, at="sigma"),
     ))  # fmt: skip
 
@@ -115,17 +115,15 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Softmax moves by at most half as much as its scores",
-    statement="The absolute values in a row of the Jacobian of softmax, or in a column, sum to twice "
-    "{slope} and so to at most {theorem:result}; and for any vector {x} its quadratic form satisfies "
-    "{form}. So softmax has the Lipschitz constant one half in the largest component, in the sum of "
-    "absolute values and in length.",
-    meaning="A change of all scores by at most one hundredth moves the weights by at most half of that: "
-    "softmax never amplifies. The constant cannot be smaller: two keys with equal scores have it in all "
-    "three norms. A published statement has it strictly smaller, which takes three keys at least: three "
-    "equal scores have {norm-sum-n3:estimate.3} in the sum of absolute values. Any step that is not "
-    "infinitely small moves less: of two keys, a step of a half moves a weight by "
-    "{finite-step:prediction.4} of itself. Between the norms named here a theorem of Riesz and Thorin gives "
-    "the same constant.",
+    statement="The absolute values in a row or a column of the Jacobian of softmax sum to twice {slope}, "
+    "hence to at most {theorem:result}; and for any vector {x} its quadratic form satisfies {form}. So "
+    "softmax has Lipschitz constant one half in the maximum norm, the sum norm and the Euclidean norm.",
+    meaning="A change of all scores by at most one hundredth moves each weight by at most half of that: "
+    "softmax never amplifies. The constant cannot be smaller: two keys with equal scores attain it in all "
+    "three norms. A published statement has it strictly smaller, which requires at least three keys: three "
+    "equal scores have {norm-sum-n3:estimate.3} in the sum norm. Any finite step moves the weights less: "
+    "with two keys, a step of one half moves a weight by {finite-step:prediction.4} of that step. By the "
+    "Riesz–Thorin theorem the same constant holds for the norms in between.",
     symbols={"x": x, "slope": p[i] * (1 - p[i]), "sigma": sigma},
     references=(
         cite(

@@ -112,16 +112,17 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Softpick gives half of the keys no weight, and its rows sum to less than one",
-    statement="Softpick takes the exponential of a score less one, where that is positive, over the sum of "
-    "its sizes. For normal scores of deviation {sigma} the mean of the former is {kept:result}, which is "
-    "the share {theorem:result} of the mean size.",
-    meaning="A key with a negative score has no weight at all, which is half of the keys for scores that "
-    "are symmetric about zero. The negative ones still count in the denominator, so rows do not sum to one. "
-    "In means over rows of standard normal scores the sum is {sum-n2:prediction.3} for two keys, "
-    "{sum-n64:prediction.3} for {sum-n64:n}, and {limit-sone:4} for very many; at half that deviation "
-    "{limit-shalf:4}, at twice it {limit-stwo:4}. What a row sums to follows the scale of its scores, as "
-    "outputs do. A row whose scores are all zero is zero over zero, which the small number that programs "
-    "add to the denominator makes zero.",
+    statement="Softpick divides the positive part of a score’s exponential minus one by the sum of the "
+    "absolute values of these differences over the row. For centred normal scores of standard deviation "
+    "{sigma}, the positive part has mean {kept:result}, which is the share {theorem:result} of the mean "
+    "absolute value.",
+    meaning="A key with a negative score gets no weight at all; that is half of the keys if scores are "
+    "symmetric about zero. Negative scores still count in the denominator, so rows do not sum to one. On "
+    "average over rows of standard normal scores, the sum is {sum-n2:prediction.3} for two keys, "
+    "{sum-n64:prediction.3} for {sum-n64:n}, and {limit-sone:4} for very many; at half that standard "
+    "deviation it is {limit-shalf:4}, at twice it {limit-stwo:4}. The sum of a row follows the scale of its "
+    "scores, and so do the outputs. A row whose scores are all zero is zero over zero, which the small "
+    "constant that programs add to the denominator turns into zero.",
     symbols={"sigma": sigma},
     references=(
         cite(

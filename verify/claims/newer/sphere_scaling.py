@@ -73,8 +73,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         "slow-{cell}", LABEL, {4096: cells[4096]}, largest, threshold(Rational(1, 100)), near, "≤"
     )
     return Experiment((*bounds.values(), *kept.values(), *slow.values()), (
-        wrong(bounds[4096], "smaller-sum", "one over two and two hundredths of the scale bounds the others' "
-                                           "sum",
+        wrong(bounds[4096], "smaller-sum", "the bound holds with two and two hundredths in place of two",
               (1 / (1 + n / (Rational(202, 100) * beta))).subs({n: 4096, beta: FACTOR})),
         wrong(kept[5, 1024], "one-half", "at this scale half of the weight is kept in {cell:d_k} dimensions "
                                          "too", S.Half),
@@ -87,7 +86,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the largest weight over the number of keys at one scale in three dimensions."""
     return figure(
         "sphere",
-        "At a fixed scale the nearest of ever more keys on a sphere loses its weight",
+        "At a fixed scale the nearest key on a sphere loses its weight as keys are added",
         "Mean of the largest weight over the number of keys on the sphere, on log axes: measured points "
         "just above a falling line, the bound.",
         LABEL, *beside(findings.matching("bound-d3-n*"), "bound", derivation.result.subs(beta, FACTOR), "n",
@@ -97,18 +96,20 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="For keys spread evenly over a sphere no logarithm of the length is enough",
+    title="For keys spread evenly over a sphere, scores that grow like the logarithm of the length are not "
+    "enough",
     statement="Let {n} keys be uniform on the sphere in three dimensions, and let scores be {beta} times "
     "their cosines with one query. The mean of the largest weight is at least {theorem:result}.",
-    meaning="With keys spread evenly the nearest is the nearer the more there are, and so are the next: to "
-    "tell it from them the scale must grow like the number of keys in three dimensions, and a factor like "
-    "its logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} and {bound-d3-n4096:n} "
-    "keys {bound-d3-n4096:estimate.3} is measured for {bound-d3-n4096:prediction.4}. In {d} dimensions the "
-    "scale has to grow like the power {power} of {n}, as far as measured: at such scales the largest weight "
-    "goes from {kept-d2-n64:estimate.2} at {kept-d2-n64:n} keys to {kept-d2-n1024:estimate.2} at "
-    "{kept-d2-n1024:n} in two dimensions, from {kept-d4-n64:estimate.2} to {kept-d4-n1024:estimate.2} in "
-    "four and from {kept-d5-n64:estimate.2} to {kept-d5-n1024:estimate.2} in five, where these lengths are "
-    "not yet long enough for the power to show. In many dimensions texts of any length are too short for it.",
+    meaning="The more keys are spread over the sphere, the nearer is the nearest, and so are the next: to "
+    "tell them apart in three dimensions, the scale must grow like the number of keys, and a factor like its "
+    "logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} and {bound-d3-n4096:n} keys "
+    "the weight is measured as {bound-d3-n4096:estimate.3}, against {bound-d3-n4096:prediction.4}. In {d} "
+    "dimensions the scale has to grow like the power {power} of {n}, as far as measured: at such scales the "
+    "largest weight goes from {kept-d2-n64:estimate.2} for {kept-d2-n64:n} keys to "
+    "{kept-d2-n1024:estimate.2} for {kept-d2-n1024:n} in two dimensions, from {kept-d4-n64:estimate.2} to "
+    "{kept-d4-n1024:estimate.2} in four and from {kept-d5-n64:estimate.2} to {kept-d5-n1024:estimate.2} in "
+    "five, where these lengths are too short for the power to show. In many dimensions, texts of any "
+    "realistic length are too short for it.",
     symbols={"n": n, "beta": beta, "d": d, "power": 2 / (d - 1)},
     references=(
         cite(

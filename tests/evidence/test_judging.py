@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import examples, floats, spans
-from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget, claim_verdict, judge
 from verify.errors import SettingsError
 from verify.evidence import Check, ControlRecord, Proof, Verdict
+from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, claim_verdict, judge
 from verify.montecarlo.experiment import band
 
 if TYPE_CHECKING:
-    from verify.engine.verdict import Interval
+    from verify.evidence.judging import Interval
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 
@@ -151,14 +151,14 @@ class TestOfClaim:
     def test_reasons_name_the_culprit(self) -> None:
         """Each reason says which check, control or step it was."""
         good, bad = check("good", CONFIRMED), control("wrong", REFUTED)
-        ending = "exact checks agree; its wrong version is refuted"
+        ending = "exact checks agree; its negative control is rejected"
         computed = good.model_copy(update={"method": "exact"})
         loose = good.model_copy(update={"origin": "computed"})
         vague = check("vague", UNDECIDED).model_copy(update={"reason": "too skewed"})
         cases = [
             (Proof.PROVED, [good, check("off", REFUTED)], [bad], "by off"),
             (Proof.FAILED, [], [], "the derivation failed, so nothing was drawn: step 2"),
-            (Proof.PROVED, [good], [control("w", CONFIRMED)], "the wrong version was not refuted: w"),
+            (Proof.PROVED, [good], [control("w", CONFIRMED)], "negative control not rejected: w"),
             (Proof.PROVED, [good, check("open", UNDECIDED)], [bad], "undecided at the largest sample: open"),
             (
                 Proof.PROVED,
@@ -170,7 +170,7 @@ class TestOfClaim:
                 Proof.PROVED,
                 [good],
                 [bad],
-                "derived, and its measured check agrees; its wrong version is refuted",
+                "derived, and its measured check agrees; its negative control is rejected",
             ),
             (
                 Proof.PROVED,
@@ -188,7 +188,7 @@ class TestOfClaim:
                 Proof.NOT_CLAIMED,
                 [good, good],
                 [bad, bad],
-                "both measured checks agree; both wrong versions are refuted",
+                "both measured checks agree; both negative controls are rejected",
             ),
             (
                 Proof.AT_EXAMPLES,
@@ -200,7 +200,7 @@ class TestOfClaim:
                 Proof.IN_PART,
                 [computed],
                 [bad],
-                "derived in part, and its exact check agrees; its wrong version is refuted",
+                "derived in part, and its exact check agrees; its negative control is rejected",
             ),
             (
                 Proof.PROVED,

@@ -1,0 +1,399 @@
+"""The one judge: from intervals and bands to verdicts, within one false-alarm budget for the whole run.
+
+A run judges by it, and so does whatever reads a record: of a file, a store or a cluster nothing is believed
+that these rules can work out again.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from verify.errors import SettingsError
+from verify.evidence.claims import Check, ClaimRecord, ControlRecord, DerivationRecord, Proof, Verdict
+from verify.evidence.runs import Budget, Outcome, Part, RunRecord, Settings, Statement
+from verify.files.shipped import folder
+from verify.text.numbers import as_printed, rounds_to
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from verify.evidence.claims import Band
+
+Interval = tuple[float, float]
+
+PLACES = 1000
+"""Shares of the budget. A fixed number, so that no check's level depends on which claims are run."""
+WIDE = 2.0
+"""A tolerance of more than this many times the run's needs a reason in words."""
+OF_ITSELF = "the prediction"
+"""What a tolerance is a fraction of, where nothing else is said."""
+_CLOSE, _ROUNDING = 1e-9, 1e-15
+
+_DERIVED = {
+    Proof.PROVED: "derived, and ",
+    Proof.REVIEWED: "its derivation is reviewed, not proved, and ",
+    Proof.AT_EXAMPLES: "its derivation is checked at examples, and ",
+    Proof.IN_PART: "derived in part, and ",
+}
+GROWTH, MAX_LOOKS = 1.5, 10
+"""A sample grows by half of itself at each look after the first, up to 38 times, before a check is undecided.
+
+Most of those that are open at the planned size are decided by the next half, so doubling drew more.
+"""
+
+
+@dataclass(frozen=True)
+class ErrorBudget:
+    """The false-alarm rate of the whole run and the share of each check at each look.
+
+    Each check gets 1/PLACES of the rate (Bonferroni), and look k of it 6/(π²k²) of that; the looks'
+    shares add up to at most the check's, however many there are.
+    """
+
+    rate: float
+
+    def share(self, look: int) -> float:
+        """Return the false-exclusion rate of one check at its look number ``look``, from 1 on."""
+        return self.rate / PLACES * 6 / (math.pi * look) ** 2
+
+    def record(self, checks: int, controls: int) -> Budget:
+        """Return the budget as evidence.
+
+        Raises:
+            SettingsError: there are more checks than places.
+        """
+        if checks > PLACES:
+            raise SettingsError(
+                f"{checks} checks, but the false-alarm budget has {PLACES} places; run fewer claims at once"
+            )
+        return Budget(
+            false_alarm=self.rate,
+            places=PLACES,
+            checks=checks,
+            controls=controls,
+            spent=self.rate * checks / PLACES,
+            rule=f"each check has 1/{PLACES} of the rate, look k of it 6/(π²k²) of that",
+        )
+
+
+def judge(interval: Interval, prediction: float, within: Interval, *, reliable: bool = True) -> Verdict:
+    """Return what a simultaneous interval says of a prediction with its band ``within``.
+
+    Disjoint from the band, or wholly beyond a bound: refuted; the tolerance of a bound lets an interval
+    around it reach over, it makes no value beyond it right. Inside the band: confirmed, or approximate if
+    that is no bound's and the exact prediction is excluded. Anything else, and any unreliable interval:
+    undecided.
+    """
+    low, high = interval
+    if not reliable:
+        return Verdict.UNDECIDED
+    least = prediction if within[1] == math.inf else within[0]
+    most = prediction if within[0] == -math.inf else within[1]
+    if high < least or low > most:
+        return Verdict.REFUTED
+    if within[0] <= low and high <= within[1]:
+        agrees = low <= prediction <= high or not all(map(math.isfinite, within))
+        return Verdict.CONFIRMED if agrees else Verdict.APPROXIMATE
+    return Verdict.UNDECIDED
+
+
+def judge_exact(value: float, within: Interval) -> Verdict:
+    """Return confirmed where a computed value lies in the band, else refuted."""
+    return Verdict.CONFIRMED if within[0] <= value <= within[1] else Verdict.REFUTED
+
+
+def claim_verdict(
+    proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[ControlRecord]
+) -> tuple[Verdict, str]:
+    """Return the verdict of a whole claim and one sentence of reason."""
+    refuted, approximate = (_named(checks, one) for one in (Verdict.REFUTED, Verdict.APPROXIMATE))
+    undecided = "; ".join(
+        f"{check.id} ({check.reason})" if check.reason else check.id
+        for check in checks
+        if check.verdict is Verdict.UNDECIDED
+    )
+    standing = ", ".join(c.id for c in controls if c.verdict is not Verdict.REFUTED)
+    unmeasured = not checks or not controls
+    failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
+    cases = (
+        (proof is Proof.FAILED, Verdict.UNDECIDED, failed),
+        (unmeasured, Verdict.UNDECIDED, "nothing was measured, or no negative control was judged"),
+        (refuted, Verdict.REFUTED, f"by {refuted}"),
+        (standing, Verdict.UNDECIDED, f"negative control not rejected: {standing}"),
+        (undecided, Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"),
+        (
+            approximate,
+            Verdict.APPROXIMATE,
+            f"within tolerance, but the exact value is excluded: {approximate}",
+        ),
+    )
+    for applies, verdict, reason in cases:
+        if applies:
+            return verdict, reason
+    return Verdict.CONFIRMED, _success(proof, checks, len(controls))
+
+
+def _named(checks: Iterable[Check], verdict: Verdict) -> str:
+    return ", ".join(check.id for check in checks if check.verdict is verdict)
+
+
+def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
+    derived = _DERIVED.get(proof, "")
+    measured = [check for check in checks if check.method != "exact"]
+    held = sum(check.origin == "derived" for check in measured)
+    if derived and held < len(measured):
+        part = f"{held} of {len(measured)} checks bound to it, and "
+        derived = derived.removesuffix("and ") + (part if held else "though not bound to what is measured; ")
+    exact = sum(check.method == "exact" for check in checks)
+    kinds = {"measured": len(checks) - exact, "exact": exact}
+    counted = [f"{count} {kind}" for kind, count in kinds.items() if count]
+    if len(checks) == 1:
+        agreed = f"its {counted[0].removeprefix('1 ')} check agrees"
+    else:
+        agreed = f"{_all(' and '.join(counted))} checks agree"
+    wrong = (
+        "its negative control is rejected"
+        if controls == 1
+        else f"{_all(str(controls))} negative controls are rejected"
+    )
+    return f"{derived}{agreed}; {wrong}"
+
+
+def _all(counted: str) -> str:
+    """Return ``all 3``, ``all 2 measured and 1 exact``, but ``both`` where there are two of a kind."""
+    number, _, kind = counted.partition(" ")
+    return f"both {kind}".strip() if number == "2" and " " not in kind else f"all {counted}"
+
+
+def outcome_of(parts: Sequence[Part], *, exactly: bool) -> Outcome:
+    """Return what a statement's parts come to; ``exactly`` is false where one holds within tolerance only."""
+    if any(part.holds is None for part in parts):
+        return Outcome.OPEN
+    if any(part.kind == "prints" and not part.holds for part in parts):
+        return Outcome.MISPRINTED
+    said = [part for part in parts if part.kind == "says"]
+    # A figure that is false is so under any condition.
+    if any(part.printed is not None and not part.holds for part in said) or (
+        said and not any(part.holds for part in said)
+    ):
+        return Outcome.WRONG
+    return Outcome.HOLDS if all(part.holds for part in said) and exactly else Outcome.WITH_CONDITIONS
+
+
+def contradictions_of_claim(claim: ClaimRecord, chosen: Settings | None) -> Iterator[str]:
+    """Yield what in a claim's record its own numbers and the run's settings contradict, with the place.
+
+    Where the settings are not known, level and width of its checks are not judged.
+    """
+    for check in claim.checks:
+        wrong = _of_exact(check) if check.method == "exact" else _of_measured(check, chosen)
+        yield from (f"check {check.id}: {one}" for one in wrong)
+    for control in claim.controls:
+        yield from (f"control {control.id}: {one}" for one in _of_control(control))
+    yield from contradictions_of_derivation(claim.derivation)
+    # A derivation that failed ends its claim before there is any evidence.
+    if claim.derivation.status is Proof.FAILED and (claim.checks or claim.controls):
+        yield "its derivation failed, and it has evidence"
+    derived = {one.id for one in claim.checks if one.method != "exact" and one.origin == "derived"}
+    if not derived <= set(claim.derivation.bound) <= {one.id for one in claim.checks}:
+        yield "its derivation is bound to other checks than those whose predictions are called derived"
+    proof = claim.derivation
+    verdict, reason = claim_verdict(proof.status, proof.reason, claim.checks, claim.controls)
+    if claim.verdict is not verdict:
+        yield f"its verdict is {claim.verdict}, its checks and controls make it {verdict}"
+    elif claim.reason != reason:
+        yield f"its reason is not that of its verdict, {reason!r}"
+
+
+def _where(wrong: Mapping[str, bool]) -> Iterator[str]:
+    return (text for text, applies in wrong.items() if applies)
+
+
+def _ends(band: Band) -> Interval:
+    low, high = band
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def _is_point(one: Check | ControlRecord) -> bool:
+    """Return whether a value was computed and nothing drawn."""
+    return (one.blocks, one.draws, one.interval) == (0, 0, (one.estimate, one.estimate))
+
+
+def _reaches(one: Check | ControlRecord, width: float) -> bool:
+    """Return whether the band reaches this far from the prediction on each side that it has."""
+    rounding = _ROUNDING * abs(one.prediction)
+    sides = (abs(end - one.prediction) for end in one.band if end is not None)
+    return all(math.isclose(side, width, rel_tol=_CLOSE, abs_tol=rounding) for side in sides)
+
+
+def _farthest(one: Check | ControlRecord) -> float:
+    return max(abs(end - one.prediction) for end in one.band if end is not None)
+
+
+def _of_exact(check: Check) -> Iterator[str]:
+    judged = judge_exact(check.estimate, _ends(check.band))
+    yield from _where(
+        {
+            f"its verdict is {check.verdict}, its value makes it {judged}": check.verdict is not judged,
+            "it is exact, and has draws, looks or an interval of more than its value": (
+                not _is_point(check) or (check.looks, check.level) != (0, 1.0)
+            ),
+            "its band is not its prediction with its tolerance": not _reaches(check, check.tolerance),
+        }
+    )
+
+
+def _of_measured(check: Check, chosen: Settings | None) -> Iterator[str]:
+    judged = judge(check.interval, check.prediction, _ends(check.band))
+    # Whether an interval can be relied on is not on record; without one, a check is open and says why.
+    is_open = check.verdict is Verdict.UNDECIDED and check.reason
+    of_itself = check.tolerance_of == OF_ITSELF
+    width = abs(check.prediction) * check.tolerance if of_itself else _farthest(check) * bool(check.tolerance)
+    was_looked_at = 1 <= check.looks <= MAX_LOOKS
+    level, most = check.level, math.inf
+    if chosen and was_looked_at:
+        level = 1 - ErrorBudget(chosen.false_alarm).share(check.looks)
+        most = WIDE * chosen.tolerance * (1 + _CLOSE)
+    size = abs(check.prediction)
+    wide = _farthest(check) > most * size + _ROUNDING * size if size else check.tolerance > most
+    yield from _where(
+        {
+            f"its verdict is {check.verdict}, its interval makes it {judged}": (
+                check.verdict is not judged and not is_open
+            ),
+            f"it was measured with {check.blocks} blocks in {check.looks} looks": (
+                not (check.blocks and check.draws and was_looked_at)
+            ),
+            f"its level is not that of look {check.looks} of the run's budget": (
+                not math.isclose(check.level, level, rel_tol=0, abs_tol=1e-15)
+            ),
+            "its band is not its prediction with its tolerance": not _reaches(check, width),
+            "its tolerance is wide, and it does not say why": wide and not check.tolerance_because,
+        }
+    )
+
+
+def _of_control(control: ControlRecord) -> Iterator[str]:
+    within, exact = _ends(control.band), not control.blocks
+    judged = (
+        judge_exact(control.estimate, within)
+        if exact
+        else judge(control.interval, control.prediction, within)
+    )
+    # As of a check: what cannot be relied on is open.
+    is_open = control.verdict is Verdict.UNDECIDED and not exact
+    yield from _where(
+        {
+            f"its verdict is {control.verdict}, its interval makes it {judged}": (
+                control.verdict is not judged and not is_open
+            ),
+            "it has no blocks, and draws or an interval of more than its value": (
+                exact and not _is_point(control)
+            ),
+            "it has blocks and no draws": not exact and not control.draws,
+            "its band is not its prediction with one tolerance": not _reaches(control, _farthest(control)),
+        }
+    )
+
+
+def contradictions_of_derivation(proof: DerivationRecord) -> Iterator[str]:
+    """Yield what the steps of a derivation say against its status."""
+    steps = [step for route in proof.routes for step in route.steps]
+    reaches = {step.reach for step in steps}
+    goes_beyond = {
+        Proof.PROVED: reaches != {"all-values"},
+        Proof.REVIEWED: not reaches or bool(reaches & {"these-values", "numerically"}),
+        Proof.AT_EXAMPLES: not reaches,
+        Proof.IN_PART: not reaches,
+    }.get(proof.status, False)
+    is_derived = proof.status not in {Proof.FAILED, Proof.NOT_CLAIMED}
+    if (
+        goes_beyond
+        or (is_derived and (proof.status is Proof.IN_PART) != bool(proof.beyond))
+        or (proof.status is not Proof.FAILED and not all(step.holds for step in steps))
+    ):
+        yield f"its derivation is called {proof.status}, and its steps say otherwise"
+
+
+def contradictions_of_run(record: RunRecord) -> Iterator[str]:
+    """Yield what in a run's record its own numbers contradict, with the place."""
+    chosen, budget = record.run.settings, ErrorBudget(record.run.settings.false_alarm)
+    for claim in record.claims:
+        yield from (f"claim {claim.id}: {one}" for one in contradictions_of_claim(claim, chosen))
+    checks, controls = record.measured_checks, sum(len(claim.controls) for claim in record.claims)
+    if checks > PLACES or record.run.budget != budget.record(checks, controls):
+        yield "its error budget is not that of its checks and settings"
+    claims = {claim.id: claim for claim in record.claims}
+    for statement in record.statements:
+        wrong = (*_of_statement(statement, claims), *_of_note(statement, own=record.run.own_sources))
+        yield from (f"statement {statement.id}: {one}" for one in wrong)
+
+
+def _of_statement(statement: Statement, claims: Mapping[str, ClaimRecord]) -> Iterator[str]:
+    if not statement.parts:
+        yield "it has no parts"
+    exactly = {True}
+    for number, part in enumerate(statement.parts, 1):
+        verdict, possible = decided(part, claims)
+        if part.holds not in possible:
+            yield f"part {number}: its evidence is {verdict or 'missing'}, which does not go with its outcome"
+        if verdict is Verdict.APPROXIMATE:
+            # Unless the source says no more than "about", which is not on record.
+            exactly.add(False)
+    outcomes = [outcome_of(statement.parts, exactly=one) for one in exactly]
+    if statement.outcome not in outcomes:
+        yield f"its outcome is {statement.outcome}, its parts make it {outcomes[0]}"
+
+
+def _of_note(statement: Statement, *, own: bool) -> Iterator[str]:
+    """Yield what contradicts that a statement is known to be false: only those that ship are."""
+    false = statement.outcome in {Outcome.MISPRINTED, Outcome.WRONG} and statement.noted is statement.outcome
+    if false and not own and (statement.source, statement.id, statement.outcome) not in _noted():
+        yield f"it is called known to be {statement.outcome}; of the sources that ship, none has it so"
+
+
+@cache
+def _noted() -> set[tuple[str, str, str | None]]:
+    """Return source, id and known outcome of the statements that ship."""
+    data = folder("data")
+    books = (
+        tomllib.loads(path.read_text(encoding="utf-8"))
+        for path in (data / "sources.toml", *data.glob("packs/*.toml"))
+    )
+    return {(one["source"], one["id"], one.get("noted")) for book in books for one in book["statement"]}
+
+
+def decided(part: Part, claims: Mapping[str, ClaimRecord]) -> tuple[Verdict | None, set[bool | None]]:
+    """Return the verdict that decides a part, and what it lets the part be: held, not, or open (None).
+
+    The verdict is None, and nothing possible, where the claim has no such evidence. Of what is computed, the
+    value is not on record: only a figure that agrees with it has to hold.
+    """
+    claim = claims.get(part.claim)
+    if part.evidence.startswith("compute:"):
+        agrees = part.printed is not None and part.computed == part.printed
+        return Verdict.CONFIRMED, {True} if agrees else {True, False}
+    if claim is None or claim.derivation.status is Proof.FAILED:
+        return Verdict.UNDECIDED, {None}
+    found: dict[str, tuple[Verdict | None, float | None]] = {"verdict": (claim.verdict, None)}
+    found |= {f"check:{one.id}": (one.verdict, one.prediction) for one in claim.checks}
+    found |= {f"control:{one.id}": (one.verdict, None) for one in claim.controls}
+    found |= {f"fact:{one.id}": (Verdict.CONFIRMED, one.value) for one in claim.facts}
+    verdict, figure = found.get(part.evidence, (None, None))
+    possible: set[bool | None] = set()
+    if verdict is None:
+        pass
+    elif part.printed is None or figure is None:
+        possible = {None if verdict is Verdict.UNDECIDED else verdict is not Verdict.REFUTED}
+    elif verdict in {Verdict.UNDECIDED, Verdict.REFUTED}:
+        possible = {None}
+    else:
+        with suppress(ValueError):  # what is printed is no figure
+            if part.computed == as_printed(figure, part.printed):
+                possible = {rounds_to(figure, part.printed, about=about) for about in (False, True)}
+    return verdict, possible
