@@ -384,7 +384,9 @@ def leave_a_child(twice: bool) -> int:
     if twice:
         script = "from tests.executors.test_workers import leave_a_child; print(leave_a_child(False))"
         return int(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout)
-    return subprocess.Popen(["sleep", "600"], start_new_session=True, stdout=subprocess.DEVNULL).pid  # noqa: S607
+    nowhere = subprocess.DEVNULL
+    command = ["sleep", "600"]
+    return subprocess.Popen(command, start_new_session=True, stdout=nowhere, stderr=nowhere).pid
 
 
 def test_a_program_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
