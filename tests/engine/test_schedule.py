@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import random
 import threading
+from collections import Counter
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from verify.engine.runner import settings
 from verify.engine.schedule import PendingCell, PendingClaim, Progress, Schedule
 from verify.engine.store import Store
 from verify.errors import ClaimError, WorkerError
+from verify.executors.workers import ProcessEndedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -202,6 +204,28 @@ def test_a_lost_task_is_one_line() -> None:
 
     with pytest.raises(ClaimError, match=r"^claim sqrt-scaling-unique: ended; run it again"):
         digests(Ending(1))
+
+
+@pytest.mark.parametrize("ends", [1, 3, 4])
+def test_what_a_process_did_not_finish_is_drawn_by_others(alone: dict[str, str], ends: int) -> None:
+    """Three times more at most, with the same result; then the claim is named."""
+
+    class Dying(InProcessBackend):
+        def draw(self, work: Any, chunks: Any) -> Future[Any]:
+            if chunks[0][1].first or begun[chunks[0][0].id] >= ends:
+                return super().draw(work, chunks)
+            begun[chunks[0][0].id] += 1
+            future: Future[Any] = Future()
+            future.set_exception(ProcessEndedError("its process was ended by SIGKILL"))
+            return future
+
+    begun: Counter[str] = Counter()
+    if ends <= 3:
+        assert digests(Dying(1))[0] == alone
+        assert set(begun.values()) == {ends}
+    else:
+        with pytest.raises(ClaimError, match=r"^claim .*: its process was ended by SIGKILL; run it again"):
+            digests(Dying(1))
 
 
 def test_progress_is_told_in_numbers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import subprocess
@@ -105,6 +106,48 @@ def test_once_the_code_is_edited_nothing_is_kept(path: Path, monkeypatch: pytest
     monkeypatch.undo()
     with Store(path) as store:
         assert set(store.get("chunk", KEYS)) == set(KEYS[:3])
+
+
+def test_too_few_open_files_are_no_edit_of_the_code(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the code has changed cannot be told then, and that is what is said."""
+    said: list[str] = []
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with Store(path, said.append) as store:
+        monkeypatch.setattr(os, "scandir", refuse)
+        store.put("chunk", KEYS[5], b"x")
+    assert said == [f"store {path}: unusable (Too many open files); continuing without it"]
+
+
+ENDLESS = """
+DROP TABLE rows;
+CREATE VIEW rows AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+SELECT x'00' AS key, 'chunk' AS kind, x'00' AS content, x'00' AS checksum, x AS used FROM n;
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ENDLESS,
+        "CREATE TRIGGER more AFTER INSERT ON rows BEGIN DELETE FROM rows; END",
+        "CREATE TABLE more (x)",
+        "DROP TABLE rows",
+    ],
+)
+def test_only_a_stores_own_tables_are_read(path: Path, tmp_path: Path, script: str) -> None:
+    """Whatever the mark in its header says: a merge would read a view with rows without end."""
+    forged = tmp_path / "forged.sqlite"
+    with Store(path) as store, Store(forged) as copy:
+        copy.merge(store)
+    with contextlib.closing(sqlite3.connect(forged)) as connection:
+        connection.executescript(script)
+        (left,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if left:
+        with pytest.raises(StoreError, match=r"forged\.sqlite: has other tables than a store; give --store"):
+            Store(forged)
 
 
 def test_a_full_disk_ends_the_storing_and_not_the_reading(path: Path) -> None:

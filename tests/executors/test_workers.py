@@ -358,6 +358,37 @@ with Workers(2) as workers:
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.parametrize("twice", [False, True])
+def test_what_an_isolated_task_starts_ends_with_its_process(twice: bool) -> None:
+    """In a session of its own, and left to others by its parent, as daemons are."""
+    with Workers(2) as workers:
+        child = workers.call(Task(leave_a_child, (twice,), "mine"))
+        os.kill(child, 0)
+    until = time.monotonic() + 5
+    while is_running(child) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_running(child)
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process is there, and not waiting for its parent to notice its end."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def leave_a_child(twice: bool) -> int:
+    """Start a process in a session of its own, by another that ends where it is done twice."""
+    if twice:
+        script = "from tests.executors.test_workers import leave_a_child; print(leave_a_child(False))"
+        return int(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout)
+    nowhere = subprocess.DEVNULL
+    command = ["sleep", "600"]
+    return subprocess.Popen(command, start_new_session=True, stdout=nowhere, stderr=nowhere).pid
+
+
 def test_a_program_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
     """It needs no guard around what it does."""
     (tmp_path / "program.py").write_text(PROGRAM)

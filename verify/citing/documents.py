@@ -28,7 +28,7 @@ from verify.files.reading import MEGABYTE, Kind, head, read_text
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from verify.citing.languages import Language
     from verify.citing.values import Evidence, Value
@@ -37,18 +37,24 @@ _OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "
 """Folders of what is made or installed, which hold no documents."""
 
 
-def find_documents(paths: Sequence[Path]) -> list[Path]:
+_SYSTEM = frozenset(map(Path, ("/dev", "/proc", "/sys")))
+"""Folders whose files are no documents, and some without end."""
+
+
+def find_documents(paths: Sequence[Path], enter: Callable[[Path], None] = lambda _folder: None) -> list[Path]:
     """Return the files that the paths name, each once: a folder's documents, the files of a pattern.
+
+    ``enter`` is called with each folder that is looked through.
 
     Raises:
         CitationError: a pattern fits no file, or a folder holds no document.
     """
-    return list(dict.fromkeys(file for path in paths for file in _files(path)))
+    return list(dict.fromkeys(file for path in paths for file in _files(path, enter)))
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path, enter: Callable[[Path], None]) -> list[Path]:
     if path.is_dir():
-        found = sorted(_within(path))
+        found = sorted(_within(path, enter))
         if not found:
             raise CitationError(f"{path}: holds no document that can be checked; give another")
         return found
@@ -61,14 +67,15 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _within(folder: Path) -> Iterator[Path]:
+def _within(folder: Path, enter: Callable[[Path], None]) -> Iterator[Path]:
+    enter(folder)
     for path in folder.iterdir():
         if path.name.startswith(".") or path.is_symlink():
             continue
         if path.is_dir():
-            if path.name not in _OTHERS:
-                yield from _within(path)
-        elif path.suffix.lower() in LANGUAGES:
+            if path.name not in _OTHERS and path.absolute() not in _SYSTEM:
+                yield from _within(path, enter)
+        elif path.suffix.lower() in LANGUAGES and path.is_file():
             yield path
 
 
@@ -166,7 +173,7 @@ def _replaced(document: Document, changes: Sequence[tuple[int, int, str]]) -> st
     return "".join([*parts, document.text[end:]])
 
 
-def check(paths: Sequence[Path], record: Evidence, *, strict: bool = False) -> list[Document]:
+def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> list[Document]:
     r"""Return the documents, each once, with all that is wrong in them.
 
     Exported macros that a LaTeX document reads with ``\input`` or ``\include`` are checked as well. With
@@ -190,7 +197,7 @@ def check(paths: Sequence[Path], record: Evidence, *, strict: bool = False) -> l
     return documents
 
 
-def _read_with_parts(paths: Sequence[Path]) -> list[Document]:
+def _read_with_parts(paths: Iterable[Path]) -> list[Document]:
     documents: dict[str, Document] = {}
     for path in paths:
         if os.path.realpath(path) not in documents:

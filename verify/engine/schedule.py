@@ -48,6 +48,9 @@ _LOOK_S = 0.5
 _AT_ONCE = 64
 """Chunks that are looked up in the store together."""
 
+_MOST_AGAIN = 3
+"""Times that chunks are drawn again, each by another process, where the process that draws them ends."""
+
 _OTHERWISE = "its sums are about another mean than those drawn otherwise"
 
 _NEXT, _IN_TURN = -2, -1
@@ -505,7 +508,7 @@ class Schedule:
         self._resume(claim)
 
     def _handed_out(
-        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], *, again: bool = False
+        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: int = 0
     ) -> tuple[Future[Any], Callable[[Future[Any]], None]]:
         future = claim.backend.draw(claim.work, tuple((cell.asked, chunk) for cell, chunk in some))
         return future, partial(self._drawn, claim, some, again)
@@ -558,17 +561,17 @@ class Schedule:
                 self._store.put("chunk", key, chunk_content(key, sums))
 
     def _drawn(
-        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: bool, future: Future[Any]
+        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: int, future: Future[Any]
     ) -> None:
-        """Take in the sums of chunks that were drawn; where their process has ended, draw them once more."""
+        """Take in the sums of chunks that were drawn; where their process has ended, draw them again."""
         if any(claim.cells.get(cell.asked.id) is not cell for cell, _ in some):
             return
         try:
             result = _result(claim, future)
         except ProcessEndedError as error:
-            if again:
+            if again == _MOST_AGAIN:
                 raise broken(claim.work.claim, error) from error
-            self._queue.add(0, claim, (self._handed_out(claim, some, again=True) for _ in range(1)))
+            self._queue.add(0, claim, (self._handed_out(claim, some, again + 1) for _ in range(1)))
             return
         sums = result.sums if isinstance(result, ChunkSums) else ()
         if wrong := _misfit(some, sums):

@@ -14,6 +14,7 @@ import os
 import sqlite3
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -230,9 +231,12 @@ class Store:
 
     def _is_current(self) -> bool:
         """Return whether keys still say which code is at work here; give up where they do not."""
-        if is_as_loaded():
-            return True
-        self._give_up(StoreError("this tool's code has changed since it was loaded"))
+        try:
+            if is_as_loaded():
+                return True
+            self._give_up(StoreError("this tool's code has changed since it was loaded"))
+        except OSError as error:
+            self._give_up(error)
         return False
 
     def _write_no_more(self, error: Exception) -> None:
@@ -362,6 +366,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("COMMIT")
     if mark != _APPLICATION and tables:
         raise StoreError(f"store {path}: is another program's file; give --store another path")
+    if tables and set(connection.execute(_TABLES)) != _tables_of_a_store():
+        raise StoreError(f"store {path}: has other tables than a store; give --store another path")
     _write_ahead(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     if not tables:
@@ -369,6 +375,17 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             run.execute(f"PRAGMA application_id = {_APPLICATION}")
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 run.execute(statement)
+
+
+_TABLES = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+
+
+@cache
+def _tables_of_a_store() -> set[tuple[str, str, str, str | None]]:
+    """Return what SQLite keeps of our schema: a view in a table's place may have rows without end."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return set(connection.execute(_TABLES))
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from verify import errors
 from verify.errors import VerifyError, WorkerError, described
-from verify.executors.machine import end_with_parent_thread, keep_freed, made_for_good, processors
+from verify.executors.machine import (
+    adopt_orphans,
+    end_descendants,
+    end_with_parent_thread,
+    keep_freed,
+    made_for_good,
+    processors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -151,7 +158,9 @@ class _Process:
                 self._resolve(one, error=ProcessEndedError(self.ended()))
 
     def end(self) -> None:
-        """Kill the process and those that its tasks have started."""
+        """Kill the process and those that its tasks have started, of isolated ones in all sessions."""
+        if self.isolate and self._process.exitcode is None:
+            end_descendants(self.pid)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if os.name == "posix":
                 os.killpg(self.pid, signal.SIGKILL)
@@ -407,6 +416,7 @@ def _start(modules: str) -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
     end_with_parent_thread()
+    adopt_orphans()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _redirect_output()
     keep_freed()

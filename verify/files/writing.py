@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import shutil
 import stat
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ if os.name == "posix":
     import fcntl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _FULL = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 _FILE, _FOLDER = (".sdpa-verify-", ".tmp"), ("sdpa-verify-", ".dir")
@@ -55,15 +57,40 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
             with _as_output_error(path):
                 if not _is_device(path):
                     waiting[path] = stack.enter_context(_beside(path, content, durably=durably))
-        for path, content in files.items():
-            with _as_output_error(path):
-                if path in waiting:
-                    waiting[path].replace(_led_to(path))
-                else:
-                    with path.open("ab") as stream:
-                        stream.write(content)
-    for folder in {_led_to(path).parent for path in waiting}:
+        folders = {_led_to(path).parent for path in waiting}
+        # Of two that write the same files at a time, one has written all of them last.
+        with _alone_in(folders):
+            for path, content in files.items():
+                with _as_output_error(path):
+                    if path in waiting:
+                        waiting[path].replace(_led_to(path))
+                    else:
+                        with path.open("ab") as stream:
+                            stream.write(content)
+    for folder in folders:
         clear_leftovers(folder)
+
+
+_PATIENCE_S = 5.0
+
+
+@contextlib.contextmanager
+def _alone_in(folders: Iterable[Path]) -> Iterator[None]:
+    """Hold the locks of folders, as far as they can be locked, and for some seconds at most waited for."""
+    until = time.monotonic() + _PATIENCE_S
+    with contextlib.ExitStack() as stack:
+        for folder in sorted(folders) if os.name == "posix" else ():
+            with contextlib.suppress(OSError):
+                handle = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, handle)
+                while time.monotonic() < until:
+                    try:
+                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except BlockingIOError:
+                        time.sleep(0.01)
+                    else:
+                        break
+        yield
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
@@ -81,15 +108,12 @@ def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
         _refuse_others(folder, place, marker)
         place.parent.mkdir(parents=True, exist_ok=True)
         clear_leftovers(place.parent)
-        with _locked(lambda: tempfile.mkdtemp(_FOLDER[1], _FOLDER[0], place.parent)) as made:
-            try:
-                for path, one in content.items():
-                    (made / path).parent.mkdir(parents=True, exist_ok=True)
-                    (made / path).write_bytes(one)
-                made.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else _public(0o777))
-                _exchange(made, place)
-            finally:
-                shutil.rmtree(made, ignore_errors=True)
+        with _temporary(place.parent, _FOLDER) as made:
+            for path, one in content.items():
+                (made / path).parent.mkdir(parents=True, exist_ok=True)
+                (made / path).write_bytes(one)
+            made.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else _public(0o777))
+            _exchange(made, place)
 
 
 def _refuse_others(folder: Path, place: Path, marker: str) -> None:
@@ -135,12 +159,10 @@ def temporary_folder() -> Iterator[Path]:
     Raises:
         OSError: there is no place for temporary files.
     """
-    clear_leftovers(Path(tempfile.gettempdir()))
-    with _locked(lambda: tempfile.mkdtemp(prefix=_FOLDER[0], suffix=_FOLDER[1])) as folder:
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    place = Path(tempfile.gettempdir())
+    clear_leftovers(place)
+    with _temporary(place, _FOLDER) as folder:
+        yield folder
 
 
 @contextlib.contextmanager
@@ -237,43 +259,68 @@ def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[Path]:
     """Yield a temporary file with this content, to be moved to ``path``; left where it is, it is removed."""
     place = _led_to(path)
     place.parent.mkdir(parents=True, exist_ok=True)
-
-    def make() -> str:
-        handle, name = tempfile.mkstemp(prefix=_FILE[0], suffix=_FILE[1], dir=place.parent)
-        os.close(handle)
-        return name
-
-    with _locked(make) as temporary:
-        try:
-            with temporary.open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                if durably:
-                    os.fsync(stream.fileno())
-            temporary.chmod(_mode(place))
-            yield temporary
-        finally:
-            temporary.unlink(missing_ok=True)
+    with _temporary(place.parent, _FILE) as temporary:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            if durably:
+                os.fsync(stream.fileno())
+        temporary.chmod(_mode(place))
+        yield temporary
 
 
 @contextlib.contextmanager
-def _locked(make: Callable[[], str]) -> Iterator[Path]:
-    """Yield the path of what ``make`` makes, open and locked, so that it is not taken for left over."""
-    if os.name != "posix":
-        yield Path(make())
-        return
-    while True:
-        path = Path(make())
-        handle = os.open(path, os.O_RDONLY)
+def _temporary(place: Path, kind: tuple[str, str]) -> Iterator[Path]:
+    """Yield a new file or folder, open and locked, so that it is not taken for left over; then remove it.
+
+    Its name is known before it is made: so it is removed whenever a signal comes.
+    """
+    path = place / f"{kind[0]}{secrets.token_hex(8)}{kind[1]}"
+    try:
+        while True:
+            if kind == _FOLDER:
+                path.mkdir(0o700)
+            else:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            with _locked(path) as is_ours:
+                if is_ours:
+                    yield path
+                    return
+    finally:
         try:
-            with contextlib.suppress(OSError):
-                # Where files cannot be locked, none is removed as left over.
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            if _is_still(path, handle):
-                yield path
-                return
+            _remove(path)
         finally:
-            os.close(handle)
+            # A signal may have come before the first of these.
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Yield whether a path still leads to what is open and locked; until then others may remove it.
+
+    Where files cannot be locked, none is removed as left over.
+    """
+    if os.name != "posix":
+        yield True
+        return
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield _is_still(path, handle)
+    finally:
+        os.close(handle)
 
 
 def _is_still(path: Path, handle: int) -> bool:

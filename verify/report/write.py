@@ -116,7 +116,8 @@ def write_report(
         problem = _as_render_error(error, next(reversed(phases), "caches"))
     try:
         with phase("write"):
-            write_together(pages)
+            # The results once more: of two reports into one folder, all files are those of the last.
+            write_together({results: record.to_json().encode(), **pages} if pages else {})
     except OutputError as error:
         problem = RenderError(f"{error}; the results are written")
         pages.clear()
