@@ -149,7 +149,7 @@ def test_what_is_added_to_scores_is_a_number_or_hides(name: str, number: float) 
 def test_documents_are_for_a_mask() -> None:
     """Where tokens are of documents and nobody says that these matter, nothing is confirmed."""
     documents = np.repeat([[0, 1]], TOKENS // 2, axis=1).repeat(30, axis=0)
-    with pytest.raises(RecordingError, match="give --mask documents"):
+    with pytest.raises(RecordingError, match="give intended_mask= as documents"):
         audited(given() | {"documents": documents})
 
 

@@ -176,7 +176,6 @@ def test_statements_link_only_to_claims_of_the_run() -> None:
 
     assert {*parts(report_of(record(SCORE_VARIANCE)))} == {
         ("sqrt-scaling.softmax", ""),
-        ("over-scaling", ""),
         *((f"score-variance.{name}",) * 2 for name in ("slope", "at-d64", "squared")),
     }
     everything = report_of(record())

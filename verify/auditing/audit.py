@@ -422,7 +422,7 @@ class _LayerAudit:
             raise RecordingError(f"{place}: softcap {call.softcap!r}: give a number above 0, or none")
         if call.documents is not None and not self.mask:
             raise RecordingError(
-                f"{place}: has documents, and no mask is meant that they are for; give --mask documents"
+                f"{place}: has documents, and no mask is meant that they are for; give --mask as documents"
             )
         for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
             _, own, _, d = array.shape

@@ -171,7 +171,8 @@ class Probe:
             found.append(f"the softmax is over the {self.axis}, not the keys")
         if not math.isclose(self.factor, 1, rel_tol=_EQUAL):
             found.append(f"the weights are multiplied by {self.factor:.4g} after the softmax")
-        found += self.causes if self.axis in ("keys", None) else ()
+        if self.axis in ("keys", None):
+            found += [one for one in self.causes if not any(one in said for said in found)]
         shift, window = self.mask.shift, self.mask.window
         if self.mask.known and shift and window != 2 * shift + 1:
             found.append(f"the mask is causal, but off by {shift:+d}")
