@@ -56,10 +56,15 @@ def refuse_typed(claim: str, where: str, text: str) -> None:
             )
 
 
+_DASHES = "\u2010\u2011\u2013\u2014"
+"""Hyphens and dashes; others look like signs of equality."""
+
+
 def _is_formula(sign: str) -> bool:
     if sign.isascii():
         return sign in "$\\{}^=<>~+|0123456789"
-    return unicodedata.category(sign) == "Sm" or unicodedata.numeric(sign, None) is not None
+    is_sign = unicodedata.category(sign) in {"Sm", "Sk", "Pd"} and sign not in _DASHES
+    return is_sign or unicodedata.numeric(sign, None) is not None
 
 
 def _around(text: str, place: int) -> str:

@@ -49,6 +49,7 @@ from sympy import (
     expand,
     factor,
     fraction,
+    latex,
     log,
     oo,
     preorder_traversal,
@@ -932,7 +933,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     for side in sides:
         _refuse_names(side)
         for one in parts_of(side, Symbol, MatrixSymbol):
-            if names.setdefault(one.name, one) != one:
+            if names.setdefault(_printed(one.name), one) != one:
                 raise Refused(f"two symbols print as {one}")
     _refuse_never(hypotheses)
     _refuse_definitions(hypotheses, *sides)
@@ -944,6 +945,12 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     _refuse_labels_as_numbers(hypotheses, sides)
     if any(parts_of(side, E, Var) for side in sides):
         _refuse_random_outside(hypotheses, sides)
+
+
+@cache
+def _printed(name: str) -> str:
+    """Return how a name is printed: d1 as d_1, and alpha as a Greek letter."""
+    return re.sub(r"[\s{}]", "", latex(Symbol(name)))
 
 
 def _refuse_never(hypotheses: Hypotheses) -> None:
@@ -1005,7 +1012,8 @@ def _refuse_names(side: Any) -> None:
     for name in named:
         # A relation between brackets, as of a probability, says nothing about the whole.
         outside = re.sub(r"\(.*\)|\{.*\}", "", name)
-        if "$" in outside or RELATION.search(outside) or not re.match(r"[^\W\d]|[|\\]", name):
+        strange = "$" in outside or RELATION.search(outside) or not (name.isascii() and name.isprintable())
+        if strange or not re.match(r"[^\W\d]|[|\\]", name):
             raise Refused(f"{name} is no name of a symbol")
 
 
