@@ -75,6 +75,9 @@ def _around(text: str, place: int) -> str:
     return unmarked(before + after)
 
 
+_NAME = re.compile(r"\\?[A-Za-z]+'*(?:[_^](?:\w|\\[a-z]+|\{[^{}]*\}))*")
+"""What reads as a symbol of its own, such as n or d_k."""
+
 _BRACKETS = re.compile(r"\\left([(\[])((?:(?!\\(?:left|right|frac|sum|int|prod)).)*)\\right([)\]])")
 
 RESERVED = {"theorem", "assumptions", "tightest", "cell", "value"}
@@ -124,7 +127,7 @@ class Notation:
 
     Raises:
         ClaimError: the LaTeX holds a relation or a decimal, leaves a factor of the expression out or has
-            numbers of its own, or is what a symbol of the expression is called already.
+            numbers of its own, or is the name of a symbol.
     """
 
     latex: str
@@ -135,7 +138,6 @@ class Notation:
         own = {str(abs(one)) for one in self.expression.atoms(Integer)}
         sums = self.expression.atoms(Mul, Add)
         factors = {str(abs(one)) for each in sums for one in each.args if isinstance(one, Integer)}
-        called = {in_line(one, {}) for one in self.expression.free_symbols if one != self.expression}
         wrong = "a dollar sign" if "$" in self.latex else ""
         if found := RELATION.search(self.latex):
             wrong = f"the relation {found[0]}"
@@ -143,8 +145,8 @@ class Notation:
             wrong = f"the decimal {found[0]}"
         elif numbers - own or factors - numbers - {"1"}:
             wrong = "other numbers than its expression"
-        elif self.latex in called:
-            wrong = "the name of a symbol in its expression"
+        elif _NAME.fullmatch(self.latex):
+            wrong = "a name of a symbol"
         if wrong:
             raise ClaimError(
                 f"notation {self.latex!r} holds {wrong}; write what the expression alone is called"

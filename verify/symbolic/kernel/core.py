@@ -1001,7 +1001,7 @@ def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
 
 
 def _refuse_names(side: Any) -> None:
-    """Refuse a name that prints as a number, or as a relation.
+    """Refuse a name that prints as a number, a relation or a mean, or looks like another.
 
     Raises:
         Refused: there is one.
@@ -1012,8 +1012,9 @@ def _refuse_names(side: Any) -> None:
     for name in named:
         # A relation between brackets, as of a probability, says nothing about the whole.
         outside = re.sub(r"\(.*\)|\{.*\}", "", name)
-        strange = "$" in outside or RELATION.search(outside) or not (name.isascii() and name.isprintable())
-        if strange or not re.match(r"[^\W\d]|[|\\]", name):
+        strange = "$" in outside or RELATION.search(outside) or re.search(r"\\(?:operatorname|math)", name)
+        plain = name.isascii() and name.isprintable() and re.match(r"[^\W\d]|[|\\]", name)
+        if strange or not plain:
             raise Refused(f"{name} is no name of a symbol")
 
 
