@@ -54,24 +54,19 @@ import verify
 from verify.symbolic.kernel import RULES, terms
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, Compared, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
-    NOTHING,
     Chain,
     Conclusion,
-    Hypotheses,
-    Population,
     Reach,
-    Refused,
     Reviewed,
     Rule,
     Same,
     Theorem,
-    Vectors,
     chained,
     is_theorem,
     prove,
     replayed,
     rule,
-)  # fmt: skip
+)
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction
 from verify.symbolic.kernel.equations import (
     Applied,
@@ -86,6 +81,7 @@ from verify.symbolic.kernel.equations import (
     Unfolded,
     same,
 )  # fmt: skip
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
 from verify.symbolic.kernel.laws import AlikeTerms, NormalGiven, normal_density
 from verify.symbolic.kernel.matrices import VectorMoments

@@ -41,7 +41,6 @@ from sympy import (
     log,
     oo,
     preorder_traversal,
-    sign,
     sin,
     sinh,
     tan,
@@ -54,22 +53,17 @@ from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.core import (
-    Conclusion,
+from verify.symbolic.kernel.core import Conclusion, Rule, Same, Theorem, prove, rule
+from verify.symbolic.kernel.gate import labels_in
+from verify.symbolic.kernel.hypotheses import (
     Hypotheses,
     Refused,
-    Rule,
-    Same,
-    Theorem,
     Vectors,
     assumed,
     free_symbols,
     has_any,
     kept,
-    labels_in,
     parts_of,
-    prove,
-    rule,
 )
 from verify.symbolic.kernel.words import E, Var, p
 
@@ -95,25 +89,6 @@ class Sign(Rule):
         if not is_known(after, under, strict=self.strict):
             raise Refused(f"not known to be {'positive' if self.strict else 'nowhere negative'}: {after}")
         return Conclusion("<" if self.strict else "≤", where_defined(after, under))
-
-
-@rule
-@dataclass(frozen=True)
-class SignKept(Rule):
-    """sign(f x) = sign(x) for a positive ``factor`` f."""
-
-    factor: Any
-    label = "a positive factor has no part in a sign"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        if not (isinstance(before, sign) and isinstance(after, sign)):
-            raise Refused("these are no signs")
-        if not is_known(self.factor, under, strict=True):
-            raise Refused(f"not known to be positive: {self.factor}")
-        if not is_zero(before.args[0] - self.factor * after.args[0]):
-            raise Refused("the one is not the other times the factor")
-        return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
 
 
 def signed(
