@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Assumption, Fact, Figure, Reference
 from verify.montecarlo.experiment import Experiment
-from verify.spec.notation import refuse_typed, refuse_values
+from verify.spec.notation import refuse_typed, refuse_values, unmarked
 from verify.symbolic.derivation import Derivation
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class Claim:
         for name in ("title", "statement", "meaning"):
             if not getattr(self, name).strip():
                 raise ClaimError(f"{self._named}its {name} is empty; write one")
+            if unmarked(getattr(self, name)) != getattr(self, name):
+                raise ClaimError(f"{self._named}its {name} has text from `printed`; put a slot there")
         if not isinstance(self.authors, tuple) or not all(map(str.strip, self.authors)):
             raise ClaimError(f"{self._named}its authors are {self.authors!r}; give a tuple of names")
         refuse_values(self._named, self.symbols)

@@ -50,7 +50,7 @@ _OPEN = (
 
 _BY = (
     ("kernel", ("that does not hold", "does not follow", "both sides are alike", "established")),
-    ("words", ("types “", "symbol", "notation", "label", "is written", "occurs nowhere")),
+    ("words", ("types “", "symbol", "notation", "label", "is written", "occurs nowhere", "its statement")),
     ("binding", ("derived, but of another quantity", "not bound")),
     ("tolerance", ("tolerance",)),
     ("control", ("control",)),

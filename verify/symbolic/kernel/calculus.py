@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Dummy, Eq, Interval, Poly, S, diff, erfinv, expand, oo, tanh
+from sympy import Dummy, Eq, Interval, S, diff, erfinv, expand, oo, tanh
 
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import (
     everywhere,
@@ -238,26 +239,6 @@ class Rising(Rule):
         if not same(after.subs(self.variable, domain.start), before):
             raise Refused("the smaller side is not the value at the low end")
         return Conclusion("≤", under)
-
-
-@rule
-@dataclass(frozen=True)
-class Roots(Rule):
-    """A polynomial is its leading coefficient times the distances from its ``roots``, all there are."""
-
-    variable: Any
-    roots: tuple[Any, ...]
-    label = "each root put in gives 0, and there are as many as the degree"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation of the polynomial and its factors."""
-        whole = Poly(before, self.variable)
-        product = whole.LC()
-        for root in self.roots:
-            product *= self.variable - root
-        if whole.degree() != len(self.roots) or not (same(before, product) and same(after, product)):
-            raise Refused("these are not all of its roots")
-        return Conclusion("=", where_defined(before, where_defined(after, under)))
 
 
 @rule

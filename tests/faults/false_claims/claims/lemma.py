@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sympy import Derivative, Interval, S, oo
+from sympy import Derivative, Eq, Interval, S, oo
 
 from tests.faults.false_claims.shared import Pair, a, b, c, of_derivations, r, route, steps, theorem
 from verify.spec import STANDARD, Derivation, E, Population, Var, d, score
 from verify.spec.rules import (
+    Assuming,
     Evaluation,
     Hypotheses,
     Identity,
@@ -19,6 +20,12 @@ from verify.spec.rules import (
 )
 
 PAIRS: dict[str, Pair] = {
+    "assumed": of_derivations(
+        # False: what is never so is assumed, that a³ = a²; true: that b is a³.
+        "What is assumed",
+        lambda: steps(a**3, (a**2, Assuming((Eq(a**3, a**2),)))),
+        lambda: steps(b + 1, (a**3 + 1, Assuming((Eq(b, a**3),)))),
+    ),
     "captured_slope": of_derivations(
         # False: what holds for b holds for a: the derivative of a² is a; true: it holds for c.
         "A derivative by what is put in",
