@@ -231,12 +231,14 @@ def test_the_computation_decides_a_statement(tmp_path: Path, monkeypatch: pytest
         assert statement.outcome is outcome
 
 
-@pytest.mark.parametrize(
-    "path", sorted(set(re.findall(r"`((?:verify|templates|tests|data|\.ci)/[\w./]*)`", PAGE)))
-)
-def test_every_file_named_is_there(path: str) -> None:
-    """A walk-through that follows the data must not lead into nothing."""
-    assert (ROOT / path).exists()
+def test_every_file_named_is_there() -> None:
+    """A walk-through that follows the data must not lead into nothing, and it leaves no package out."""
+    named = set(re.findall(r"`((?:verify|templates|tests|data|docs|\.ci)/[\w./]*)`", PAGE))
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    packages = {str(path.parent.relative_to(ROOT)) for path in (ROOT / "verify").glob("*/__init__.py")}
+    assert set(re.findall(r"^\| `(\w+/\w+)` \|", page("docs/architecture.md"), re.MULTILINE)) == packages
+    alone = re.findall(r"`([\w/]+\.py)`", page("docs/architecture.md"))
+    assert {path for path in alone if path not in named} == set()
 
 
 def test_every_program_named_is_there() -> None:
