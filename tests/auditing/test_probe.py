@@ -96,6 +96,7 @@ def test_plain_attention_passes_in_three_lines() -> None:
     assert (found.fits, found.softcap, found.sink, found.bias < 1e-6) == (True, None, None, True)
 
 
+@pytest.mark.slow
 def test_the_documented_test_passes_and_can_fail() -> None:
     """It is right for causal attention, and fails for attention without the mask."""
     (example,) = blocks("python", "docs/auditing.md")
@@ -110,18 +111,23 @@ def test_the_documented_test_passes_and_can_fail() -> None:
 @pytest.mark.parametrize(
     ("scale", "formula"),
     [
-        (lambda q, _: q.shape[-1] ** -0.5, "1/sqrt(d)"),
-        (lambda *_: 1.0, "1"),
         (lambda *_: 0.0884, "0.0884"),
-        (lambda q, _: 1 / q.shape[-1], "1/d"),
         (lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5, "1/sqrt(d*h)"),
-        (lambda q, _: q.shape[1] ** -0.5, "1/sqrt(h)"),
-        (lambda q, _: 1.5 * q.shape[-1] ** -0.5, "1.5/sqrt(d)"),
-        (lambda q, _: q.shape[-1] ** -0.25, "d**-0.25"),
-        (lambda q, _: -(q.shape[-1] ** -0.5), "-1/sqrt(d)"),
         (lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5, "log(n)/sqrt(d)"),
-        (lambda _, k: k.shape[2] ** -0.5, "1/sqrt(n)"),
         (lambda q, _: 0.3 if q.shape[-1] > 40 else 0.1, None),
+        *(
+            pytest.param(scale, formula, marks=pytest.mark.slow)
+            for scale, formula in (
+                (lambda q, _: q.shape[-1] ** -0.5, "1/sqrt(d)"),
+                (lambda *_: 1.0, "1"),
+                (lambda q, _: 1 / q.shape[-1], "1/d"),
+                (lambda q, _: q.shape[1] ** -0.5, "1/sqrt(h)"),
+                (lambda q, _: 1.5 * q.shape[-1] ** -0.5, "1.5/sqrt(d)"),
+                (lambda q, _: q.shape[-1] ** -0.25, "d**-0.25"),
+                (lambda q, _: -(q.shape[-1] ** -0.5), "-1/sqrt(d)"),
+                (lambda _, k: k.shape[2] ** -0.5, "1/sqrt(n)"),
+            )
+        ),
     ],
 )
 def test_formula_of_the_scale_is_found_by_varying_sizes(scale: Any, formula: str | None) -> None:
