@@ -413,7 +413,7 @@ def test_a_run_has_all_that_a_plan_has() -> None:
 
 
 def test_an_edition_is_one_of_those_that_there_are() -> None:
-    """The first where nobody says."""
+    """The first where none is given."""
     assert given(edition_option) == {"edition": EDITIONS[0]}
     for edition in EDITIONS:
         assert given(edition_option, "--edition", edition) == {"edition": edition}

@@ -259,7 +259,7 @@ def _try(mutant: Mutant, reference: str, answer: Any) -> None:
 def _noticed(way: str, attempt: Callable[[], str]) -> str:
     try:
         found = attempt()
-    except BaseException as error:  # noqa: BLE001  # whatever it is, somebody notices
+    except BaseException as error:  # noqa: BLE001  # whatever it is, it is noticed
         found = type(error).__name__
     return f"{way}: {found}" if found else ""
 
