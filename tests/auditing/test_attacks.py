@@ -39,7 +39,7 @@ def audited(one: dict[str, Any], **options: Any) -> AuditRecord:
 
 
 def last_of_many_keys() -> dict[str, Any]:
-    """A last key that is missing among so many that a coarser type would hide it."""
+    """A last key that is missing among enough keys that a coarser type would hide it."""
     one = given(2000, 1)
     return one | {"out": attend(one["q"], one["k"][:, :, :-1], one["v"][:, :, :-1])}
 
@@ -147,7 +147,7 @@ def test_what_is_added_to_scores_is_a_number_or_hides(name: str, number: float) 
 
 
 def test_documents_are_for_a_mask() -> None:
-    """Where tokens are of documents and nobody says that these matter, nothing is confirmed."""
+    """Where tokens are of documents and it is not said that these matter, nothing is confirmed."""
     documents = np.repeat([[0, 1]], TOKENS // 2, axis=1).repeat(30, axis=0)
     with pytest.raises(RecordingError, match="give intended_mask= as documents"):
         audited(given() | {"documents": documents})

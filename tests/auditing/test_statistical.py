@@ -423,7 +423,7 @@ def test_the_interval_of_a_median_misses_no_more_often_than_coins_say() -> None:
 
 
 def test_a_share_has_the_exact_interval() -> None:
-    """At its ends so many or more, or fewer, have half the rate."""
+    """At its ends this count or more, or fewer, has half the rate."""
     low, high = share_interval(7, 20, 0.05)
     assert stats.binom.sf(6, 20, low) == pytest.approx(0.025)
     assert stats.binom.cdf(7, 20, high) == pytest.approx(0.025)

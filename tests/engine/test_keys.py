@@ -195,5 +195,5 @@ def test_a_change_of_the_code_is_noticed(
 
 
 def test_this_process_has_loaded_the_code_that_is_there() -> None:
-    """Nobody edits it while tests run."""
+    """It is not edited while tests run."""
     assert keys.is_as_loaded()

@@ -49,7 +49,7 @@ R = Rational
 
 @dataclass(frozen=True)
 class Candidate:
-    """A statement that nobody proved."""
+    """A statement that was not proved."""
 
     lhs: Any
     relation: str

@@ -69,7 +69,7 @@ def test_a_chain_makes_a_theorem() -> None:
 
 
 def test_relations_are_those_of_the_rules() -> None:
-    """Nobody says beside a kernel's rule what follows; the whole is composed."""
+    """What follows is not said beside a kernel's rule; the whole is composed."""
     bound = Route.of(
         "b", S.Zero, Step((r - 1) ** 2, "a square", Sign()), Step(r**2 - 2 * r + 1, "", Identity())
     )

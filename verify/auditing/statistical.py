@@ -303,7 +303,7 @@ def _judged(
 def needed_to_decide(count: int, number: int, alpha: float) -> int | None:
     """Return about how many sequences show that most lie inside a band, or outside; None where about half do.
 
-    So many of ``number`` lie inside. The share of that many differs from this one by both their errors.
+    That many of ``number`` lie inside. The share of that many differs from this one by both their errors.
     """
     share = count / number
     error = 1 / (2 * math.sqrt(number))

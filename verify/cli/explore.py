@@ -41,7 +41,7 @@ _ENDINGS = {
 
 
 def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None) -> str:
-    """Return the claims by chapter, a line each; within so many ``columns``, long titles take several."""
+    """Return the claims by chapter, a line each; within a number of ``columns``, long titles take several."""
     lines: list[str] = []
     last, width = "", max(map(len, claims), default=0)
     for name, claim in claims.items():

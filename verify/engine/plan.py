@@ -173,7 +173,7 @@ _DISPENSABLE = ("scores", "cells", "controls", "blocks", "checks", "memory", "dr
 def table(rows: Sequence[Planned], settings: Settings, workers: int = 1, columns: int | None = None) -> str:
     """Return the plans as text, a line a claim and one of totals, under the settings they are for.
 
-    Within so many ``columns``, the table leaves out what does not fit, counts of cells and scores first.
+    Within a number of ``columns``, the table leaves out what does not fit, counts of cells and scores first.
 
     The memory of whole processes is what this one has taken, which has derived the claims as a worker does.
     """

@@ -147,7 +147,7 @@ def test_the_density_given_the_query() -> None:
 
 
 def test_the_squared_length_is_chi_square() -> None:
-    """Of so many degrees of freedom as there are components, of standard normal ones."""
+    """Of as many degrees of freedom as there are components, of standard normal ones."""
     rule = SumOfSquares(NORMAL_VECTORS, q, w)
     before, after = E(exp(-SQUARES)), Integral(exp(-w) * chi_square_density(w, d), (w, 0, oo))
     proved(rule, before, after)

@@ -36,7 +36,7 @@ SQUARES = Sum(q[index] ** 2, (index, 1, d))
 
 
 def chance(total: Any, deviation: Any) -> Any:
-    """Return the limit of the chance that a sum is at most so many deviations above 0."""
+    """Return the limit of the chance that a sum is at most some deviations above 0."""
     return Limit(E((1 + sign(x - total / deviation)) / 2), d, oo)
 
 

@@ -110,7 +110,7 @@ PARTS = (
 
 
 def number(expression: Any, keys: int, places: dict[Any, int]) -> Any:
-    """Return an expression's value for so many keys, its entries rational numbers."""
+    """Return an expression's value for this number of keys, its entries rational numbers."""
     whole = expression.subs({n: keys, m: 2}).doit().subs(places).doit()
     entries = {
         one: Rational(2 + sum(7**place * int(index) for place, index in enumerate(one.indices)), 5)
