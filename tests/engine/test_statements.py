@@ -188,7 +188,9 @@ def logistic(gap: float) -> float:
 
 
 SLIPS = {
-    **dict.fromkeys(("v3", "v4", "v6", "n3", "n5", "n7", "b1", "b4", "a4", "a5", "a7"), Outcome.WITH_CONDITIONS),
+    **dict.fromkeys(
+        ("v3", "v4", "v6", "n3", "n5", "n7", "b1", "b4", "a4", "a5", "a7"), Outcome.WITH_CONDITIONS
+    ),
     "b3": Outcome.MISPRINTED,
     "a6": Outcome.MISPRINTED,
 }
