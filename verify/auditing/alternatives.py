@@ -5,6 +5,7 @@ Each kind is a generator of variants of one head; without an occasion for it, it
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -370,6 +371,61 @@ def softmaxes(place: Place) -> Iterator[Variant]:
     )
 
 
+def newer(place: Place) -> Iterator[Variant]:
+    """Yield newer kinds of attention: biased sigmoids, softpick, clipped scores, a difference of two maps."""
+    head, intended = place.head, place.intended
+    visible = head.added > HIDDEN
+    seen = visible.sum(axis=1, keepdims=True)
+    fix = "apply the softmax to the scores"
+
+    def picked(scale: float) -> Floats:
+        above = np.where(visible, np.expm1(np.where(visible, head.scores(scale), 0.0)), 0.0)
+        total = np.abs(above).sum(axis=1, keepdims=True)
+        found: Floats = np.maximum(above, 0) / np.where(total > 0, total, 1) @ head.value
+        return found
+
+    yield Variant(
+        "a sigmoid of scores less ln n, n the keys that a query sees, is applied in place of the softmax",
+        fix,
+        head,
+        lambda scale: _sigmoid(head.scores(scale) - np.log(seen)) @ head.value,
+    )
+    yield Variant("softpick is applied in place of the softmax", fix, head, picked)
+    for level in (1.0, 5.0, 20.0, 50.0, 100.0):
+        yield Variant(
+            "scores are clipped",
+            "leave scores as they are",
+            head,
+            # The level is fitted, as a multiple of the intended scale.
+            lambda scale, level=level: _clipped(place, level * scale / intended),
+            is_factor=True,
+            says=lambda scale, level=level: f"scores are clipped at ±{level * scale / intended:.3g}",
+        )
+    half = head.query.shape[1] // 2
+    if head.query.shape[1] == 2 * half:
+        maps = [
+            replace(head, query=head.query[:, part], key=head.key[:, part])
+            for part in (slice(half), slice(half, None))
+        ]
+        for scale in dict.fromkeys((intended, math.sqrt(2) * intended, (2 * half) ** -0.5, half**-0.5)):
+            first, second = (one.attend(scale) for one in maps)
+            what = "the output is that of a first map less {:.3g} times a second, each of one half of d"
+            yield Variant(
+                "the output is that of a difference of two maps",
+                "give each half as a head of its own",
+                head,
+                lambda times, first=first, second=second: first - times * second,
+                is_factor=True,
+                says=what.format,
+            )
+
+
+def _clipped(place: Place, level: float) -> Floats:
+    scores = np.clip(place.intended * place.head.products, -abs(level), abs(level))
+    found: Floats = softmax(scores + place.head.added, place.head.sink) @ place.head.value
+    return found
+
+
 def _added(place: Place, **changes: Any) -> Floats:
     return added_to(replace(place.call, **changes), place.sequence, place.number, place.head.places)
 
@@ -537,7 +593,7 @@ def _normed(array: Floats) -> Floats:
 
 
 KINDS: list[Callable[[Place], Iterator[Variant]]] = [
-    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, merges),
+    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, newer, merges),
     *(rotations, groups, layouts, swapped_output, axes),
 ]
 """The kinds of wrong attention; a program of one's own may append to them.

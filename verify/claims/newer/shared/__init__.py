@@ -22,7 +22,7 @@ from verify.claims.newer.shared.rows import (
     weights_of_levels,
 )
 from verify.claims.newer.shared.spectrum import SecondValues
-from verify.claims.newer.shared.sphere import SphereRows
+from verify.claims.newer.shared.sphere import SphereRows, growth_of_scale, mean_of_largest
 from verify.claims.newer.shared.termwise import N, weight_of_leader
 
 from verify.montecarlo.estimands import Smooth
@@ -49,8 +49,10 @@ __all__ = [
     "distance_from_temperature",
     "entropy_lost",
     "factor_at",
+    "growth_of_scale",
     "largest_clipped",
     "largest_partial_sum",
+    "mean_of_largest",
     "mean_of_leader",
     "mean_of_sigmoids",
     "mean_of_softpick",

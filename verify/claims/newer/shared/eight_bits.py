@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,14 +42,14 @@ def in_e4m3(values: Array) -> Array:
     return found
 
 
-def in_int8(values: Array) -> Array:
+def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
     """Return values, shape (…, n, d), as whole multiples of a 127th of the largest of each matrix."""
-    step = np.abs(values).max(axis=(-2, -1), keepdims=True) / 127
+    step = np.abs(values).max(axis=axis, keepdims=True) / 127
     found: Array = step * np.rint(values / step)
     return found
 
 
-FORMATS = {"E4M3": in_e4m3, "int8": in_int8}
+FORMATS = {"E4M3": in_e4m3, "int8": in_int8, "int8 by row": partial(in_int8, axis=-1)}
 
 
 @dataclass(frozen=True)
