@@ -152,7 +152,7 @@ def _together(found: Compared, scale: Floats, intended: Floats) -> tuple[Compare
         "mixed": mixed + shift * fourth,
         "room": found.room * size,
         "bias": found.bias * size,
-        "least": found.least * intended**2,
+        "least": found.least * by**2,
     }
     joined = {name: array.sum(axis=0, keepdims=True) for name, array in sums.items()}
     return found._replace(**joined, alike=np.array([found.alike.max()])), np.array([middle]), np.ones(1)
