@@ -453,8 +453,9 @@ def _judged_margins(
 
 
 def _mask(seen: Seen, subject: Subject) -> list[Finding]:
-    """Judge whether rows see the keys that were meant; none where nothing was."""
-    if seen.meant is None:
+    """Judge whether rows see the keys that were meant; where nothing was, only what looks like a weak mask."""
+    weak = next((one.weak_mask for one in seen.batches if one.weak_mask is not None), None)
+    if seen.meant is None and weak is None:
         return []
     known = [one.misseen[subject.head] for one in seen.batches if one.misseen is not None]
     wrong = next((one for one in known if one is not None), None)
@@ -465,6 +466,12 @@ def _mask(seen: Seen, subject: Subject) -> list[Finding]:
         place = f"row {wrong.row} of sequence {wrong.sequence} {does} key {wrong.key}, {should}"
         fix = f"give the call the mask that was meant, {subject.mask}"
         found = {"judgement": Judgement.REFUTED, "estimate": 1.0, "cause": place, "fix": fix}
+    elif seen.meant is None:
+        reason = (
+            f"what is added to scores is 0 or {weak:g}, like a mask so weak that hidden keys keep weight; add "
+            "-inf where a key is hidden, or say which mask is meant, such as none"
+        )
+        found = {"judgement": Judgement.UNDECIDED, "estimate": None, "reason": reason}
     elif len(known) < len(seen.batches):
         reason = "nothing tells which token is of which document; give documents, [sequence, token]"
         found = {"judgement": Judgement.UNDECIDED, "estimate": None, "reason": reason}
