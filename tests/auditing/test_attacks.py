@@ -58,6 +58,12 @@ def one_row_by_little() -> dict[str, Any]:
     return one
 
 
+def weak_mask() -> dict[str, Any]:
+    """A causal mask that is added as -10, so that it is a bias and hides nothing."""
+    one, bias = given(), np.where(np.tri(TOKENS, dtype=bool), 0, -10).astype(np.float32)
+    return one | {"out": attend(one["q"], one["k"], one["v"], added=bias), "bias": bias}
+
+
 def noise() -> dict[str, Any]:
     """Noise of the size of a coarser type's."""
     one = given()
@@ -120,6 +126,7 @@ def masked(seen: Any) -> dict[str, Any]:
         (last_of_many_keys, 3, "precision"),
         (first_key_of_some_rows, 1, ""),
         (one_row_by_little, 1, ""),
+        (weak_mask, 3, ""),
         (noise, 3, "precision"),
         (rows_that_see_no_key, 3, "rows"),
         (rows_hidden_by_a_bias, 3, "rows"),

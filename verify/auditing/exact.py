@@ -453,7 +453,7 @@ def _judged_margins(
 
 
 def _mask(seen: Seen, subject: Subject) -> list[Finding]:
-    """Judge whether rows see the keys that were meant; where nothing was, only what looks like a weak mask."""
+    """Judge whether rows see the keys that were meant; where nothing was, name what looks like a weak mask."""
     weak = next((one.weak_mask for one in seen.batches if one.weak_mask is not None), None)
     if seen.meant is None and weak is None:
         return []
@@ -468,8 +468,8 @@ def _mask(seen: Seen, subject: Subject) -> list[Finding]:
         found = {"judgement": Judgement.REFUTED, "estimate": 1.0, "cause": place, "fix": fix}
     elif seen.meant is None:
         reason = (
-            f"what is added to scores is 0 or {weak:g}, like a mask so weak that hidden keys keep weight; add "
-            "-inf where a key is hidden, or say which mask is meant, such as none"
+            f"what is added to scores is 0 or {weak:g}, like a mask so weak that hidden keys keep weight; "
+            "add -inf where a key is hidden, or say which mask is meant, such as none"
         )
         found = {"judgement": Judgement.UNDECIDED, "estimate": None, "reason": reason}
     elif len(known) < len(seen.batches):
