@@ -453,7 +453,7 @@ def _judged_margins(
 
 
 def _mask(seen: Seen, subject: Subject) -> list[Finding]:
-    """Judge whether rows see the keys that were meant; where nothing was, name what looks like a weak mask."""
+    """Judge whether rows see the keys that were meant; where nothing was, name a weak mask."""
     weak = next((one.weak_mask for one in seen.batches if one.weak_mask is not None), None)
     if seen.meant is None and weak is None:
         return []
