@@ -59,7 +59,7 @@ class Variant:
 
     ``head`` is what rounding is computed from, with ``weights`` at a scale where its own are not of the
     right size. Where ``is_factor``, ``attend`` takes a factor of the output in place of a scale of scores, or
-    what ``says`` names in words.
+    what ``says`` names in words, which is looked for from ``starts``.
     """
 
     cause: str
@@ -69,6 +69,7 @@ class Variant:
     is_factor: bool = False
     says: Callable[[float], str] | None = None
     weights: Callable[[float], Floats] | None = None
+    starts: tuple[float, ...] = ()
 
 
 def changed(cause: str, fix: str, head: Head, **changes: Any) -> Variant:
@@ -111,6 +112,7 @@ def masks(place: Place) -> Iterator[Variant]:
             weakly,
             is_factor=True,
             says=lambda weight: weak.format(np.log(weight) if weight > 0 else HIDDEN),
+            starts=(0.0, 1e-3, 0.1),
         )
     if call.mask is not None and call.causal:
         only_causal = _added(place, mask=None)
