@@ -81,7 +81,7 @@ def test_whose_word_the_intention_is() -> None:
     first, second = seen(audit.model_copy(update={"layers": layers})).intended
     assert first.where == "decoder.layers.0.self_attn"
     assert second.where == "decoder.layers.1.self_attn"
-    assert second.origin == "assumed, as nobody said otherwise"
+    assert second.origin == "assumed, as none was given"
 
 
 def test_anchors_are_found_and_claims_explained() -> None:
