@@ -166,7 +166,9 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
         textcoords="offset points",
     )
     box = axes.get_window_extent()
-    across, up = (min(7, max(3, math.floor(room) + 1)) for room in (box.width / _TICKS[0], box.height / _TICKS[1]))
+    across, up = (
+        min(7, max(3, math.floor(room) + 1)) for room in (box.width / _TICKS[0], box.height / _TICKS[1])
+    )
     for axis, record, most in ((axes.xaxis, figure.x, across), (axes.yaxis, figure.y, up)):
         if record.scale == "log":
             getattr(axes, f"set_{axis.axis_name}scale")("log")
