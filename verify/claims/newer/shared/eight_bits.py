@@ -16,6 +16,8 @@ from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.reference_loops import fixed_normals, largest_difference
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
 
@@ -49,7 +51,11 @@ def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
     return found
 
 
-FORMATS = {"E4M3": in_e4m3, "int8": in_int8, "int8 by row": partial(in_int8, axis=-1)}
+FORMATS: dict[str, Callable[[Array], Array]] = {
+    "E4M3": in_e4m3,
+    "int8": in_int8,
+    "int8 by row": partial(in_int8, axis=-1),
+}
 
 
 @dataclass(frozen=True)
