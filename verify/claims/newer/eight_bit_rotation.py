@@ -34,8 +34,8 @@ def experiment(tolerance: float) -> Experiment:
     floats = {keys: cell_of(f"e4m3-n{keys}", EightBits(keys, "E4M3")) for keys in (32, 256)}
     whole = {32: cell_of("int8-n32", EightBits(32, "int8"))}
     by_row = {32: cell_of("row-n32", EightBits(32, "int8 by row"))}
-    near, scores = capped(0.5, tolerance), ratio("scores", "scores-rotated", 0.5)
-    outputs = ratio("outputs", "outputs-rotated", 0.5)
+    near, scores = capped(0.5, tolerance), ratio("scores", "scores-rotated")
+    outputs = ratio("outputs", "outputs-rotated")
     same = over_cells("scores-{cell}", SCORES, floats, scores, threshold(1), near, "≤")
     less = over_cells("scores-{cell}", SCORES, whole, scores, threshold(2), near, "≥")
     row = over_cells("scores-{cell}", SCORES, by_row, scores, threshold(Rational(6, 5)), near, "≥")
