@@ -104,7 +104,8 @@ class EightBits:
                 ((softmax(scores) @ values - output) ** 2).mean(axis=(1, 2)),
             ]
         # The squares of rare large errors would decide a mean over blocks.
-        return np.sqrt(np.stack([found[0], found[2], found[1], found[3]], axis=1))
+        errors: Array = np.sqrt(np.stack([found[0], found[2], found[1], found[3]], axis=1))
+        return errors
 
 
 _QUERIES = 8
