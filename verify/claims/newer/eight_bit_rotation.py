@@ -76,6 +76,7 @@ CLAIM = Claim(
     "rotation does not improve the scores. Outputs do improve, by a factor of "
     "{outputs-e4m3-n256:estimate.2} over {outputs-e4m3-n256:n} keys; the published gain of {published:2} "
     "also concerns outputs, over longer rows.",
+    headline="scores-int8-n32",
     symbols={"theta": theta, "h": h},
     references=(
         cite(
