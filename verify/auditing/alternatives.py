@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -398,10 +399,9 @@ def newer(place: Place) -> Iterator[Variant]:
             "scores are clipped",
             "leave scores as they are",
             head,
-            # The level is fitted, as a multiple of the intended scale.
-            lambda scale, level=level: _clipped(place, level * scale / intended),
+            partial(_clipped, place, level / intended),
             is_factor=True,
-            says=lambda scale, level=level: f"scores are clipped at ±{level * scale / intended:.3g}",
+            says=partial(_clipped_at, level / intended),
         )
     half = head.query.shape[1] // 2
     if head.query.shape[1] == 2 * half:
@@ -416,14 +416,24 @@ def newer(place: Place) -> Iterator[Variant]:
                 "the output is that of a difference of two maps",
                 "give each half as a head of its own",
                 head,
-                lambda times, first=first, second=second: first - times * second,
+                partial(_less, first, second),
                 is_factor=True,
                 says=what.format,
             )
 
 
-def _clipped(place: Place, level: float) -> Floats:
-    scores = np.clip(place.intended * place.head.products, -abs(level), abs(level))
+def _less(first: Floats, second: Floats, times: float) -> Floats:
+    return first - times * second
+
+
+def _clipped_at(level: float, times: float) -> str:
+    return f"scores are clipped at ±{abs(level * times):.3g}"
+
+
+def _clipped(place: Place, level: float, times: float) -> Floats:
+    """Return the output at a level that is fitted as a multiple of the intended scale, where fits start."""
+    most = abs(level * times)
+    scores = np.clip(place.intended * place.head.products, -most, most)
     found: Floats = softmax(scores + place.head.added, place.head.sink) @ place.head.value
     return found
 

@@ -114,6 +114,7 @@ CLAIM = Claim(
     "sixty-four dimensions and to {scaled-d2:1} in two; in one dimension the mean is infinite. The sum of a "
     "row follows the spread of its scores, so a change of scale changes this sum, which softmax keeps at "
     "one.",
+    headline="sum-n1024",
     symbols={"n": n, "m": m, "mu": mu_2, "v": characteristic.v, "power": power},
     references=(
         cite(

@@ -1,7 +1,5 @@
 """What the claims about newer kinds of attention alone rest on, and measure with."""
 
-import math
-
 from verify.claims.newer.shared import termwise
 from verify.claims.newer.shared.clipping import ClippedScores, distance_from_temperature, largest_clipped
 from verify.claims.newer.shared.differential import DifferentialRows, correlation_of_two
@@ -25,7 +23,7 @@ from verify.claims.newer.shared.spectrum import SecondValues
 from verify.claims.newer.shared.sphere import SphereRows, growth_of_scale, mean_of_largest
 from verify.claims.newer.shared.termwise import N, weight_of_leader
 
-from verify.montecarlo.estimands import Smooth
+from verify.montecarlo.estimands import entropy_lost
 from verify.symbolic.kernel.words import M, x
 
 __all__ = [
@@ -65,8 +63,3 @@ __all__ = [
     "weights_of_levels",
     "x",
 ]
-
-
-def entropy_lost(keys: int) -> Smooth:
-    """Return the estimand of the entropy that rows of ``keys`` keys lose against equal weights."""
-    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
