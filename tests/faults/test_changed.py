@@ -1,18 +1,20 @@
-"""Every field of a results file changed and sealed again: it is refused, or no verdict changes with it."""
+"""Every field of a run or an audit on file changed and sealed again: it is refused, or no verdict changes."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.faults import mistakes
-from tests.faults.poison import sample
+from tests.faults.poison import audit_sample, sample
 from verify.errors import ResultsError
 from verify.evidence import Outcome, Proof, Verdict
-from verify.evidence.load import load
+from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.load import load_either
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,10 +22,9 @@ if TYPE_CHECKING:
 
     from verify.evidence import RunRecord
 
-SAMPLE = sample()
-CONTENT = json.loads(SAMPLE.to_json())
+SAMPLES: dict[str, RunRecord | AuditRecord] = {"run": sample(), "audit": audit_sample()}
 WORDS = (
-    *(*Verdict, *Outcome, *Proof),
+    *(*Verdict, *Outcome, *Proof, *Judgement),
     *("=", "≤", "≥", "<", "~", "→", "derived", "computed", "set", "monte-carlo", "fit", "exact"),
     *(
         "all-values",
@@ -38,8 +39,9 @@ WORDS = (
         "other",
     ),
 )
-NOT_TOLD = {"statements", "statements.#.id", "run.own_sources"}
-"""What a record cannot tell: which statements its sources had, how they are called, and whose they are."""
+NOT_TOLD = re.compile(r"statements(\.#\.id)?|run\.own_sources|layers(\.#\.(id|name|findings(\.#\.id)?))?")
+"""What a record cannot tell: which statements its sources had and whose they are, what a program's layers are
+called, and which of them, or of their findings, are left out."""
 
 
 def places(value: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -81,56 +83,68 @@ def others(value: Any) -> Iterator[Any]:
         yield from ({name: one for name, one in value.items() if name != gone} for gone in value)
 
 
-def judged(run: RunRecord) -> object:
-    """Return all that a run is taken to say: its exit statuses, and every verdict by its id."""
+def judged(record: RunRecord | AuditRecord) -> object:
+    """Return all that a record is taken to say: its exit statuses, and every verdict by its id."""
+    if isinstance(record, AuditRecord):
+        layers = {
+            one.id: {each.id: (each.judgement, each.decides) for each in one.findings}
+            for one in record.layers
+        }
+        return record.exit_status, set(record.unseen), layers
     claims = {
-        one.id: (one.verdict, one.derivation.status, {c.id: c.verdict for c in (*one.checks, *one.controls)})
-        for one in run.claims
+        one.id: (
+            one.verdict,
+            one.derivation.status,
+            {**{c.id: c.verdict for c in one.checks}, **{c.id: c.verdict for c in one.controls}},
+        )
+        for one in record.claims
     }
-    outcomes = {one.id: (one.outcome, run.fails(one)) for one in run.statements}
-    return run.exit_status, run.lenient_exit_status, claims, outcomes
+    outcomes = {one.id: (one.outcome, record.fails(one)) for one in record.statements}
+    return record.exit_status, record.lenient_exit_status, claims, outcomes
 
 
-def first_of_each_field() -> dict[str, tuple[tuple[str | int, ...], Any]]:
+def first_of_each_field(content: Any) -> dict[str, tuple[tuple[str | int, ...], Any]]:
     """Return one place for each field, by its path without the numbers."""
     found: dict[str, tuple[tuple[str | int, ...], Any]] = {}
-    for path, value in places(CONTENT):
+    for path, value in places(content):
         name = ".".join("#" if isinstance(step, int) else step for step in path)
         if name != "seal":
             found.setdefault(name, (path, value))
     return found
 
 
-def changed(path: tuple[str | int, ...], value: Any) -> bytes:
+def changed(content: Any, path: tuple[str | int, ...], value: Any) -> bytes:
     """Return the file with one value replaced, its digests and its seal made to fit if it can be read."""
-    content = json.loads(json.dumps(CONTENT))
-    inside = content
+    copy = json.loads(json.dumps(content))
+    inside = copy
     for step in path[:-1]:
         inside = inside[step]
     inside[path[-1]] = value
-    return mistakes.sealed(content)
+    return mistakes.sealed(copy)
 
 
 @pytest.mark.slow
-def test_a_field_changed_and_sealed_again_changes_no_verdict(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_a_field_changed_and_sealed_again_changes_no_verdict(tmp_path: Path, kind: str) -> None:
     """Of all fields, with words, numbers and parts that a forger would choose; a table is printed."""
-    honest, counts = judged(SAMPLE), Counter[str]()
-    path = tmp_path / "results.json"
-    for name, (place, value) in first_of_each_field().items():
+    sample = SAMPLES[kind]
+    content, honest, counts = json.loads(sample.to_json()), judged(sample), Counter[str]()
+    path = tmp_path / "record.json"
+    for name, (place, value) in first_of_each_field(content).items():
         for other in others(value):
-            path.write_bytes(changed(place, other))
-            run, said = read(path)
-            counts["refused" if run is None else "without effect"] += 1
-            assert len(said.splitlines()) == (run is None)
-            if run is not None and name not in NOT_TOLD:
-                assert judged(run) == honest, (name, other)
-    print(dict(counts))
+            path.write_bytes(changed(content, place, other))
+            record, said = read(path)
+            counts["refused" if record is None else "without effect"] += 1
+            assert len(said.splitlines()) == (record is None)
+            if record is not None and not NOT_TOLD.fullmatch(name):
+                assert judged(record) == honest, (name, other)
+    print(kind, dict(counts))
     assert counts["refused"] > counts["without effect"] / 2
 
 
-def read(path: Path) -> tuple[RunRecord | None, str]:
+def read(path: Path) -> tuple[RunRecord | AuditRecord | None, str]:
     """Return what is read of a file, or why it is not."""
     try:
-        return load(path), ""
+        return load_either(path), ""
     except ResultsError as refusal:
         return None, str(refusal)
