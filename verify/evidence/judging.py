@@ -14,8 +14,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from verify.errors import SettingsError
-from verify.evidence.audits import Judgement
+from verify.evidence.audits import AuditRecord, Judgement
 from verify.evidence.claims import Check, ClaimRecord, ControlRecord, DerivationRecord, Proof, Verdict
+from verify.evidence.comparisons import Agreement, ComparisonRecord
 from verify.evidence.runs import Budget, Outcome, Part, RunRecord, Settings, Statement
 from verify.files.shipped import folder
 from verify.text.numbers import as_printed, rounds_to
@@ -23,7 +24,7 @@ from verify.text.numbers import as_printed, rounds_to
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from verify.evidence.audits import AuditRecord, Finding
+    from verify.evidence.audits import Finding
     from verify.evidence.claims import Band
 
 Interval = tuple[float, float]
@@ -51,6 +52,7 @@ _OWN_BANDS: dict[str, Band] = {
 }
 """What an audit's findings that are no statistics are compared with where no gate is given."""
 _BFLOAT16 = 2.0**-8
+_VECTORS = {"x", "q", "k", "v"}
 
 GROWTH, MAX_LOOKS = 1.5, 10
 """A sample grows by half of itself at each look after the first, up to 38 times, before a check is undecided.
@@ -332,6 +334,13 @@ def contradictions_of_derivation(proof: DerivationRecord) -> Iterator[str]:
         yield f"its derivation is called {proof.status}, and its steps say otherwise"
 
 
+def contradictions(record: RunRecord | AuditRecord | ComparisonRecord) -> Iterator[str]:
+    """Return what in a record its own numbers contradict, with the place."""
+    if isinstance(record, RunRecord):
+        return contradictions_of_run(record)
+    return _of_audit(record) if isinstance(record, AuditRecord) else _of_comparison(record)
+
+
 def contradictions_of_run(record: RunRecord) -> Iterator[str]:
     """Yield what in a run's record its own numbers contradict, with the place."""
     chosen, budget = record.run.settings, ErrorBudget(record.run.settings.false_alarm)
@@ -346,7 +355,7 @@ def contradictions_of_run(record: RunRecord) -> Iterator[str]:
         yield from (f"statement {statement.id}: {one}" for one in wrong)
 
 
-def contradictions_of_audit(record: AuditRecord) -> Iterator[str]:
+def _of_audit(record: AuditRecord) -> Iterator[str]:
     """Yield what in an audit's record its own numbers and gates contradict, with the place.
 
     Those that are no statistics are judged; of others the share of sequences in the band is not on record.
@@ -410,6 +419,27 @@ def _of_finding(one: Finding, band: Band, *, is_own: bool, known: bool) -> Itera
             ),
         }
     )
+
+
+def _of_comparison(record: ComparisonRecord) -> Iterator[str]:
+    """Yield what contradicts that vectors and masks are the same, or follow from what parted before."""
+    has_parted = False
+    for layer in record.layers:
+        has_parted = has_parted or bool(layer.of(Agreement.DIFFERS))
+        for part in layer.parts:
+            is_same, size = part.outcome is Agreement.SAME, part.size or 0.0
+            most = {"mask": 0.0}.get(part.name, part.allowed if part.name in _VECTORS else None)
+            wrong = {
+                "it differs by more than rounding, and is called the same": (
+                    is_same and most is not None and size > most
+                ),
+                "it is called the same, and heads or rows of it differ": is_same
+                and part.heads + part.rows != (),
+                "it is said to follow, and nothing parted before": (
+                    part.outcome is Agreement.FOLLOWS and not has_parted
+                ),
+            }
+            yield from (f"layer {layer.id}: {part.name}: {text}" for text in _where(wrong))
 
 
 def _of_statement(statement: Statement, claims: Mapping[str, ClaimRecord]) -> Iterator[str]:

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,12 +15,9 @@ from verify.errors import ResultsError, what_is_wrong
 from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord, digest_of
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
-from verify.evidence.judging import contradictions_of_audit, contradictions_of_run
+from verify.evidence.judging import contradictions
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
@@ -208,12 +205,7 @@ def _read(content: Any, form: _Format[_Sealed], path: Path) -> _Sealed:
         )
     record = _validated(form.record, content, path, form.again)
     _refuse_changed(record, path, form.again)
-    contradictions: Iterator[str] = iter(())
-    if isinstance(record, RunRecord):
-        contradictions = contradictions_of_run(record)
-    elif isinstance(record, AuditRecord):
-        contradictions = contradictions_of_audit(record)
-    if wrong := next(contradictions, ""):
+    if wrong := next(contradictions(record), ""):
         raise ResultsError(f"{path}: {wrong}; {form.again}")
     return record
 
