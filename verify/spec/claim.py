@@ -156,9 +156,13 @@ class Claim:
         """Return what ``derive`` returns.
 
         Raises:
-            ClaimError: that is no derivation.
+            ClaimError: that is no derivation, or has parts of kinds of its author's.
         """
-        return self._of_kind(Derivation, self.derive(), "derive", "Derivation.of(…)")
+        found = self._of_kind(Derivation, self.derive(), "derive", "Derivation.of(…)")
+        try:
+            return found.anew()
+        except ClaimError as error:
+            raise ClaimError(f"{self._named}{error}") from None
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
         """Return what ``experiment`` returns at a relative tolerance.

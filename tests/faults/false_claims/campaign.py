@@ -49,7 +49,10 @@ _OPEN = (
 """What a claim's reason says where something is open."""
 
 _BY = (
-    ("kernel", ("that does not hold", "does not follow", "both sides are alike", "established")),
+    (
+        "kernel",
+        ("that does not hold", "does not follow", "both sides are alike", "established", "kind of its own"),
+    ),
     ("words", ("types “", "symbol", "notation", "label", "is written", "occurs nowhere", "its statement")),
     ("binding", ("derived, but of another quantity", "not bound")),
     ("tolerance", ("tolerance",)),

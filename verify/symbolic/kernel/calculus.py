@@ -9,6 +9,7 @@ from sympy import Dummy, Eq, Interval, S, diff, erfinv, expand, oo, tanh
 
 from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import (
@@ -92,6 +93,8 @@ class AtItsLeast(Rule):
             raise Refused(f"{self.relation} is no bound")
         if not is_known(self.argument - self.least, under):
             raise Refused(f"not known: {self.argument} is at least {self.least}")
+        if self.argument.free_symbols & bound_in(before):
+            raise Refused(f"a name in {self.argument} is bound, so that it is several things")
         at, beyond = Dummy(real=True), Dummy(nonnegative=True)
         moved = before.subs(self.argument, at)
         if not same(moved.xreplace({at: self.argument}), before) or moved.has(E):

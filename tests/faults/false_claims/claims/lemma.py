@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from sympy import Derivative, Eq, Interval, S, oo
 
 from tests.faults.false_claims.shared import Pair, a, b, c, of_derivations, r, route, steps, theorem
-from verify.spec import STANDARD, Derivation, E, Population, Var, d, score
+from verify.spec import STANDARD, Derivation, E, Population, Route, Step, Var, d, score, variance_route
 from verify.spec.rules import (
     Assuming,
     Evaluation,
@@ -18,6 +21,15 @@ from verify.spec.rules import (
     Sign,
     Unfolded,
 )
+
+
+class Borrowed(Route):
+    """A chain that gives another's theorem for its own."""
+
+    def followed(self) -> Any:
+        """Return what the chain of the variance has come to, under this chain's steps."""
+        return replace(variance_route(score, STANDARD).followed(), route=self)
+
 
 PAIRS: dict[str, Pair] = {
     "assumed": of_derivations(
@@ -52,6 +64,14 @@ PAIRS: dict[str, Pair] = {
             Derivative(a * b, a), (Derivative(a**3, a), Replaced(theorem(b, (a**2, Unfolded({b: a**2})))))
         ),
         lambda: steps(Derivative(a**3, a), (3 * a**2, Identity())),
+    ),
+    "of_another_kind": of_derivations(
+        # False: a chain of its author's own kind shows 3 d, and gives the theorem of another; true: of d.
+        "The variance of a score",
+        lambda: Derivation.of(
+            Borrowed.of("By what is derived", Var(score), Step(3 * d, "So it is", Evaluation(STANDARD)))
+        ),
+        lambda: Derivation.of(variance_route(score, STANDARD)),
     ),
     "other_end": of_derivations(
         # False: the variance is d, and by another route 2 d; true: both routes end in d.
