@@ -58,7 +58,7 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
     return tuple(_decided(entry, by_id) for entry in book.statements)
 
 
-class Named(Protocol):
+class HasId(Protocol):
     """A check, control or fact, on record or still to be measured."""
 
     @property
@@ -69,9 +69,9 @@ class Named(Protocol):
 def refuse_absent_evidence(
     wanted: Iterable[Wanted],
     claim: str,
-    checks: Iterable[Named],
-    controls: Iterable[Named],
-    facts: Iterable[Named],
+    checks: Iterable[HasId],
+    controls: Iterable[HasId],
+    facts: Iterable[HasId],
 ) -> None:
     """Refuse statements that rest on evidence which ``claim`` does not have.
 
