@@ -135,7 +135,7 @@ def _of_head(layer: int, head: int) -> Iterator[Finding]:
     )  # fmt: skip
     yield Finding(
         id=f"reconstruction-head-{head}", kind="reconstruction", quantity="distance from the rebuilt output",
-        estimate=3e-7, band=(None, 1e-5), **exact,
+        estimate=3e-7, band=(None, 1.0), **exact,
     )  # fmt: skip
     yield Finding(
         id=f"overflow-head-{head}", kind="overflow", estimate=2.1e-37, band=(None, 1.0),

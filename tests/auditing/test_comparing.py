@@ -15,6 +15,7 @@ from verify.auditing import files
 from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import RecordingError, ResultsError, SettingsError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
+from verify.evidence.judging import contradictions
 from verify.evidence.load import load_comparison, load_either
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def found(a: Recording, b: Recording, **options: Any) -> ComparisonRecord:
     record = verify.compare_recordings(a, b, workers=1, **options)
     assert ComparisonRecord.model_validate_json(record.to_json()) == record
     assert record.seal == record.fitting_seal()
+    assert not list(contradictions(record))
     assert all(len(line) <= 79 for line in str(record).splitlines())
     return record
 
@@ -329,3 +331,16 @@ def test_no_difference_between_kernels() -> None:
                 recordings.append(one)
             record = found(*recordings)
             assert (name, str(dtype), str(record), record.exit_status) == (name, str(dtype), str(record), 0)
+
+
+@pytest.mark.parametrize("outcome", ["same", "follows"])
+def test_a_difference_called_something_else_is_refused(tmp_path: Path, outcome: str) -> None:
+    """In a file whose seal was made to fit, too."""
+    content = found(*changed(query=lambda one: 1.5 * one)).model_dump(mode="json", by_alias=True)
+    for part in (part for layer in content["layers"] for part in layer["parts"]):
+        if part["outcome"] == "differs":
+            part |= {"outcome": outcome, "heads": [], "rows": []}
+    path = tmp_path / "comparison.json"
+    path.write_text(ComparisonRecord.model_validate(content).sealed().to_json(), encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"called the same|nothing parted before"):
+        load_comparison(path)

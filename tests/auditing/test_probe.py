@@ -150,6 +150,14 @@ def test_scale_that_is_right_at_one_width_only_is_caught() -> None:
     assert found.problems("0.125") == ()
 
 
+def test_a_scale_that_is_zero_at_one_key_stops_no_corner() -> None:
+    """The logarithm of the length, of scalable softmax: declared, it passes, and its corners are tried."""
+    scaled = partial(attention, scale=lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5)
+    found = probe_everywhere(scaled, d_k=32)
+    assert found.problems("log(n)/sqrt(d)") == ()
+    assert any(corner.outcome == "right" for corner in found.corners)
+
+
 @pytest.mark.parametrize(
     ("shift", "causal", "alignment"),
     [

@@ -8,8 +8,9 @@ import pytest
 from sympy import Derivative, Eq, Interval, S, Symbol, symbols
 
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.kernel.core import NOTHING, Reach, Refused, is_theorem
+from verify.symbolic.kernel.core import Reach, is_theorem
 from verify.symbolic.kernel.equations import Applied, Equivalent, FirstTerms, Identity, PutIn, Turned
+from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.routes import By, Definition, Route, Step, by, made_by, one_step
 

@@ -172,7 +172,10 @@ def _corners(found: Probe, callee: Callee, sizes: Sizes) -> Corners:
     def scale(d: int, h: int, n: int) -> float:
         if expression is None:
             return found.scale if (d, h) == (found.d_k, found.heads) else math.nan
-        return expression.value(d=d, h=h, D=d * h, n=n)
+        try:
+            return expression.value(d=d, h=h, D=d * h, n=n)
+        except SettingsError:  # ln n is 0 at one key
+            return math.nan
 
     single = [one.residual for one in found.measured if one.dtype == callee.dtype]
     formula = FoundFormula(

@@ -14,7 +14,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from verify.errors import SettingsError
+from verify.evidence.audits import AuditRecord, Judgement
 from verify.evidence.claims import Check, ClaimRecord, ControlRecord, DerivationRecord, Proof, Verdict
+from verify.evidence.comparisons import Agreement, ComparisonRecord
 from verify.evidence.runs import Budget, Outcome, Part, RunRecord, Settings, Statement
 from verify.files.shipped import folder
 from verify.text.numbers import as_printed, rounds_to
@@ -22,6 +24,7 @@ from verify.text.numbers import as_printed, rounds_to
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from verify.evidence.audits import Finding
     from verify.evidence.claims import Band
 
 Interval = tuple[float, float]
@@ -40,6 +43,17 @@ _DERIVED = {
     Proof.AT_EXAMPLES: "its derivation is checked at examples, and ",
     Proof.IN_PART: "derived in part, and ",
 }
+_OWN_BANDS: dict[str, Band] = {
+    "mask": (None, 0.0),
+    "scale-applied": (1 - 1e-6, 1 + 1e-6),
+    "scale-implied": (0.99, 1.01),
+    "reconstruction": (None, 1.0),
+    "overflow": (None, 1.0),
+}
+"""What an audit's findings that are no statistics are compared with where no gate is given."""
+_BFLOAT16 = 2.0**-8
+_VECTORS = {"x", "q", "k", "v"}
+
 GROWTH, MAX_LOOKS = 1.5, 10
 """A sample grows by half of itself at each look after the first, up to 38 times, before a check is undecided.
 
@@ -320,6 +334,13 @@ def contradictions_of_derivation(proof: DerivationRecord) -> Iterator[str]:
         yield f"its derivation is called {proof.status}, and its steps say otherwise"
 
 
+def contradictions(record: RunRecord | AuditRecord | ComparisonRecord) -> Iterator[str]:
+    """Return what in a record its own numbers contradict, with the place."""
+    if isinstance(record, RunRecord):
+        return contradictions_of_run(record)
+    return _of_audit(record) if isinstance(record, AuditRecord) else _of_comparison(record)
+
+
 def contradictions_of_run(record: RunRecord) -> Iterator[str]:
     """Yield what in a run's record its own numbers contradict, with the place."""
     chosen, budget = record.run.settings, ErrorBudget(record.run.settings.false_alarm)
@@ -332,6 +353,93 @@ def contradictions_of_run(record: RunRecord) -> Iterator[str]:
     for statement in record.statements:
         wrong = (*_of_statement(statement, claims), *_of_note(statement, own=record.run.own_sources))
         yield from (f"statement {statement.id}: {one}" for one in wrong)
+
+
+def _of_audit(record: AuditRecord) -> Iterator[str]:
+    """Yield what in an audit's record its own numbers and gates contradict, with the place.
+
+    Those that are no statistics are judged; of others the share of sequences in the band is not on record.
+    """
+    for layer in record.layers:
+        for one in layer.findings:
+            own, gate = _OWN_BANDS.get(one.kind), record.settings.gates.get(one.name)
+            wrong: Iterator[str] = iter(())
+            if own and (one.band or one.judgement is Judgement.CONFIRMED):
+                wanted = gate if gate and gate != (None, None) else own
+                known = layer.intention.origin != "unknown"
+                wrong = _of_finding(one, wanted, is_own=wanted is own, known=known)
+            elif gate and not one.exact and not one.decides:
+                wrong = iter(["it has a gate, and does not decide"])
+            yield from (f"layer {layer.id}: finding {one.id}: {text}" for text in wrong)
+    yield from _of_unseen(record)
+
+
+def _of_unseen(record: AuditRecord) -> Iterator[str]:
+    """Yield what contradicts the reasons for which something was not seen: there is a line for each."""
+    said = {*record.unseen, *record.settings.allow_unseen}
+    silent = any(one.rows_compared + one.rows_without_key < one.rows for one in record.layers)
+    coarse = any(
+        one.kind == "reconstruction" and one.judgement is Judgement.WARNED for one in record.findings
+    )
+    others = len(record.left_out) - silent - coarse
+    yield from _where(
+        {
+            "rows were not compared, and no output is called unseen": silent and "output" not in said,
+            "outputs agree to less than they hold, and no precision is called unseen": (
+                coarse and "precision" not in said
+            ),
+            "something was left out, and nothing is called unseen": (
+                others > 0 and not said & {"calls", "rows", "unrecorded"}
+            ),
+        }
+    )
+
+
+def _of_finding(one: Finding, band: Band, *, is_own: bool, known: bool) -> Iterator[str]:
+    """Yield what is wrong with an exact finding; ``known`` says whether what was intended is."""
+    low, high = (one.estimate if end is None else end for end in one.interval)
+    # A size has an upper limit alone.
+    least, most = _ends(band if one.kind.startswith("scale-") else (None, band[1]))
+    inside = low is not None and high is not None and least <= low and high <= most
+    apart = low is not None and high is not None and (high < least or low > most)
+    rounded = is_own and one.kind == "scale-applied" and math.isclose(low or 0, 1, rel_tol=_BFLOAT16)
+    warnable = inside or one.kind == "overflow" or rounded
+    yield from _where(
+        {
+            "its band is not its gate": one.band != band,
+            "it is compared with a band, and does not decide": not one.decides,
+            "it is confirmed, and does not lie in its band": (
+                one.judgement is Judgement.CONFIRMED and not inside
+            ),
+            "it lies outside its band, and is only warned of": (
+                one.judgement is Judgement.WARNED and not warnable
+            ),
+            "it lies outside its band, and is called undecided": (
+                one.judgement is Judgement.UNDECIDED and apart and known and one.kind != "overflow"
+            ),
+        }
+    )
+
+
+def _of_comparison(record: ComparisonRecord) -> Iterator[str]:
+    """Yield what contradicts that vectors and masks are the same, or follow from what parted before."""
+    has_parted = False
+    for layer in record.layers:
+        has_parted = has_parted or bool(layer.of(Agreement.DIFFERS))
+        for part in layer.parts:
+            is_same, size = part.outcome is Agreement.SAME, part.size or 0.0
+            most = {"mask": 0.0}.get(part.name, part.allowed if part.name in _VECTORS else None)
+            wrong = {
+                "it differs by more than rounding, and is called the same": (
+                    is_same and most is not None and size > most
+                ),
+                "it is called the same, and heads or rows of it differ": is_same
+                and part.heads + part.rows != (),
+                "it is said to follow, and nothing parted before": (
+                    part.outcome is Agreement.FOLLOWS and not has_parted
+                ),
+            }
+            yield from (f"layer {layer.id}: {part.name}: {text}" for text in _where(wrong))
 
 
 def _of_statement(statement: Statement, claims: Mapping[str, ClaimRecord]) -> Iterator[str]:

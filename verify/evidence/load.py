@@ -15,7 +15,7 @@ from verify.errors import ResultsError, what_is_wrong
 from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord, digest_of
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
-from verify.evidence.judging import contradictions_of_run
+from verify.evidence.judging import contradictions
 from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.files.shipped import folder
 
@@ -205,8 +205,7 @@ def _read(content: Any, form: _Format[_Sealed], path: Path) -> _Sealed:
         )
     record = _validated(form.record, content, path, form.again)
     _refuse_changed(record, path, form.again)
-    wrong = next(contradictions_of_run(record), "") if isinstance(record, RunRecord) else ""
-    if wrong:
+    if wrong := next(contradictions(record), ""):
         raise ResultsError(f"{path}: {wrong}; {form.again}")
     return record
 

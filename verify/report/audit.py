@@ -47,10 +47,10 @@ _HEADINGS = (
     ("warned", "What is near a limit", Judgement.WARNED),
 )
 _ORIGINS = {
-    "given": "as the user said",
-    "recorded": "as the recording says",
+    "given": "given by the user",
+    "recorded": "from the recording",
     "configuration": "read from the model’s configuration",
-    "default": "assumed, as nobody said otherwise",
+    "default": "assumed, as none was given",
     "unknown": "not judged, as queries or keys may have been scaled before the call",
 }
 

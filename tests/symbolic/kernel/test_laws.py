@@ -20,7 +20,8 @@ from sympy import (
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import Hypotheses, Population, Reviewed, prove
+from verify.symbolic.kernel.core import Reviewed, prove
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.laws import (
     AlikeTerms,
     AlongAndAcross,

@@ -21,7 +21,7 @@ from sympy import (
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.hypotheses import Population
 from verify.symbolic.kernel.limits import AboutTheMean, CentralLimit
 from verify.symbolic.kernel.matrices import WhichCoincide
 from verify.symbolic.kernel.words import E

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from verify.auditing.blocks import Floats
     from verify.auditing.probing.function import Sizes
 
-_LENGTHS = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 513)
+_LENGTHS = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 383, 513)
 _RECTANGLES = (
     *((1, 2), (1, 65), (1, 1025), (1, 4099), (3, 100), (17, 4099), (64, 130), (127, 129), (130, 1025)),
     *((2, 1), (100, 3), (130, 64), (1025, 5)),
 )
 _GRADIENTS = ((16, 16), (65, 65), (100, 100), (1, 33), (17, 130), (130, 17), (5, 257))
 _WIDTHS = (1, 8, 40, 80, 96, 128, 256)
-_SEQUENCES, _HEADS = (1, 3, 5), (1, 3, 8)
+_SEQUENCES, _HEADS = (1, 3, 4, 5), (1, 3, 8)
 _DTYPES = ("float16", "bfloat16", "float64")
 _SCORES = {"30": 30.0, "100": 100.0, "10,000": 1e4}
 _SHIFTS = {"+1,000": 1000.0, "-1,000": -1000.0}
@@ -200,6 +200,7 @@ class Corners:
             **{f"scores of {text}": partial(self._case, n, n, size=size) for text, size in _SCORES.items()},
             **{f"scores near {text}": partial(self._shifted, size) for text, size in _SHIFTS.items()},
             "values of 10,000": partial(self._case, n, n, values=1e4),
+            "values of 0.0001": partial(self._case, n, n, values=1e-4),
             "keys that are equal": self._equal,
         }
         found: dict[str, Callable[[], tuple[CornerOutcome, str]]] = {

@@ -1,0 +1,150 @@
+"""Every field of a run or an audit on file changed and sealed again: it is refused, or no verdict changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.faults import mistakes
+from tests.faults.poison import audit_sample, sample
+from verify.errors import ResultsError
+from verify.evidence import Outcome, Proof, Verdict
+from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.load import load_either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+SAMPLES: dict[str, RunRecord | AuditRecord] = {"run": sample(), "audit": audit_sample()}
+WORDS = (
+    *(*Verdict, *Outcome, *Proof, *Judgement),
+    *("=", "≤", "≥", "<", "~", "→", "derived", "computed", "set", "monte-carlo", "fit", "exact"),
+    *(
+        "all-values",
+        "these-values",
+        "numerically",
+        "says",
+        "prints",
+        "quick",
+        "standard",
+        "deep",
+        "",
+        "other",
+    ),
+)
+NOT_TOLD = re.compile(r"statements(\.#\.id)?|run\.own_sources|layers(\.#\.(id|name|findings(\.#\.id)?))?")
+"""What a record cannot tell: which statements its sources had and whose they are, what a program's layers are
+called, and which of them, or of their findings, are left out."""
+
+
+def places(value: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yield everything within a JSON value with its path."""
+    if here:
+        yield here, value
+    if isinstance(value, dict | list):
+        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(inner, (*here, step))
+
+
+def others(value: Any) -> Iterator[Any]:
+    """Yield what a forger may put in the place of a value."""
+    yield None
+    if isinstance(value, bool):
+        yield not value
+    elif value is None:
+        yield from (True, False, 1, "other", "confirmed")
+    elif isinstance(value, int | float):
+        yield from (
+            0,
+            1,
+            -1,
+            -value,
+            2 * value,
+            value + 1,
+            value * 1.001,
+            value * 0.999,
+            1e308,
+            -1e308,
+            1e-300,
+        )
+    elif isinstance(value, str):
+        yield from map(str, WORDS if value in WORDS else ("", "other"))
+    elif isinstance(value, list):
+        yield from ([], value[1:], value[:-1], [*value, *value[:1]])
+    else:
+        yield {}
+        yield from ({name: one for name, one in value.items() if name != gone} for gone in value)
+
+
+def judged(record: RunRecord | AuditRecord) -> object:
+    """Return all that a record is taken to say: its exit statuses, and every verdict by its id."""
+    if isinstance(record, AuditRecord):
+        layers = {
+            one.id: {each.id: (each.judgement, each.decides) for each in one.findings}
+            for one in record.layers
+        }
+        return record.exit_status, set(record.unseen), layers
+    claims = {
+        one.id: (
+            one.verdict,
+            one.derivation.status,
+            {**{c.id: c.verdict for c in one.checks}, **{c.id: c.verdict for c in one.controls}},
+        )
+        for one in record.claims
+    }
+    outcomes = {one.id: (one.outcome, record.fails(one)) for one in record.statements}
+    return record.exit_status, record.lenient_exit_status, claims, outcomes
+
+
+def first_of_each_field(content: Any) -> dict[str, tuple[tuple[str | int, ...], Any]]:
+    """Return one place for each field, by its path without the numbers."""
+    found: dict[str, tuple[tuple[str | int, ...], Any]] = {}
+    for path, value in places(content):
+        name = ".".join("#" if isinstance(step, int) else step for step in path)
+        if name != "seal":
+            found.setdefault(name, (path, value))
+    return found
+
+
+def changed(content: Any, path: tuple[str | int, ...], value: Any) -> bytes:
+    """Return the file with one value replaced, its digests and its seal made to fit if it can be read."""
+    copy = json.loads(json.dumps(content))
+    inside = copy
+    for step in path[:-1]:
+        inside = inside[step]
+    inside[path[-1]] = value
+    return mistakes.sealed(copy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_a_field_changed_and_sealed_again_changes_no_verdict(tmp_path: Path, kind: str) -> None:
+    """Of all fields, with words, numbers and parts that a forger would choose; a table is printed."""
+    sample = SAMPLES[kind]
+    content, honest, counts = json.loads(sample.to_json()), judged(sample), Counter[str]()
+    path = tmp_path / "record.json"
+    for name, (place, value) in first_of_each_field(content).items():
+        for other in others(value):
+            path.write_bytes(changed(content, place, other))
+            record, said = read(path)
+            counts["refused" if record is None else "without effect"] += 1
+            assert len(said.splitlines()) == (record is None)
+            if record is not None and not NOT_TOLD.fullmatch(name):
+                assert judged(record) == honest, (name, other)
+    print(kind, dict(counts))
+    assert counts["refused"] > counts["without effect"] / 2
+
+
+def read(path: Path) -> tuple[RunRecord | AuditRecord | None, str]:
+    """Return what is read of a file, or why it is not."""
+    try:
+        return load_either(path), ""
+    except ResultsError as refusal:
+        return None, str(refusal)
