@@ -22,7 +22,7 @@ from verify.auditing.probe import formula_of
 from verify.auditing.probe import probe as probe_everywhere
 from verify.auditing.probing.experiments import (
     Mask,
-    Measured,
+    MeasuredScale,
     Precision,
     mask_of,
     softcap_of,
@@ -503,11 +503,11 @@ def test_jax_is_given_its_own_arrays() -> None:
     assert found.library == "jax"
 
 
-def setting(d: int = 64, h: int = 4, n: int = 16, dtype: str = "float32", **more: Any) -> Measured:
+def setting(d: int = 64, h: int = 4, n: int = 16, dtype: str = "float32", **more: Any) -> MeasuredScale:
     """Return the right scale at a setting, known to 1e-6."""
     scale = more.pop("scale", d**-0.5)
     half = more.pop("half", 1e-6)
-    return Measured(d, h, n, dtype, scale, (scale - half, scale + half), 1e-7, more.pop("fits", True))
+    return MeasuredScale(d, h, n, dtype, scale, (scale - half, scale + half), 1e-7, more.pop("fits", True))
 
 
 GOOD = Probe(
@@ -716,10 +716,10 @@ FORMULAS = (
 )  # fmt: skip
 
 
-def _measured(text: str, sizes: Sequence[tuple[int, int, int]] = SIZES) -> list[Measured]:
+def _measured(text: str, sizes: Sequence[tuple[int, int, int]] = SIZES) -> list[MeasuredScale]:
     values = [scale_expression(text).value(d=d, h=h, n=n) for d, h, n in sizes]
     return [
-        Measured(d, h, n, "float32", value, (value, value), 0.0, fits=True)
+        MeasuredScale(d, h, n, "float32", value, (value, value), 0.0, fits=True)
         for (d, h, n), value in zip(sizes, values, strict=True)
     ]
 

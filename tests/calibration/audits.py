@@ -16,7 +16,7 @@ from scipy import stats
 
 from verify.auditing.recording import Call
 from verify.auditing.rows import RowMeans, look
-from verify.auditing.statistical import Quantity, dependence, share_interval
+from verify.auditing.statistical import HeadQuantity, dependence, share_interval
 from verify.montecarlo import intervals
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ def population(law: str, size: int = 20_000) -> RowMeans:
     return look(call, np.arange(size), np.full(size, D**-0.5), 2.0**-24)[0]
 
 
-QUANTITIES: dict[str, tuple[Quantity, Callable[[RowMeans], Floats]]] = {
-    "row-variance": (Quantity("v", "$v$", None, lambda rows: rows.variance), lambda rows: rows.variance),
+QUANTITIES: dict[str, tuple[HeadQuantity, Callable[[RowMeans], Floats]]] = {
+    "row-variance": (HeadQuantity("v", "$v$", None, lambda rows: rows.variance), lambda rows: rows.variance),
     "entropy": (
-        Quantity("h", "$h$", None, lambda rows: rows.entropy, are_bounded=True),
+        HeadQuantity("h", "$h$", None, lambda rows: rows.entropy, are_bounded=True),
         lambda rows: rows.entropy,
     ),
 }

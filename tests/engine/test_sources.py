@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from verify.engine.sources import (
+    KeyPath,
     Origin,
     PartEntry,
-    Place,
     SourceBook,
     contradictions,
     packs,
@@ -400,6 +400,6 @@ def origin() -> Origin:
         (("nothing",), 1),
     ],
 )
-def test_the_line_of_a_place(origin: Origin, place: Place, line: int) -> None:
+def test_the_line_of_a_place(origin: Origin, place: KeyPath, line: int) -> None:
     """Lines within a text of several lines hold no keys; what is missing has its table's line."""
     assert origin.line(place) == line

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verify.auditing.recording import Call
     from verify.auditing.rows import Compared, Looked, Mapper, Places
 
-    Kind = Callable[[Place], Iterator[Variant]]
+    VariantKind = Callable[[Place], Iterator[Variant]]
 
 TOLERANCE = 0.01
 """Relative difference from the intended scale that counts as none."""
@@ -302,7 +302,7 @@ def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ..
     return ()
 
 
-def _fitting(place: Place, starts: Sequence[float], kinds: Iterable[Kind]) -> list[Explanation]:
+def _fitting(place: Place, starts: Sequence[float], kinds: Iterable[VariantKind]) -> list[Explanation]:
     """Return the attentions of these kinds that fit; what fits a few rows must fit them all."""
     few = replace(place, head=place.head.thinned(_SCREENED_ROWS))
     likely: dict[str, Explanation] = {}

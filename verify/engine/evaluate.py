@@ -50,7 +50,7 @@ from verify.symbolic.printing import latex, plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verify.engine.catalogue import Reference
+    from verify.engine.catalogue import ClaimReference
     from verify.engine.samples import Sampling
     from verify.engine.sources import Wanted
     from verify.montecarlo.blocks import BlockSampler, Cell, Chunk, Request, Sums
@@ -68,7 +68,7 @@ class Work:
     ``run`` tells apart the runs that one process works for.
     """
 
-    claim: Reference
+    claim: ClaimReference
     settings: Settings
     wanted: tuple[Wanted, ...]
     run: str
@@ -354,7 +354,7 @@ def _cell(work: Work, cell: CellToDraw) -> Cell:
     return _EVALUATIONS[work.key].cells[cell.id]
 
 
-def broken_evidence(claim: Reference, why: str) -> ClaimError:
+def broken_evidence(claim: ClaimReference, why: str) -> ClaimError:
     """Return the error that what came back for a claim is no evidence."""
     where = claim.path if isinstance(claim, ClaimFile) else ""
     return ClaimError(f"claim {claim.id}: its evidence is malformed: {why}; {correction(where)}")
@@ -380,7 +380,7 @@ def received(work: Work, settled: Settled) -> ClaimRecord:
     return record
 
 
-def is_of(record: ClaimRecord, claim: Reference) -> bool:
+def is_of(record: ClaimRecord, claim: ClaimReference) -> bool:
     """Return whether a record is that of a claim, by id and chapter."""
     if isinstance(claim, InMemoryClaim):
         chapter = claim.claim.chapter
