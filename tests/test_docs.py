@@ -227,8 +227,8 @@ def test_the_computation_decides_a_statement(tmp_path: Path, monkeypatch: pytest
         part = f'[[statement.part]]\n{said}kind = "prints"\nprinted = "{printed}"\n{compute}\n'
         entry = f'\n[[statement]]\nid = "kurtosis"\nsource = "course"\n{said}\n{part}'
         path.write_text(source + entry, encoding="utf-8")
-        (statement,) = decide(read_sources(path), ())
-        assert statement.outcome is outcome
+        (decided,) = decide(read_sources(path), ())
+        assert decided.outcome is outcome
 
 
 def test_every_file_named_is_there() -> None:
