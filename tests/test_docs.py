@@ -225,7 +225,7 @@ def test_the_computation_decides_a_statement(tmp_path: Path, monkeypatch: pytest
     for printed, outcome in (("4.5", Outcome.HOLDS), ("4.6", Outcome.MISPRINTED)):
         said = f'text = "The kurtosis is {printed}."\n'
         part = f'[[statement.part]]\n{said}kind = "prints"\nprinted = "{printed}"\n{compute}\n'
-        statement = f'\n[[statement]]\nid = "kurtosis"\nsource = "course"\n{said}\n{part}'
+        entry = f'\n[[statement]]\nid = "kurtosis"\nsource = "course"\n{said}\n{part}'
         path.write_text(source + entry, encoding="utf-8")
         (statement,) = decide(read_sources(path), ())
         assert statement.outcome is outcome
