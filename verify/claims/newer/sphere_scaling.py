@@ -13,7 +13,7 @@ from verify.spec.rules import Assuming, Compared, Hypotheses, Integrated, Jensen
 
 beta, v, w, total = ordered("beta v w T", positive=True)
 KEYS, FACTOR = (64, 512, 4096), 20
-OTHERS = {2: Rational(1, 8), 4: Rational(4, 5), 5: S.One}
+OTHERS = {2: Rational(1, 8), 5: S.One}
 """Dimensions but three, and the scale over n^(2/(d - 1)) there."""
 POWERS = (2, 3, 4, 5, 9, 17)
 LABEL = "mean of the largest weight"
