@@ -172,12 +172,6 @@ OUTSIDE = {
         | {"attention_types": [[["global"], 2]]},
         kinds=("eager",),
     ),
-    "gptj": Architecture(
-        "GPTJModel",
-        "GPTJConfig",
-        {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "rotary_dim": 4},
-        kinds=("eager",),
-    ),
     "mpt": Architecture(
         "MptModel",
         "MptConfig",
