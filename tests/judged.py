@@ -17,12 +17,12 @@ from verify.evidence import (
     Verdict,
     tightness,
 )
+from verify.evidence.contradictions import decided
 from verify.evidence.judging import (
     MAX_LOOKS,
     OF_ITSELF,
     ErrorBudget,
     claim_verdict,
-    decided,
     judge,
     judge_exact,
     outcome_of,

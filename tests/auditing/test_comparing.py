@@ -15,7 +15,7 @@ from verify.auditing import files
 from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import RecordingError, ResultsError, SettingsError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
-from verify.evidence.judging import contradictions
+from verify.evidence.contradictions import contradictions
 from verify.evidence.load import load_comparison, load_either
 
 if TYPE_CHECKING:

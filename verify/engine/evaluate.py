@@ -34,7 +34,8 @@ from verify.evidence import (
     StepRecord,
     digest_of,
 )
-from verify.evidence.judging import ErrorBudget, claim_verdict, contradictions_of_claim
+from verify.evidence.contradictions import contradictions_of_claim
+from verify.evidence.judging import ErrorBudget, claim_verdict
 from verify.executors.machine import no_garbage_collection
 from verify.executors.threads import one_blas_thread
 from verify.montecarlo.blocks import draw_chunk

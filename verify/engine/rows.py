@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from verify.errors import what_is_wrong
 from verify.evidence import ClaimRecord, DerivationRecord, Proof, digest_of
-from verify.evidence.judging import contradictions_of_claim, contradictions_of_derivation
+from verify.evidence.contradictions import contradictions_of_claim, contradictions_of_derivation
 from verify.montecarlo.blocks import Sums
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from verify.errors import ResultsError, what_is_wrong
 from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord, digest_of
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
-from verify.evidence.judging import contradictions
+from verify.evidence.contradictions import contradictions
 from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.files.shipped import folder
 
