@@ -71,6 +71,7 @@ def bad(layers: int = 4, heads: int = 4) -> AuditRecord:
         left_out=(
             "flash_attn.flash_attn_func was called 12 times directly: its arguments are not recorded.",
         ),
+        unseen=("unrecorded",),
         gates={"row-variance": (0.5, 2.0)},
     )
 
