@@ -51,7 +51,7 @@
     for (const section of all("section[data-chapter]")) {
       section.hidden = !all("article.card:not([hidden])", section).length;
     }
-    count.textContent = `${shown} of ${cards.length} claims shown`;
+    count.textContent = `${shown} of ${cards.length} ${cards.length === 1 ? "claim" : "claims"} shown`;
   }
   const changed = () => {
     apply();
@@ -143,7 +143,7 @@
 
   function ofRow(card, row) {
     const take = make("details", { class: "take" });
-    const name = make("summary", { "aria-label": `Take along: ${row.id}` }, "copy");
+    const name = make("summary", { "aria-label": `copy from ${row.id}` }, "copy");
     const value = () => {
       const [, , estimate, , low, high] = [...row.cells].map(read);
       return low ? `${estimate} [${low}, ${high}]` : estimate;

@@ -82,7 +82,7 @@
           height: base + 38, drawn,
           words: `Scores of the same pairs wander from 0 as components are added, and a histogram of them widens. Below, their variance against the number of components: at ${d} it is ${found}, drawn here, near the derived line.`,
           reading: `At ${d} ${d > 1 ? "components" : "component"} the ${PAIRS.toLocaleString("en")} scores have variance <b>${found}</b>, <i>drawn here</i>. ` +
-            (seen ? `The run measured ${told(seen)}.` : "The run did not measure here."),
+            (seen ? `The run measured ${told(seen)}.` : "The run has no measurement here."),
         };
       },
     },
@@ -129,7 +129,7 @@
           height: base + 38, drawn,
           words: `Weights of one row over ${n} keys in ${d} dimensions, drawn here. The largest is ${found.map((one, which) => `${short(one.largest)} ${["unscaled", "over the root", "over the dimension"][which]}`).join(", ")}. Below, the mean of the sum of squared weights against the dimension, which rises unscaled and stays level over the root.`,
           reading: `${d} dimensions, ${n} keys: the largest weight is <b>${short(found[0].largest)}</b> unscaled and <b>${short(found[1].largest)}</b> over √<i>d</i><sub>k</sub>, <i>drawn here</i>. ` +
-            (said.length ? `The mean of Σ<i>p</i>² that the run measured: ${said.join(", ")}.` : "The run did not measure here."),
+            (said.length ? `The mean of Σ<i>p</i>² that the run measured: ${said.join(", ")}.` : "The run has no measurement here."),
         };
       },
     },
@@ -154,7 +154,7 @@
         const narrow = width < 520, left = 44, gap = narrow ? 12 : 26, each = (width - left - gap - 4) / 2, high = narrow ? 112 : 170, low = narrow ? 130 : 190, top = 40;
         const Y = (v) => top + high * (1 - (Math.log10(Math.max(v, 1e-4)) + 4) / 6.2), base = top + high + 100 + low, now = at(d), chosen = now[0].order[row];
         const ticks = [-4, -3, -2, -1, 0, 1, 2];
-        let drawn = text(0, 13, `size of the gradient, ${narrow ? "row by row" : `${ROWS.toLocaleString("en")} rows from the smallest to the largest; each line is ten times the last`}`);
+        let drawn = text(0, 13, `size of the gradient, ${narrow ? "row by row" : `${ROWS.toLocaleString("en")} rows from the smallest to the largest; gridlines are powers of ten`}`);
         const shares = now.map(({ sizes, sorted, order, median, rms, top: share }, which) => {
           const from = left + which * (each + gap), x = (r) => from + (each * (r + 0.5)) / ROWS, kind = KINDS[which], mine = order.indexOf(chosen);
           drawn += text(from, 32, NAMES[which], `${kind} strong`);
@@ -184,8 +184,8 @@
         return {
           height: base + 38, drawn,
           words: `Sizes of the gradients of ${ROWS} queries over 16 keys in ${d} dimensions, drawn here. Unscaled: median ${short(now[0].median)}, root mean square ${short(now[0].rms)}. Over the root: ${short(now[1].median)} and ${short(now[1].rms)}. Below, the ratios of both against the dimension: that of root mean squares rises, that of medians falls below 1.`,
-          reading: `${d} dimensions: unscaled over scaled, the medians stand as <b>${short(ratio[1])}</b> to 1 and the root mean squares as <b>${short(ratio[2])}</b> to 1; the largest twentieth of the unscaled rows carries ${percent(shares[0])} of the sum of squares, <i>drawn here</i>. ` +
-            (seen.length ? `The run measured ${seen.join("; ")}.` : "The run did not measure here."),
+          reading: `${d} dimensions: unscaled over scaled, the ratio of medians is <b>${short(ratio[1])}</b>, that of root mean squares <b>${short(ratio[2])}</b>; the largest twentieth of the unscaled rows carries ${percent(shares[0])} of the sum of squares, <i>drawn here</i>. ` +
+            (seen.length ? `The run measured ${seen.join("; ")}.` : "The run has no measurement here."),
         };
       },
     },

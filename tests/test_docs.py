@@ -16,13 +16,18 @@ import pytest
 from matplotlib import pyplot as plt
 
 import verify
-from tests.auditing.calls import arrays
+from tests.auditing.calls import SCALE, arrays, of_calls
 from tests.tool import EXAMPLE, ROOT, blocks, examples, page
 from verify import spec
+from verify.auditing import alternatives
 from verify.auditing.audit import kind_of
+from verify.auditing.recording import Call
 from verify.citing import citations, languages
 from verify.citing.markers import quotes_in
-from verify.engine.catalogue import load
+from verify.engine import computations
+from verify.engine.catalogue import catalogue, load
+from verify.engine.sources import read_sources
+from verify.engine.statements import decide
 from verify.evidence import ClaimRecord, Outcome, RunRecord
 from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
 DISTRIBUTION, FORMAT, FINDING, LANGUAGE = "triangular.py", "org.py", "concentration.py", "textile.py"
+MISTAKE, COMPUTATION = "relu.py", "kurtosis.py"
 
 
 def _names_of(folder: Path, name: str) -> dict[str, Any]:
@@ -58,7 +64,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_every_example_is_tested() -> None:
     """Each of its Python blocks is one of those that the tests below run."""
-    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, FINDING, LANGUAGE}
+    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, FINDING, LANGUAGE, MISTAKE, COMPUTATION}
     assert len(examples()) == PAGE.count("```python\n")
 
 
@@ -192,12 +198,47 @@ def test_the_finding_is_made_as_those_of_the_tool_are(
         assert (own.interval[0] or 0) < own.estimate < (own.interval[1] or 0)
 
 
-@pytest.mark.parametrize(
-    "path", sorted(set(re.findall(r"`((?:verify|templates|tests|data|\.ci)/[\w./]*)`", PAGE)))
-)
-def test_every_file_named_is_there(path: str) -> None:
-    """A walk-through that follows the data must not lead into nothing."""
-    assert (ROOT / path).exists()
+def test_the_mistake_is_named_where_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its fix; before it was added the output had no cause."""
+    q, k, v = (one.astype(np.float32) for one in arrays())
+    scores = SCALE * (q.astype(float) @ np.swapaxes(k, -1, -2))
+    out = (np.maximum(scores, 0) @ v / k.shape[2]).astype(np.float32)
+    call = Call(q, k, v, out, scale=SCALE)
+    assert "ReLU" not in of_calls(call)["reconstruction"].cause
+    monkeypatch.setattr(alternatives, "KINDS", list(alternatives.KINDS))
+    _names_of(tmp_path, MISTAKE)
+    found = of_calls(call)["reconstruction"]
+    assert found.judgement == "refuted"
+    assert found.cause == "the weights are ReLUs of the scores over the number of keys"
+    assert found.fix == "apply the softmax to the scores"
+
+
+def test_the_computation_decides_a_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the digits it prints: 3 + 6/d_k, of a claim that is in the catalogue."""
+    monkeypatch.setattr(computations, "COMPUTATIONS", dict(computations.COMPUTATIONS))
+    _names_of(tmp_path, COMPUTATION)
+    assert computations.COMPUTATIONS["kurtosis"].claim in catalogue()
+    (text,) = blocks("toml", "docs/extending.md")
+    source, *_ = text.partition("\n[[statement]]\n")
+    (compute,) = set(re.findall(r"compute = \{ what = \"kurtosis\".*?\}", PAGE))
+    path = tmp_path / "course.toml"
+    for printed, outcome in (("4.5", Outcome.HOLDS), ("4.6", Outcome.MISPRINTED)):
+        said = f'text = "The kurtosis is {printed}."\n'
+        part = f'[[statement.part]]\n{said}kind = "prints"\nprinted = "{printed}"\n{compute}\n'
+        entry = f'\n[[statement]]\nid = "kurtosis"\nsource = "course"\n{said}\n{part}'
+        path.write_text(source + entry, encoding="utf-8")
+        (decided,) = decide(read_sources(path), ())
+        assert decided.outcome is outcome
+
+
+def test_every_file_named_is_there() -> None:
+    """A walk-through that follows the data must not lead into nothing, and it leaves no package out."""
+    named = set(re.findall(r"`((?:verify|templates|tests|data|docs|\.ci)/[\w./]*)`", PAGE))
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    packages = {str(path.parent.relative_to(ROOT)) for path in (ROOT / "verify").glob("*/__init__.py")}
+    assert set(re.findall(r"^\| `(\w+/\w+)` \|", page("docs/architecture.md"), re.MULTILINE)) == packages
+    alone = re.findall(r"`([\w/]+\.py)`", page("docs/architecture.md"))
+    assert {path for path in alone if path not in named} == set()
 
 
 def test_every_program_named_is_there() -> None:

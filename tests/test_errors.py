@@ -59,7 +59,7 @@ def test_a_claim_cannot_say_that_rendering_failed() -> None:
         raise RenderError("no ink")
 
 
-def test_what_nobody_foresaw_while_rendering_has_its_own_status() -> None:
+def test_what_was_not_foreseen_while_rendering_has_its_own_status() -> None:
     """Even an exit; errors of the system and of ours pass."""
     with (
         pytest.raises(RenderError, match="not foreseen: SystemExit: 3; the results are written"),

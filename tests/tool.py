@@ -52,7 +52,7 @@ def begin(
     )
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 120) -> Ended:
+def finish(process: subprocess.Popen[str], timeout: float = 300) -> Ended:
     """Wait for a process of the tool and return what it leaves."""
     try:
         out, err = process.communicate(timeout=timeout)

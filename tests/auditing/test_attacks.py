@@ -39,7 +39,7 @@ def audited(one: dict[str, Any], **options: Any) -> AuditRecord:
 
 
 def last_of_many_keys() -> dict[str, Any]:
-    """A last key that is missing among so many that a coarser type would hide it."""
+    """A last key that is missing among enough keys that a coarser type would hide it."""
     one = given(2000, 1)
     return one | {"out": attend(one["q"], one["k"][:, :, :-1], one["v"][:, :, :-1])}
 
@@ -49,6 +49,19 @@ def first_key_of_some_rows() -> dict[str, Any]:
     one = given(600, 2)
     one["out"][:, :, :50] = attend(one["q"][:, :, :50], one["k"][:, :, 1:], one["v"][:, :, 1:])
     return one
+
+
+def one_row_by_little() -> dict[str, Any]:
+    """A single row that is off by what a coarser type might leave, where all others are exact."""
+    one = given()
+    one["out"][3, 1, 7] += 1e-3
+    return one
+
+
+def weak_mask() -> dict[str, Any]:
+    """A causal mask that is added as -10, so that it is a bias and hides nothing."""
+    one, bias = given(), np.where(np.tri(TOKENS, dtype=bool), 0, -10).astype(np.float32)
+    return one | {"out": attend(one["q"], one["k"], one["v"], added=bias), "bias": bias}
 
 
 def noise() -> dict[str, Any]:
@@ -111,7 +124,9 @@ def masked(seen: Any) -> dict[str, Any]:
     ("attack", "status", "unseen"),
     [
         (last_of_many_keys, 3, "precision"),
-        (first_key_of_some_rows, 3, "precision"),
+        (first_key_of_some_rows, 1, ""),
+        (one_row_by_little, 1, ""),
+        (weak_mask, 3, ""),
         (noise, 3, "precision"),
         (rows_that_see_no_key, 3, "rows"),
         (rows_hidden_by_a_bias, 3, "rows"),
@@ -127,6 +142,19 @@ def test_what_is_broken_is_not_confirmed(attack: Any, status: int, unseen: str) 
     assert (found.exit_status, ",".join(found.unseen)) == (status, unseen)
     if status == 3:
         assert not audited(one, allow_unseen=unseen).unseen
+
+
+@pytest.mark.parametrize("change", [lambda v: 0 * v + v[:, :, :1], lambda v: 1e-6 * v])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_values_that_round_otherwise_are_right(change: Any, dtype: str) -> None:
+    """Equal ones, whose outputs are exact, and those near the least number of a type."""
+    one = given()
+    q, k, v = (array.astype(dtype) for array in (one["q"], one["k"], change(one["v"])))
+    seen = np.random.default_rng(2).random((len(q), 1, 1, TOKENS)) < 0.7
+    out = attend(q, k, v, added=np.where(seen, 0.0, -1e30)).astype(dtype)
+    found = audited({"q": q, "k": k, "v": v, "out": out, "mask": seen, "scale": SCALE})
+    assert found.exit_status != 1
+    assert not found.unseen
 
 
 def test_columns_of_any_size_are_right() -> None:
@@ -147,7 +175,7 @@ def test_what_is_added_to_scores_is_a_number_or_hides(name: str, number: float) 
 
 
 def test_documents_are_for_a_mask() -> None:
-    """Where tokens are of documents and nobody says that these matter, nothing is confirmed."""
+    """Where tokens are of documents and it is not said that these matter, nothing is confirmed."""
     documents = np.repeat([[0, 1]], TOKENS // 2, axis=1).repeat(30, axis=0)
     with pytest.raises(RecordingError, match="give intended_mask= as documents"):
         audited(given() | {"documents": documents})

@@ -367,7 +367,7 @@ def test_an_intention_without_its_width_names_the_layer() -> None:
 DTYPES = ("float32", "bfloat16")
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("fault", [*SCALES, *RECONSTRUCTIONS], ids=lambda fault: fault.what)
 def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
     """Each fault is refuted by its finding, with the cause that was planted and a fix."""

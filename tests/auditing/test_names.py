@@ -97,6 +97,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str, Callable[[Any, Any, Any], Any]]] = 
 }  # fmt: skip
 
 
+AT_ONCE = {"window shorter", "ring", "two scales"}
+"""Of a mask, of weights and of two factors; the others are tried among the longer studies."""
+
+
 def planted(declared: dict[str, Any], compute: Callable[[Any, Any, Any], Any]) -> Call:
     """Return a call that declares this and whose output is what is computed."""
     q, k, v = (one.astype(np.float32) for one in arrays())
@@ -113,7 +117,10 @@ def test_a_fault_is_named(name: str) -> None:
     assert cause in found.cause.split(" or ")[0]
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in AT_ONCE else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS],
+)
 def test_no_name_without_its_formula(name: str) -> None:
     """The right attention has no fault; with one row off by a hundredth the fault's name is not given."""
     declared, cause, compute = FAULTS[name]

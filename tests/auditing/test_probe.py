@@ -22,7 +22,7 @@ from verify.auditing.probe import formula_of
 from verify.auditing.probe import probe as probe_everywhere
 from verify.auditing.probing.experiments import (
     Mask,
-    Measured,
+    MeasuredScale,
     Precision,
     mask_of,
     softcap_of,
@@ -96,6 +96,7 @@ def test_plain_attention_passes_in_three_lines() -> None:
     assert (found.fits, found.softcap, found.sink, found.bias < 1e-6) == (True, None, None, True)
 
 
+@pytest.mark.slow
 def test_the_documented_test_passes_and_can_fail() -> None:
     """It is right for causal attention, and fails for attention without the mask."""
     (example,) = blocks("python", "docs/auditing.md")
@@ -110,18 +111,23 @@ def test_the_documented_test_passes_and_can_fail() -> None:
 @pytest.mark.parametrize(
     ("scale", "formula"),
     [
-        (lambda q, _: q.shape[-1] ** -0.5, "1/sqrt(d)"),
-        (lambda *_: 1.0, "1"),
         (lambda *_: 0.0884, "0.0884"),
-        (lambda q, _: 1 / q.shape[-1], "1/d"),
         (lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5, "1/sqrt(d*h)"),
-        (lambda q, _: q.shape[1] ** -0.5, "1/sqrt(h)"),
-        (lambda q, _: 1.5 * q.shape[-1] ** -0.5, "1.5/sqrt(d)"),
-        (lambda q, _: q.shape[-1] ** -0.25, "d**-0.25"),
-        (lambda q, _: -(q.shape[-1] ** -0.5), "-1/sqrt(d)"),
         (lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5, "log(n)/sqrt(d)"),
-        (lambda _, k: k.shape[2] ** -0.5, "1/sqrt(n)"),
         (lambda q, _: 0.3 if q.shape[-1] > 40 else 0.1, None),
+        *(
+            pytest.param(scale, formula, marks=pytest.mark.slow)
+            for scale, formula in (
+                (lambda q, _: q.shape[-1] ** -0.5, "1/sqrt(d)"),
+                (lambda *_: 1.0, "1"),
+                (lambda q, _: 1 / q.shape[-1], "1/d"),
+                (lambda q, _: q.shape[1] ** -0.5, "1/sqrt(h)"),
+                (lambda q, _: 1.5 * q.shape[-1] ** -0.5, "1.5/sqrt(d)"),
+                (lambda q, _: q.shape[-1] ** -0.25, "d**-0.25"),
+                (lambda q, _: -(q.shape[-1] ** -0.5), "-1/sqrt(d)"),
+                (lambda _, k: k.shape[2] ** -0.5, "1/sqrt(n)"),
+            )
+        ),
     ],
 )
 def test_formula_of_the_scale_is_found_by_varying_sizes(scale: Any, formula: str | None) -> None:
@@ -142,6 +148,14 @@ def test_scale_that_is_right_at_one_width_only_is_caught() -> None:
     assert found.scale == pytest.approx(0.125)
     assert any("d = 128" in one for one in found.problems("1/sqrt(d)"))
     assert found.problems("0.125") == ()
+
+
+def test_a_scale_that_is_zero_at_one_key_stops_no_corner() -> None:
+    """The logarithm of the length, of scalable softmax: declared, it passes, and its corners are tried."""
+    scaled = partial(attention, scale=lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5)
+    found = probe_everywhere(scaled, d_k=32)
+    assert found.problems("log(n)/sqrt(d)") == ()
+    assert any(corner.outcome == "right" for corner in found.corners)
 
 
 @pytest.mark.parametrize(
@@ -356,7 +370,7 @@ def by_scores(function: Callable[[Any], Any]) -> Callable[..., Any]:
     ids=["linear", "divided", "sigmoid"],
 )
 def test_what_has_no_softmax_is_wrong(function: Callable[[Any], Any], fault: str) -> None:
-    """Nobody has to ask for it, and it comes without NumPy's warnings."""
+    """It need not be asked for, and comes without NumPy's warnings."""
     assert probe(by_scores(function), d_k=8).faults == (fault,)
 
 
@@ -370,7 +384,7 @@ def test_what_has_no_softmax_is_wrong(function: Callable[[Any], Any], fault: str
     ids=["prefix", "blocks", "strides"],
 )
 def test_a_mask_that_is_not_understood_is_no_fault(shown: Callable[[Any, Any], Any]) -> None:
-    """Nobody knows whether it is meant; who expects none gets it as a problem."""
+    """Whether it is meant is not known; who expects none gets it as a problem."""
 
     def masked(scores: Any) -> Any:
         later, earlier = scores.shape[-2:]
@@ -489,11 +503,11 @@ def test_jax_is_given_its_own_arrays() -> None:
     assert found.library == "jax"
 
 
-def setting(d: int = 64, h: int = 4, n: int = 16, dtype: str = "float32", **more: Any) -> Measured:
+def setting(d: int = 64, h: int = 4, n: int = 16, dtype: str = "float32", **more: Any) -> MeasuredScale:
     """Return the right scale at a setting, known to 1e-6."""
     scale = more.pop("scale", d**-0.5)
     half = more.pop("half", 1e-6)
-    return Measured(d, h, n, dtype, scale, (scale - half, scale + half), 1e-7, more.pop("fits", True))
+    return MeasuredScale(d, h, n, dtype, scale, (scale - half, scale + half), 1e-7, more.pop("fits", True))
 
 
 GOOD = Probe(
@@ -597,7 +611,7 @@ def test_what_cannot_be_expected_is_refused(expected: dict[str, Any], message: s
     ],
 )
 def test_only_what_no_attention_does_is_called_wrong(changes: dict[str, Any], is_wrong: bool) -> None:
-    """What some models mean, normalised queries for one, is unusual: a problem where nobody expects it."""
+    """What some models mean, normalised queries for one, is unusual: a problem where it is not expected."""
     found = replace(GOOD, **changes)
     assert bool(found.faults) is is_wrong
     assert ("\n  wrong " in repr(found)) is is_wrong
@@ -608,7 +622,7 @@ def test_only_what_no_attention_does_is_called_wrong(changes: dict[str, Any], is
 
 
 def test_another_scale_than_the_usual_is_said() -> None:
-    """It is no fault of its own: nobody has said what is intended."""
+    """It is no fault of its own: what is intended was not said."""
     other = replace(GOOD, measured=(setting(scale=1 / 64), setting(128, scale=1 / 128)), formula="1/d")
     assert "the usual scale is 1/sqrt(d), not this one" in repr(other)
     assert "usual scale" not in repr(GOOD)
@@ -702,10 +716,10 @@ FORMULAS = (
 )  # fmt: skip
 
 
-def _measured(text: str, sizes: Sequence[tuple[int, int, int]] = SIZES) -> list[Measured]:
+def _measured(text: str, sizes: Sequence[tuple[int, int, int]] = SIZES) -> list[MeasuredScale]:
     values = [scale_expression(text).value(d=d, h=h, n=n) for d, h, n in sizes]
     return [
-        Measured(d, h, n, "float32", value, (value, value), 0.0, fits=True)
+        MeasuredScale(d, h, n, "float32", value, (value, value), 0.0, fits=True)
         for (d, h, n), value in zip(sizes, values, strict=True)
     ]
 

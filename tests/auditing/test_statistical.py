@@ -21,7 +21,7 @@ from verify.auditing.rows import RowMeans
 from verify.auditing.statistical import (
     AtUnitVariance,
     Estimate,
-    Quantity,
+    HeadQuantity,
     Statistical,
     fewest_sequences,
     median_interval,
@@ -35,7 +35,7 @@ from verify.montecarlo.intervals import betting_mean
 from verify.symbolic.row_integrals import mean_entropy, mean_squares
 
 if TYPE_CHECKING:
-    from verify.auditing.audit import Kind
+    from verify.auditing.audit import FindingKind
     from verify.evidence.audits import Finding
 
 
@@ -154,7 +154,7 @@ SUBJECT = Subject(Layer("attention", ()), 0, 8, 8, 64, LAYER.intention, 1e-6)
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
-def test_every_kind_keeps_to_the_contract(kind: Kind) -> None:
+def test_every_kind_keeps_to_the_contract(kind: FindingKind) -> None:
     """Of a sequence in which no key is seen it makes a finding a name at most, and estimates no statistic."""
     blind = replace(call(queries=9, keys=9), value=None, output=None, mask=np.zeros((1, 1), bool))
     seen = Seen(4)
@@ -238,9 +238,9 @@ def test_an_infinite_score_is_the_largest() -> None:
 VALUES = np.random.default_rng(6).uniform(0.4, 0.6, size=200)
 
 
-def quantity(**more: Any) -> Quantity:
+def quantity(**more: Any) -> HeadQuantity:
     """Return a quantity of rows: their variance, by its median unless it is bounded."""
-    return Quantity("share", "$x$", "attention-entropy", lambda rows: rows.variance, **more)
+    return HeadQuantity("share", "$x$", "attention-entropy", lambda rows: rows.variance, **more)
 
 
 def found(values: Any, gate: Any = None, *, labels: Any = None, **more: Any) -> Finding:
@@ -423,7 +423,7 @@ def test_the_interval_of_a_median_misses_no_more_often_than_coins_say() -> None:
 
 
 def test_a_share_has_the_exact_interval() -> None:
-    """At its ends so many or more, or fewer, have half the rate."""
+    """At its ends this count or more, or fewer, has half the rate."""
     low, high = share_interval(7, 20, 0.05)
     assert stats.binom.sf(6, 20, low) == pytest.approx(0.025)
     assert stats.binom.cdf(7, 20, high) == pytest.approx(0.025)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HEADS, SEQUENCES, TOKENS, D = 12, 64, 512, 64
 LAYERS = 12
 TIME_RATIO, MEMORY = 1.5, 1e9
-"""At most so many times PyTorch's time, and so many bytes."""
+"""At most this many times PyTorch's time, and this many bytes."""
 
 _BATCH = 8
 _ROUNDS = 3
@@ -87,7 +87,7 @@ def _fastest(some: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def memory(layers: int, sequences: int) -> int:
-    """Return the most bytes that a process of its own takes to audit so many layers."""
+    """Return the most bytes that a process of its own takes to audit this number of layers."""
     program = f"from tests.benchmarks.audit import _peak; print(_peak({layers}, {sequences}))"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return int(found.stdout)

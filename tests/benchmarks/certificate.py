@@ -57,7 +57,7 @@ def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
 
 
 def floor(d: int, side: int, coordinates: int) -> float:
-    """Return the machine's own time for so many normals and their products, nothing else."""
+    """Return the machine's own time for this number of normals and their products, nothing else."""
     rng = np.random.Generator(np.random.SFC64(1))
     blocks = max(1, (1 << 17) // (2 * d * side))
     x = np.empty((2, blocks, d, side))

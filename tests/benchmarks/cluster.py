@@ -12,7 +12,7 @@ to workers as the tool does: whoever is free gets the next one, in order. It ass
   ten seconds, and it comes back after a minute;
 - derivations are in the store, and memory and network are not what limits: a chunk's sums are kilobytes.
 
-``python -m tests.benchmarks.cluster --measure 4`` runs the same by two processes and by so many Dask workers
+``python -m tests.benchmarks.cluster --measure 4`` runs it by two processes and by that many Dask workers
 of this machine, twice each, with new stores, and prints how much longer Dask takes, with starting and ending
 all processes; at the default tolerance two processes are at work for about a minute.
 """
@@ -65,7 +65,7 @@ class Simulated:
 
 
 def simulate(workers: int, given: Assumptions, seed: int = 1) -> Simulated:
-    """Return what a run takes so many workers: each free one gets the next task from the coordinator."""
+    """Return what a run takes with a number of workers: each free one gets the coordinator's next task."""
     source = random.Random(seed)  # noqa: S311 - nothing is secret
     centre = math.log(given.chunk_s) - given.spread**2 / 2
     chunks = [
@@ -133,7 +133,7 @@ def measure(folder: Path, tolerance: float, *workers: object) -> Measured:
 
 
 def comparison(workers: int, tolerance: float) -> str:
-    """Return what two processes and so many Dask workers of this machine take for the same run, as text.
+    """Return what two processes and as many Dask workers of this machine take for the same run, as text.
 
     Each does it twice, in an order that a machine which grows slower or faster is fair to both.
     """

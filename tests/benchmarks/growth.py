@@ -43,7 +43,7 @@ def middle(task: Callable[[], float], times: int = 5) -> float:
 
 
 def peak_megabytes(scores: int) -> float:
-    """Return the peak memory of a process that draws so many scores at d = 64."""
+    """Return the peak memory of a process that draws this number of scores at d = 64."""
     code = (
         "import resource\n"
         "from verify.montecarlo.blocks import Cell, draw\n"

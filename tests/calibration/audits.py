@@ -16,7 +16,7 @@ from scipy import stats
 
 from verify.auditing.recording import Call
 from verify.auditing.rows import RowMeans, look
-from verify.auditing.statistical import Quantity, dependence, share_interval
+from verify.auditing.statistical import HeadQuantity, dependence, share_interval
 from verify.montecarlo import intervals
 
 if TYPE_CHECKING:
@@ -38,19 +38,19 @@ _SEED = 20170612
 
 @dataclass(frozen=True)
 class Missed:
-    """Of so many ``trials`` how many had an interval, and how many of these excluded the true value."""
+    """How many of the ``trials`` had an interval, and how many of these excluded the true value."""
 
     trials: int
     given: int
     misses: int
 
     def compatible_with(self, alpha: float, confidence: float = 0.9999) -> bool:
-        """Return whether so many misses are no surprise where each trial misses at ``alpha`` at most."""
+        """Return whether this many misses are no surprise where each trial misses at ``alpha`` at most."""
         return bool(stats.binom.sf(self.misses - 1, self.trials, alpha) > 1 - confidence)
 
 
 def sequences(rng: np.random.Generator, count: int) -> Call:
-    """Return queries and keys of so many sequences of one head."""
+    """Return queries and keys of a number of sequences of one head."""
     noise = rng.standard_normal((2, count, TOKENS, D))
     tokens = np.empty_like(noise)
     tokens[:, :, 0] = noise[:, :, 0]
@@ -64,7 +64,7 @@ def sequences(rng: np.random.Generator, count: int) -> Call:
 
 @cache
 def population(law: str, size: int = 20_000) -> RowMeans:
-    """Return what rows of so many sequences of a law are like."""
+    """Return what rows of a number of sequences of a law are like."""
     rng = np.random.default_rng([_SEED, LAWS.index(law)])
     if law == "autocorrelated":
         call = sequences(rng, size)
@@ -78,17 +78,17 @@ def population(law: str, size: int = 20_000) -> RowMeans:
     return look(call, np.arange(size), np.full(size, D**-0.5), 2.0**-24)[0]
 
 
-QUANTITIES: dict[str, tuple[Quantity, Callable[[RowMeans], Floats]]] = {
-    "row-variance": (Quantity("v", "$v$", None, lambda rows: rows.variance), lambda rows: rows.variance),
+QUANTITIES: dict[str, tuple[HeadQuantity, Callable[[RowMeans], Floats]]] = {
+    "row-variance": (HeadQuantity("v", "$v$", None, lambda rows: rows.variance), lambda rows: rows.variance),
     "entropy": (
-        Quantity("h", "$h$", None, lambda rows: rows.entropy, are_bounded=True),
+        HeadQuantity("h", "$h$", None, lambda rows: rows.entropy, are_bounded=True),
         lambda rows: rows.entropy,
     ),
 }
 
 
 def drawn(rng: np.random.Generator, values: Floats, count: int, law: str) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return so many values of a population, and which are not the same sequence as an earlier one.
+    """Return a number of values of a population, and which are not the same sequence as an earlier one.
 
     Duplicates come from a source that repeats half of its sequences.
     """

@@ -57,7 +57,7 @@ class Sentence:
 
 
 def rounded(exact: float, decimals: int, mode: str) -> str:
-    """Return a number to so many decimals, by the rule of the decimal module alone."""
+    """Return a number to given decimals, by the rule of the decimal module alone."""
     wide = Context(prec=60)
     value = Decimal(repr(exact)).quantize(Decimal(1).scaleb(-decimals, wide), mode, wide)
     return f"{abs(value):f}" if not value else f"{value:f}".replace("-", "−")
@@ -127,7 +127,7 @@ def sentence(random: Random) -> Sentence:
 
 
 def campaign(number: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:
-    """Check, write and adopt so many sentences; return what became of them, and what went wrong."""
+    """Check, write and adopt a number of sentences; return what became of them, and what went wrong."""
     random, counts = Random(seed), Counter[str]()  # noqa: S311 - seeded
     wrong: list[str] = []
     while counts["sentences"] < number:

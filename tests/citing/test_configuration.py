@@ -65,7 +65,7 @@ def test_documents_are_held_against_the_committed_results(project: Path, tool: T
     assert "standard" in tool("values", "run:profile").out
 
 
-def test_a_quick_run_that_nobody_named_is_refused(project: Path, tool: Tool) -> None:
+def test_a_quick_run_that_was_not_named_is_refused(project: Path, tool: Tool) -> None:
     """It would make right documents stale; named, it is taken."""
     set_up(project, "")
     quick(project)

@@ -138,7 +138,7 @@ def test_an_audit_has_a_suite_for_each_layer() -> None:
 
 
 def test_totals_and_rounded_messages(small: RunRecord) -> None:
-    """The whole file says how many there are; nobody reads sixteen digits."""
+    """The whole file says how many there are; sixteen digits are too many to read."""
     good = small.claims[0]
     refuted = good.checks[0].model_copy(update={"verdict": Verdict.REFUTED})
     record = _with(small, good.model_copy(update={"checks": (refuted, *good.checks[1:])}))

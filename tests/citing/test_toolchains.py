@@ -54,7 +54,7 @@ def fixed(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_asciidoctor(tmp_path: Path, known: bool) -> None:
-    """Attributes are shown, an unknown one is refused, and markers are seen by nobody."""
+    """Attributes are shown, an unknown one is refused, and markers are not seen."""
     program = needed("asciidoctor")
     made = FORMATS["asciidoc"].write(RUN, values(RUN))
     (tmp_path / "verify.adoc").write_text(made, encoding="utf-8")

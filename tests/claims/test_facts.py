@@ -90,7 +90,7 @@ def test_each_fact_is_what_arithmetic_says(name: str) -> None:
         assert found == pytest.approx(EXPECTED.get(name, {}), rel=1e-12)
 
 
-@pytest.mark.parametrize("keys", [4, 1024, 10**6])
+@pytest.mark.parametrize("keys", [4, 1024, pytest.param(10**6, marks=pytest.mark.slow)])
 def test_what_growing_scores_keep_is_what_drawn_rows_keep(keys: int) -> None:
     """Means of plainly drawn rows, within five standard errors."""
     claim = CATALOGUE[DRAWN]

@@ -37,7 +37,8 @@ from verify.claims.gradients.shared.stack import even_attention, layers
 from verify.montecarlo.attention import softmax
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.extremes import number
-from verify.symbolic.kernel.core import NOTHING, Reach, Refused
+from verify.symbolic.kernel.core import Reach
+from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.words import n, p
 from verify.symbolic.scores import d
 

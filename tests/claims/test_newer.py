@@ -28,7 +28,7 @@ from verify.claims.newer.shared.rows import (
     mean_slope,
 )
 from verify.claims.newer.shared.spectrum import SecondValues
-from verify.claims.newer.shared.sphere import SphereRows
+from verify.claims.newer.shared.sphere import SphereRows, growth_of_scale, mean_of_largest
 from verify.claims.newer.shared.termwise import weight_of_leader
 from verify.montecarlo.attention import softmax
 
@@ -39,6 +39,9 @@ RNG = np.random.default_rng(8)
     ("sampler", "of_one", "mean"),
     [
         (SigmoidRows(16), "total", mean_of_sigmoids(16)),
+        (SigmoidRows(4, 0.25), "total", mean_of_sigmoids(4, 0.25)),
+        (SphereRows(64, 3, 20.0), "largest", mean_of_largest(64, 3, 20.0)),
+        (SphereRows(16, 5, 4.0), "largest", mean_of_largest(16, 5, 4.0)),
         (SoftpickRows(16), "total", mean_of_softpick(16)),
         (LeadingRows(16, 2.0, 1.0, 0.5), "leader", mean_of_leader(16, 2.0, 1.0, 0.5)),
     ],
@@ -144,6 +147,8 @@ def test_eight_bits_and_rotation() -> None:
 def test_spheres_and_singular_values() -> None:
     """Shapes, and a value of each that is known."""
     assert SphereRows(4, 3, 0.0).sample(generator(), 3) == pytest.approx(np.full((3, 1), 0.25))
+    assert mean_of_largest(2, 3, 0.0) == pytest.approx(0.5)
+    assert growth_of_scale(3, 512, 4096) == pytest.approx(1, abs=0.01)
     assert SecondValues(8, 0.0).sample(generator(), 2) == pytest.approx(np.zeros((2, 1)), abs=1e-6)
     found = SecondValues(8, 0.5, 4).sample(generator(), 5)
     assert found.shape == (5, 1)

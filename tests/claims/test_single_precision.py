@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
 
 OF_ERROR = 0.02
-"""So many standard errors of a batch, which is a few thousandths of a run, rounding may move its mean."""
+"""How many standard errors of a batch, which is a few thousandths of a run, rounding may move its mean."""
 
 OF_SIZE = 2e-6
 """And so much of itself, where blocks hardly differ."""

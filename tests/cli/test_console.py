@@ -97,7 +97,9 @@ def test_a_reader_who_goes_away_has_read_enough(monkeypatch: pytest.MonkeyPatch,
     assert ended.value.code == 3
 
 
-def test_a_complaint_that_nobody_reads_stops_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_complaint_that_cannot_be_printed_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """What follows on the same stream goes nowhere."""
     with Broken(tmp_path / "out", OSError(28, "No space left on device")) as full:
         monkeypatch.setattr(sys, "stderr", full)

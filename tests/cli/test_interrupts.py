@@ -198,7 +198,7 @@ def test_a_full_disk(reports: Path, command: str) -> None:
 
 
 def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
-    """``| head -1`` costs the lines that nobody reads, not the results."""
+    """``| head -1`` costs the lines that are not read, not the results."""
     process = begin(
         "run",
         "softmax-identities",
@@ -222,7 +222,7 @@ def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
-    """Neither does it matter that nobody follows."""
+    """Neither does it matter that no reader follows."""
     process = begin("run", "worked-dot-products", "--profile", "quick", "--out", tmp_path)
     process.stderr.close()  # type: ignore[union-attr]  # it is a pipe
     process.stderr = None
@@ -236,7 +236,7 @@ def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
     "arguments",
     [["--help"], *(pytest.param(one, marks=pytest.mark.slow) for one in (["list"], ["show", "score-mean"]))],
 )
-def test_nobody_reads_at_all(arguments: list[str]) -> None:
+def test_no_reader_at_all(arguments: list[str]) -> None:
     """A closed pipe is no error of the tool; at most the exit status shows it."""
     process = begin(*arguments)
     process.stdout.close()  # type: ignore[union-attr]  # it is a pipe

@@ -56,7 +56,7 @@ def test_what_is_expected_decides_the_status(kernel: str, options: list[str], st
 
 
 def test_what_no_attention_does_ends_with_1(kernel: str) -> None:
-    """Nobody has to expect a softmax over the keys for one over the queries to be wrong."""
+    """A softmax over the keys need not be expected for one over the queries to be wrong."""
     path = Path(kernel)
     path.write_text(FUNCTION.replace("axis=-1", "axis=-2"))
     done = CliRunner().invoke(probe, [f"{kernel}:attend", "--d-k", "8"])

@@ -44,7 +44,7 @@ def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunR
     assert begun == ["begun"]
 
 
-@pytest.mark.parametrize("columns", ["100", "40"])
+@pytest.mark.parametrize("columns", [pytest.param("100", marks=pytest.mark.slow), "40"])
 def test_a_terminal_gets_a_bar(tmp_path: Path, columns: str) -> None:
     """The claim is shown, uncut at forty columns too, then cleared, and the cursor is given back."""
     controller, terminal = pty.openpty()

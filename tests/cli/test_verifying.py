@@ -166,10 +166,8 @@ BOUNDED = """    from dataclasses import replace
 """
 
 
-@pytest.mark.parametrize(
-    ("share", "status", "verdict"),
-    [("0.975", 1, "refuted"), pytest.param("1", 0, "confirmed", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("share", "status", "verdict"), [("0.975", 1, "refuted"), ("1", 0, "confirmed")])
 def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], share: str, status: int, verdict: str
 ) -> None:
@@ -201,11 +199,11 @@ SILENT = [
         'is none: uncontrolled="…"',
         "uncontrolled",
         id="uncontrolled",
-        marks=pytest.mark.slow,
     ),
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("checks", "complaint", "field"), SILENT)
 def test_what_would_pass_in_silence_has_to_be_said(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], checks: str, complaint: str, field: str
@@ -313,7 +311,11 @@ def test_the_exit_status_says_the_outcome(
 
 
 @pytest.mark.parametrize(
-    "change", [("scale=2)", "scale=3)"), ("variance_route(2 * score", "variance_route(3 * score")]
+    "change",
+    [
+        ("scale=2)", "scale=3)"),
+        pytest.param(("variance_route(2 * score", "variance_route(3 * score"), marks=pytest.mark.slow),
+    ],
 )
 def test_what_is_derived_of_something_else_ends_with_status_2(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], change: tuple[str, str]
@@ -413,7 +415,7 @@ def test_a_run_has_all_that_a_plan_has() -> None:
 
 
 def test_an_edition_is_one_of_those_that_there_are() -> None:
-    """The first where nobody says."""
+    """The first where none is given."""
     assert given(edition_option) == {"edition": EDITIONS[0]}
     for edition in EDITIONS:
         assert given(edition_option, "--edition", edition) == {"edition": edition}

@@ -18,7 +18,7 @@ from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments, ScorePowers
 from verify.spec.cells import cell_of
 from verify.spec.checks import prediction
-from verify.symbolic.kernel.core import Hypotheses, Population
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.routes import Route, Step

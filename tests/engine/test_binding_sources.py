@@ -24,7 +24,7 @@ from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
 from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments
 from verify.spec.cells import cell_of
 from verify.spec.checks import prediction
-from verify.symbolic.kernel.core import Hypotheses
+from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 
 if TYPE_CHECKING:

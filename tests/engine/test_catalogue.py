@@ -210,7 +210,12 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
             "n depends on n, so it is not a number",
         ),
         (("route(2 * score", "route(score * q1"), "derive", "NameError: name 'q1'"),
-        (('matching("variance-d*")', 'matching("d*")'), "figures", "no check's id matches 'd*'"),
+        pytest.param(
+            ('matching("variance-d*")', 'matching("d*")'),
+            "figures",
+            "no check's id matches 'd*'",
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["raises", "refused", "derive", "figures"],
 )
@@ -284,6 +289,7 @@ def test_a_claim_file_imports_modules_beside_it(tmp_path: Path, threads: bool) -
     assert "lengths" not in sys.modules
 
 
+@pytest.mark.slow
 def test_what_rests_on_a_module_beside_is_stored_with_it(tmp_path: Path) -> None:
     """And computed again once that has changed, or imports what is not beside it."""
     path = with_module_beside(tmp_path, "key_lengths.py", "(keys**2)")

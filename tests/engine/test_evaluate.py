@@ -52,7 +52,7 @@ CLAIM = CATALOGUE[NAME]
 @pytest.fixture(scope="module")
 def proof() -> DerivationRecord:
     """Return the record of the claim's derivation."""
-    return derivation_record(derivation(NAME), derivation(NAME).examine())
+    return derivation_record(CLAIM, derivation(NAME), derivation(NAME).examine())
 
 
 def test_a_derivation_is_on_record_step_by_step(proof: DerivationRecord) -> None:
@@ -80,7 +80,7 @@ def test_a_step_that_does_not_hold_is_on_record_as_such() -> None:
     first, second, *rest = route.steps
     wrong = replace(route, steps=(first, replace(second, expression=second.expression + 1), *rest))
     spoiled = replace(derived, routes=(wrong, *derived.routes[1:]))
-    record = derivation_record(spoiled, spoiled.examine())
+    record = derivation_record(CLAIM, spoiled, spoiled.examine())
     assert record.status is Proof.FAILED
     assert record.reason
     (shown,) = (one for one in record.routes if one.title == route.title)
@@ -147,7 +147,7 @@ def test_an_evaluation_begun_again_goes_the_same_way(
         step = resume(WORK, one)
     assert isinstance(step, Settled)
     assert step.record == end.record
-    assert not evaluate._EVALUATIONS
+    assert WORK.key not in evaluate._EVALUATIONS
 
 
 def test_a_cell_is_drawn_alike_from_its_pickle_and_where_its_claim_is_evaluated() -> None:
@@ -162,7 +162,7 @@ def test_a_cell_is_drawn_alike_from_its_pickle_and_where_its_claim_is_evaluated(
     other = draw_chunks(WORK, [(replace(cell, pickled=b""), chunk)]).sums[0]
     assert one.first.tobytes() == other.first.tobytes()
     forget(WORK)
-    assert not evaluate._EVALUATIONS
+    assert WORK.key not in evaluate._EVALUATIONS
 
 
 def test_a_failed_derivation_is_all_that_is_on_record() -> None:

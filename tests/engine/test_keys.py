@@ -13,7 +13,7 @@ import pytest
 
 from tests.tool import example_claim
 from verify.engine import keys
-from verify.engine.catalogue import BuiltIn, ClaimFile, InMemoryClaim, Reference, catalogue
+from verify.engine.catalogue import BuiltIn, ClaimFile, ClaimReference, InMemoryClaim, catalogue
 from verify.engine.keys import arithmetic, cell_code, chunk_key, code, derivation_key, made_by, settled_key
 from verify.engine.runner import settings
 from verify.engine.sources import Wanted
@@ -65,7 +65,11 @@ def test_a_derivation_depends_on_its_claim_and_code(monkeypatch: pytest.MonkeyPa
 def test_a_settled_claim_depends_on_its_settings_and_evidence() -> None:
     """Another seed, tolerance or rate, another claim, or other evidence wanted, is another record."""
     usual = settings(profile="quick")
-    claims: list[Reference] = [chapter_of("score-variance"), chapter_of("score-mean"), file(example_claim())]
+    claims: list[ClaimReference] = [
+        chapter_of("score-variance"),
+        chapter_of("score-mean"),
+        file(example_claim()),
+    ]
     found = [settled_key(claim, usual, ()) for claim in claims]
     found += [
         settled_key(claims[0], other, ())
@@ -195,5 +199,5 @@ def test_a_change_of_the_code_is_noticed(
 
 
 def test_this_process_has_loaded_the_code_that_is_there() -> None:
-    """Nobody edits it while tests run."""
+    """It is not edited while tests run."""
     assert keys.is_as_loaded()

@@ -141,6 +141,7 @@ def test_a_changed_row_is_computed_again(
         assert (again.drawn, len(said)) == (0, 1)
 
 
+@pytest.mark.slow
 def test_sums_about_another_mean_are_drawn_again(tmp_path: Path) -> None:
     """Where the last chunk of a cell has another shift than its others, nothing of the claim is believed."""
     said: list[str] = []

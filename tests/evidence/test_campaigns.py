@@ -65,7 +65,7 @@ def test_counts_that_cannot_be_are_refused() -> None:
 
 
 def test_cells_counted_together_share_event_level_and_the_start_of_their_setting() -> None:
-    """All others are somebody else's."""
+    """All others belong to other programs."""
     rows = (
         counted(setting="d = 4"),
         counted(setting="d = 8"),

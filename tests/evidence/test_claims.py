@@ -154,7 +154,7 @@ def test_a_table_has_a_row_a_check_with_its_texts_escaped() -> None:
     ],
 )
 def test_a_control_that_only_moves_a_number_is_known_by_its_id(name: str, *, near: bool) -> None:
-    """A wrong version that somebody could state is none of these."""
+    """A wrong version that could be stated is none of these."""
     assert control(name, "it is larger", 70, 64).is_near_miss is near
 
 
@@ -191,7 +191,7 @@ def test_intervals_are_whole_and_nothing_may_be_drawn(kind: str) -> None:
 
 
 def test_an_axis_is_linear_or_logarithmic() -> None:
-    """Linear where nobody says otherwise."""
+    """Linear where nothing else is said."""
     assert Axis(label="n").scale == "linear"
     with pytest.raises(ValidationError, match="scale"):
         Axis.model_validate({"label": "n", "scale": "square"})

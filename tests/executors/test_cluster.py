@@ -173,7 +173,7 @@ def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path, end: signal.Signal
 
 @pytest.mark.slow
 def test_a_worker_without_the_tool_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first task would end it, and the next worker's it, until nobody is left who could say why."""
+    """Its first task would end it, and the next worker's it, until none is left that could say why."""
     pytest.importorskip("distributed")
     monkeypatch.setattr(module, "__name__", "absent.module")
     with pytest.raises(

@@ -414,7 +414,7 @@ def test_no_more_processes_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class OwnError(ClaimError):
-    """An error of somebody's own, which only this module knows."""
+    """An error of an author's own, which only this module knows."""
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class _Printed(io.StringIO):
     """What is printed, with a descriptor that the tool may send to nowhere."""
 
     def fileno(self) -> int:
-        """Return one that nobody else uses."""
+        """Return one that is not in use."""
         return os.open(os.devnull, os.O_WRONLY)
 
 
@@ -68,7 +68,7 @@ def call(*arguments: str) -> Answer:
         except SystemExit as ended:
             status = ended.code
     if status in {129, 130, 143}:
-        raise KeyboardInterrupt  # It is the campaign that somebody ended.
+        raise KeyboardInterrupt  # It is the campaign that was ended.
     REFUSALS.extend([status] * (status == VerifyError.exit_status))
     return Answer(status, out.getvalue(), err.getvalue())
 
@@ -96,7 +96,7 @@ def reading(read: Callable[[], object]) -> Answer:
 
 @contextlib.contextmanager
 def _watched(seconds: float) -> Iterator[None]:
-    """Raise `Slow` after so many seconds of computing, or much longer of waiting."""
+    """Raise `Slow` after this many seconds of computing, or much longer of waiting."""
 
     def stop(*_: object) -> None:
         raise Slow

@@ -25,7 +25,7 @@ from verify.engine.catalogue import catalogue
 from verify.evidence import Falsified
 from verify.executors.threads import one_blas_thread
 from verify.symbolic.falsifier import FULL, Counterexample, falsify, tried_over
-from verify.symbolic.kernel.core import assumed
+from verify.symbolic.kernel.hypotheses import assumed
 from verify.version import __version__
 
 if TYPE_CHECKING:

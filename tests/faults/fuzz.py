@@ -262,7 +262,7 @@ def _outside(path: Path, text: str) -> str:
 def campaign(
     inputs: int, seed: int, folder: Path, found: Callable[[Fault], None] = lambda _fault: None
 ) -> tuple[Counter[tuple[str, str]], list[Fault]]:
-    """Try so many inputs, the campaigns in turn.
+    """Try a number of inputs, the campaigns in turn.
 
     Returns how many of each were answered and refused, and what went wrong, with which ``found`` is called
     at once.

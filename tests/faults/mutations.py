@@ -46,7 +46,8 @@ PATHS = (
     "verify/montecarlo",
     "verify/symbolic",
     "verify/spec",
-    *(f"verify/engine/{name}.py" for name in ("evaluate", "measure", "samples", "statements", "verdict")),
+    *(f"verify/engine/{name}.py" for name in ("binding", "evaluate", "measure", "samples", "statements")),
+    "verify/evidence/judging.py",
 )
 """Where faults are planted: all claims, and every module that a result depends on."""
 KINDS = {
@@ -65,9 +66,9 @@ KINDS = {
 }
 """How often each kind of fault is drawn for a sample."""
 LIMIT_S, MEMORY = 240, 8 * 2**30
-"""A fault that takes longer, or more memory, is caught: nobody would overlook it."""
+"""A fault that takes longer, or more memory, is caught: anyone would notice."""
 CLAIMS_EACH = 2
-"""So many of the claims that go through a module are run with a fault in it, the quickest ones."""
+"""How many of the claims that go through a module, the quickest first, are run with a fault in it."""
 CHEAP = (
     "sqrt-scaling-unique",
     "score-mean",
@@ -126,6 +127,8 @@ def files(only: Sequence[str] = ()) -> list[Path]:
 
 
 def _python(path: Path) -> list[Path]:
+    if not path.exists():
+        raise SystemExit(f"{path} is no file or folder in which faults could be planted")
     return sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
@@ -256,7 +259,7 @@ def _try(mutant: Mutant, reference: str, answer: Any) -> None:
 def _noticed(way: str, attempt: Callable[[], str]) -> str:
     try:
         found = attempt()
-    except BaseException as error:  # noqa: BLE001  # whatever it is, somebody notices
+    except BaseException as error:  # noqa: BLE001  # whatever it is, it is noticed
         found = type(error).__name__
     return f"{way}: {found}" if found else ""
 

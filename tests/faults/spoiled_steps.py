@@ -124,11 +124,11 @@ class Place:
 
 
 _TAKEN: dict[tuple[int, int], tuple[Route, Theorem | None]] = {}
-"""What so many steps of a chain, which is kept with it, come to; a chain is told from others as an object."""
+"""What the first steps of a chain, kept with it, come to; a chain is told from others as an object."""
 
 
 def _come_to(chain: Route, steps: int) -> Theorem | None:
-    """Return the theorem of so many of a chain's steps."""
+    """Return the theorem of a chain's first steps."""
     key = id(chain), steps
     if key not in _TAKEN:
         _TAKEN[key] = chain, replace(chain, steps=chain.steps[:steps]).followed().theorem

@@ -195,7 +195,7 @@ def test_quick_estimates_agree_with_the_reference(
 ) -> None:
     """Two samples of one quantity differ by no more than their errors; of a control, than its intervals.
 
-    A control whose world is wrong by so many tolerances says so in its settings, and is another quantity. So
+    A control whose world is wrong by several tolerances says so in its settings, and is another quantity. So
     is the distance of a wrong world from a law or a curve: it weighs points by the run's tolerances, or takes
     the largest of many gaps.
     """

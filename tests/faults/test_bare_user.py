@@ -48,7 +48,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def installation(folder: Path) -> Iterator[Path]:
-    """Return a copy of the tool that nobody may write."""
+    """Return a copy of the tool that is read-only."""
     place = folder / "installation"
     unwritten = shutil.ignore_patterns("__pycache__")
     for name in ("verify", "templates", "data", "reports/reference"):

@@ -122,7 +122,7 @@ def test_claims_that_pickle_cannot_send(claim_file: Write) -> None:
 
 @pytest.mark.slow
 def test_what_a_claim_prints_is_no_result(tmp_path: Path, claim_file: Write) -> None:
-    """It goes to standard error; closing standard output keeps nobody from reading the verdict."""
+    """It goes to standard error; the verdict can be read although standard output is closed."""
     noise = "    import sys\n    print('a word')\n    sys.stdout.close()\n    sys.stdout = None\n"
     path = claim_file((DERIVE, DERIVE + noise))
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")

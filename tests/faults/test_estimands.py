@@ -34,7 +34,7 @@ FALSE_ALARM = 1e-6
 FACTOR = 2.0
 """A block variance that is off by this factor must be seen."""
 BLOCKS, COORDINATES = 4096, 1 << 22
-"""Drawn of a cell: so many blocks, or as many as take so many components, but at least 160."""
+"""Drawn of a cell: this many blocks, or as many as take this many components, but at least 160."""
 
 
 @dataclass(frozen=True)

@@ -255,7 +255,7 @@ def _entropy_lost(high: int) -> Callable[[float], float]:
 
 
 def _own_weight(cosine: float) -> Callable[[float], float]:
-    """Return the weight of a token on itself among so many of this cosine, at 1.2 times their logarithm."""
+    """Return the weight of a token on itself among a number of this cosine, at 1.2 times their logarithm."""
     return lambda n: n**1.2 / (n**1.2 + (n - 1) * n ** (1.2 * cosine))
 
 

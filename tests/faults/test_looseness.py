@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CHAPTERS = {"raw_scores", "scaling", "limits"}
 WIDEST = 5.0
-"""Bands may be so many times as wide as the intervals that lie within them."""
+"""Bands may be this many times as wide as the intervals that lie within them."""
 
 REASONS = {
     ("score-mean", "mean-d1"): "one batch of blocks, the least that is drawn, is more than it takes",

@@ -352,7 +352,7 @@ def _scaled_by(cell: Cell) -> float:
 
 
 def _longer(cell: Cell, value: float) -> bool:
-    """Scores times YaRN's factor at that length, and rows of so many times 8 keys."""
+    """Scores times YaRN's factor at that length, and rows of that many times 8 keys."""
     rows = Drawn(cell).kind != "SoftmaxRows" or Drawn(cell).keys == 8 * value
     return rows and math.isclose(_scaled_by(cell), (math.log(value) / 10 + 1) ** 2, rel_tol=1e-12)
 

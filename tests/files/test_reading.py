@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verify.errors import CitationError
-from verify.files.reading import Kind, head, read_bytes, read_text
+from verify.files.reading import InputKind, head, read_bytes, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.tool import Ended
     from verify.evidence import RunRecord
 
-SMALL = Kind(2_000_000, CitationError, "give a page", dash=True)
+SMALL = InputKind(2_000_000, CitationError, "give a page", dash=True)
 
 
 def odd_files(folder: Path) -> None:

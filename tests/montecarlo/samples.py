@@ -92,7 +92,7 @@ def groups_of(values: Array) -> Array:
 
 
 def at_least(successes: int, trials: int, promised: float) -> bool:
-    """Return whether so many successes agree with a rate of at least ``promised``, by the exact bound."""
+    """Return whether this many successes agree with a rate of at least ``promised``, by the exact bound."""
     return bool(successes >= stats.binom.ppf(FALSE_ALARM, trials, promised))
 
 

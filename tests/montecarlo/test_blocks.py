@@ -222,7 +222,7 @@ def same(one: Sums, other: Sums) -> bool:
 
 
 def drawn(batches: int, so_far: Drawn | None = None, cell: Cell = CELL) -> Drawn:
-    """Return so many batches of a cell drawn."""
+    """Return a number of batches of a cell drawn."""
     return draw(cell, "c", 5, batches * cell.batch_blocks, so_far, map)
 
 

@@ -111,7 +111,7 @@ def test_kurtosis(distribution: Distribution, kurtosis: Fraction) -> None:
 
 
 class TestStudent:
-    """Student's distribution has only so many moments."""
+    """Student's distribution has moments below its degrees of freedom only."""
 
     @pytest.mark.parametrize("freedom", [-1, 0, 1, 2])
     def test_too_few_degrees_are_refused(self, freedom: int) -> None:
@@ -155,7 +155,7 @@ class TestMoved:
 
 
 def triangular(fourth: Fraction = Fraction(12, 5), *, sides: int = 2) -> Distribution:
-    """Return a new distribution at each call: the standardised sum of so many uniform numbers."""
+    """Return a new distribution at each call: the standardised sum of a number of uniform numbers."""
 
     def fill(rng: np.random.Generator, out: Array) -> None:
         out[...] = (rng.random((*out.shape, sides)).sum(axis=-1) - sides / 2) * math.sqrt(12 / sides)

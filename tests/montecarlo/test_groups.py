@@ -40,7 +40,7 @@ def linear(values: Array) -> Linearised:
 def missed(name: str, count: int, alpha: float, times: int = 1) -> tuple[int, int]:
     """Return how many of ``count`` samples have an interval, and how many of these miss the mean.
 
-    Of so many ``times`` the blocks that are needed: of many more it rests on order statistics alone.
+    Of this many ``times`` the blocks that are needed: of many more it rests on order statistics alone.
     """
     draw, truth = HEAVY[name]
     rng = np.random.default_rng([20170612, len(name)])

@@ -100,7 +100,7 @@ class TestReliability:
     @examples(100)
     @given(floats(-10, 10), alphas())
     def test_least_blocks_is_the_threshold(self, skewness: float, alpha: float) -> None:
-        """The mean of so many blocks is reliable, the mean of one fewer is not."""
+        """The mean of this number of blocks is reliable, the mean of one fewer is not."""
         least = intervals.least_blocks(skewness, alpha)
         assume(least > 1)
         assert intervals.is_reliable(skewness / math.sqrt(least), alpha * (1 + 1e-9))

@@ -16,8 +16,8 @@ from verify.evidence.audits import AuditRecord, Judgement, Reference
 from verify.files.shipped import folder
 from verify.report.heatmaps import (
     SHADES,
+    ColourScale,
     Grid,
-    Scale,
     draw_map,
     draw_overview,
     grids,
@@ -98,7 +98,7 @@ def _grid(values: list[float], name: str = "entropy", reference: float | None = 
 def test_every_value_has_a_step_and_shades_rise(values: list[float], reference: float | None) -> None:
     """Whatever the values: larger ones are darker, and the six edges have different labels."""
     shown = _grid(sorted(values), reference=reference)
-    scale = Scale.of(shown)
+    scale = ColourScale.of(shown)
     shades = [scale.shade_of(shown.cells[0, head]) for head in range(len(values))]
     assert shades == sorted(shades)
     assert len(set(scale.labels)) == len(scale.labels) == 6
@@ -108,15 +108,15 @@ def test_scales_are_fixed_and_have_the_reference_in_the_middle() -> None:
     """Entropies of 0.9652 to 0.9659 have one colour, that of the reference, whatever else is in the map."""
     for more in ([], [0.1]):
         shown = _grid([0.9652, 0.9659, 0.96, *more], reference=0.9655)
-        scale = Scale.of(shown)
+        scale = ColourScale.of(shown)
         assert {scale.shade_of(shown.cells[0, head]) for head in range(3)} == {3}
         assert scale.labels == ("0.25×", "0.5×", "0.8×", "1.25×", "2×", "4×")
     variances = _grid([0.9, 1.1, 9.0], name="row-variance")
-    assert [Scale.of(variances).shade_of(one) for one in variances.cells.values()] == [3, 3, 7]
+    assert [ColourScale.of(variances).shade_of(one) for one in variances.cells.values()] == [3, 3, 7]
     means = _grid([-0.01, 0.05, 2.0], name="components-query-mean")
-    assert [Scale.of(means).shade_of(one) for one in means.cells.values()] == [3, 3, 7]
+    assert [ColourScale.of(means).shade_of(one) for one in means.cells.values()] == [3, 3, 7]
     shares = _grid([0.0, 0.5, 1.0], name="largest-score-100")
-    assert [Scale.of(shares).shade_of(one) for one in shares.cells.values()] == [0, 3, 7]
+    assert [ColourScale.of(shares).shade_of(one) for one in shares.cells.values()] == [0, 3, 7]
     assert [map_of(_grid(values, reference=1.0)).tells for values in ([0.99, 1.01], [0.1, 1.0])] == [
         False,
         True,
@@ -231,7 +231,7 @@ def _shades_of_marked(kind: str) -> set[str]:
 def test_cells_of_a_shade_are_one_path_and_larger_values_are_darker() -> None:
     """As many boxes as cells, in no more paths than shades, and a legend of seven steps."""
     shown = grid("entropy", BAD)
-    scale = Scale.of(shown)
+    scale = ColourScale.of(shown)
     root = ET.fromstring(draw_map(shown))  # noqa: S314 - our own
     shades = [one.get("class", "") for one in root.iter() if one.get("class", "").startswith("fill-")]
     in_cells = len({scale.shade_of(one) for one in shown.cells.values()})

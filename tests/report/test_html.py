@@ -109,6 +109,13 @@ def test_headings_do_not_skip(read: Reader) -> None:
     assert all(after - before <= 1 for before, after in zip(read.headings, read.headings[1:], strict=False))
 
 
+def test_tables_have_names(page: str) -> None:
+    """A screen reader lists them by these."""
+    tables = re.findall(r"<table\b[^>]*>", page)
+    assert len(tables) > 5
+    assert all("aria-label=" in table for table in tables)
+
+
 def test_nothing_is_left_of_the_templates(page: str) -> None:
     """No template syntax, no dollar signs of LaTeX, no Python values stay behind."""
     text = re.sub(r"<(style|script|pre)\b.*?</\1>", "", page, flags=re.DOTALL)

@@ -359,13 +359,14 @@ def test_without_a_javascript_engine_formulas_are_plain_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Page and print are written all the same, and the problem is one line."""
-    made = record(PAIRWISE)
+    wide = PAIRWISE.derivation.model_copy(update={"latex": " + ".join(["(a + b)^2"] * 12)})
+    made = record(PAIRWISE.model_copy(update={"derivation": wide}).sealed())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
     known = write_report(made, tmp_path, lambda _phase: None, 1)
     # What stands in for the engine's program ends at once, as V8 does where address space is limited.
     monkeypatch.setattr("sys.executable", shutil.which("false"))
     formulas._mathjax.cache_clear()
-    # Formulas that are kept from before need no engine.
+    # Formulas that are kept from before need no engine, those that are broken into lines included.
     assert write_report(made, tmp_path, lambda _phase: None, 1).problem is known.problem is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     written = write_report(made, tmp_path, lambda _phase: None, 1)

@@ -108,7 +108,7 @@ def test_expressions_fit_into_a_line(expression: Expr, text: str) -> None:
         ("1.5 d_k", d, "the decimal 1.5"),
         ("3d_k", 4 * d, "other numbers than its expression"),
         ("d_k", 4 * d, "other numbers than its expression"),
-        ("d_k", d**2, "the name of a symbol in its expression"),
+        ("d_k", d**2, "a name of a symbol"),
         ("$d_k$", d, "a dollar sign"),
     ],
 )

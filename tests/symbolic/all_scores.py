@@ -18,7 +18,7 @@ STEP, REACH = 0.2, 8.0
 
 
 def mean_over_scores(expression: Any, keys: int, deviation: float) -> float:
-    """Return the number that ``expression`` is for so many keys and this σ, expectations integrated.
+    """Return the number that ``expression`` is for this number of keys and this σ, expectations integrated.
 
     The trapezoid rule converges geometrically for functions analytic about the real axis. Source: L. N.
     Trefethen and J. A. C. Weideman, The Exponentially Convergent Trapezoidal Rule, SIAM Rev. 56 (2014).

@@ -31,7 +31,8 @@ from verify.symbolic.attention import (
     m,
     value,
 )
-from verify.symbolic.kernel.core import Reach, Refused, prove
+from verify.symbolic.kernel.core import Reach, prove
+from verify.symbolic.kernel.hypotheses import Refused
 from verify.symbolic.kernel.words import n
 from verify.symbolic.scores import d
 

@@ -38,7 +38,7 @@ from verify.symbolic.blocks import (
     row_variance,
     square_variance,
 )
-from verify.symbolic.kernel.core import Population, Refused
+from verify.symbolic.kernel.hypotheses import Population, Refused
 from verify.symbolic.scores import STANDARD, d, index, mu_k, mu_q, score
 
 if TYPE_CHECKING:

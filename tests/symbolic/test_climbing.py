@@ -11,7 +11,7 @@ from sympy import Idx, Interval, S, Sum, Symbol
 
 from verify.symbolic.balls import value
 from verify.symbolic.climbing import Climb
-from verify.symbolic.kernel.core import NOTHING, Hypotheses
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses
 from verify.symbolic.kernel.words import n, p, x
 from verify.symbolic.layouts import Layout
 from verify.symbolic.places import scene_at

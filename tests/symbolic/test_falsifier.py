@@ -40,7 +40,8 @@ from sympy import (
 from verify.symbolic import quadrature
 from verify.symbolic.arithmetics import Unknown
 from verify.symbolic.falsifier import CORNERS, FULL, Counterexample, Tried, falsify, falsify_all, tried_over
-from verify.symbolic.kernel.core import NOTHING, Chain, Hypotheses, Population, Reviewed, Same, prove
+from verify.symbolic.kernel.core import Chain, Reviewed, Same, prove
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.words import E, M, Var, largest, n, p, s, sigma, x
 
 R = Rational
@@ -48,7 +49,7 @@ R = Rational
 
 @dataclass(frozen=True)
 class Candidate:
-    """A statement that nobody proved."""
+    """A statement that was not proved."""
 
     lhs: Any
     relation: str

@@ -11,7 +11,7 @@ from sympy import MatrixSymbol, Rational, Trace, sin, symbols
 from verify.claims.limits import dependent_query_key
 from verify.claims.modern import rotary_positions, variance_split
 from verify.symbolic.falsifier import Counterexample, falsify
-from verify.symbolic.kernel.core import Hypotheses, Vectors
+from verify.symbolic.kernel.hypotheses import Hypotheses, Vectors
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.layouts import degree
 from verify.symbolic.scores import KEY, PRODUCT, QUERY, SIGMA_Q, d

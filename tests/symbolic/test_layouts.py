@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import Idx, IndexedBase, Interval, Sum, Symbol, exp, symbols
 
-from verify.symbolic.kernel.core import Hypotheses, Population
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.words import E, M, n, p, s, x
 from verify.symbolic.layouts import Layout
 

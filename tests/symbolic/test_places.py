@@ -25,7 +25,7 @@ from sympy import (
 )  # fmt: skip
 
 from verify.symbolic.arithmetics import fraction
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.words import E, M, n, p, x
 from verify.symbolic.layouts import Layout
 from verify.symbolic.places import Outside, contains, corners, plans, scene_at, somewhere

@@ -41,6 +41,6 @@ def test_special_functions_and_arrays() -> None:
 
 
 def test_an_expression_with_an_unknown_symbol_has_no_value() -> None:
-    """A prediction that still holds a symbol nobody gave a value to is an error, not a number."""
+    """A prediction that still holds a symbol without a value is an error, not a number."""
     with pytest.raises(TypeError, match="to float"):
         float(function((d,), d * Symbol("unknown"))(3))

@@ -8,8 +8,9 @@ import pytest
 from sympy import Derivative, Eq, Interval, S, Symbol, symbols
 
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.kernel.core import NOTHING, Reach, Refused, is_theorem
+from verify.symbolic.kernel.core import Reach, is_theorem
 from verify.symbolic.kernel.equations import Applied, Equivalent, FirstTerms, Identity, PutIn, Turned
+from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.routes import By, Definition, Route, Step, by, made_by, one_step
 
@@ -68,7 +69,7 @@ def test_a_chain_makes_a_theorem() -> None:
 
 
 def test_relations_are_those_of_the_rules() -> None:
-    """Nobody says beside a kernel's rule what follows; the whole is composed."""
+    """What follows is not said beside a kernel's rule; the whole is composed."""
     bound = Route.of(
         "b", S.Zero, Step((r - 1) ** 2, "a square", Sign()), Step(r**2 - 2 * r + 1, "", Identity())
     )

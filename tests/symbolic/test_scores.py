@@ -9,7 +9,7 @@ import pytest
 from sympy import Rational, S, Sum, expand, sqrt
 
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.hypotheses import Population
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.routes import Route
 from verify.symbolic.scores import (

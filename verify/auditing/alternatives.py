@@ -5,7 +5,9 @@ Each kind is a generator of variants of one head; without an occasion for it, it
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +60,7 @@ class Variant:
 
     ``head`` is what rounding is computed from, with ``weights`` at a scale where its own are not of the
     right size. Where ``is_factor``, ``attend`` takes a factor of the output in place of a scale of scores, or
-    what ``says`` names in words.
+    what ``says`` names in words, which is looked for from ``starts``.
     """
 
     cause: str
@@ -68,6 +70,7 @@ class Variant:
     is_factor: bool = False
     says: Callable[[float], str] | None = None
     weights: Callable[[float], Floats] | None = None
+    starts: tuple[float, ...] = ()
 
 
 def changed(cause: str, fix: str, head: Head, **changes: Any) -> Variant:
@@ -110,6 +113,7 @@ def masks(place: Place) -> Iterator[Variant]:
             weakly,
             is_factor=True,
             says=lambda weight: weak.format(np.log(weight) if weight > 0 else HIDDEN),
+            starts=(0.0, 1e-3, 0.1),
         )
     if call.mask is not None and call.causal:
         only_causal = _added(place, mask=None)
@@ -370,6 +374,70 @@ def softmaxes(place: Place) -> Iterator[Variant]:
     )
 
 
+def newer(place: Place) -> Iterator[Variant]:
+    """Yield newer kinds of attention: biased sigmoids, softpick, clipped scores, a difference of two maps."""
+    head, intended = place.head, place.intended
+    visible = head.added > HIDDEN
+    seen = visible.sum(axis=1, keepdims=True)
+    fix = "apply the softmax to the scores"
+
+    def picked(scale: float) -> Floats:
+        above = np.where(visible, np.expm1(np.where(visible, head.scores(scale), 0.0)), 0.0)
+        total = np.abs(above).sum(axis=1, keepdims=True)
+        found: Floats = np.maximum(above, 0) / np.where(total > 0, total, 1) @ head.value
+        return found
+
+    yield Variant(
+        "a sigmoid of scores less ln n, n the keys that a query sees, is applied in place of the softmax",
+        fix,
+        head,
+        lambda scale: _sigmoid(head.scores(scale) - np.log(seen)) @ head.value,
+    )
+    yield Variant("softpick is applied in place of the softmax", fix, head, picked)
+    for level in (1.0, 5.0, 20.0, 50.0, 100.0):
+        yield Variant(
+            "scores are clipped",
+            "leave scores as they are",
+            head,
+            partial(_clipped, place, level / intended),
+            is_factor=True,
+            says=partial(_clipped_at, level / intended),
+        )
+    half = head.query.shape[1] // 2
+    if head.query.shape[1] == 2 * half:
+        maps = [
+            replace(head, query=head.query[:, part], key=head.key[:, part])
+            for part in (slice(half), slice(half, None))
+        ]
+        for scale in dict.fromkeys((intended, math.sqrt(2) * intended, (2 * half) ** -0.5, half**-0.5)):
+            first, second = (one.attend(scale) for one in maps)
+            what = "the output is that of a first map less {:.3g} times a second, each of one half of d"
+            yield Variant(
+                "the output is that of a difference of two maps",
+                "give each half as a head of its own",
+                head,
+                partial(_less, first, second),
+                is_factor=True,
+                says=what.format,
+            )
+
+
+def _less(first: Floats, second: Floats, times: float) -> Floats:
+    return first - times * second
+
+
+def _clipped_at(level: float, times: float) -> str:
+    return f"scores are clipped at ±{abs(level * times):.3g}"
+
+
+def _clipped(place: Place, level: float, times: float) -> Floats:
+    """Return the output at a level that is fitted as a multiple of the intended scale, where fits start."""
+    most = abs(level * times)
+    scores = np.clip(place.intended * place.head.products, -most, most)
+    found: Floats = softmax(scores + place.head.added, place.head.sink) @ place.head.value
+    return found
+
+
 def _added(place: Place, **changes: Any) -> Floats:
     return added_to(replace(place.call, **changes), place.sequence, place.number, place.head.places)
 
@@ -536,9 +604,12 @@ def _normed(array: Floats) -> Floats:
     return array / np.where(size > 0, size, 1)
 
 
-KINDS = (
-    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, merges),
+KINDS: list[Callable[[Place], Iterator[Variant]]] = [
+    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, newer, merges),
     *(rotations, groups, layouts, swapped_output, axes),
-)
-"""The kinds of wrong attention. `axes_of_arrays`, which makes all arrays others, goes before them, and
-`quantised`, which has two numbers of its own, comes after them."""
+]
+"""The kinds of wrong attention; a program of one's own may append to them.
+
+`axes_of_arrays`, which makes all arrays others, goes before them, and `quantised`, which has two numbers of
+its own, comes after them.
+"""

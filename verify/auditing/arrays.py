@@ -27,6 +27,7 @@ LARGEST = {
 }
 """The largest finite number of each dtype."""
 
+_GRAINS = {"float16": 2.0**-25, "bfloat16": 2.0**-126, "float32": 2.0**-126}
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _FEWEST = 16
 """Numbers from which on the digits that all of them lack are no chance."""
@@ -68,9 +69,20 @@ def unit_of(call: Call) -> float:
 
     It follows what is declared, not what the numbers happen to fit: 2^-24 for float32, 2^-8 for bfloat16.
     """
+    return 2.0 ** -min(_DIGITS.get(name, 53) for name in _types(call))
+
+
+def _types(call: Call) -> set[str]:
     arrays = (call.query, call.key, call.value, call.output)
-    types = {str(one.dtype).rsplit(".", 1)[-1] for one in arrays if one is not None}
-    return 2.0 ** -min(_DIGITS.get(name, 53) for name in (dtype_of(call), *types))
+    return {dtype_of(call), *(str(one.dtype).rsplit(".", 1)[-1] for one in arrays if one is not None)}
+
+
+def grain_of(call: Call) -> float:
+    """Return the largest error of rounding numbers near 0 to the coarsest type that a call declares.
+
+    Programs may flush those below the least normal number to 0; of half precision none do.
+    """
+    return max(_GRAINS.get(name, 0.0) for name in _types(call))
 
 
 def to_numpy(array: Array) -> Any:

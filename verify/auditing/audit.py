@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 Gates = str | Iterable[str] | Mapping[str, tuple[float | None, float | None] | None]
 """Gates as they are given: FINDING or FINDING:LOW..HIGH, one or several, or bands by findings' names."""
 
-Kind = Exact | Statistical
+FindingKind = Exact | Statistical
 """A kind of finding: it makes findings of what is kept of a layer, head by head."""
 
 FALSE_ALARM = 1e-3
@@ -68,15 +68,15 @@ RULE = "split evenly over the statistical findings of all heads, before the data
 _USAGE = "write FINDING or FINDING:LOW..HIGH, such as row-variance:0.5..2"
 _ON_SCALE = ("scale-applied", "scale-implied")
 _PACKAGES = ("numpy", "scipy", "array-api-compat")
-_KINDS: list[Kind] = [*EXACT, *STATISTICAL]
+_KINDS: list[FindingKind] = [*EXACT, *STATISTICAL]
 
 
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[FindingKind, ...]:
     """Return all kinds of findings, in the order in which they are made and shown."""
     return tuple(_KINDS)
 
 
-def register(kind: Kind) -> None:
+def register(kind: FindingKind) -> None:
     """Let audits of this process make findings of one more kind, after all others.
 
     Raises:
@@ -88,7 +88,7 @@ def register(kind: Kind) -> None:
     _KINDS.append(kind)
 
 
-def _found(kind: Kind, seen: Seen, subjects: Sequence[Subject]) -> tuple[Finding, ...]:
+def _found(kind: FindingKind, seen: Seen, subjects: Sequence[Subject]) -> tuple[Finding, ...]:
     """Return what a kind finds; what a registered one raises is a mistake of its author's.
 
     Raises:
@@ -103,7 +103,7 @@ def _found(kind: Kind, seen: Seen, subjects: Sequence[Subject]) -> tuple[Finding
         raise SettingsError(f"finding {kind.name!r}: {what}; correct what was registered") from error
 
 
-def kind_of(finding: str) -> Kind:
+def kind_of(finding: str) -> FindingKind:
     """Return the kind that makes the findings of this name.
 
     Raises:

@@ -152,7 +152,7 @@ def _together(found: Compared, scale: Floats, intended: Floats) -> tuple[Compare
         "mixed": mixed + shift * fourth,
         "room": found.room * size,
         "bias": found.bias * size,
-        "least": found.least * intended**2,
+        "least": found.least * by**2,
     }
     joined = {name: array.sum(axis=0, keepdims=True) for name, array in sums.items()}
     return found._replace(**joined, alike=np.array([found.alike.max()])), np.array([middle]), np.ones(1)
@@ -453,8 +453,9 @@ def _judged_margins(
 
 
 def _mask(seen: Seen, subject: Subject) -> list[Finding]:
-    """Judge whether rows see the keys that were meant; none where nothing was."""
-    if seen.meant is None:
+    """Judge whether rows see the keys that were meant; where nothing was, name a weak mask."""
+    weak = next((one.weak_mask for one in seen.batches if one.weak_mask is not None), None)
+    if seen.meant is None and weak is None:
         return []
     known = [one.misseen[subject.head] for one in seen.batches if one.misseen is not None]
     wrong = next((one for one in known if one is not None), None)
@@ -465,6 +466,12 @@ def _mask(seen: Seen, subject: Subject) -> list[Finding]:
         place = f"row {wrong.row} of sequence {wrong.sequence} {does} key {wrong.key}, {should}"
         fix = f"give the call the mask that was meant, {subject.mask}"
         found = {"judgement": Judgement.REFUTED, "estimate": 1.0, "cause": place, "fix": fix}
+    elif seen.meant is None:
+        reason = (
+            f"what is added to scores is 0 or {weak:g}, like a mask so weak that hidden keys keep weight; "
+            "add -inf where a key is hidden, or say which mask is meant, such as none"
+        )
+        found = {"judgement": Judgement.UNDECIDED, "estimate": None, "reason": reason}
     elif len(known) < len(seen.batches):
         reason = "nothing tells which token is of which document; give documents, [sequence, token]"
         found = {"judgement": Judgement.UNDECIDED, "estimate": None, "reason": reason}

@@ -43,7 +43,7 @@ from verify.errors import OutputError, RecordingError, SettingsError, unknown, w
 from verify.evidence.audits import Origin
 from verify.evidence.records import Record
 from verify.evidence.texts import Code, Count, Line, Many, Named
-from verify.files.reading import MEGABYTE, Kind, open_regular, read_text
+from verify.files.reading import MEGABYTE, InputKind, open_regular, read_text
 from verify.files.writing import check_writable, write_together, write_whole
 from verify.text.escapes import one_line
 
@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 INDEX = "recording.json"
-_AN_INDEX = Kind(32 * MEGABYTE, RecordingError, "give the folder of a recording, which is written at its end")
+_AN_INDEX = InputKind(
+    32 * MEGABYTE, RecordingError, "give the folder of a recording, which is written at its end"
+)
 _WANTED = "give a NumPy archive (.npz), a safetensors file, or the folder of a recording"
 _NUMBERS = ("scale", "causal", "softcap", "continues")
 _TEXTS = ("intended", "intended_mask")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
-from verify.auditing.masks import Meant, Misseen, described, misseen
+from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
 from verify.auditing.reconstruction import Progress, examine
 from verify.auditing.recording import ARRAYS, Call
 from verify.auditing.rows import Compared, RowMeans, each, hidden_from, unseen
@@ -97,6 +97,7 @@ class Batch(NamedTuple):
     softcap: float | None
     mask: str
     misseen: list[Misseen | None] | None
+    weak_mask: float | None
 
 
 def _field(place: int, batch: Batch) -> Any:
@@ -289,6 +290,7 @@ def _keep(
                 softcap=call.softcap,
                 mask=described(call),
                 misseen=None if seen.meant is None or is_open else _misseen(call, seen.meant, places),
+                weak_mask=weak_mask(call),
             )
         )
     return _pair(spreads, seen)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from verify.auditing.blocks import HIDING
 from verify.auditing.rows import hidden_from
 from verify.errors import SettingsError
 
@@ -21,6 +22,8 @@ INTENDED_MASKS = ("none", "causal", "window=W", "prefix=N", "documents")
 """The masks that can be meant. All but none are causal, and the last query is that of the last key."""
 
 _LARGEST = 10**9
+_STRONGEST, _WEAKEST = -100.0, -2.0
+"""What lies between, where it alone is added to scores, was meant to hide keys and does not."""
 
 
 class Meant(NamedTuple):
@@ -112,6 +115,20 @@ def misseen(call: Call, meant: Meant) -> list[Misseen | None]:
                 row, key = (int(one) for one in np.argwhere(off)[0])
                 found[head] = Misseen(sequence, head, row, key, bool(wanted[row, key]))
     return found
+
+
+def weak_mask(call: Call) -> float | None:
+    """Return the number that a bias adds to the scores of keys where it adds 0 to all others that are seen.
+
+    So it looks like a mask, and hides nothing. It is None where there is no such bias.
+    """
+    if call.bias is None:
+        return None
+    bias = np.asarray(call.bias)
+    low = bias[bias > HIDING]
+    least = low.min(initial=0)
+    is_weak = _STRONGEST <= least <= _WEAKEST
+    return float(least) if is_weak and np.unique(low).tolist() == [least, 0] else None
 
 
 def described(call: Call) -> str:

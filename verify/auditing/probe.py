@@ -16,9 +16,9 @@ from verify.auditing.alternatives import Place
 from verify.auditing.arrays import unit_roundoff
 from verify.auditing.blocks import head_of
 from verify.auditing.probing import experiments
-from verify.auditing.probing.corners import Corners, Formula, names_of
+from verify.auditing.probing.corners import Corners, FoundFormula, names_of
 from verify.auditing.probing.experiments import (
-    Model,
+    AttentionModel,
     measure,
     precision_of,
     random_arrays,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from verify.auditing.blocks import Floats
-    from verify.auditing.probing.experiments import Measured, Precision
+    from verify.auditing.probing.experiments import MeasuredScale, Precision
 
 _TOKENS, _MANY_TOKENS = 16, 64
 _MOST = 4096
@@ -172,10 +172,13 @@ def _corners(found: Probe, callee: Callee, sizes: Sizes) -> Corners:
     def scale(d: int, h: int, n: int) -> float:
         if expression is None:
             return found.scale if (d, h) == (found.d_k, found.heads) else math.nan
-        return expression.value(d=d, h=h, D=d * h, n=n)
+        try:
+            return expression.value(d=d, h=h, D=d * h, n=n)
+        except SettingsError:  # ln n is 0 at one key
+            return math.nan
 
     single = [one.residual for one in found.measured if one.dtype == callee.dtype]
-    formula = Formula(
+    formula = FoundFormula(
         scale=scale,
         mask=found.mask,
         wide=found.alignment,
@@ -250,7 +253,7 @@ class _Probing:
             notes=notes,
         )
 
-    def _model(self, usual: Floats) -> tuple[Model, float, float]:
+    def _model(self, usual: Floats) -> tuple[AttentionModel, float, float]:
         """Return what is found beside the scale, the bias of positions, and a first estimate of the scale."""
         callee, sizes = self.callee, self.sizes
         is_over_keys = experiments.axis_of(usual) in (None, "keys")
@@ -261,10 +264,12 @@ class _Probing:
         bias, mask = experiments.position_bias(callee, sizes), experiments.square_mask(callee, sizes)
         is_biased = bias > BIASED
         mask = mask if is_biased else experiments.with_long_window(callee, sizes, mask)
-        model = Model(mask, cap, sink, factor if math.isfinite(factor) else 1.0, norms, is_biased)
+        model = AttentionModel(mask, cap, sink, factor if math.isfinite(factor) else 1.0, norms, is_biased)
         return model, bias, scale or sizes.width**-0.5
 
-    def _measured(self, model: Model, scale: float) -> tuple[tuple[Measured, ...], tuple[str, ...]]:
+    def _measured(
+        self, model: AttentionModel, scale: float
+    ) -> tuple[tuple[MeasuredScale, ...], tuple[str, ...]]:
         """Return the scale as it is and with width, heads and tokens varied, and what was not taken."""
         sizes = self.sizes
         first = measure(self.callee, sizes, model, _TOKENS, (scale,))
@@ -287,13 +292,13 @@ class _Probing:
         found += self._in_half(model, first.scale)
         return tuple(found), tuple(notes)
 
-    def _in_half(self, model: Model, scale: float) -> Iterator[Measured]:
+    def _in_half(self, model: AttentionModel, scale: float) -> Iterator[MeasuredScale]:
         """Yield the scale with arrays of half precision, where these are taken."""
         for dtype in HALVES:
             with contextlib.suppress(RefusedError):
                 yield measure(replace(self.callee, dtype=dtype), self.sizes, model, _MANY_TOKENS, (scale,))
 
-    def _varied(self, sizes: Sizes, model: Model, tokens: int, scale: float) -> Measured:
+    def _varied(self, sizes: Sizes, model: AttentionModel, tokens: int, scale: float) -> MeasuredScale:
         """Return the scale with other sizes; each head beyond the known ones has the sink of one of them."""
         if model.sink is not None and sizes.heads != self.sizes.heads:
             raise RefusedError("its sinks belong to its heads")
@@ -320,13 +325,13 @@ class _Probing:
         found = [name for name, rule in rules.items() if mapping == tuple((one, one) for one in rule)]
         return found[0] if found else "otherwise"
 
-    def _precision(self, model: Model, measured: Sequence[Measured]) -> tuple[Precision, ...]:
+    def _precision(self, model: AttentionModel, measured: Sequence[MeasuredScale]) -> tuple[Precision, ...]:
         """Return how half precision is handled, each at the scale that was found in it."""
         halves = (one for one in measured if one.dtype in HALVES)
         found = (precision_of(self.callee, self.sizes, model, one.scale, one.dtype) for one in halves)
         return tuple(one for one in found if one is not None)
 
-    def _causes(self, model: Model, scale: float) -> tuple[str, ...]:
+    def _causes(self, model: AttentionModel, scale: float) -> tuple[str, ...]:
         """Return the mistakes that would give the output, each in a line."""
         query, key, value, output = random_arrays(self.callee, self.sizes, _TOKENS, scale)
         seen = model.mask.visible(_TOKENS, _TOKENS)
@@ -340,7 +345,7 @@ class _Probing:
         return ()
 
 
-def formula_of(measured: Sequence[Measured]) -> str | None:
+def formula_of(measured: Sequence[MeasuredScale]) -> str | None:
     """Return an expression that gives every measured scale; None where there is none of the kind.
 
     It is a number times powers of d, h and n, in quarters, or ln n in place of a power of n.
@@ -356,7 +361,7 @@ def formula_of(measured: Sequence[Measured]) -> str | None:
     return None
 
 
-def _attempts(measured: Sequence[Measured], powers: dict[str, float | None]) -> Iterator[list[str]]:
+def _attempts(measured: Sequence[MeasuredScale], powers: dict[str, float | None]) -> Iterator[list[str]]:
     d, h, n = (powers[name] for name in ("d", "h", "n"))
     plain = [_factor(name, power) for name, power in (("d", d), ("h", h)) if power]
     if n:
@@ -366,7 +371,7 @@ def _attempts(measured: Sequence[Measured], powers: dict[str, float | None]) -> 
     yield plain
 
 
-def _power(measured: Sequence[Measured], name: str) -> float | None:
+def _power(measured: Sequence[MeasuredScale], name: str) -> float | None:
     """Return the power of a width, in quarters, from two settings that differ in it alone; None without."""
     first = measured[0]
     for other in measured[1:]:
@@ -409,6 +414,6 @@ def _number(size: float) -> str:
     return f"{next((one for one in rounded if math.isclose(one, size, rel_tol=1e-5)), size):g}"
 
 
-def _fits(text: str, one: Measured) -> bool:
+def _fits(text: str, one: MeasuredScale) -> bool:
     value = scale_expression(text).value(d=one.d, h=one.h, D=one.d * one.h, n=one.n)
     return math.isclose(value, one.scale, rel_tol=_CLOSE)

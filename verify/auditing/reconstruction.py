@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
+from scipy import special
 
 from verify.auditing import alternatives
 from verify.auditing.alternatives import Place
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from verify.auditing.recording import Call
     from verify.auditing.rows import Compared, Looked, Mapper, Places
 
-    Kind = Callable[[Place], Iterator[Variant]]
+    VariantKind = Callable[[Place], Iterator[Variant]]
 
 TOLERANCE = 0.01
 """Relative difference from the intended scale that counts as none."""
@@ -45,8 +46,17 @@ _CLEARLY = 0.5
 """A wrong attention is named where it leaves at most so much of what the declared one does."""
 _ONE_SIDED, _WHOLLY = 0.5, 0.9
 """Shares of a residual's square: what one direction explains is no noise, and is all there is to say."""
+_BY_CHANCE = 1e-6
+"""Probability that one direction explains so much of a residual that has none."""
+_LITTLE = 8.0
+"""Times its bound up to which a row may be off where most rows are not, and a coarser type explain it."""
 _LOOSE = 0.5
-COARSER = {"11 binary digits (TF32 or float16)": 2.0**-11, "8 binary digits (bfloat16)": 2.0**-8}
+COARSER = {
+    "24 binary digits (float32)": 2.0**-24,
+    "11 binary digits (TF32 or float16)": 2.0**-11,
+    "8 binary digits (bfloat16)": 2.0**-8,
+}
+"""Precisions that programs compute in although they store finer numbers."""
 
 
 class Fault(NamedTuple):
@@ -115,6 +125,7 @@ class _Examination:
         before = [self.declared if one.implied is None else one.implied for one in progress]
         self.scale = np.tile(np.array(before, dtype=np.float64), sequences)
         self.unit = unit_of(call)
+        self.d_v = 0 if call.value is None else int(call.value.shape[3])
         self.coarse = np.zeros(len(self.blocks), dtype=np.intp)
         self.looked = look(call, self.blocks, self.scale, self.unit, mapper)
 
@@ -195,16 +206,18 @@ class _Examination:
     def _coarsen(self) -> None:
         """Note which blocks with rows that are off a coarser precision would explain, as noise does."""
         for number, unit in enumerate(COARSER.values(), 1):
-            places = np.flatnonzero((self.compared.bad > 0) & (self.compared.attention > 0))
+            found = self.compared
+            # Noise is in all rows: where few are off, they are so by little.
+            noisy = (2 * found.bad >= found.rows) | (found.worst <= _LITTLE)
+            places = np.flatnonzero((found.bad > 0) & (found.attention > 0) & noisy)
             if unit <= self.unit or not len(places):
                 continue
             scale, before = self.scale[places].copy(), self.compared.bad.copy()
             self._again(places, scale, unit)
             eased = np.flatnonzero((before > 0) & (self.compared.bad == 0))
             self.coarse[eased] = number
-        noisy = np.flatnonzero(self.coarse)
-        for place in noisy:
-            if _one_sided(self.compared, int(place)):
+        for place in np.flatnonzero(self.coarse):
+            if _one_sided(self.compared, int(place), self.d_v):
                 # What has a direction is no rounding: it is judged as the program declares its type.
                 one = np.array([place])
                 replaced(self.looked, one, look(self.call, self.blocks[one], self.scale[one], self.unit))
@@ -240,20 +253,24 @@ class _Examination:
         # So coarse a type leaves all rows in the sums.
         one = np.array([place])
         _, loose = look(self.call, self.blocks[one], self.scale[one], _LOOSE)
-        one_sided = _one_sided(cast("Compared", loose), 0, _WHOLLY)
+        one_sided = _one_sided(cast("Compared", loose), 0, self.d_v, _WHOLLY)
         return Fault(self.first + sequence, row, worst, found, one_sided, is_lost=not everything.size)
 
 
-def _one_sided(compared: Compared, place: int, least: float = _ONE_SIDED) -> str:
+def _one_sided(compared: Compared, place: int, d_v: int, least: float = _ONE_SIDED) -> str:
     """Return the direction that explains so much of a block's residual, nothing where none does."""
-    error = float(compared.error[place])
+    error, numbers = float(compared.error[place]), d_v * int(compared.rows[place])
     for direction, what in (
         (2, "keys that the mask hides have weight"),
         (1, "outputs are too large or too small by one factor"),
     ):
         size = float(compared.length[place, direction])
-        if size > 0 and float(compared.along[place, direction]) ** 2 / size > least * error:
-            return what
+        if size > 0 and numbers > 1 and error > 0:
+            share = float(compared.along[place, direction]) ** 2 / size / error
+            # Of a residual of normal numbers the share along a direction has a beta distribution.
+            chance = special.betainc((numbers - 1) / 2, 0.5, max(0.0, 1 - share))
+            if share > least and chance < _BY_CHANCE:
+                return what
     return ""
 
 
@@ -285,7 +302,7 @@ def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ..
     return ()
 
 
-def _fitting(place: Place, starts: Sequence[float], kinds: Iterable[Kind]) -> list[Explanation]:
+def _fitting(place: Place, starts: Sequence[float], kinds: Iterable[VariantKind]) -> list[Explanation]:
     """Return the attentions of these kinds that fit; what fits a few rows must fit them all."""
     few = replace(place, head=place.head.thinned(_SCREENED_ROWS))
     likely: dict[str, Explanation] = {}
@@ -319,7 +336,7 @@ def _is_expected(found: Explanation, starts: Sequence[float]) -> bool:
 def _fit(variant: Variant, output: Floats, starts: Sequence[float]) -> Explanation | None:
     size = float(np.linalg.norm(output))
     model = _numerical(variant.attend)
-    for start in starts:
+    for start in variant.starts or starts:
         scale = fitted(model, output, start, _SCREENED)
         residual = float(np.linalg.norm(output - variant.attend(scale)))
         if residual > _FAR * size:

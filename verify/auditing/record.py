@@ -13,7 +13,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from verify.errors import RecordingError, SettingsError, naming_arguments
-from verify.files.reading import MEGABYTE, Kind, read_bytes
+from verify.files.reading import MEGABYTE, InputKind, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from verify.auditing.recording import Recording
 
-_SCRIPT = Kind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")
+_SCRIPT = InputKind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")
 
 
 @naming_arguments()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from verify.auditing.arrays import to_numpy
+from verify.auditing.arrays import grain_of, to_numpy
 from verify.auditing.blocks import HIDING
 
 T = TypeVar("T", bound="tuple[Any, ...]")
@@ -109,10 +109,10 @@ class Compared(NamedTuple):
 
     The rest is of the rows that are not bad, e being a row's error. Arrays of shape (blocks, 3) are along
     three directions d: the slope of the output by the scale, o itself, and the slope by the weight of hidden
-    keys: ``along`` is Σ d·e, ``length`` Σ|d|², ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)² and ``mixed``
-    Σ(d·e)|d|². Of the first one, ``room`` bounds |Σ d·e| where there is only rounding, ``bias`` the part of
-    it that noise of scores leaves on average, ``least`` is the variance that rounding the output alone adds,
-    and ``joint`` Σ d·o. ``alike`` is the largest number of rows that share their errors, ``spread`` the mean
+    keys: ``along`` is Σ d·e, ``length`` Σ|d|², ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)², ``mixed`` Σ(d·e)|d|², and
+    ``least`` the variance of Σ d·e that rounding the output alone adds. Of the first one, ``room`` bounds
+    |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves on average, and
+    ``joint`` is Σ d·o. ``alike`` is the largest number of rows that share their errors, ``spread`` the mean
     variance of scores inside rows that see several keys, NaN without one.
     """
 
@@ -148,8 +148,8 @@ class Compared(NamedTuple):
 
     @property
     def variance(self) -> Floats:
-        """The variance of `step`, infinite where nothing tells, at least what rounding of the output adds."""
-        noise = self.alike * np.maximum(self._pooled()[1][..., 0], self.least)
+        """The variance of `step`, infinite where nothing tells."""
+        noise = self.alike * self._pooled()[1][..., 0]
         found: Floats = np.full_like(noise, math.inf)
         np.divide(noise, self.slope**2, out=found, where=self.slope**2 > 0)
         return found
@@ -190,12 +190,13 @@ class Compared(NamedTuple):
     def _pooled(self) -> tuple[Floats, Floats]:
         """Return the multiple of each direction that errors have, and the sum of their squares beside it.
 
-        Rows are independent but where they are alike: the sandwich over rows, for as many as have weight.
+        Rows are independent but where they are alike: the sandwich over rows, for as many as have weight; at
+        least what rounding of the output adds.
         """
         found = np.divide(self.along, self.length, out=np.zeros_like(self.along), where=self.length > 0)
         left = np.maximum(self.noise - 2 * found * self.mixed + found**2 * self.fourth, 0.0)
         many = self._many()
-        return found, left * (many / np.maximum(many - 1, 0.5)) ** 2
+        return found, np.maximum(left * (many / np.maximum(many - 1, 0.5)) ** 2, self.least)
 
     def _with_error(self, direction: int) -> tuple[Floats, Floats]:
         """Return the multiple of a direction and its standard error, infinite for few rows."""
@@ -236,7 +237,11 @@ def replaced(found: Looked, places: Places, other: Looked) -> None:
 
 
 class _Given(NamedTuple):
-    """The arrays of a few blocks in float64, what is not finite replaced by 0, and where that is."""
+    """The arrays of a few blocks in float64, what is not finite replaced by 0, and where that is.
+
+    Numbers of a type do not get finer without end: ``grain`` bounds what that moves a row of the output by,
+    by the numbers of the output and by the weights.
+    """
 
     query: Floats
     key: Floats
@@ -244,6 +249,7 @@ class _Given(NamedTuple):
     output: Floats | None
     scale: Floats
     sink: Floats | None
+    grain: Floats
     broken_queries: NDArray[np.bool_] | None
     broken_keys: NDArray[np.bool_] | None
     broken_values: NDArray[np.bool_] | None
@@ -263,18 +269,21 @@ def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
         finite = None if math.isfinite(float(taken.sum())) else np.isfinite(taken)
         broken.append(None if finite is None or finite.all() else ~finite.all(axis=-1))
         arrays.append(taken if finite is None else np.where(finite, taken, 0.0))
+    grain = np.zeros(len(blocks))
     if is_compared:
-        _level(*arrays[2:])
+        grain = _level(*arrays[2:])
+        grain = grain_of(call) * (grain + np.sqrt((arrays[2] ** 2).sum(axis=(1, 2))))
     query, key, value, output, *_ = [*arrays, None, None]
     lost: list[Any] = [*broken, None, None][:4]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
-    return _Given(query, key, value, output, scale[:, None], sink, *lost)
+    return _Given(query, key, value, output, scale[:, None], sink, grain, *lost)
 
 
-def _level(value: Floats, output: Floats) -> None:
+def _level(value: Floats, output: Floats) -> Floats:
     """Divide columns that differ in size by powers of 2: a large one would hide what is wrong in others.
 
-    Each column of the output is a mean of that of the values, and is rounded for itself.
+    Each column of the output is a mean of that of the values, and is rounded for itself. Returned is the
+    length of what a row of ones has become, shape (blocks,).
     """
     sizes = np.frexp(np.maximum(value.max(axis=1), -value.min(axis=1)))
     powers = np.where(sizes[0] > 0, sizes[1], np.iinfo(np.int32).max)
@@ -284,6 +293,9 @@ def _level(value: Floats, output: Floats) -> None:
         shift = -powers[:, None]
         np.ldexp(value, shift, out=value)
         np.ldexp(output, shift, out=output)
+        found: Floats = np.sqrt((np.ldexp(1.0, -powers) ** 2).sum(axis=1))
+        return found
+    return np.full(len(value), math.sqrt(value.shape[-1]))
 
 
 def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Compared | None]:
@@ -495,7 +507,7 @@ def _comparison(
         "kept": np.where(good, size, 0.0),
         "room": np.sqrt(length) * allowed,
         "bias": np.sqrt(length) * bent_by,
-        "least": _MEAN_SQUARE * unit**2 * length * size / value.shape[-1],
+        "least": (_MEAN_SQUARE * unit**2 * size + given.grain[:, None] ** 2 / 3) / value.shape[-1],
         "weak": weak,
         "hidden": weight,
         "scores": square,
@@ -526,6 +538,7 @@ def _allowed(
     size = np.sqrt(np.vecdot(attended, attended))
     found: Floats = room + unit * (2 * np.sqrt(of_values) + size)
     found += single * np.sqrt(given.key.shape[1] * of_values)
+    found += given.grain[:, None]
     return found
 
 
@@ -659,8 +672,7 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
     along = np.stack([along, rows["factor"], rows["weak"]], axis=-1)
     lengths = np.stack([length, rows["kept"], rows["hidden"]], axis=-1)
     named = {
-        name: rows[name].sum(axis=1)
-        for name in ("error", "output", "attention", "joint", "room", "bias", "least")
+        name: rows[name].sum(axis=1) for name in ("error", "output", "attention", "joint", "room", "bias")
     }
     return Compared(
         rows=compared.sum(axis=1),
@@ -673,6 +685,7 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
         fourth=(lengths**2).sum(axis=1),
         noise=(along**2).sum(axis=1),
         mixed=(along * lengths).sum(axis=1),
+        least=(rows["least"][..., None] * lengths).sum(axis=1),
         alike=_alike((size, rows["mean"], rows["highest"]), rows["scores"], length > 0, unit),
         spread=np.where(
             several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0

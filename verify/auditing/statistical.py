@@ -119,7 +119,7 @@ class AtUnitVariance:
 
 
 @dataclass(frozen=True)
-class Quantity:
+class HeadQuantity:
     """One thing that a statistical kind estimates of a head: a number of each sequence, or of each pair.
 
     ``label`` is its LaTeX, and ``claim`` the claim of the catalogue that derives its formula, None where
@@ -178,7 +178,7 @@ class Statistical:
     """A kind of finding with quantities of the rows of sequences, or where ``of_pairs`` of pairs of them."""
 
     name: str
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[HeadQuantity, ...]
     of_pairs: bool = False
 
     @property
@@ -219,7 +219,7 @@ class Statistical:
 
     def _finding(
         self,
-        quantity: Quantity,
+        quantity: HeadQuantity,
         kept: RowMeans | Pairs | None,
         seen: Seen,
         subject: Subject,
@@ -280,7 +280,7 @@ def _inside(values: Floats, band: Band) -> int:
 
 
 def _judged(
-    quantity: Quantity, estimate: Estimate, gate: Band | None, distinct: Any, alpha: float, *, broken: int
+    quantity: HeadQuantity, estimate: Estimate, gate: Band | None, distinct: Any, alpha: float, *, broken: int
 ) -> tuple[Judgement, str]:
     """Return the judgement with its reason: by the share inside the band, else by the quantity's own rule."""
     if gate is None or gate == OWN_RULE:
@@ -303,7 +303,7 @@ def _judged(
 def needed_to_decide(count: int, number: int, alpha: float) -> int | None:
     """Return about how many sequences show that most lie inside a band, or outside; None where about half do.
 
-    So many of ``number`` lie inside. The share of that many differs from this one by both their errors.
+    That many of ``number`` lie inside. The share of that many differs from this one by both their errors.
     """
     share = count / number
     error = 1 / (2 * math.sqrt(number))
@@ -354,7 +354,7 @@ def _of_head(kept: Any, head: int, usable: NDArray[np.bool_]) -> Any:
     return type(kept)(*(array[usable, head] if array.ndim > 1 and array.size else array for array in kept))
 
 
-def _reference(quantity: Quantity, seen: Seen, head: int, usable: NDArray[np.bool_]) -> Reference | None:
+def _reference(quantity: HeadQuantity, seen: Seen, head: int, usable: NDArray[np.bool_]) -> Reference | None:
     if quantity.reference is None or seen.new_rows is None:
         return None
     of_keys = quantity.reference.of_keys
@@ -396,23 +396,23 @@ def _unless(value: float, broken: str) -> Callable[[Estimate, Any], str]:
     return lambda estimate, _: "" if estimate.interval[0] <= value <= estimate.interval[1] else broken
 
 
-def _components(side: str, sign: str) -> tuple[Quantity, ...]:
+def _components(side: str, sign: str) -> tuple[HeadQuantity, ...]:
     return (
-        Quantity(
+        HeadQuantity(
             f"components-{side}-mean",
             rf"$|\mu_{sign}|^2/d_k$",
             "score-variance-general",
             lambda pairs: getattr(pairs, f"{side}_mean"),
             remark=_unless(0.0, "score-variance asks for mean 0; score-variance-general does not"),
         ),
-        Quantity(
+        HeadQuantity(
             f"components-{side}-variance",
             rf"$\operatorname{{tr}}\Sigma_{sign}/d_k$ over all tokens",
             "score-variance-general",
             lambda pairs: getattr(pairs, f"{side}_variance"),
             remark=_unless(1.0, "score-variance asks for variance 1; scaled-variance-general does not"),
         ),
-        Quantity(
+        HeadQuantity(
             f"components-{side}-dimension",
             rf"$(\operatorname{{tr}}\Sigma_{sign})^2/(d_k\operatorname{{tr}}\Sigma_{sign}^2)$ in sequences",
             "correlated-components",
@@ -439,7 +439,7 @@ STATISTICAL = (
     Statistical(
         "largest-score",
         tuple(
-            Quantity(
+            HeadQuantity(
                 f"largest-score-{limit}", rf"share of sequences with a score beyond {limit:,}", None,
                 partial(_beyond, limit), are_bounded=True, rule=partial(_no_score_beyond, limit),
                 remark=_largest,
@@ -450,7 +450,7 @@ STATISTICAL = (
     Statistical(
         "row-variance",
         (
-            Quantity(
+            HeadQuantity(
                 "row-variance", rf"${_MEDIAN}\,c^2\operatorname{{Var}}_j(q\cdot k_j)$", "variance-split",
                 lambda rows: rows.variance, remark=_unit_scale,
             ),
@@ -459,7 +459,7 @@ STATISTICAL = (
     Statistical(
         "shift-share",
         (
-            Quantity(
+            HeadQuantity(
                 "shift-share",
                 r"share of $\operatorname{Var}(q\cdot k)$ between rows: $\mu_k^{\mathsf T}\Sigma_q\mu_k$",
                 "variance-split", _shift_share, are_bounded=True,
@@ -469,7 +469,7 @@ STATISTICAL = (
     Statistical(
         "independence",
         (
-            Quantity(
+            HeadQuantity(
                 "independence",
                 rf"${_MEDIAN}$ of $c^2\operatorname{{Var}}_j(q\cdot k_j)$ over "
                 r"$c^2(\operatorname{tr}\Sigma_q\Sigma_k + \mu_q^{\mathsf T}\Sigma_k\mu_q)$",
@@ -482,7 +482,7 @@ STATISTICAL = (
     Statistical(
         "entropy",
         (
-            Quantity(
+            HeadQuantity(
                 "entropy", r"$\mathbb{E}H/\ln n$", "attention-entropy", lambda rows: rows.entropy,
                 are_bounded=True, reference=AtUnitVariance("attention-entropy", entropy_share),
             ),
@@ -491,7 +491,7 @@ STATISTICAL = (
     Statistical(
         "effective-keys",
         (
-            Quantity(
+            HeadQuantity(
                 "effective-keys", r"$1/\mathbb{E}\sum p_j^2$", "effective-keys", lambda rows: rows.squares,
                 are_bounded=True, function=_inverse,
                 reference=AtUnitVariance("effective-keys", squares, _inverse),
@@ -501,7 +501,7 @@ STATISTICAL = (
     Statistical(
         "largest-probability",
         (
-            Quantity(
+            HeadQuantity(
                 "largest-probability", r"$\mathbb{E}\max_j p_j$", "softmax-saturation",
                 lambda rows: rows.largest_weight, are_bounded=True,
                 reference=AtUnitVariance("softmax-saturation", largest_weight),
@@ -511,12 +511,12 @@ STATISTICAL = (
     Statistical(
         "gradient-pass",
         (
-            Quantity(
+            HeadQuantity(
                 "gradient-pass-trace", r"$\operatorname{tr}J = 1 - \mathbb{E}\sum p_j^2$", "softmax-jacobian",
                 lambda rows: 1 - rows.squares, are_bounded=True,
                 reference=AtUnitVariance("attention-concentration", squares, lambda known: 1 - known),
             ),
-            Quantity(
+            HeadQuantity(
                 "gradient-pass-norm", r"$\sqrt{\mathbb{E}\|J\|_F^2}$", "softmax-jacobian",
                 lambda rows: rows.jacobian, are_bounded=True, function=_root,
                 reference=AtUnitVariance("jacobian-saturation", jacobian, _root),

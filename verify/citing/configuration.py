@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from verify.errors import SettingsError
-from verify.files.reading import MEGABYTE, Kind, read_text
+from verify.files.reading import MEGABYTE, InputKind, read_text
 
 FILE, TABLE = "pyproject.toml", "[tool.sdpa-verify]"
-_FILE = Kind(MEGABYTE, SettingsError, "give TOML in UTF-8 of at most 1 MB")
+_FILE = InputKind(MEGABYTE, SettingsError, "give TOML in UTF-8 of at most 1 MB")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from verify.citing.quotations import fault_of, forms_for, same
 from verify.citing.strict import numbers_outside
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord, Verdict
-from verify.files.reading import MEGABYTE, Kind, head, read_text
+from verify.files.reading import MEGABYTE, InputKind, head, read_text
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Problem:
 
 
 _FORMS = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
-_DOCUMENT = Kind(16 * MEGABYTE, CitationError, _FORMS)
+_DOCUMENT = InputKind(16 * MEGABYTE, CitationError, _FORMS)
 _SUGGESTIONS = 10
 """The number of unknown keys for which the nearest one is looked for, which takes long."""
 _RAW_LINE = (

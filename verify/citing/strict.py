@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
 _MEASURED = (":estimate", ":low", ":high", ":halfwidth", ":value")
 _SIGNIFICANT = 3
-_NEAR = 10  # units of the last printed digit
+_MOST_UNITS_OFF = 10  # units of the last printed digit
 
 
 def numbers_outside(path: Path, text: str, known: Mapping[str, Value]) -> Iterator[tuple[int, str, str]]:
@@ -56,7 +56,7 @@ def _said(number: Number, values: list[Value]) -> tuple[str, str] | None:
         if is_of(number, value.figures[0]):
             return value.key, f"{printed} stands outside markers; quote it"
     step = Decimal(1).scaleb(number.place)
-    near = [one for one in values if abs(one.figures[0].exact - number.value) < _NEAR * step]
+    near = [one for one in values if abs(one.figures[0].exact - number.value) < _MOST_UNITS_OFF * step]
     if near:
         value = min(near, key=lambda one: abs(one.figures[0].exact - number.value))
         return value.key, f"{printed} stands outside markers and is not {value.text}; correct or quote it"

@@ -43,7 +43,7 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     "--allow-unseen",
     multiple=True,
     metavar="REASON",
-    help="Accept that something was not observed: calls, output or unrecorded; repeatable.",
+    help="Accept that something was not observed: calls, output, rows, precision or unrecorded; repeatable.",
 )
 @click.option(
     "--against",

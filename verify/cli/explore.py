@@ -16,8 +16,8 @@ from verify.errors import WorkerError, claim_errors
 from verify.evidence import PROFILES
 from verify.executors.workers import Task, Workers
 from verify.spec.claim import several
-from verify.spec.words import Words, titled
-from verify.symbolic.printing import assumptions_of, latex, unicode_art
+from verify.spec.words import Words, assumed, titled
+from verify.symbolic.printing import latex, unicode_art
 from verify.text.latex import plain, spoken
 from verify.text.numbers import exact
 
@@ -41,7 +41,7 @@ _ENDINGS = {
 
 
 def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None) -> str:
-    """Return the claims by chapter, a line each; within so many ``columns``, long titles take several."""
+    """Return the claims by chapter, a line each; within a number of ``columns``, long titles take several."""
     lines: list[str] = []
     last, width = "", max(map(len, claims), default=0)
     for name, claim in claims.items():
@@ -141,7 +141,7 @@ def page(
 
 def _assumed(claim: Claim, examined: ExaminedDerivation) -> Iterator[str]:
     """Yield what the main theorem assumes, and what the author states besides."""
-    of_theorem = assumptions_of(examined.theorem) if examined.theorem else ()
+    of_theorem = assumed(claim, examined.theorem) if examined.theorem else ()
     stated = tuple(one.text for one in claim.assumptions)
     for heading, texts in (("Assumptions", of_theorem), ("Also stated, not used", stated)):
         if texts:

@@ -82,7 +82,7 @@ def edition_option(command: Callable[..., None]) -> Callable[..., None]:
         type=click.Choice(EDITIONS),
         default=EDITIONS[0],
         show_default=True,
-        help="The PDF: at most 15 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
+        help="The PDF: at most 14 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
     )(command)
 
 

@@ -43,7 +43,8 @@ from verify.montecarlo.inputs import Input
 from verify.montecarlo.sources import KEYS, Traced
 from verify.montecarlo.statistics import Reduced
 from verify.symbolic.arithmetics import Undefined, Unknown
-from verify.symbolic.kernel.core import FLIPPED, Population, Refused, Vectors, free_symbols
+from verify.symbolic.kernel.core import FLIPPED
+from verify.symbolic.kernel.hypotheses import Population, Refused, Vectors, free_symbols
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var, n
 from verify.symbolic.scores import NORMAL_MOMENTS

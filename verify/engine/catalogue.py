@@ -39,14 +39,14 @@ from verify.errors import (
 )
 from verify.evidence import RESERVED, SLUG
 from verify.executors.workers import Task, Workers, using
-from verify.files.reading import MEGABYTE, Kind, read_bytes
+from verify.files.reading import MEGABYTE, InputKind, read_bytes
 from verify.spec.claim import USER, Claim
 from verify.spec.words import titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_CLAIM_FILE = Kind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
+_CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 
 
 CORRECT = "correct the claim file"
@@ -99,18 +99,18 @@ class InMemoryClaim:
         return self.claim.id
 
 
-Reference = BuiltIn | ClaimFile | InMemoryClaim
+ClaimReference = BuiltIn | ClaimFile | InMemoryClaim
 """What a task names its claim by; all but an ``InMemoryClaim`` can be sent to another process."""
 
 
-def reference(claim: Claim | ClaimFile) -> Reference:
+def reference(claim: Claim | ClaimFile) -> ClaimReference:
     """Return what names a claim: in memory, unless it is a file or comes with the tool as it is."""
     if isinstance(claim, ClaimFile):
         return claim
     return BuiltIn(claim.chapter, claim.id) if catalogue().get(claim.id) is claim else InMemoryClaim(claim)
 
 
-def resolve(reference: Reference) -> Claim:
+def resolve(reference: ClaimReference) -> Claim:
     """Return the claim that is named; of a claim file, this runs the file.
 
     Raises:
@@ -213,7 +213,7 @@ def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
     return {claim.id: claim for claim in sorted(found.values(), key=place)}
 
 
-def broken(claim: Claim | Reference, error: WorkerError) -> ClaimError:
+def broken(claim: Claim | ClaimReference, error: WorkerError) -> ClaimError:
     """Return what ended the process that worked for ``claim`` as an error that names it."""
     if isinstance(claim, ClaimFile):
         return ClaimError(f"claim {claim.id}: {error}; {correction(claim.path)}")

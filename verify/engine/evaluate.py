@@ -42,16 +42,16 @@ from verify.montecarlo.blocks import draw_chunk
 from verify.montecarlo.devices import Device, DeviceError, moved
 from verify.montecarlo.experiment import Exact, Experiment, Fit, every_comparison, ordinary
 from verify.spec.claim import USER, Claim, several
-from verify.spec.words import Words
+from verify.spec.words import Words, assumed
 from verify.symbolic.derivation import relation_of, tried
 from verify.symbolic.falsifier import FULL, GLANCE
 from verify.symbolic.kernel.core import Reach
-from verify.symbolic.printing import assumptions_of, latex, plain
+from verify.symbolic.printing import latex, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verify.engine.catalogue import Reference
+    from verify.engine.catalogue import ClaimReference
     from verify.engine.samples import Sampling
     from verify.engine.sources import Wanted
     from verify.montecarlo.blocks import BlockSampler, Cell, Chunk, Request, Sums
@@ -69,7 +69,7 @@ class Work:
     ``run`` tells apart the runs that one process works for.
     """
 
-    claim: Reference
+    claim: ClaimReference
     settings: Settings
     wanted: tuple[Wanted, ...]
     run: str
@@ -218,7 +218,7 @@ class ClaimEvaluation:
         if planned and examined.status != "failed":
             theorems = (one.theorem for one in examined.routes if one.theorem)
             checks = bound(claim.id, theorems, planned[0].checks)
-        self.proof = derivation_record(derivation, examined, checks).model_dump_json(by_alias=True)
+        self.proof = derivation_record(claim, derivation, examined, checks).model_dump_json(by_alias=True)
         return planned
 
     def _planned(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]]:
@@ -355,7 +355,7 @@ def _cell(work: Work, cell: CellToDraw) -> Cell:
     return _EVALUATIONS[work.key].cells[cell.id]
 
 
-def broken_evidence(claim: Reference, why: str) -> ClaimError:
+def broken_evidence(claim: ClaimReference, why: str) -> ClaimError:
     """Return the error that what came back for a claim is no evidence."""
     where = claim.path if isinstance(claim, ClaimFile) else ""
     return ClaimError(f"claim {claim.id}: its evidence is malformed: {why}; {correction(where)}")
@@ -381,7 +381,7 @@ def received(work: Work, settled: Settled) -> ClaimRecord:
     return record
 
 
-def is_of(record: ClaimRecord, claim: Reference) -> bool:
+def is_of(record: ClaimRecord, claim: ClaimReference) -> bool:
     """Return whether a record is that of a claim, by id and chapter."""
     if isinstance(claim, InMemoryClaim):
         chapter = claim.claim.chapter
@@ -433,29 +433,29 @@ def _with_origin(check: Check, proof: DerivationRecord) -> Check:
 
 
 def derivation_record(
-    derivation: Derivation, examined: ExaminedDerivation, bound: tuple[str, ...] = ()
+    claim: Claim, derivation: Derivation, examined: ExaminedDerivation, bound: tuple[str, ...] = ()
 ) -> DerivationRecord:
-    """Return the record of an examined derivation; ``bound`` are the checks that it is bound to."""
+    """Return the record of a claim's examined derivation; ``bound`` are the checks that it is bound to."""
     return DerivationRecord(
         status=Proof(examined.status),
         **_stated(derivation, examined),
-        routes=tuple(_route(derivation, one) for one in examined.routes),
+        routes=tuple(_route(claim, derivation, one) for one in examined.routes),
         agreement=examined.agreement,
         reason=examined.reason,
         beyond=derivation.beyond,
-        assumptions=assumptions_of(examined.theorem) if examined.theorem else (),
+        assumptions=assumed(claim, examined.theorem) if examined.theorem else (),
         bound=bound,
     )
 
 
-def _route(derivation: Derivation, followed: Followed) -> RouteRecord:
+def _route(claim: Claim, derivation: Derivation, followed: Followed) -> RouteRecord:
     route, theorem = followed.route, followed.theorem
     sides = (
         {
             "theorem": latex(relation_of(theorem)),
             "subject": latex(theorem.lhs),
             "result": latex(theorem.rhs),
-            "assumptions": assumptions_of(theorem),
+            "assumptions": assumed(claim, theorem),
         }
         if theorem
         else {}

@@ -26,7 +26,7 @@ from verify.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from verify.engine.catalogue import Reference
+    from verify.engine.catalogue import ClaimReference
     from verify.engine.sources import Wanted
     from verify.evidence import Settings
 
@@ -95,13 +95,13 @@ def made_by() -> dict[str, str]:
     return {**tool, **arithmetic()}
 
 
-def derivation_key(claim: Reference) -> bytes | None:
+def derivation_key(claim: ClaimReference) -> bytes | None:
     """Return the key of a claim's checked derivation, None where it is not stored."""
     source = _source(claim)
     return None if source is None else _key("derivation", source, code(*_DERIVING), _computed_with())
 
 
-def settled_key(claim: Reference, settings: Settings, wanted: Iterable[Wanted]) -> bytes | None:
+def settled_key(claim: ClaimReference, settings: Settings, wanted: Iterable[Wanted]) -> bytes | None:
     """Return the key of a settled claim's whole record, None where it is not stored."""
     source = _source(claim)
     if source is None:
@@ -121,7 +121,7 @@ def _mpmath() -> str:
     return version("mpmath")
 
 
-def cell_code(claim: Reference, pickled: bytes, modules: Iterable[str]) -> str:
+def cell_code(claim: ClaimReference, pickled: bytes, modules: Iterable[str]) -> str:
     """Return a digest of a cell and of the code that draws it, empty where it is not stored.
 
     ``pickled`` is the cell with its input and statistic, ``modules`` are those that it refers to.
@@ -152,7 +152,7 @@ def _key(*parts: object) -> bytes:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
 
 
-def _source(claim: Reference) -> str | None:
+def _source(claim: ClaimReference) -> str | None:
     """Return a digest of a claim's source, None where that is not all it depends on."""
     if isinstance(claim, BuiltIn):
         chapter = f"claims/{claim.chapter}"

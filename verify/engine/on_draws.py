@@ -39,7 +39,7 @@ from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.symbolic.arithmetics import FLOATS
 from verify.symbolic.balls import Scene, value
-from verify.symbolic.kernel.core import free_symbols
+from verify.symbolic.kernel.hypotheses import free_symbols
 from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:

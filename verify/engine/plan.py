@@ -173,14 +173,14 @@ _DISPENSABLE = ("scores", "cells", "controls", "blocks", "checks", "memory", "dr
 def table(rows: Sequence[Planned], settings: Settings, workers: int = 1, columns: int | None = None) -> str:
     """Return the plans as text, a line a claim and one of totals, under the settings they are for.
 
-    Within so many ``columns``, the table leaves out what does not fit, counts of cells and scores first.
+    Within a number of ``columns``, the table leaves out what does not fit, counts of cells and scores first.
 
     The memory of whole processes is what this one has taken, which has derived the claims as a worker does.
     """
-    whose = "one worker" if workers == 1 else f"{workers} workers like those of this machine"
+    whose = "per worker" if workers == 1 else f"for {workers} workers like those of this machine"
     head = (
         f"tolerance {settings.tolerance:g}, false alarms {settings.false_alarm:g} for the whole run, "
-        f"power {settings.power:g}; memory of arrays and time of drawing are those of {whose}{_in_all()}"
+        f"power {settings.power:g}; memory and time {whose}{_in_all()}"
     )
     names = ("claim", "checks", "controls", "cells", "blocks", "scores", "draws", "memory", "time")
     lines = [names, *(_cells(row, workers) for row in (*rows, together(rows)))]
@@ -211,7 +211,7 @@ def costs(plans: Mapping[float, Sequence[Planned] | None], workers: int) -> str:
 
 def _in_all() -> str:
     taken = peak_memory()
-    return f"\na worker's process takes about {taken / 1e6:.0f} MB in all, as this one did" if taken else ""
+    return f"\na worker's whole process takes about {taken / 1e6:.0f} MB, as this one did" if taken else ""
 
 
 def together(rows: Sequence[Planned]) -> Planned:

@@ -17,7 +17,7 @@ from verify.engine import computations
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Record, Slug, SourceRecord
 from verify.evidence.texts import prose
-from verify.files.reading import MEGABYTE, Kind, read_text
+from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.files.shipped import folder
 from verify.text.escapes import one_line
 from verify.text.numbers import as_decimal, is_figure
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-_SOURCES = Kind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
+_SOURCES = InputKind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
 _REMEDIES = {
     "missing": "is missing; add it",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
@@ -120,7 +120,7 @@ class StatementEntry(Record):
     parts: tuple[PartEntry, ...] = Field(alias="part")
 
 
-Place = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """The keys and list positions that lead to a value, from the outermost on."""
 
 _TABLE = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]")
@@ -134,29 +134,29 @@ class Origin:
 
     name: str
     data: dict[str, Any]
-    lines: dict[Place, int]
+    lines: dict[KeyPath, int]
 
     @classmethod
     def of(cls, name: str, text: str, data: dict[str, Any]) -> Origin:
         """Return the origin of the tables ``data``, which stand as ``text`` in the file ``name``."""
         return cls(name, data, _lines(text))
 
-    def line(self, place: Place) -> int:
+    def line(self, place: KeyPath) -> int:
         """Return the line of a place, or of the nearest table or key around it that has one."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.lines.get(place, 1)
 
-    def at(self, place: Place) -> str:
+    def at(self, place: KeyPath) -> str:
         """Return file, line and place in words, such as ``FILE: line 9: [[statement]] v4, key "claim"``."""
         return f"{self.name}: line {self.line(place)}: {one_line(_in_words(place, self.data))}"
 
 
-def _lines(text: str) -> dict[Place, int]:
+def _lines(text: str) -> dict[KeyPath, int]:
     """Return the line of each table header and key; the TOML reader gives them for syntax errors only."""
-    lines: dict[Place, int] = {}
-    counts: Counter[Place] = Counter()
-    here: Place = ()
+    lines: dict[KeyPath, int] = {}
+    counts: Counter[KeyPath] = Counter()
+    here: KeyPath = ()
     quote = ""
     for number, line in enumerate(text.split("\n"), start=1):
         if not quote:
@@ -172,9 +172,9 @@ def _lines(text: str) -> dict[Place, int]:
     return lines
 
 
-def _table(dotted: str, in_list: bool, counts: Counter[Place]) -> Place:
+def _table(dotted: str, in_list: bool, counts: Counter[KeyPath]) -> KeyPath:
     *outer, last = (name.strip(" \t\"'") for name in dotted.split("."))
-    here: Place = ()
+    here: KeyPath = ()
     for name in outer:
         here = (*here, name)
         if counts[here]:
@@ -186,7 +186,7 @@ def _table(dotted: str, in_list: bool, counts: Counter[Place]) -> Place:
     return here
 
 
-def _in_words(place: Place, data: dict[str, Any]) -> str:
+def _in_words(place: KeyPath, data: dict[str, Any]) -> str:
     """Return the place in words, such as ``[[statement]] v4, [[statement.part]] 2, key "claim"``."""
     words: list[str] = []
     names: list[str] = []
@@ -366,7 +366,7 @@ def numbers_without(text: str, others: Iterable[str], inputs: Iterable[float] = 
 
 def contradictions(
     documents: Sequence[SourceRecord], statements: Sequence[StatementEntry]
-) -> Iterator[tuple[Place, str]]:
+) -> Iterator[tuple[KeyPath, str]]:
     """Yield what is wrong between keys, which the types of the single keys cannot show."""
     sources = [source.id for source in documents]
     yield from _repeats("source", sources)
@@ -386,7 +386,7 @@ def contradictions(
                 yield ("statement", i, "part", j, key), remedy
 
 
-def _repeats(table: str, ids: list[str]) -> Iterator[tuple[Place, str]]:
+def _repeats(table: str, ids: list[str]) -> Iterator[tuple[KeyPath, str]]:
     for i, name in enumerate(ids):
         if name in ids[:i]:
             yield (table, i, "id"), f"is the id of an earlier {table}, too; give each its own"

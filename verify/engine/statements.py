@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, Record
 
 
-_NEAR = ", which is about {}: less than one unit of its last digit away"
+_ABOUT = ", which is about {}: less than one unit of its last digit away"
 _BOUNDS = (INCOMPATIBLE, 1e-4, 1e-5)
 """What a probability may be said to be below; smaller ones are not evaluated reliably."""
 
@@ -58,7 +58,7 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
     return tuple(_decided(entry, by_id) for entry in book.statements)
 
 
-class Named(Protocol):
+class HasId(Protocol):
     """A check, control or fact, on record or still to be measured."""
 
     @property
@@ -69,9 +69,9 @@ class Named(Protocol):
 def refuse_absent_evidence(
     wanted: Iterable[Wanted],
     claim: str,
-    checks: Iterable[Named],
-    controls: Iterable[Named],
-    facts: Iterable[Named],
+    checks: Iterable[HasId],
+    controls: Iterable[HasId],
+    facts: Iterable[HasId],
 ) -> None:
     """Refuse statements that rest on evidence which ``claim`` does not have.
 
@@ -128,7 +128,7 @@ def _held_against_computed(part: PartEntry, what: str, inputs: Record) -> _Findi
     if computed.sample is not None:
         return _held_against_sample(part, shown, computed.words, computed.sample)
     holds = rounds_to(computed.value, printed, about=part.about)
-    against = "" if shown == printed else _NEAR.format(printed) if holds else f", not {printed}"
+    against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
     return _Finding(holds, f"{computed.words} is {shown}{against}.", shown)
 
 
@@ -186,7 +186,7 @@ def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Finding:
     if computed == part.printed:
         reason = f"{rounded_to} the printed {part.printed}."
     else:
-        against = _NEAR if holds else ", not to the printed {}"
+        against = _ABOUT if holds else ", not to the printed {}"
         reason = f"{rounded_to} {computed}{against.format(part.printed)}."
     return _Finding(holds, reason, computed, judged.exactly)
 

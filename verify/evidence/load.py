@@ -16,7 +16,7 @@ from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunReco
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.contradictions import contradictions
-from verify.files.reading import MEGABYTE, Kind, read_text
+from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.files.shipped import folder
 
 LAST_RUN = Path("reports/results.json")
@@ -39,7 +39,7 @@ class _Format(Generic[_Sealed]):
 
     record: type[_Sealed]
     schema: str
-    kind: Kind
+    kind: InputKind
     maker: str
     again: str
 
@@ -53,7 +53,7 @@ class _Format(Generic[_Sealed]):
 _RESULTS = _Format(
     RunRecord,
     "schema",
-    Kind(32 * MEGABYTE, ResultsError, "give a results.json that a run wrote", dash=True),
+    InputKind(32 * MEGABYTE, ResultsError, "give a results.json that a run wrote", dash=True),
     "run the verification again",
     "run `sdpa-verify run` to write it again",
 )
@@ -61,18 +61,18 @@ _AUDIT = _Format(
     AuditRecord,
     "audit_schema",
     # A model of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
-    Kind(128 * MEGABYTE, ResultsError, "give an audit.json that an audit wrote", dash=True),
+    InputKind(128 * MEGABYTE, ResultsError, "give an audit.json that an audit wrote", dash=True),
     "run the audit again",
     "run `sdpa-verify audit` to write it again",
 )
 _COMPARISON = _Format(
     ComparisonRecord,
     "comparison_schema",
-    Kind(128 * MEGABYTE, ResultsError, "give a comparison.json that `audit --against` wrote", dash=True),
+    InputKind(128 * MEGABYTE, ResultsError, "give a comparison.json that `audit --against` wrote", dash=True),
     "compare the recordings again",
     "run `sdpa-verify audit --against` to write it again",
 )
-_EITHER = Kind(
+_EITHER = InputKind(
     _AUDIT.kind.at_most, ResultsError, "give a results.json or an audit.json that this tool wrote", dash=True
 )
 
@@ -176,14 +176,14 @@ def _either(content: Any, path: Path) -> RunRecord | AuditRecord:
     raise ResultsError(f'{path}: has no "{_RESULTS.schema}"; {_EITHER.wanted}')
 
 
-def _as_path(path: Path, kind: Kind) -> Path:
+def _as_path(path: Path, kind: InputKind) -> Path:
     try:
         return Path(path)
     except TypeError as error:
         raise ResultsError(f"{path!r}: is not a path; {kind.wanted}") from error
 
 
-def _content(path: Path, kind: Kind, again: str) -> Any:
+def _content(path: Path, kind: InputKind, again: str) -> Any:
     try:
         return json.loads(read_text(path, kind).removeprefix("\ufeff"))
     except json.JSONDecodeError as error:

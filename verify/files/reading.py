@@ -21,7 +21,7 @@ MEGABYTE = 1_000_000
 _DASH = "give - to read from standard input"
 
 
-class Kind(NamedTuple):
+class InputKind(NamedTuple):
     """A kind of input: how many bytes it may have, the error that refuses it, and what to give instead.
 
     ``dash`` says whether ``-`` stands for standard input.
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     dash: bool = False
 
 
-def read_text(path: Path, kind: Kind) -> str:
+def read_text(path: Path, kind: InputKind) -> str:
     """Return the text of an input.
 
     Raises:
@@ -47,7 +47,7 @@ def read_text(path: Path, kind: Kind) -> str:
         raise kind.error(f"{path}: line {line}: is not text in UTF-8; {kind.wanted}") from error
 
 
-def read_bytes(path: Path, kind: Kind) -> bytes:
+def read_bytes(path: Path, kind: InputKind) -> bytes:
     """Return the content of an input.
 
     Raises:

@@ -281,6 +281,11 @@ def component(
     return Smooth(lambda mean: factor * mean[name], positive, block_variance)
 
 
+def entropy_lost(keys: int) -> Smooth:
+    """Return the estimand of the entropy that rows of ``keys`` keys lose against equal weights."""
+    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
+
+
 def complement(name: str) -> Smooth:
     """Return one minus the mean of an output that is below 1, such as a probability; positive."""
     return Smooth(lambda mean: 1 - mean[name], positive=True)

@@ -47,15 +47,15 @@ _HEADINGS = (
     ("warned", "What is near a limit", Judgement.WARNED),
 )
 _ORIGINS = {
-    "given": "as the user said",
-    "recorded": "as the recording says",
+    "given": "given by the user",
+    "recorded": "from the recording",
     "configuration": "read from the model’s configuration",
-    "default": "assumed, as nobody said otherwise",
+    "default": "assumed, as none was given",
     "unknown": "not judged, as queries or keys may have been scaled before the call",
 }
 
 
-class Line(NamedTuple):
+class FindingLine(NamedTuple):
     """What is wrong, near a limit or undecided, in one line for all layers and heads that share it.
 
     ``first`` is one of its findings and ``link`` its anchor; ``needed`` says how many sequences would decide.
@@ -73,11 +73,11 @@ class Lines(NamedTuple):
 
     id: str
     heading: str
-    lines: tuple[Line, ...]
+    lines: tuple[FindingLine, ...]
     more: int
 
 
-class Intended(NamedTuple):
+class IntendedScale(NamedTuple):
     """A scale that was intended, for which layers, and who said so."""
 
     where: str
@@ -86,7 +86,7 @@ class Intended(NamedTuple):
     origin: Prose
 
 
-class Quantity(NamedTuple):
+class QuantitySummary(NamedTuple):
     """The findings of one name over all layers and heads: least, median and largest estimate, and tallies.
 
     ``anchors`` are the keys of its findings, without their heads.
@@ -146,14 +146,14 @@ class Audit(NamedTuple):
 
     record: AuditRecord
     judged: Counter[Judgement]
-    intended: tuple[Intended, ...]
+    intended: tuple[IntendedScale, ...]
     found: tuple[Lines, ...]
     left_out: tuple[Prose, ...]
     overview: FigureView | None
     overview_is_narrow: bool
     maps: tuple[Map, ...]
     differences: tuple[Prose, ...]
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[QuantitySummary, ...]
     layers: tuple[LayerTable, ...]
     merged: bool
     claims: tuple[tuple[str, Prose, Prose, str], ...]
@@ -293,7 +293,7 @@ def _lines(record: AuditRecord, name: str, heading: str, judgement: Judgement) -
     """Return what the first page says of the findings of one judgement."""
     found = shared(record.layers, judgement)
     lines = tuple(
-        Line(
+        FindingLine(
             first=some.findings[0][1],
             where=where(some.heads(), record.layers),
             what=Prose(capitalised(closed(_what(some)))),
@@ -329,12 +329,12 @@ def _needed(some: Shared) -> str:
     return f"It would take {worst.needed_bound} {needed} sequences; there are {numbers.count(has)}."
 
 
-def _intended(layers: Sequence[LayerRecord]) -> tuple[Intended, ...]:
+def _intended(layers: Sequence[LayerRecord]) -> tuple[IntendedScale, ...]:
     """Return the scales that were intended; where only the place of a layer differs, no place is named."""
     places = {layer.intention.where for layer in layers}
     sorts = _alike(layers, lambda one: (one.intention.latex, one.intention.value, one.intention.origin))
     return tuple(
-        Intended(
+        IntendedScale(
             where=names if len(sorts) > 1 else "",
             formula=Prose(f"${meant.latex}$"),
             value=numbers.exact(meant.value, 4),
@@ -347,7 +347,7 @@ def _intended(layers: Sequence[LayerRecord]) -> tuple[Intended, ...]:
     )
 
 
-def _quantities(layers: Sequence[LayerRecord]) -> Iterable[Quantity]:
+def _quantities(layers: Sequence[LayerRecord]) -> Iterable[QuantitySummary]:
     """Yield what was found of each name, over all layers and heads."""
     by_name: dict[str, list[tuple[str, Finding]]] = {}
     for layer in layers:
@@ -359,7 +359,7 @@ def _quantities(layers: Sequence[LayerRecord]) -> Iterable[Quantity]:
         references = sorted({one.reference.value for _, one in found if one.reference})
         bands = {held_against(one) for _, one in found}
         least, median, largest = (numbers.exact(end, _DIGITS) for end in ends) if ends else ("–",) * 3
-        yield Quantity(
+        yield QuantitySummary(
             name=name,
             quantity=Prose(capitalised(found[0][1].quantity)),
             values=(least, median, largest),

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width
-HALF_SIZE = (3.58, 1.22)  # a column of it; low, as nothing that cannot break leaves more of a page empty
-FRONT_SIZE = (3.3, 1.3)  # on the first page
-_BELOW, _ABOVE = 30.0, 18.5  # points for the axis' numbers and name, and for what stands above it
-_TICK = 11.5  # points of height that a tick of the upright axis takes at least
+HALF_SIZE = (3.75, 1.08)  # a column of it; low, as nothing that cannot break leaves more of a page empty
+FRONT_SIZE = (3.3, 1.25)  # on the first page
+_NUMBERS, _NAME = 16.5, 13.5  # points below an axis for its numbers, and for its name if it stands there
+_ABOVE = 18.5  # points for the name of the upright axis
+_PAST = 20.0  # points right of the axes that the last number may reach into, with a gap
+_TICKS = (27.0, 11.5)  # points that the number of a tick takes at least, across and upright
 _ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -91,9 +93,13 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
             for layer, style, aside in zip(figure.layers, styles, _asides(figure.layers), strict=True):
                 _draw_layer(axes, layer, style, aside)
             name = wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
-            _set_height(canvas, axes, label_height(axes, figure.layers), _ABOVE + (len(name) - 1) * LINE)
-            _dress(axes, figure, "\n".join(name))
-            _make_room(canvas, axes, label_width(axes, figure.layers))
+            right = label_width(axes, figure.layers)
+            aside = _width(readable(figure.x.label), _SETTINGS["font.size"]) <= right - _PAST - 2
+            above, below = _ABOVE + (len(name) - 1) * LINE, _NUMBERS + (0 if aside else _NAME)
+            _set_height(canvas, axes, label_height(axes, figure.layers), above, below)
+            _make_room(canvas, axes, right)
+            _dress(axes, figure, "\n".join(name), aside=aside)
+            _make_room(canvas, axes, right)
             label_layers(axes, figure.layers, styles)
             svg = _svg(canvas)
         except ValueError as error:
@@ -137,8 +143,19 @@ def _draw_layer(axes: Axes, layer: Layer, style: LayerStyle, aside: float) -> No
             line.set_transform(axes.transData + Affine2D().translate(aside, 0))
 
 
-def _dress(axes: Axes, figure: Figure, name: str) -> None:
-    axes.set_xlabel(readable(figure.x.label), labelpad=4)
+def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
+    """Give the axes their names, numbers and grid; the lower one's name stands below it or ``aside``."""
+    if aside:
+        axes.annotate(
+            readable(figure.x.label),
+            (1, 0),
+            xycoords="axes fraction",
+            va="top",
+            xytext=(_PAST, -5.5),
+            textcoords="offset points",
+        )
+    else:
+        axes.set_xlabel(readable(figure.x.label), labelpad=4, loc="left")
     # Upright above its axis: so it reads without turning the head.
     axes.annotate(
         name,
@@ -148,8 +165,11 @@ def _dress(axes: Axes, figure: Figure, name: str) -> None:
         xytext=(2, 6),
         textcoords="offset points",
     )
-    lines = math.floor(axes.get_window_extent().height / _TICK) + 1
-    for axis, record, most in ((axes.xaxis, figure.x, 7), (axes.yaxis, figure.y, min(7, max(3, lines)))):
+    box = axes.get_window_extent()
+    across, up = (
+        min(7, max(3, math.floor(room) + 1)) for room in (box.width / _TICKS[0], box.height / _TICKS[1])
+    )
+    for axis, record, most in ((axes.xaxis, figure.x, across), (axes.yaxis, figure.y, up)):
         if record.scale == "log":
             getattr(axes, f"set_{axis.axis_name}scale")("log")
             axis.set_major_locator(_log_locator(*axis.get_view_interval(), most))
@@ -177,12 +197,12 @@ def _powers(low: float, high: float) -> int:
     return math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
 
 
-def _set_height(canvas: Canvas, axes: Axes, least: float, above: float) -> None:
-    """Give the axes the canvas's height but for points ``above`` and below, and both more for ``least``."""
-    height = max(canvas.bbox.height, least + above + _BELOW)
+def _set_height(canvas: Canvas, axes: Axes, least: float, above: float, below: float) -> None:
+    """Give the axes the canvas's height but for points ``above`` and ``below``, both more for ``least``."""
+    height = max(canvas.bbox.height, least + above + below)
     canvas.set_figheight(height / canvas.dpi)
     place = axes.get_position()
-    axes.set_position((place.x0, _BELOW / height, place.width, 1 - (_BELOW + above) / height))
+    axes.set_position((place.x0, below / height, place.width, 1 - (below + above) / height))
 
 
 def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:

@@ -129,7 +129,7 @@ def map_of(grid: Grid) -> Map:
     ]
     title = f"{grid.quantity}, by layer and head."
     references = sorted({one.reference.value for one in cells if one.reference})
-    scale = Scale.of(grid)
+    scale = ColourScale.of(grid)
     if scale.relative:
         of = "its value at unit variance" if references else numbers.exact(scale.usual, 3)
         title += f" Colours are ratios to {of}."
@@ -201,7 +201,7 @@ _REFERENCES = {"variance": 1.0, "independence": 1.0, "dimension": 1.0, "mean": 0
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ColourScale:
     """A fixed scale of seven steps, the same in every audit, with the reference value in its middle.
 
     Where ``relative``, ``edges`` are ratios to the reference; shares without one have even steps.
@@ -212,7 +212,7 @@ class Scale:
     usual: float = 1.0
 
     @classmethod
-    def of(cls, grid: Grid) -> Scale:
+    def of(cls, grid: Grid) -> ColourScale:
         """Return the scale of a finding: by its reference, else by what its quantity is usual at."""
         estimates = list(grid.estimates.values())
         usual = _REFERENCES.get(grid.name.rpartition("-")[2])
@@ -245,7 +245,7 @@ _LETTER = 4.5  # of a letter of 9 points, on average
 _LONGEST = 24  # letters of a layer's name
 _TOP, _BOTTOM = 24.0, 4.0
 _CELL, _NARROW = (34.0, 17.0), 6.0  # at most; at least of two side by side
-_TALLEST, _SIDE_BY_SIDE, _FIRST_PAGE = 540.0, 120.0, 110.0  # a map alone, beside another, the overview
+_TALLEST, _SIDE_BY_SIDE, _FIRST_PAGE = 128.0, 120.0, 110.0  # a map alone, beside another, the overview
 _LABELLED = (24.0, 11.0)  # a cell that has room for its value
 _CORNER = 6.5  # of such a cell, where its mark is
 _BETWEEN = 14.0  # at least, from one label on an axis to the next
@@ -280,7 +280,7 @@ def draw_map(grid: Grid) -> str:
     Text takes the colour of the surrounding text, and cells have classes by which a page can recolour them.
     """
     frame = _frame(grid)
-    scale = Scale.of(grid)
+    scale = ColourScale.of(grid)
     legend = _legend(scale, frame.left + grid.heads * frame.wide + 14)
     return _svg(grid, frame, len(_STEPS), [*_cells(grid, scale, frame), *legend])
 
@@ -361,7 +361,7 @@ def _sparse(count: int, room: float) -> range:
     return range(0, count, stride)
 
 
-def _cells(grid: Grid, scale: Scale, frame: _Frame) -> Iterator[str]:
+def _cells(grid: Grid, scale: ColourScale, frame: _Frame) -> Iterator[str]:
     by_shade: dict[int, list[tuple[int, int]]] = {}
     for place in grid.estimates:
         by_shade.setdefault(scale.shade_of(grid.cells[place]), []).append(place)
@@ -452,7 +452,7 @@ def _dash(x: float, y: float, frame: _Frame) -> str:
     return f"M{_n(x + frame.wide * 0.3)} {_n(y + frame.high / 2)}h{_n(frame.wide * 0.4)}"
 
 
-def _legend(scale: Scale, left: float) -> Iterator[str]:
+def _legend(scale: ColourScale, left: float) -> Iterator[str]:
     """Yield the steps from the largest down, each edge with its value."""
     wide, high = _SWATCH
     for step, shade in enumerate(reversed(_STEPS)):

@@ -56,7 +56,7 @@ _PLANS = {
 _OTHER_QUANTITIES = ("rms-grows-keys", "rms-grows-values")
 
 
-class Scene(NamedTuple):
+class LessonScene(NamedTuple):
     """A scene: its name, its claim, the figure that stands for it where nothing moves, its points by series.
 
     ``numbers`` are the measured values that its words name, as they are printed, by their keys.
@@ -73,7 +73,7 @@ STILLS = tuple(f"{plan.claim}.{plan.figure}" for plan in _PLANS.values())
 """The figures that stand for the scenes where nothing moves."""
 
 
-def scenes(cards: Mapping[str, Card]) -> Iterator[Scene]:
+def scenes(cards: Mapping[str, Card]) -> Iterator[LessonScene]:
     """Yield the scenes whose claim the run confirmed, with all that their words name."""
     for name, plan in _PLANS.items():
         if plan.claim not in cards or cards[plan.claim].claim.verdict is not Verdict.CONFIRMED:
@@ -83,7 +83,7 @@ def scenes(cards: Mapping[str, Card]) -> Iterator[Scene]:
         stills = [one for one in cards[plan.claim].figures if one.key == f"{claim.id}.{plan.figure}"]
         if not stills or not checks.keys() >= set(plan.named):
             continue
-        yield Scene(
+        yield LessonScene(
             name,
             claim.id,
             stills[0],

@@ -36,7 +36,7 @@ from verify.report.front import (
     question_of,
     title_of,
 )
-from verify.report.lesson import STILLS, Scene, scenes
+from verify.report.lesson import STILLS, LessonScene, scenes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
@@ -174,7 +174,7 @@ class Report(NamedTuple):
     keys: tuple[KeyNumber, ...]
     panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
-    lesson: tuple[Scene, ...]
+    lesson: tuple[LessonScene, ...]
     changes: Comparison | None
     levels: tuple[Level, ...]
     example: str

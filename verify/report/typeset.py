@@ -31,7 +31,7 @@ SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0
 _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
 _WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
 _FULL_WIDTH = 44.0  # em of a formula on a line of its own
-_NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
+NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
 _NARROW_WIDTH = 15.5  # em of a formula that fits into half a page, beside its rule
 _TALL = 12.0  # em of a formula of many lines, which gets fewer and longer ones
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
@@ -191,7 +191,7 @@ class _Setter:
 
     def display(self, latex: str) -> Markup:
         """Return a formula on a line of its own, beside its number."""
-        return self._displayed(self._formulas.display(latex, _NUMBERED_WIDTH), latex)
+        return self._displayed(self._formulas.display(latex, NUMBERED_WIDTH), latex)
 
     def _displayed(self, drawn: Formula, latex: str) -> Markup:
         if drawn.is_text:

@@ -280,7 +280,7 @@ from verify.symbolic import attention as matrices
 from verify.symbolic import characteristic, effective_keys, gauss, row_integrals, row_means
 from verify.symbolic import law as score_law
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.hypotheses import Population
 from verify.symbolic.kernel.moments import evaluate, unfold
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var, n, p, s, sigma
 from verify.symbolic.printing import function, latex, ordered

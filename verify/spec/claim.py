@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Assumption, Fact, Figure, Reference
 from verify.montecarlo.experiment import Experiment
-from verify.spec.notation import refuse_typed, refuse_values
+from verify.spec.notation import refuse_typed, refuse_values, unmarked
 from verify.symbolic.derivation import Derivation
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class Claim:
         for name in ("title", "statement", "meaning"):
             if not getattr(self, name).strip():
                 raise ClaimError(f"{self._named}its {name} is empty; write one")
+            if unmarked(getattr(self, name)) != getattr(self, name):
+                raise ClaimError(f"{self._named}its {name} has text from `printed`; put a slot there")
         if not isinstance(self.authors, tuple) or not all(map(str.strip, self.authors)):
             raise ClaimError(f"{self._named}its authors are {self.authors!r}; give a tuple of names")
         refuse_values(self._named, self.symbols)
@@ -154,9 +156,13 @@ class Claim:
         """Return what ``derive`` returns.
 
         Raises:
-            ClaimError: that is no derivation.
+            ClaimError: that is no derivation, or has parts of kinds of its author's.
         """
-        return self._of_kind(Derivation, self.derive(), "derive", "Derivation.of(…)")
+        found = self._of_kind(Derivation, self.derive(), "derive", "Derivation.of(…)")
+        try:
+            return found.anew()
+        except ClaimError as error:
+            raise ClaimError(f"{self._named}{error}") from None
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
         """Return what ``experiment`` returns at a relative tolerance.

@@ -56,10 +56,15 @@ def refuse_typed(claim: str, where: str, text: str) -> None:
             )
 
 
+_DASHES = "\u2010\u2011\u2013\u2014"
+"""Hyphens and dashes; others look like signs of equality."""
+
+
 def _is_formula(sign: str) -> bool:
     if sign.isascii():
         return sign in "$\\{}^=<>~+|0123456789"
-    return unicodedata.category(sign) == "Sm" or unicodedata.numeric(sign, None) is not None
+    is_sign = unicodedata.category(sign) in {"Sm", "Sk", "Pd"} and sign not in _DASHES
+    return is_sign or unicodedata.numeric(sign, None) is not None
 
 
 def _around(text: str, place: int) -> str:
@@ -69,6 +74,9 @@ def _around(text: str, place: int) -> str:
     before, after = re.split(r"\s", text[:place])[-1], re.split(r"\s", text[place:])[0]
     return unmarked(before + after)
 
+
+_NAME = re.compile(r"\\?[A-Za-z]+'*(?:[_^](?:\w|\\[a-z]+|\{[^{}]*\}))*")
+"""What reads as a symbol of its own, such as n or d_k."""
 
 _BRACKETS = re.compile(r"\\left([(\[])((?:(?!\\(?:left|right|frac|sum|int|prod)).)*)\\right([)\]])")
 
@@ -119,7 +127,7 @@ class Notation:
 
     Raises:
         ClaimError: the LaTeX holds a relation or a decimal, leaves a factor of the expression out or has
-            numbers of its own, or is what a symbol of the expression is called already.
+            numbers of its own, or is the name of a symbol.
     """
 
     latex: str
@@ -130,7 +138,6 @@ class Notation:
         own = {str(abs(one)) for one in self.expression.atoms(Integer)}
         sums = self.expression.atoms(Mul, Add)
         factors = {str(abs(one)) for each in sums for one in each.args if isinstance(one, Integer)}
-        called = {in_line(one, {}) for one in self.expression.free_symbols if one != self.expression}
         wrong = "a dollar sign" if "$" in self.latex else ""
         if found := RELATION.search(self.latex):
             wrong = f"the relation {found[0]}"
@@ -138,8 +145,8 @@ class Notation:
             wrong = f"the decimal {found[0]}"
         elif numbers - own or factors - numbers - {"1"}:
             wrong = "other numbers than its expression"
-        elif self.latex in called:
-            wrong = "the name of a symbol in its expression"
+        elif _NAME.fullmatch(self.latex):
+            wrong = "a name of a symbol"
         if wrong:
             raise ClaimError(
                 f"notation {self.latex!r} holds {wrong}; write what the expression alone is called"

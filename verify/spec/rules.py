@@ -13,7 +13,6 @@ FewKeys               the same function of the scores, for a number of keys
 ClosedSums            sums in closed form, by induction over the size
 Induction             what is defined by recursion, in closed form
 BinomialTheorem       (a + b)^n as a sum
-Roots                 a polynomial by all its roots
 Solved                f(x) = c exactly where x = a, for a function that rises, or falls
 Equivalent            two equations with the same solutions
 
@@ -34,7 +33,6 @@ Bounds and signs
 Compared              one side at most, or at least, the other, by the sign of the difference
 Surplus               one side more by what is visibly never negative
 Sign                  0 ≤ e or 0 < e, by squares, signs of symbols, or Sturm's theorem
-SignKept              sign(f x) = sign(x) for a positive f
 PositiveFactor        the sign of a product without a positive factor
 Jensen                the mean of a convex or concave function, by that of its argument
 AtItsLeast            an argument put where it is least
@@ -117,10 +115,8 @@ from verify.symbolic.kernel.calculus import (
     Jensen,
     OnRange,
     Rising,
-    Roots,
     Solved,
 )
-from verify.symbolic.kernel.core import Hypotheses, Vectors
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
@@ -134,6 +130,7 @@ from verify.symbolic.kernel.equations import (
     Turned,
     Unfolded,
 )
+from verify.symbolic.kernel.hypotheses import Hypotheses, Vectors
 from verify.symbolic.kernel.integrals import (
     EulerIntegrals,
     Even,
@@ -166,7 +163,7 @@ from verify.symbolic.kernel.normal import (
     Shifted,
     TotalGrows,
 )
-from verify.symbolic.kernel.signs import Sign, SignKept
+from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.special_integrals import (
     BesselIntegrals,
     BinomialTheorem,
@@ -201,8 +198,8 @@ if TYPE_CHECKING:
         "GammaTail", "GaussIntegrals", "Hypotheses", "Identity", "Induction", "IntegralByParts", "Integrated",
         "Jensen", "LargestOfNormal", "LargestScore", "MatrixIdentity", "MatrixShape", "Moments", "Multiplied",
         "NormalGiven", "OfSigns", "OnRange", "OneOfAll", "OverNormal", "OverQueries", "PositiveFactor",
-        "Primitive", "PutIn", "Replaced", "Rising", "RootOfMeanSquare", "Roots", "SameIntegrands", "SameLaw",
-        "ShapeOfProduct", "Shifted", "Sign", "SignKept", "Solved", "SplitAt", "Substituted", "SumIdentity",
+        "Primitive", "PutIn", "Replaced", "Rising", "RootOfMeanSquare", "SameIntegrands", "SameLaw",
+        "ShapeOfProduct", "Shifted", "Sign", "Solved", "SplitAt", "Substituted", "SumIdentity",
         "SumOfSquares", "Surplus", "TimesPositive", "TotalGrows", "Turned", "Unfolded", "VectorMoments",
         "Vectors", "WhichCoincide", "by", "by_component", "density", "exceeds", "in_numbers", "largest",
         "normal_density", "with_entries",

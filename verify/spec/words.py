@@ -11,7 +11,7 @@ from sympy import Symbol, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.spec.notation import PIECE, SYMBOLS, Notation, expression_of, in_line, refuse_typed
-from verify.symbolic.printing import assumptions_of
+from verify.symbolic.printing import assumptions_of, latex
 from verify.text.numbers import estimate, exact
 
 if TYPE_CHECKING:
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from verify.montecarlo.experiment import Comparison, Experiment, Prediction
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation
+    from verify.symbolic.kernel.core import Theorem
 
 _NUMBERED = re.compile(r"(.*?)(?:\.?([0-9]+))?(%)?", re.DOTALL)
 _NUMBER = re.compile(r"\$([0-9.]+)\$")
 _SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 _LATER, _NOT_KNOWN = "(measured in a run)", "(not computed)"
 _FORMS = ("estimate", "interval", "prediction", "ratio")
+_STATED = ("title", "statement")
 
 
 def titled(claim: Claim) -> str:
@@ -38,6 +40,17 @@ def titled(claim: Claim) -> str:
     if not PIECE.search(claim.title):
         return str(claim.title)  # an author's own kind of text means nothing to another process
     return Words(claim, claim.derived(), ()).fill("title", claim.title)
+
+
+def assumed(claim: Claim, theorem: Theorem) -> tuple[str, ...]:
+    """Return what a claim's theorem assumes, and what its own notations in the theorem are written for."""
+    sides = [sympify(one) for one in (theorem.lhs, theorem.rhs)]
+    written = (
+        f"${one.latex}$ is written for ${latex(one.expression)}$."
+        for one in claim.symbols.values()
+        if isinstance(one, Notation) and any(side.has(one.expression) for side in sides)
+    )
+    return (*assumptions_of(theorem), *written)
 
 
 @dataclass(frozen=True)
@@ -65,9 +78,24 @@ class Words:
             ClaimError: one types a formula, or names something unknown.
         """
         texts = {one: self.fill(one, getattr(self.claim, one)) for one in ("statement", "meaning")}
+        self._refuse_unfilled()
         # What a title names has to be known before a run.
         before = replace(self, facts=(), experiment=None, checks=())
         return {"title": before.fill("title", self.claim.title), **texts}
+
+    def _refuse_unfilled(self) -> None:
+        """Refuse a statement in which nothing is derived or found: it would be words alone.
+
+        Raises:
+            ClaimError: its slots, if it has any, give symbols or assumptions.
+        """
+        slots = {one[2].partition(":")[0] for one in PIECE.finditer(self.claim.statement) if one[2]}
+        chains = {one.name for one in self.derivation.chains}
+        if slots <= (self._symbols.keys() - chains) | {"assumptions"}:
+            raise ClaimError(
+                f"claim {self.claim.id}: its statement says nothing that is derived or found; put a slot "
+                "there, such as {theorem}, or a fact or check by its name"
+            )
 
     def spoken(self, experiment: Experiment) -> Experiment:
         """Return the experiment with the controls' words filled.
@@ -133,7 +161,7 @@ class Words:
             known["cell"] = partial(_setting, settings)
             known["value"] = partial(_claimed, own.prediction)
         for name, value in self._symbols.items():
-            known[name] = partial(self._symbol, value, is_bound=where == "statement")
+            known[name] = partial(self._symbol, value, is_bound=where in _STATED)
         known |= {one.id: partial(_fact, one) for one in self.facts or ()}
         known["assumptions"] = lambda _: self._assumptions()
         known |= {one.name: partial(self._theorem, one.name) for one in self.derivation.chains if one.name}
@@ -165,7 +193,7 @@ class Words:
 
     def _assumptions(self) -> str:
         found = self.derivation.theorem()
-        return " ".join(assumptions_of(found)) if found else _NOT_KNOWN
+        return " ".join(assumed(self.claim, found)) if found else _NOT_KNOWN
 
     def _symbol(self, value: Any, form: str, *, is_bound: bool) -> str:
         if form:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import IndexedBase, S, Sum, Symbol, symbols
 
-from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.hypotheses import Population
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import function

@@ -14,7 +14,8 @@ from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.symbolic.arithmetics import EXACT, Unknown
 from verify.symbolic.balls import Scene, value, whole
-from verify.symbolic.kernel.core import Vectors, bound_in
+from verify.symbolic.kernel.gate import bound_in
+from verify.symbolic.kernel.hypotheses import Vectors
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.means import names_in
 

@@ -20,7 +20,7 @@ from sympy import Dummy, Indexed, IndexedBase, S, Sum, Symbol, oo, preorder_trav
 
 from verify.symbolic.arithmetics import EXACT, FLOATS, Unknown, plain_float, rational
 from verify.symbolic.balls import HANDLERS, Scene, value, whole
-from verify.symbolic.kernel.core import bound_in
+from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.words import E, Var, largest, s
 from verify.symbolic.quadrature import integral
 

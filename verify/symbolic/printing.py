@@ -31,13 +31,15 @@ from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
-from verify.symbolic.kernel.core import Vectors, assumed, bound_in, free_symbols, parts_of
+from verify.symbolic.kernel.gate import bound_in
+from verify.symbolic.kernel.hypotheses import Vectors, assumed, free_symbols, parts_of
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from verify.symbolic.kernel.core import Hypotheses, Population, Theorem
+    from verify.symbolic.kernel.core import Theorem
+    from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 
 
 def function(symbols: Sequence[Any], expression: Any, modules: str = "math") -> Callable[..., float]:

@@ -7,12 +7,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from verify.errors import described
-from verify.symbolic.kernel.core import NOTHING, Reach, Refused, Reviewed, Same, admit, chained, prove
+from verify.symbolic.kernel.core import Reach, Reviewed, Same, admit, chained, prove
+from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from verify.symbolic.kernel.core import Hypotheses, Rule, Theorem
+    from verify.symbolic.kernel.core import Rule, Theorem
+    from verify.symbolic.kernel.hypotheses import Hypotheses
 
 
 @dataclass(frozen=True)

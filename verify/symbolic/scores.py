@@ -23,8 +23,8 @@ from sympy import (
     sqrt,
 )
 
-from verify.symbolic.kernel.core import Hypotheses, Population
 from verify.symbolic.kernel.equations import Identity
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation, by_component, by_index, by_moments, unfold
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 from verify.symbolic.routes import Route, Step

@@ -24,6 +24,12 @@ BIAS = torch.nn.Parameter(torch.ones(D))
 BUFFER = torch.tensor(SCALE)
 
 
+def unseen(q: Any, k: Any, v: Any) -> Any:
+    """Scale where no mode of functions sees it."""
+    with torch._C.DisableTorchFunction():
+        return q * SCALE, k, v
+
+
 def half_turned(x: Any) -> Any:
     """Return the halves of vectors turned by a right angle."""
     one, other = x.chunk(2, -1)
@@ -132,6 +138,7 @@ FOLLOWED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "einsum with the scale": lambda q, k, v: (torch.einsum("bhtd,->bhtd", q, BUFFER), k, v),
     "after a normalisation": lambda q, k, v: (rms(5 * q) * SCALE, rms(k), v),
     "operator": lambda q, k, v: (torch.ops.aten.mul.Tensor(q, BUFFER), k, v),
+    "difference with a part of itself": lambda q, k, v: (q - q * (1 - SCALE), k, v),
 }
 
 
@@ -168,6 +175,13 @@ LOST: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
         "came from _foreach_mul",
     ),
     "curve": (lambda q, k, v: (torch.tanh(q * SCALE), k, v), "went through tanh"),
+    "unseen": (unseen, "where a recording does not see"),
+    "mapped": (lambda q, k, v: (torch.vmap(lambda one: one * SCALE)(q), k, v), "does not see"),
+    "foreign": (lambda q, k, v: (torch.from_numpy(q.numpy() * np.float32(SCALE)), k, v), "does not see"),
+    "of unit length": (
+        lambda q, k, v: (functional.normalize(q, dim=-1) * 10, k, v),
+        "brought to unit length",
+    ),
     "not finite": (lambda q, k, v: (q * math.inf, k, v), "no number that is finite"),
 }
 
@@ -200,6 +214,8 @@ NO_SCALE: dict[str, Callable[[Any, Any, Any], Any]] = {
     "norm": lambda q, k, v: (rms(q * 3), rms(k), v),
     "layer norm": lambda q, k, v: (functional.layer_norm(q * 5, (D,)), k, v),
     "normalised": lambda q, k, v: (functional.normalize(q, dim=-1), k, v),
+    "normalised to √d": lambda q, k, v: (functional.normalize(q, dim=-1) * D**0.5, k, v),
+    "halves": lambda q, k, v: (q / 2 + q / 2, k, v),
     "one row normalised": lambda q, k, v: (rms(q[:1, :1, :1]), k[:1, :1], v[:1, :1]),
     "common input": lambda q, _k, _v: [functional.linear(one, WEIGHT) for one in [q * 4] * 3],
     "common input with a sum": lambda q, _k, _v: [

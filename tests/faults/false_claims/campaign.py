@@ -49,8 +49,11 @@ _OPEN = (
 """What a claim's reason says where something is open."""
 
 _BY = (
-    ("kernel", ("that does not hold", "does not follow", "both sides are alike", "established")),
-    ("words", ("types “", "symbol", "notation", "label", "is written", "occurs nowhere")),
+    (
+        "kernel",
+        ("that does not hold", "does not follow", "both sides are alike", "established", "kind of its own"),
+    ),
+    ("words", ("types “", "symbol", "notation", "label", "is written", "occurs nowhere", "its statement")),
     ("binding", ("derived, but of another quantity", "not bound")),
     ("tolerance", ("tolerance",)),
     ("control", ("control",)),

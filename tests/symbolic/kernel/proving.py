@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verify.symbolic.kernel.core import NOTHING, Reach, Refused, is_theorem, prove, replayed
+from verify.symbolic.kernel.core import Reach, is_theorem, prove, replayed
+from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 
 if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Hypotheses, Theorem
+    from verify.symbolic.kernel.core import Theorem
+    from verify.symbolic.kernel.hypotheses import Hypotheses
 
 
 def proved(rule: Any, before: Any, after: Any, under: Hypotheses = NOTHING, relation: str = "=") -> Theorem:

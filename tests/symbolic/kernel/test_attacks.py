@@ -54,24 +54,19 @@ import verify
 from verify.symbolic.kernel import RULES, terms
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, Compared, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
-    NOTHING,
     Chain,
     Conclusion,
-    Hypotheses,
-    Population,
     Reach,
-    Refused,
     Reviewed,
     Rule,
     Same,
     Theorem,
-    Vectors,
     chained,
     is_theorem,
     prove,
     replayed,
     rule,
-)  # fmt: skip
+)
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction
 from verify.symbolic.kernel.equations import (
     Applied,
@@ -86,6 +81,7 @@ from verify.symbolic.kernel.equations import (
     Unfolded,
     same,
 )  # fmt: skip
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
 from verify.symbolic.kernel.laws import AlikeTerms, NormalGiven, normal_density
 from verify.symbolic.kernel.matrices import VectorMoments
@@ -632,6 +628,22 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     **{f"the assumption {one}": partial(prove, Assuming((one,)), one.lhs, one.rhs) for one in (
         Eq(S.Zero, 1, evaluate=False), Eq(pi, 3, evaluate=False), Eq(a * b, -1, evaluate=False),
         Eq(exp(r), -1, evaluate=False), Eq(r**2 + y**2, -1, evaluate=False), Eq(n, S.Half, evaluate=False))},
+    **{f"the contradiction {about}": partial(prove, Assuming(given), Add(*(one.lhs for one in given)), Add(*(one.rhs for one in given)))
+       for about, given in {
+        "of a square": (Eq(x[1]**2, -1),),
+        "of two values": (Eq(x[1], 1, evaluate=False), Eq(x[2], 2)),
+        "of a power": (Eq(a**3, a**2),),
+        "of a mean": (Eq(E(r), E(r**2) + 1),),
+        "of a variance": (Eq(Var(r), -1),),
+        "with a domain": (Eq(a, -b, evaluate=False),),
+        "with an order": (Eq(p[1], 2),),
+    }.items()},
+    # names that read as others
+    "a name that is printed as another": lambda: prove(
+        Identity(), (Symbol("d_{k}") + 1) * d, Symbol("d_{k}") * d + d),
+    "a name with something unseen": lambda: prove(Same(), Symbol("a\u200b"), Symbol("a\u200b")),
+    "a name that looks like a mean": lambda: prove(Same(), Symbol(r"\operatorname{Var}(q)"), Symbol(r"\operatorname{Var}(q)")),
+    "a function called as a variance": lambda: prove(Same(), Function("Var")(r), Function("Var")(r)),
     # covariances that no vectors have
     **{f"covariances {about}": partial(_covariances, *given) for about, given in {
         "beyond both variances": ((0, 0, 1), (1, 1, 1), (0, 1, 2)),

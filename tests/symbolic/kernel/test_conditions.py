@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Gt, Interval, Ne, Range, S, Sum, Symbol, exp, gamma, log, oo, sign, sqrt, symbols
+from sympy import Gt, Interval, Ne, Range, S, Sum, exp, gamma, log, oo, sqrt, symbols
 
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, prove
+from verify.symbolic.kernel.core import prove
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.signs import Sign, SignKept, where_defined
+from verify.symbolic.kernel.signs import Sign, where_defined
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, n, p
@@ -76,14 +77,3 @@ def test_denominators_of_moments_and_sums_are_not_0() -> None:
     made = prove(drawn, E(q[1] ** 2) / (1 - a), a, rate)
     assert made.hypotheses.domain(a) == Interval.open(0, 1)
     assert not made.hypotheses.conditions
-
-
-def test_a_positive_factor_leaves_a_sign() -> None:
-    """No other does, nor one that is not the factor."""
-    c = Symbol("c", positive=True)
-    prove(SignKept(c), sign(c * x - c * r), sign(x - r))
-    for factor, before, after in ((r, r * x, x), (c, c * x, r), (S(-1), -x, x), (c + r, c * x + r * x, x)):
-        with pytest.raises(Refused):
-            prove(SignKept(factor), sign(before, evaluate=False), sign(after, evaluate=False))
-    with pytest.raises(Refused, match="no signs"):
-        prove(SignKept(c), c * x, x)

@@ -28,22 +28,18 @@ from sympy import (
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel import RULES
 from verify.symbolic.kernel.core import (
-    NOTHING,
     Chain,
-    Hypotheses,
-    Population,
     Reach,
-    Refused,
     Reviewed,
     Same,
-    assumed,
     chained,
     is_theorem,
     premises_of,
     prove,
     replayed,
-)  # fmt: skip
+)
 from verify.symbolic.kernel.equations import FirstTerms, Identity, PutIn, Replaced
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, assumed
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var

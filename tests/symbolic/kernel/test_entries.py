@@ -24,9 +24,10 @@ from sympy import (
     symbols,
 )  # fmt: skip
 
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, Refused, Same, chained, prove
+from verify.symbolic.kernel.core import Same, chained, prove
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import Applied, Identity, PutIn, Replaced, Turned, Unfolded
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families

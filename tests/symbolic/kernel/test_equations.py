@@ -47,7 +47,7 @@ from sympy import E as EULER
 
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, prove
+from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
@@ -60,6 +60,7 @@ from verify.symbolic.kernel.equations import (
     Unfolded,
     same,
 )  # fmt: skip
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var, n, p, x

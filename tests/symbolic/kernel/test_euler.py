@@ -13,7 +13,8 @@ from sympy import Gt, Integral, Rational, S, Symbol, exp, gamma, lambdify, oo, s
 
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import NOTHING, Refused, prove
+from verify.symbolic.kernel.core import prove
+from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.integrals import EulerIntegrals, euler
 from verify.symbolic.kernel.words import n, p
 

@@ -8,7 +8,7 @@ import pytest
 from sympy import Integral, Rational, S, Sum, Symbol, erf, exp, oo, pi, sqrt
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import NOTHING, Population
+from verify.symbolic.kernel.hypotheses import NOTHING, Population
 from verify.symbolic.kernel.transforms import SCORES, LargestOfNormal, OverNormal
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.softmax import i

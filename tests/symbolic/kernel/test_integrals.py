@@ -25,8 +25,9 @@ from sympy import (
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.calculus import AtItsLeast, Compared
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, prove
+from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.equations import Identity
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.integrals import (
     Even,
     IntegralByParts,

@@ -20,7 +20,8 @@ from sympy import (
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import Hypotheses, Population, Reviewed, prove
+from verify.symbolic.kernel.core import Reviewed, prove
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.laws import (
     AlikeTerms,
     AlongAndAcross,
@@ -146,7 +147,7 @@ def test_the_density_given_the_query() -> None:
 
 
 def test_the_squared_length_is_chi_square() -> None:
-    """Of so many degrees of freedom as there are components, of standard normal ones."""
+    """Of as many degrees of freedom as there are components, of standard normal ones."""
     rule = SumOfSquares(NORMAL_VECTORS, q, w)
     before, after = E(exp(-SQUARES)), Integral(exp(-w) * chi_square_density(w, d), (w, 0, oo))
     proved(rule, before, after)

@@ -25,8 +25,9 @@ from sympy import (
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.calculus import Compared
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, Theorem, prove
+from verify.symbolic.kernel.core import Theorem, prove
 from verify.symbolic.kernel.equations import Turned, Unfolded
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused
 from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive, limit_at_infinity
 from verify.symbolic.kernel.normal import NORMAL_SCORES
 from verify.symbolic.kernel.ranges import On

@@ -21,7 +21,7 @@ from sympy import (
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.hypotheses import Population
 from verify.symbolic.kernel.limits import AboutTheMean, CentralLimit
 from verify.symbolic.kernel.matrices import WhichCoincide
 from verify.symbolic.kernel.words import E
@@ -36,7 +36,7 @@ SQUARES = Sum(q[index] ** 2, (index, 1, d))
 
 
 def chance(total: Any, deviation: Any) -> Any:
-    """Return the limit of the chance that a sum is at most so many deviations above 0."""
+    """Return the limit of the chance that a sum is at most some deviations above 0."""
     return Limit(E((1 + sign(x - total / deviation)) / 2), d, oo)
 
 

@@ -24,8 +24,9 @@ from sympy import (
 )  # fmt: skip
 
 from verify.claims.limits import dependent_query_key
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, Vectors, prove
+from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.equations import Applied, Assuming, Identity, PutIn, Replaced
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused, Vectors
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.words import E, MatrixShape, Var

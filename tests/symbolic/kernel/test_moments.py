@@ -26,7 +26,8 @@ from sympy import (
 
 from tests.strategies import examples, fractions
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import Population, Refused, prove
+from verify.symbolic.kernel.core import prove
+from verify.symbolic.kernel.hypotheses import Population, Refused
 from verify.symbolic.kernel.moments import (
     Evaluation,
     by_component,

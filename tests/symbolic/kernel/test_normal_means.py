@@ -9,7 +9,8 @@ import pytest
 from sympy import Rational, S, Sum, Symbol, exp, log, sqrt
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, Theorem, prove
+from verify.symbolic.kernel.core import Theorem, prove
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.normal import NORMAL_SCORES, EvenIsMost, OneOfAll, OverQueries, Shifted
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma

@@ -32,8 +32,9 @@ from sympy import (
 
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
-from verify.symbolic.kernel.core import NOTHING, Population, Rule, prove
+from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising
+from verify.symbolic.kernel.core import Rule, prove
+from verify.symbolic.kernel.hypotheses import NOTHING, Population
 from verify.symbolic.kernel.signs import Sign, lies_in, where_defined
 from verify.symbolic.kernel.words import E, n, p, x
 
@@ -270,18 +271,6 @@ class TestRanges:
             (S.Zero, end, beyond, line, power),
         ):
             refused(OnRange(a, low, high, past), before, after)
-
-    def test_roots(self) -> None:
-        """As many as the degree, each a root, where what they divide by is not 0."""
-        proved(Roots(r, (a, -a)), 2 * r**2 - 2 * a**2, 2 * (r - a) * (r + a))
-        for roots, before, after in (
-            ((a,), r**2 - a**2, (r - a) * (r + a)),
-            ((a, a), r**2 - a**2, (r - a) ** 2),
-            ((a, -a), r**2 - a**2, (r - a) ** 2),
-        ):
-            assert refused(Roots(r, roots), before, after) == "these are not all of its roots"
-        found = prove(Roots(r, (y / z,)), z * r - y, z * (r - y / z))
-        assert not found.hypotheses.domain(z).contains(0)
 
 
 class TestFromZero:

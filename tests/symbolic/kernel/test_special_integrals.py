@@ -34,8 +34,9 @@ from sympy import (
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import Hypotheses, prove
+from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.kernel.integrals import EulerIntegrals
 from verify.symbolic.kernel.special_integrals import (
     BesselIntegrals,

@@ -37,7 +37,8 @@ from tests.faults.spoiling import spoiled
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
-from verify.symbolic.kernel.core import Population, Refused, prove
+from verify.symbolic.kernel.core import prove
+from verify.symbolic.kernel.hypotheses import Population, Refused
 from verify.symbolic.kernel.sums import SumIdentity, Surplus, normal_form, vanishes
 from verify.symbolic.kernel.terms import Families, _slope, in_scores
 from verify.symbolic.kernel.words import E, M, largest, n, p, s, sigma, x
@@ -109,7 +110,7 @@ PARTS = (
 
 
 def number(expression: Any, keys: int, places: dict[Any, int]) -> Any:
-    """Return an expression's value for so many keys, its entries rational numbers."""
+    """Return an expression's value for this number of keys, its entries rational numbers."""
     whole = expression.subs({n: keys, m: 2}).doit().subs(places).doit()
     entries = {
         one: Rational(2 + sum(7**place * int(index) for place, index in enumerate(one.indices)), 5)

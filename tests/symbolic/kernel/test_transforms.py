@@ -23,7 +23,8 @@ from tests.symbolic.kernel.proving import refused
 from verify.claims.limits.shared.even_dimensions import tail
 from verify.symbolic import characteristic
 from verify.symbolic.characteristic import OF_SCORE, t
-from verify.symbolic.kernel.core import Hypotheses, Reviewed, is_theorem, prove
+from verify.symbolic.kernel.core import Reviewed, is_theorem, prove
+from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.kernel.integrals import EulerIntegrals
 from verify.symbolic.kernel.laws import density, exceeds
 from verify.symbolic.kernel.special_integrals import GaussIntegrals

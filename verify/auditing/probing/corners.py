@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from verify.auditing.blocks import Floats
     from verify.auditing.probing.function import Sizes
 
-_LENGTHS = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 513)
+_LENGTHS = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 383, 513)
 _RECTANGLES = (
     *((1, 2), (1, 65), (1, 1025), (1, 4099), (3, 100), (17, 4099), (64, 130), (127, 129), (130, 1025)),
     *((2, 1), (100, 3), (130, 64), (1025, 5)),
 )
 _GRADIENTS = ((16, 16), (65, 65), (100, 100), (1, 33), (17, 130), (130, 17), (5, 257))
 _WIDTHS = (1, 8, 40, 80, 96, 128, 256)
-_SEQUENCES, _HEADS = (1, 3, 5), (1, 3, 8)
+_SEQUENCES, _HEADS = (1, 3, 4, 5), (1, 3, 8)
 _DTYPES = ("float16", "bfloat16", "float64")
 _SCORES = {"30": 30.0, "100": 100.0, "10,000": 1e4}
 _SHIFTS = {"+1,000": 1000.0, "-1,000": -1000.0}
 _ROOM, _GRADIENT_ROOM = 4.0, 200.0
 _TOKENS = 40
 
-Outcome = Literal["right", "wrong", "unknown", "refused"]
+CornerOutcome = Literal["right", "wrong", "unknown", "refused"]
 
 
 class Corner(NamedTuple):
@@ -47,12 +47,12 @@ class Corner(NamedTuple):
     """
 
     name: str
-    outcome: Outcome
+    outcome: CornerOutcome
     text: str = ""
 
 
 @dataclass(frozen=True)
-class Formula:
+class FoundFormula:
     """What a function was found to compute, for arrays of any size.
 
     ``scale`` is by width, heads and keys. ``wide`` and ``tall`` say how a mask of fewer and of more queries
@@ -80,7 +80,7 @@ class Formula:
         return replace(self.mask, shift=shift).visible(queries, keys)
 
 
-class Case(NamedTuple):
+class CornerCase(NamedTuple):
     """Arrays of a corner, [sequence, head, token, d], in the form in which the function is called."""
 
     callee: Callee
@@ -90,7 +90,7 @@ class Case(NamedTuple):
 
 
 @dataclass
-class Computed:
+class Expected:
     """The attention of a case: weights, output, and what rounding may leave of each row."""
 
     weights: Floats
@@ -124,7 +124,7 @@ class Computed:
         return summed
 
 
-def computed(formula: Formula, case: Case, unit: float, seen: Floats) -> Computed:
+def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats) -> Expected:
     """Return the attention of a case in float64, with the bound of each row that audits have."""
     heads, key_heads = case.query.shape[1], case.key.shape[1]
     order = [head % key_heads if formula.interleaved else head * key_heads // heads for head in range(heads)]
@@ -153,7 +153,7 @@ def computed(formula: Formula, case: Case, unit: float, seen: Floats) -> Compute
     room = unit * (3 * spread * sigma + 2 * mean + size) + least * (product * sigma + math.sqrt(keys) * mean)
     # A softmax of large scores loses what their rounding is, however near the weights are to 0 and 1.
     room = _ROOM * (room + 4 * least * product * sigma) + 8 * formula.residual * mean
-    return Computed(weights, output, room, case.query, key, value, scale, scores, order)
+    return Expected(weights, output, room, case.query, key, value, scale, scores, order)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Corners:
 
     callee: Callee
     sizes: Sizes
-    formula: Formula
+    formula: FoundFormula
 
     def names(self, *, gradient: bool = False) -> list[str]:
         """Return the names of all corners."""
@@ -178,9 +178,9 @@ class Corners:
             return Corner(name, "refused", str(error))
         return Corner(name, outcome, text)
 
-    def _checks(self, *, gradient: bool) -> dict[str, Callable[[], tuple[Outcome, str]]]:
+    def _checks(self, *, gradient: bool) -> dict[str, Callable[[], tuple[CornerOutcome, str]]]:
         n, sizes = _TOKENS, self.sizes
-        made: dict[str, Callable[[], Case]] = {
+        made: dict[str, Callable[[], CornerCase]] = {
             **{f"{count} tokens": partial(self._case, count, count) for count in _LENGTHS},
             **{f"{m} queries, {count} keys": partial(self._case, m, count) for m, count in _RECTANGLES},
             **{f"d = {d}": partial(self._case, n, n, replace(sizes, width=d)) for d in _WIDTHS},
@@ -200,9 +200,10 @@ class Corners:
             **{f"scores of {text}": partial(self._case, n, n, size=size) for text, size in _SCORES.items()},
             **{f"scores near {text}": partial(self._shifted, size) for text, size in _SHIFTS.items()},
             "values of 10,000": partial(self._case, n, n, values=1e4),
+            "values of 0.0001": partial(self._case, n, n, values=1e-4),
             "keys that are equal": self._equal,
         }
-        found: dict[str, Callable[[], tuple[Outcome, str]]] = {
+        found: dict[str, Callable[[], tuple[CornerOutcome, str]]] = {
             name: partial(self._of, make) for name, make in made.items()
         }
         found["sequences in another order"] = partial(self._permuted, 0)
@@ -217,7 +218,7 @@ class Corners:
                     found[f"{which}, {name}"] = partial(self._gradient, make, place)
         return found
 
-    def _of(self, make: Callable[[], Case]) -> tuple[Outcome, str]:
+    def _of(self, make: Callable[[], CornerCase]) -> tuple[CornerOutcome, str]:
         return self._compared(make())
 
     @property
@@ -234,7 +235,7 @@ class Corners:
         dtype: str = "",
         size: float = 1.0,
         values: float = 1.0,
-    ) -> Case:
+    ) -> CornerCase:
         """Return random arrays whose scores have a standard deviation of about ``size``."""
         sizes = sizes or self.sizes
         if sizes.heads != self.sizes.heads and (
@@ -251,16 +252,16 @@ class Corners:
             sizes.keys(keys, stretch, sequences),
             values * sizes.values(keys, sequences),
         )
-        return Case(callee, *(stored(one, callee.dtype) for one in arrays))
+        return CornerCase(callee, *(stored(one, callee.dtype) for one in arrays))
 
-    def _strided(self, name: str) -> Case:
+    def _strided(self, name: str) -> CornerCase:
         case = self._case(_TOKENS, _TOKENS, sequences=2)
         if name == "broadcast":
             key, value = (np.broadcast_to(one[:1], one.shape) for one in (case.key, case.value))
             case = case._replace(key=key, value=value)
         return case._replace(callee=replace(case.callee, strides=name))
 
-    def _shifted(self, size: float) -> Case:
+    def _shifted(self, size: float) -> CornerCase:
         """Return arrays whose scores are all near one number: a common part of all keys meets all queries."""
         case = self._case(_TOKENS, _TOKENS)
         length = math.sqrt(abs(size / self.formula.scale(self.sizes.width, self.sizes.heads, _TOKENS)))
@@ -271,11 +272,11 @@ class Corners:
         query, key = (stored(one, self.callee.dtype) for one in (query, key))
         return case._replace(query=query, key=key)
 
-    def _equal(self) -> Case:
+    def _equal(self) -> CornerCase:
         case = self._case(_TOKENS, _TOKENS)
         return case._replace(key=np.broadcast_to(case.key[:, :, :1], case.key.shape).copy())
 
-    def _compared(self, case: Case) -> tuple[Outcome, str]:
+    def _compared(self, case: CornerCase) -> tuple[CornerOutcome, str]:
         """Return how the output of a case is off, row by row."""
         seen = self.formula.visible(case.query.shape[2], case.key.shape[2])
         if seen is None:
@@ -305,7 +306,9 @@ class Corners:
             return cause
         return "wrong", said
 
-    def _cut(self, case: Case, output: Floats, unit: float, seen: Floats) -> tuple[Outcome, str] | None:
+    def _cut(
+        self, case: CornerCase, output: Floats, unit: float, seen: Floats
+    ) -> tuple[CornerOutcome, str] | None:
         """Return which keys a function leaves out, where that is what is wrong."""
         keys = case.key.shape[2]
         counts = sorted(
@@ -323,13 +326,13 @@ class Corners:
                 )
         return None
 
-    def _fits(self, case: Case, output: Floats, unit: float, seen: Floats) -> bool:
+    def _fits(self, case: CornerCase, output: Floats, unit: float, seen: Floats) -> bool:
         wanted = computed(self.formula, case, unit, seen)
         tells = seen.any(axis=-1)
         off = np.linalg.norm(output - wanted.output, axis=-1)
         return bool((off <= wanted.room)[..., tells].all())
 
-    def _permuted(self, axis: int) -> tuple[Outcome, str]:
+    def _permuted(self, axis: int) -> tuple[CornerOutcome, str]:
         """Return whether what stands elsewhere comes out elsewhere, and is else the same."""
         case = self._case(_TOKENS, _TOKENS, sequences=3 if axis == 0 else 1)
         arrays = (case.query, case.key, case.value)
@@ -345,12 +348,12 @@ class Corners:
         worst = float(np.abs(found - other).max())
         return ("right", "") if worst <= room else ("wrong", f"outputs differ by {worst:.2g}")
 
-    def _left_alone(self) -> tuple[Outcome, str]:
+    def _left_alone(self) -> tuple[CornerOutcome, str]:
         case = self._case(_TOKENS, _TOKENS)
         changed = case.callee.changed(case.query, case.key, case.value)
         return ("wrong", f"it writes to its {' and '.join(changed)}") if changed else ("right", "")
 
-    def _gradient(self, make: Callable[[], Case], place: int) -> tuple[Outcome, str]:
+    def _gradient(self, make: Callable[[], CornerCase], place: int) -> tuple[CornerOutcome, str]:
         """Return how dQ, dK or dV differs from the formula's."""
         case = make()
         seen = self.formula.visible(case.query.shape[2], case.key.shape[2])
@@ -379,11 +382,11 @@ class Corners:
 
 def names_of(sizes: Sizes, *, gradient: bool) -> list[str]:
     """Return the names of all corners of a function with these sizes."""
-    formula = Formula(lambda *_: math.nan, Mask(), None, None)
+    formula = FoundFormula(lambda *_: math.nan, Mask(), None, None)
     return Corners(Callee(lambda *_: None, "bhtd", "numpy"), sizes, formula).names(gradient=gradient)
 
 
-def in_words(corners: tuple[Corner, ...], outcome: Outcome) -> Iterator[str]:
+def in_words(corners: tuple[Corner, ...], outcome: CornerOutcome) -> Iterator[str]:
     """Yield a line for each way in which corners have this outcome, with the corners."""
     alike: dict[str, list[str]] = {}
     for one in corners:

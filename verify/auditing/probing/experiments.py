@@ -233,7 +233,7 @@ def groups_of(callee: Callee, sizes: Sizes) -> tuple[tuple[int, int], ...] | Non
 
 
 @dataclass(frozen=True)
-class Model:
+class AttentionModel:
     """The attention that a function was found to compute, but for its scale.
 
     ``is_biased`` says that positions change scores.
@@ -248,7 +248,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredScale:
     """The scale at one setting, its interval, and how far the output is from the model.
 
     ``fits`` says whether the model gives the output up to rounding. ``d``, ``h`` and ``n`` are the width, the
@@ -336,14 +336,16 @@ def _along(callee: Callee, sizes: Sizes, products: Floats) -> Floats:
     return weights(callee, query, key)[0, 0, -1]
 
 
-def measure(callee: Callee, sizes: Sizes, model: Model, tokens: int, starts: Sequence[float]) -> Measured:
+def measure(
+    callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, starts: Sequence[float]
+) -> MeasuredScale:
     """Return the scale on random queries and keys, whose scores at the first of ``starts`` differ by about 1.
 
     All heads of two sequences take part, so that a function that mixes them does not fit.
     """
     found = [implied_scale(head, starts) for head in heads_of(callee, sizes, model, tokens, starts[0])]
     worst = max(found, key=lambda one: one.residual / one.rounding if one.rounding else math.inf)
-    return Measured(
+    return MeasuredScale(
         d=sizes.width,
         h=sizes.heads,
         n=tokens,
@@ -365,7 +367,9 @@ def random_arrays(
     return query, key, value, callee(query, key, value)
 
 
-def heads_of(callee: Callee, sizes: Sizes, model: Model, tokens: int, scale: float) -> Iterator[Head]:
+def heads_of(
+    callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, scale: float
+) -> Iterator[Head]:
     """Yield the heads of random arrays with what the model says of them."""
     query, key, value, output = random_arrays(callee, sizes, tokens, scale)
     seen = model.mask.visible(tokens, tokens)
@@ -414,7 +418,9 @@ class Precision:
     overflows: bool | None
 
 
-def precision_of(callee: Callee, sizes: Sizes, model: Model, scale: float, dtype: str) -> Precision | None:
+def precision_of(
+    callee: Callee, sizes: Sizes, model: AttentionModel, scale: float, dtype: str
+) -> Precision | None:
     """Return the precision with arrays of ``dtype``; None where the function does not take them."""
     half = replace(callee, dtype=dtype)
     try:
@@ -437,7 +443,7 @@ def _asked(experiment: Callable[[], bool | None]) -> bool | None:
         return None
 
 
-def _rounds_sums(half: Callee, sizes: Sizes, model: Model) -> bool | None:
+def _rounds_sums(half: Callee, sizes: Sizes, model: AttentionModel) -> bool | None:
     """Add up 4096 equal weights 2^-12, each of which is lost once a sum in half precision is large enough."""
     is_masked = model.mask.shift is not None
     if is_masked and half.library == "numpy":

@@ -15,7 +15,7 @@ from verify.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.auditing.probing.experiments import Mask, Measured, Precision
+    from verify.auditing.probing.experiments import Mask, MeasuredScale, Precision
 
 HALVES = ("float16", "bfloat16")
 """The dtypes of half precision."""
@@ -58,7 +58,7 @@ class Probe:
     library: str
     scale: float
     formula: str | None
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredScale, ...]
     axis: str | None
     mask: Mask
     wide: Mask | None
@@ -275,7 +275,7 @@ def _refuse_unknown(alignment: object, groups: object, window: object, softcap: 
         raise SettingsError(f"softcap {softcap}: give a number above 0, or leave it out where there is none")
 
 
-def _diagnosis(one: Measured, wanted: ScaleExpression) -> Diagnosis | None:
+def _diagnosis(one: MeasuredScale, wanted: ScaleExpression) -> Diagnosis | None:
     """Return what explains the scale of a setting where that is not the wanted one."""
     value = wanted.value(d=one.d, h=one.h, D=one.d * one.h, n=one.n)
     half = (one.interval[1] - one.interval[0]) / 2

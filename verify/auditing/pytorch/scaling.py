@@ -3,11 +3,13 @@
 A factor is followed through functions that commute with it: those that move numbers, sums of what has the
 same factor, and products. A normalisation ends it. Through anything else it is lost, and that is said; so is
 a result of a function that is not known, unless a learned projection comes after it. What queries, keys and
-values have in common is their input's.
+values have in common is their input's. Tensors that were there before are taken as they are; all others have
+to come from functions that were seen.
 """
 
 from __future__ import annotations
 
+import gc
 import math
 import numbers
 from dataclasses import replace
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _TENSOR = torch.Tensor
-_CLOSE = 1e-6
+_CLOSE, _COARSE = 1e-6, 1e-2
 _MOST = 4096
 
 
@@ -74,15 +76,24 @@ _SUMS = _names(
     "adaptive_avg_pool2d max_pool1d max_pool2d interpolate cosine_similarity cross_entropy nll_loss "
     "mse_loss"
 )
+_MEANS = _names(
+    "mean var std var_mean std_mean nanmean avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d"
+)
+_FOREIGN = _names("tensor as_tensor asarray from_numpy frombuffer from_dlpack from_file load")
+"""Functions whose numbers come from outside PyTorch."""
+_SAMPLE = 64
+"""Numbers of two summands that are compared first."""
 _MADE = ("new_", "_like")
 _BLANK = _names("zeros empty zeros_like empty_like new_zeros new_empty")
+_KINDS = dict.fromkeys(_BLANK, "blank") | {"sin": "turn", "cos": "turn", "normalize": "unit"}
 
 
 class Factor(NamedTuple):
     """What a tensor was multiplied by, by the number of each multiplication; None is one that was lost.
 
-    ``kind`` is "sum" of a mean, norm or alike, as normalisations divide by, "blank" of what holds nothing
-    yet, "turn" of sines and cosines.
+    ``kind`` is "mean" or "sum" of a mean, a norm or alike, as normalisations divide by, "unit" of what was
+    divided by a norm, "blank" of what holds nothing yet, "turn" of sines and cosines, and "unseen" of what no
+    function that was seen has made.
     """
 
     by: tuple[tuple[int, float | None], ...] = ()
@@ -104,7 +115,11 @@ class Factor(NamedTuple):
         return frozenset(number for number, one in self.by if one is None)
 
 
-_NONE = Factor()
+_NONE, _UNSEEN = Factor(), Factor(kind="unseen")
+_NOT_MADE = {
+    "unseen": "were made where a recording does not see: in another thread, scripted or foreign code",
+    "blank": "were written where a recording does not see, as by a kernel of another library",
+}
 
 
 class Scaled(NamedTuple):
@@ -190,6 +205,9 @@ class Scaling:
         self._weak: set[int] = set()
         self._clock = 0
         self._broken = ""
+        for one in gc.get_objects():
+            if type(one) is _TENSOR:
+                self._note(one, _NONE)
 
     def meet(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Take note of what a function of PyTorch returned; once that fails, no factor is known any more."""
@@ -202,21 +220,34 @@ class Scaling:
     def _meet(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         written, name = _base_name(func)
         given = list(tensors((*args, *kwargs.values())))
-        if not given and name not in _BLANK:
+        if not given and name in _FOREIGN:
             return
         is_setting = name == "__setitem__"
         results = [args[0]] if is_setting else [one for one in tensors((result,)) if _is_real(one)]
         if not results and not written:
             return
-        factor = self._found(name, args, kwargs, given, results)
+        is_made = not given and name not in _BLANK
+        factor = _NONE if is_made else self._found(name, args, kwargs, given, results)
+        if factor.kind in ("", "unseen"):
+            is_unseen = self._is_unseen(name, given, [] if written or is_setting else results)
+            factor = factor._replace(kind="unseen" if is_unseen else "")
         targets = [*results, *(one for one in tensors((kwargs.get("out"),)))]
         if written and not results:
             targets = [one for one in given if _is_real(one)]
         for one in targets:
             if written or is_setting or one is kwargs.get("out"):
                 self._write(one, factor)
-            elif factor != _NONE or id(one) in self._known:
+            else:
                 self._note(one, factor)
+
+    def _is_unseen(self, name: str, given: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Return whether what a result is mainly made of comes from no function that was seen."""
+        parts = [one for one in given if _is_real(one) and is_plain(one)]
+        if name in _NORMS or (name in _PRODUCTS and any(is_parameter(one) for one in parts)):
+            return False
+        sizes = {one.numel() for one in results}
+        parts = parts[:1] if name in _PRODUCTS else [one for one in parts if one.numel() in sizes] or parts
+        return any(self._of(one).kind == "unseen" for one in parts)
 
     def of_call(self, query: Any, key: Any, value: Any) -> Scaled:
         """Return what the queries and keys of a call were multiplied by alone, and not the values."""
@@ -225,8 +256,10 @@ class Scaling:
         shared = {number for number, _ in self._of(value).by}
         found, reasons = [], []
         for name, tensor in (("queries", query), ("keys", key)):
-            own = Factor(tuple(one for one in self._of(tensor).by if one[0] not in shared))
-            found.append(own.size)
+            factor = self._of(tensor)
+            own = Factor(tuple(one for one in factor.by if one[0] not in shared))
+            found.append(None if factor.kind in _NOT_MADE else own.size)
+            reasons += [f"{name} {_NOT_MADE[factor.kind]}"] if factor.kind in _NOT_MADE else []
             reasons += [f"{name} {self._reasons[number]}" for number, one in own.by if one is None]
         if any(one is None for one in found):
             return Scaled(unknown="; ".join(dict.fromkeys(reasons)))
@@ -247,10 +280,8 @@ class Scaling:
             return self._of(args[2] if len(args) > 2 else kwargs.get("value"))
         if name == "polar":
             return self._of(given[0])
-        if name in _BLANK:
-            return Factor(kind="blank")
-        if name in ("sin", "cos"):
-            return Factor(kind="turn")
+        if name in _KINDS:
+            return Factor(kind=_KINDS[name])
         if name in _NORMS or name.startswith(_MADE[0]) or name.endswith(_MADE[1]):
             return _NONE
         has_weight = any(
@@ -262,9 +293,12 @@ class Scaling:
             number = next((one for one in args[:2] if isinstance(one, numbers.Number) and one), None)
             if number is not None and name in _ADDS:
                 return self._lost(own, f"had {number} added after they were multiplied")
+            if name in _ADDS and results and (size := _multiple(args, results[0])) is not None:
+                return self._by(self._of(args[0]), size)
             return self._joined(name, args, given)
         if name in _SUMS:
-            return self._lost(own, f"went through {name} after they were multiplied")._replace(kind="sum")
+            kind = "mean" if name in _MEANS else "sum"
+            return self._lost(own, f"went through {name} after they were multiplied")._replace(kind=kind)
         if name in _CURVES:
             return self._lost(own, f"went through {name} after they were multiplied")
         return self._lost(own, f"came from {name}, which is not followed", is_new=True)
@@ -286,8 +320,13 @@ class Scaling:
             if own == "turn":
                 continue
             kind, size = _constant(constant, result)
-            if kind != "numbers" and own == "sum" and (kind == "rows" or _is_row_of(constant, result)):
-                return _NONE
+            is_norm = own in ("mean", "sum") and (kind == "rows" or _is_row_of(constant, result))
+            if kind != "numbers" and is_norm:
+                return _NONE if own == "mean" else Factor(kind="unit")
+            if kind == "number" and scaled.kind == "unit" and size != 1:
+                if math.isclose(size, result.shape[-1] ** 0.5, rel_tol=_CLOSE):
+                    return _NONE
+                return self._by(scaled, math.nan, "were brought to unit length and then multiplied")
             if kind == "number":
                 return self._by(scaled, 1 / size if inverse and size else size)
             if kind == "rows":
@@ -320,7 +359,7 @@ class Scaling:
         biased |= {"addmv": given[:1]} | {f"conv{n}d": given[2:] for n in (1, 2, 3)}
         bias = biased.get(name, [])
         factors = [self._of(one) for one in given if not any(one is other for other in bias)]
-        found = self._union(factors)
+        found = self._union(factors)._replace(kind="")
         if name in ("einsum", "tensordot", "outer", "kron"):
             for one in given:
                 if one.numel() == 1 and len(given) > 1:
@@ -333,11 +372,13 @@ class Scaling:
 
     def _union(self, factors: Iterable[Factor]) -> Factor:
         by: dict[int, float | None] = {}
+        kind = ""
         for one in factors:
+            kind = "unit" if one.kind == "unit" else kind
             for number, size in one.by:
                 before = by.get(number, 1.0)
                 by[number] = None if size is None or before is None else before * size
-        return Factor(tuple(by.items()))
+        return Factor(tuple(by.items()), kind)
 
     def _joined(self, name: str, args: tuple[Any, ...], given: Sequence[Any]) -> Factor:
         """Return the factor of what is moved, added or put together, which is one if all have the same."""
@@ -366,7 +407,7 @@ class Scaling:
     def _lost(self, factors: Sequence[Factor], reason: str, *, is_new: bool = False) -> Factor:
         """Return that factors are lost; where there is none, nothing is, unless ``is_new`` says so."""
         events = list(dict.fromkeys(number for one in factors for number, _ in one.by))
-        kind = "sum" if any(one.kind == "sum" for one in factors) else ""
+        kind = next((one.kind for one in factors if one.kind in ("sum", "mean")), "")
         if not events:
             return Factor(((self._number(reason, is_weak=True), None),)) if is_new else Factor((), kind)
         for number in events:
@@ -379,7 +420,7 @@ class Scaling:
             return _NONE
         held, factor, when = self._known.get(id(tensor), (None, _NONE, -1))
         if held is None or held() is not tensor:
-            factor, when = _NONE, -1
+            factor, when = _NONE if is_parameter(tensor) else _UNSEEN, -1
         if not self._written:
             return factor
         region = None
@@ -448,6 +489,22 @@ def _base_name(func: Any) -> tuple[bool, str]:
 
 def _is_real(one: Any) -> bool:
     return bool(one.is_floating_point() or one.is_complex())
+
+
+def _multiple(summands: tuple[Any, ...], result: Any) -> float | None:
+    """Return what multiple of the first of two summands their sum or difference is; None where it is none."""
+    first = summands[0]
+    same = [one for one in summands[:2] if isinstance(one, _TENSOR) and one.shape == result.shape]
+    if len(same) < 2 or result.dim() < 3 or not all(map(is_plain, (*same, result))):
+        return None
+    ends = [one.detach()[(0,) * (one.dim() - 1)][:_SAMPLE].double() for one in (first, result)]
+    largest = int(ends[0].abs().argmax())
+    size = float(ends[1][largest] / ends[0][largest])
+    close = _CLOSE if result.dtype in (torch.float32, torch.float64) else _COARSE
+    for one, other in (ends, (first.detach(), result.detach())):
+        if not bool(((size * one - other).abs() <= close * other.abs()).all()):
+            return None
+    return size
 
 
 def _is_row_of(one: Any, result: Any) -> bool:

@@ -168,9 +168,9 @@ CLAIM = Claim(
     headline="unscaled-d64",
     statement="For {n} independent normal scores of standard deviation {sigma} and the Jacobian J of their "
     "softmax, {bound} always, by way of {middle}, and {theorem}, where {largest} is the mean of the largest "
-    "of {n} standard normal variables. Of standard normal queries and keys, {sigma} is unscaled the length "
-    "of the query, about {root_d}, and the mean falls to zero; divided by {root_d}, {sigma} tends to one and "
-    "the mean to a constant.",
+    "of {n} standard normal variables. For standard normal queries and keys, {sigma} is the length of the "
+    "query, about {root_d}, if scores are not scaled, and the mean falls to zero; if they are divided by "
+    "{root_d}, {sigma} tends to one and the mean to a constant.",
     meaning="As the dimension grows, the gradient that a row can transmit to its scores soon settles if "
     "they are scaled, and decays if they are not. It decays slowly, not exponentially: rare rows whose two "
     "largest scores nearly tie keep the mean up. (The bound is loose: no mean was found above two thirds of "

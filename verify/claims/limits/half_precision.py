@@ -170,10 +170,10 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="In half precision, unscaled scores overflow the exponential",
     statement="The exponential of a score above {overflow-score}, about {overflow-score:4}, is infinite in "
-    "half precision. For standard normal components so large are {raw-d16:prediction.1%} of the raw scores "
+    "half precision. For standard normal components, {raw-d16:prediction.1%} of the raw scores are above it "
     "at {raw-d16:d_k} dimensions, {raw-d64:prediction.1%} at {raw-d64:d_k} and {raw-d256:prediction.2%} at "
-    "{raw-d256:d_k}, and of scaled scores less than {scaled-law-d16:prediction.1} at any of these by the "
-    "derived law; a sample shows only that it is less than one in a thousand.",
+    "{raw-d256:d_k}; of scaled scores it is less than {scaled-law-d16:prediction.1} at any of these by the "
+    "derived law, where a sample shows only that it is less than one in a thousand.",
     meaning="Programs subtract each row's largest score before they take exponentials, and then nothing "
     "overflows at any scale: saturation is a matter of statistics, overflow one of arithmetic. Where a "
     "kernel omits the subtraction to save time, half precision works only because of scaling.",

@@ -58,9 +58,7 @@ def derive() -> Derivation:
              Primitive(x, 4 * x / pi**2)),
         defines="$x^2$ times the density of either sign", under=beyond_e,
     )  # fmt: skip
-    beyond = (r"how many scores at 64 dimensions lie beyond $\pm 10$, which is computed numerically from the "
-              "characteristic function of a product, and measured.")  # fmt: skip
-    return Derivation.of(route, lemmas=(moment,), beyond=beyond)
+    return Derivation.of(route, lemmas=(moment,))
 
 
 @cache
@@ -153,13 +151,15 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Components without a second moment have no variance to scale",
     statement="The product of two independent standard Cauchy components has the density {theorem:result} at "
-    "a positive {x} and the same at its negative. Its second moment is infinite: no scale gives such scores "
-    "unit variance, and at {far-out-after-scaling:d_k} dimensions {far-out-after-scaling:prediction.2%} of "
-    "them lie below minus ten after division by {root_d}, and as many above ten.",
+    "a positive {x} and the same at its negative. Its second moment is infinite: no scale gives it unit "
+    "variance.",
     meaning="The theory of scaling is a theory of second moments. Where they do not exist, an estimate of "
-    "the variance grows with the sample and never settles, so none is made here: what can be known are "
-    "shares and quantiles. Between the two worlds, Student’s t with three degrees has a variance, but no "
-    "fourth moment, and therefore no standard error for its estimate; this tool ends such a check undecided.",
+    "the variance grows with the sample and never settles, so none is made here: what can be known "
+    "are shares and quantiles. At {far-out-after-scaling:d_k} dimensions "
+    "{far-out-after-scaling:prediction.2%} of such scores lie below minus ten after division by "
+    "{root_d}, and as many above ten, which is computed numerically and measured. Between the two "
+    "worlds, Student’s t with three degrees has a variance, but no fourth moment, and therefore no "
+    "standard error for its estimate; this tool ends such a check undecided.",
     symbols={"x": x},
     references=(
         cite(

@@ -45,8 +45,7 @@ def derive() -> Derivation:
     variance = one_step("Least squares, to first order in the errors", FITTED, tau**2 / SQUARES,
                         r"The errors are independent, with mean 0 and variance $\tau^2$", ENTRIES,
                         defines=fitted, name="fitted")  # fmt: skip
-    beyond = "that errors as small as those measured have effects of first order only: that is measured."
-    return Derivation.of(following, lemmas=(inverse, variance), beyond=beyond)
+    return Derivation.of(following, lemmas=(inverse, variance))
 
 
 def _row() -> tuple[Array, Array]:
@@ -104,7 +103,8 @@ CLAIM = Claim(
     "first order, over the slopes {slope} of all entries.",
     meaning="The divisor of a kernel can be known without its code: queries, keys, values and output "
     "determine it, wherever scores differ and so do the values of these keys. They do so the better the "
-    "more the entries of the output move with the scale. Where all scores or all values of a row are alike, "
+    "more the entries of the output move with the scale; that small errors have effects of first order only "
+    "is measured. Where all scores or all values of a row are alike, "
     "or its weights have frozen, nothing can be inferred, and the standard error says so.",
     symbols={"c": c, "tau": tau, "slope": g[at]},
     assumptions=assume(known_inputs="Queries, keys, values and mask are those that were used."),

@@ -89,6 +89,7 @@ CLAIM = Claim(
     "grow, bounding the softmax’s input and damping the gradient of just those scores. A cap of {lost-c4:c} "
     "takes {lost-c4:prediction.2%}, one of {lost-c2:c} takes {lost-c2:prediction.2%}. The series in the "
     "inverse cap fails near it: at a cap of one deviation its first two terms are far off.",
+    headline="lost-c32",
     symbols={"c": c, "s": score, "capped": CAPPED, "most": E(2 * score**4 / (3 * c**2))},
     assumptions=assume(INDEPENDENT, normal="Every component is standard normal."),
     references=(

@@ -27,7 +27,7 @@ PEAK, AT = Rational(24_214, 10_000), Rational(44_124, 10_000)
 """The largest factor, rounded upwards, and where it is."""
 BETWEEN = Allowance(3e-4, "the steps of the search")
 KEYS = (256, 512, 1024)
-LABEL = "mean factor on a row’s scores"
+LABEL = "polynomial at a row’s mean entropy"
 
 
 def _side(title: str, domain: Interval, relation: str, name: str) -> Route:
@@ -53,6 +53,12 @@ def largest_factor() -> float:
     return float(factor_at(np.linspace(0, 7, 70_001)).max())
 
 
+def place_of_largest() -> float:
+    """Return the entropy at which the published code has its largest factor, by search."""
+    entropies = np.linspace(0, 7, 70_001)
+    return float(entropies[factor_at(entropies).argmax()])
+
+
 def acts_from_to(last: bool) -> float:
     """Return the first entropy, or the ``last`` one, at which the published code sharpens."""
     entropies = np.linspace(0, 7, 70_001)
@@ -60,7 +66,7 @@ def acts_from_to(last: bool) -> float:
 
 
 def _at_normal_scores(keys: int) -> float:
-    """Return the factor at the mean entropy of standard normal scores, before it is cut off."""
+    """Return the polynomial at the mean entropy of standard normal scores."""
     return float(OF_ENTROPY(math.log(keys) - row_integrals.mean_lost(keys, 1.0).value))
 
 
@@ -75,18 +81,22 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     label, where = "largest factor of the published code", {"entropies": "0 to 7 nats"}
     peak = computed("peak", label, where, derivation.result, largest_factor, relation="≤")
     near = computed("peak-reached", label, where, PEAK, largest_factor, allowance=BETWEEN)
+    label = "entropy at which the published code has its largest factor"
+    at = computed("peak-at", label, where, AT, place_of_largest, allowance=BETWEEN)
     label = "entropy at which the published code {} to sharpen"
     begins, ends = (
         computed(name, label.format(name), where, end, acts_from_to, last, allowance=BETWEEN)
         for name, end, last in (("begins", LOW[1], False), ("ceases", HIGH[0], True))
     )
-    return Experiment((*values.values(), peak, near, begins, ends), (
+    return Experiment((*values.values(), peak, near, at, begins, ends), (
         wrong(values[512], "as-at-fewer-keys", "the factor for {cell:n} keys equals that for {factor-n256:n}",
               values[256]),
         wrong(values[1024], "still-acts", "the factor still sharpens rows of {cell:n} keys", S.One,
               relation="≥"),
         wrong(peak, "lower-peak", "the largest factor is lower by a hundredth", PEAK * Rational(99, 100)),
         wrong(near, "higher-peak", "the largest factor is higher by a hundredth", PEAK * Rational(101, 100)),
+        wrong(at, "peak-earlier", "the factor is largest at an entropy smaller by a fortieth",
+              AT * Rational(39, 40)),
         wrong(ends, "ceases-later", "it sharpens up to an entropy larger by a hundredth",
               HIGH[0] * Rational(101, 100)),
         wrong(begins, "begins-later", "it sharpens only from an entropy larger by a hundredth",
@@ -137,18 +147,19 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The published adaptive temperature switches itself off in long texts",
-    statement="Adaptive temperature multiplies the scores of a row by a polynomial in its entropy {H}, or by "
-    "one where the polynomial is smaller. The polynomial is bounded: {theorem}. It exceeds one for {H} "
+    statement="Adaptive temperature multiplies the scores of a row by a polynomial in its entropy {H}, or "
+    "by one where the polynomial is smaller. The polynomial is bounded: {theorem}. It exceeds one for {H} "
     "between {begins:prediction.4} and {ceases:prediction.4} nats; outside, but for a ten-thousandth at "
     "either end, it is below one.",
-    meaning="The factor was fitted to sharpen rows whose attention has spread out too far. Beyond its peak, "
-    "however, it falls again as rows spread further, and rows of high entropy are left unchanged: equal "
-    "weights over more than {even-keys:3} keys, and standard normal scores over more than about "
-    "{normal-keys:3}. At the measured mean entropy of such rows, the polynomial is {factor-n256:estimate.3} "
-    "for {factor-n256:n} keys, {factor-n512:estimate.3} for {factor-n512:n} and {factor-n1024:estimate.3} "
-    "for {factor-n1024:n}, where one takes its place. For {factor-n1024:n} equal weights it would be "
-    "{even-n1024:3}. The factor cannot keep attention sharp in texts much longer than those it was fitted "
-    "to.",
+    meaning="The factor was fitted to sharpen rows whose attention has spread out too far. Beyond its peak "
+    "at an entropy of {peak-at:prediction.4}, however, it falls again as rows spread further, and rows of "
+    "high entropy are left unchanged: equal weights over {even-keys:3} keys or more, and standard normal "
+    "scores over more than about {normal-keys:3}. At the measured mean entropy of such rows, the polynomial "
+    "is {factor-n256:estimate.3} for {factor-n256:n} keys, {factor-n512:estimate.3} for {factor-n512:n} and "
+    "{factor-n1024:estimate.3} for {factor-n1024:n}, where one takes its place. For {factor-n1024:n} equal "
+    "weights it would be {even-n1024:3}. The factor cannot keep attention sharp in texts much longer than "
+    "those it was fitted to.",
+    headline="factor-n1024",
     symbols={"H": H},
     references=(
         cite(

@@ -135,10 +135,10 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Differential attention can lower the noise of a weight, but never relative to its mean",
     statement="Let two attention maps have weights of equal means and variances with correlation {rho}, and "
-    "let {factor} times the second be subtracted from the first. The mean of a weight is multiplied by "
-    "{mean:result} and its variance by {theorem:result}, which is a reduction only for {factor} below twice "
-    "{rho}. For {factor} below one, the variance over the squared mean is multiplied by {relative:result}, "
-    "which is never less than one: {never}.",
+    "let {factor} times the second be subtracted from the first. The mean of a weight, and so the sum of a "
+    "row, is multiplied by {mean:result} and the variance of a weight by {theorem:result}, which is a "
+    "reduction only for {factor} below twice {rho}. For {factor} below one, the variance over the squared "
+    "mean is multiplied by {relative:result}, which is never less than one: {never}.",
     meaning="The idea is that noise common to both maps cancels, as in a differential amplifier. It does so "
     "to the extent that the maps are alike, but the signal is subtracted too. Two independent maps at "
     "{noise-n64-r0:lambda=} have {noise-n64-r0:prediction.3} times the variance, and {independent:3} times "

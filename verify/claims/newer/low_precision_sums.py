@@ -96,6 +96,7 @@ CLAIM = Claim(
     "their terms are small. Weights would then sum to more than one. This is why programs sum in single "
     "precision.",
     assumptions=assume(nearest="Sums are rounded to the nearest number, ties to even, and none overflows."),
+    headline="bfloat16-ones",
     symbols={"h": h, "b": b, "both": b + h},
     references=(
         cite(

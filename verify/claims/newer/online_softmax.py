@@ -115,5 +115,11 @@ CLAIM = Claim(
             "NeurIPS 2022.",
             "https://arxiv.org/abs/2205.14135",
         ),
+        cite(
+            "zadouri2026",
+            "T. Zadouri et al., FlashAttention-4: Algorithm and Kernel Pipelining Co-Design for Asymmetric "
+            "Hardware Scaling, 2026.",
+            "https://arxiv.org/abs/2603.05451",
+        ),
     ),
 )

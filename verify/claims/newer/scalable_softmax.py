@@ -111,6 +111,7 @@ CLAIM = Claim(
     "{scalable-n10000:prediction.5}. Not every lead is preserved: one smaller than one over {s} still fades, "
     "only as a smaller power. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} "
     "used here, the factor is below one and makes attention flatter than plain softmax.",
+    headline="scalable-n10000",
     symbols={"s": s, "g": g, "R": R, "n": N, "lead": s * g, "eps": termwise.beyond,
              "crossing": exp(1 / s)},
     references=(

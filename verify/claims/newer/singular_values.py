@@ -50,7 +50,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     floor = over_cells("least-{cell}", LABEL, shared, second, threshold(Rational(29, 100)), near, "≥")
     return Experiment((*most.values(), *least.values(), *floor.values()), (
         sharper(most[64], 0.95),
-        wrong(least[64], "nine-tenths-more", "it is at least a twentieth more than the formula gives",
+        wrong(least[64], "a-twentieth-more", "it is at least a twentieth more than the formula gives",
               _edge(derivation, 64) * Rational(105, 100)),
         wrong(floor[64], "falls-alike", "for queries and keys it falls as it does for independent scores",
               _edge(derivation, 64), relation="≤"),
@@ -89,6 +89,7 @@ CLAIM = Claim(
     "{least-shared-n64:d_k} dimensions and at the same variance it is {least-shared-n16:estimate.3} and "
     "{least-shared-n64:estimate.3}, because few dimensions leave a pattern that more keys do not average "
     "away. A model of independent scores describes them less and less well as keys are added.",
+    headline="least-shared-n64",
     symbols={"v": v},
     references=(
         cite(

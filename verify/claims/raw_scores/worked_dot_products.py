@@ -152,9 +152,10 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="Worked dot products are right, and show nothing about variance",
-    statement="Of the whole numbers from one and from three on the dot products are {theorem}: {dot-2}, "
-    "{dot-4} and {dot-6} for {sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. The growth is cubic because the "
-    "components grow too; three products in two and three dimensions each cannot show that a variance grows.",
+    statement="The dot products of the whole numbers from one on with those from three on are {theorem}: "
+    "{dot-2}, {dot-4} and {dot-6} for {sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. The growth is cubic because "
+    "the components grow too; three products in two and three dimensions each cannot show that a variance "
+    "grows.",
     meaning="Examples with hand-picked integers are popular and their arithmetic is right. But they let the "
     "components grow along with the dimension, so what they show is a growing mean of products of positive "
     "numbers. And with three numbers a side, a ratio of variances as large as the printed one comes up by "

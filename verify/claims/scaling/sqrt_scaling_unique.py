@@ -44,6 +44,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         ("fourth-root", 1 / root(d, 4), "the fourth root does as well"),
         ("three-quarters", 1 / (sqrt(d) * root(d, 4)), "the third power of the fourth root does as well"),
         ("dimension", 1 / d, "the dimension itself does as well"),
+        ("multiplied", sqrt(d), "multiplying by the root in place of dividing does as well"),
         ("nearly", (1 + 2 * tolerance) / sqrt(d), "a factor larger by twice the tolerance does as well"),
     )
     controls = tuple(

@@ -4,22 +4,23 @@ import math
 from dataclasses import replace
 from functools import partial
 
-from sympy import Float, Rational, S, Sum, log, sqrt
+from sympy import Eq, Float, Range, Rational, S, Sum, Symbol, log, oo, sqrt
 
 from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
     E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings,
     NormalRows, Route, Step, Tolerance, capped, cell_of, cite, component, computed, d, fact, figure,
-    integrated, j, line, measured, n, over_cells, p, printed, row_integrals, row_means, s, sharper, sigma,
-    threshold, wrong,
+    integrated, j, line, measured, n, one_step, over_cells, p, printed, row_integrals, row_means, s, sharper,
+    sigma, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import ByParts, LargestScore, Surplus, largest
+from verify.spec.rules import ByParts, Hypotheses, LargestScore, Solved, Surplus, largest
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
 """Numbers of keys and standard deviations of independent normal scores."""
 RAW = {16: (1, 6, 11, 64, 256), 256: (4, 11, 22, 32, 64, 256)}
 """Dimensions for each number of keys: 2 ln n is 5.5 and 11.1."""
 
+t = Symbol("t", positive=True)
 LABEL, REST = r"$\mathbb{E}\sum p_j^2$", r"$1 - \mathbb{E}\sum p_j^2$"
 
 
@@ -36,7 +37,16 @@ def derive() -> Derivation:
     )  # fmt: skip
     beyond = ("how concentrated the attention of raw and of scaled scores is in a given dimension is "
               "integrated numerically over the scores and the query’s length, and measured.")  # fmt: skip
-    return Derivation.of(route, beyond=beyond)
+    freezing = one_step(
+        "Where the bound comes into force",
+        Eq(sqrt(2 * log(n)) / sqrt(t), 1),
+        Eq(t, 2 * log(n)),
+        "It falls as the scores spread",
+        Solved(t),
+        defines="that the bound is one for scores of variance $t$",
+        under=Hypotheses().restricted(n, Range(2, oo)),
+    )
+    return Derivation.of(route, lemmas=(freezing,), beyond=beyond)
 
 
 def _exact(keys: int, d_k: float, scale: float = 1.0, within: float = row_integrals.PRECISE) -> float:

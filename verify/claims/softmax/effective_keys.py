@@ -1,13 +1,14 @@
 """Attention over scores of variance 1 spreads over about n/e keys: n·E Σp² tends to e."""
 
 from sympy import E as EULER
-from sympy import S
+from sympy import S, exp
 
 from verify.spec import (
     NORMAL, SQUARES, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows,
-    Smooth, cell_of, component, computed, effective_keys, figure, line, measured, n, over_cells,
-    row_integrals, sigma, wrong,
+    Smooth, cell_of, component, computed, effective_keys, figure, line, measured, n, one_step,
+    over_cells, row_integrals, sigma, wrong,
 )  # fmt: skip
+from verify.spec.rules import PutIn
 
 KEYS, MANY = (4, 16, 64), 10**6
 LABEL = r"$n\,\mathbb{E}\sum p_j^2$"
@@ -20,7 +21,15 @@ def times_squares(keys: int) -> float:
 
 def derive() -> Derivation:
     """Derive the limit from a bound for any number of keys and another for many."""
-    return Derivation.of(effective_keys.for_many(), lemmas=effective_keys.lemmas())
+    of_unit_variance = one_step(
+        "Scores of unit variance",
+        n * exp(-(sigma**2)),
+        n / EULER,
+        r"Put in $\sigma = 1$",
+        PutIn({sigma: S.One}),
+        defines="the number of keys over the limit",
+    )
+    return Derivation.of(effective_keys.for_many(), lemmas=(*effective_keys.lemmas(), of_unit_variance))
 
 
 def _limit(name: str, derivation: Derivation, keys: int) -> Exact:

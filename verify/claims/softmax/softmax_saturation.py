@@ -144,9 +144,9 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Without scaling, the softmax saturates as the dimension grows",
     headline="raw-many-keys-d256",
-    statement="For two keys whose scores have standard deviation {sigma}, {theorem}, which tends to one. Raw "
-    "scores of one query have its length as theirs, about {root_d}; for scaled ones it settles at one, and "
-    "the mean, {one-dimension:3} in one dimension, at {settles:3}.",
+    statement="For two keys whose scores have standard deviation {sigma}, {theorem}, which tends to one. "
+    "For raw scores of one query that is its length, about {root_d}; for scaled ones it settles at one, and "
+    "the mean goes from {one-dimension:3} in one dimension to {settles:3}.",
     meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. With "
     "sixteen keys and {raw-many-keys-d256:d_k} dimensions the largest raw weight is "
     "{raw-many-keys-d256:prediction.2} on average, the largest scaled one "

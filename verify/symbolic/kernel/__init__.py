@@ -18,7 +18,12 @@ from verify.symbolic.kernel import (
     transforms,
 )
 
-RULES = core.close(ranges.refuse_divergent, signs.where_variances_are_real, signs.refuse_outside_assumptions)
+RULES = core.close(
+    ranges.refuse_divergent,
+    signs.where_variances_are_real,
+    signs.refuse_outside_assumptions,
+    signs.refuse_contradictory,
+)
 """All rules there are."""
 
 __all__ = [

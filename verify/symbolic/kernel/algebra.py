@@ -36,7 +36,7 @@ from sympy.core.numbers import Exp1
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from verify.symbolic.kernel.core import parts_of
+from verify.symbolic.kernel.hypotheses import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

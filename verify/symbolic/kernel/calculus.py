@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Dummy, Eq, Interval, Poly, S, diff, erfinv, expand, oo, tanh
+from sympy import Dummy, Eq, Interval, S, diff, erfinv, expand, oo, tanh
 
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.gate import bound_in
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import (
     everywhere,
@@ -91,6 +93,8 @@ class AtItsLeast(Rule):
             raise Refused(f"{self.relation} is no bound")
         if not is_known(self.argument - self.least, under):
             raise Refused(f"not known: {self.argument} is at least {self.least}")
+        if self.argument.free_symbols & bound_in(before):
+            raise Refused(f"a name in {self.argument} is bound, so that it is several things")
         at, beyond = Dummy(real=True), Dummy(nonnegative=True)
         moved = before.subs(self.argument, at)
         if not same(moved.xreplace({at: self.argument}), before) or moved.has(E):
@@ -238,26 +242,6 @@ class Rising(Rule):
         if not same(after.subs(self.variable, domain.start), before):
             raise Refused("the smaller side is not the value at the low end")
         return Conclusion("≤", under)
-
-
-@rule
-@dataclass(frozen=True)
-class Roots(Rule):
-    """A polynomial is its leading coefficient times the distances from its ``roots``, all there are."""
-
-    variable: Any
-    roots: tuple[Any, ...]
-    label = "each root put in gives 0, and there are as many as the degree"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation of the polynomial and its factors."""
-        whole = Poly(before, self.variable)
-        product = whole.LC()
-        for root in self.roots:
-            product *= self.variable - root
-        if whole.degree() != len(self.roots) or not (same(before, product) and same(after, product)):
-            raise Refused("these are not all of its roots")
-        return Conclusion("=", where_defined(before, where_defined(after, under)))
 
 
 @rule

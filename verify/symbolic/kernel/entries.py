@@ -22,20 +22,10 @@ from sympy import (
 )
 from sympy.core.function import AppliedUndef
 
-from verify.symbolic.kernel.core import (
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    Theorem,
-    assumed,
-    bound_in,
-    changed_in,
-    parts_of,
-    rule,
-)  # fmt: skip
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.gate import bound_in, changed_in
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, assumed, parts_of
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import everywhere, is_known, is_real, where_defined
 from verify.symbolic.kernel.sums import where_sums_are_defined, where_zero

@@ -37,24 +37,9 @@ from sympy import (
 from sympy.core.function import AppliedUndef
 
 from verify.symbolic.kernel.algebra import is_zero, vanishes_in_exponentials
-from verify.symbolic.kernel.core import (
-    FLIPPED,
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    Theorem,
-    Vectors,
-    assumed,
-    bound_in,
-    changed_in,
-    kept,
-    labels_in,
-    random_names,
-    rests_on,
-    rule,
-)  # fmt: skip
+from verify.symbolic.kernel.core import FLIPPED, Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.gate import bound_in, changed_in, labels_in, random_names, rests_on
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, Vectors, assumed, kept
 from verify.symbolic.kernel.signs import (
     everywhere,
     is_known,

@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 from sympy import Add, I, Integral, Interval, Mul, Poly, Pow, S, diff, exp, expand, gamma, log, oo
 
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, kept, rule
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, kept
 from verify.symbolic.kernel.ranges import On, defined, gathered, range_from
 from verify.symbolic.kernel.signs import is_known, where_defined
 from verify.symbolic.kernel.special_integrals import ByFormula

@@ -30,17 +30,9 @@ from sympy import (
     sqrt,
 )
 
-from verify.symbolic.kernel.core import (
-    NOTHING,
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    Theorem,
-    rule,
-)
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import refuse_nested
 from verify.symbolic.kernel.signs import is_known, is_real
 from verify.symbolic.kernel.special_integrals import alike, is_bounded

@@ -46,19 +46,10 @@ from sympy import (
     together,
 )
 
-from verify.symbolic.kernel.core import (
-    FLIPPED,
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    Theorem,
-    bound_in,
-    depending_on,
-    rule,
-)
+from verify.symbolic.kernel.core import FLIPPED, Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.gate import bound_in, depending_on
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.laws import is_nowhere_negative, of_means, positive_symbol
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.signs import is_known, visibly, where_defined

@@ -40,16 +40,8 @@ from sympy.matrices.expressions import MatAdd, MatMul, MatPow, MatrixSymbol
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.symbolic.kernel.algebra import is_zero, replaced
-from verify.symbolic.kernel.core import (
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    Vectors,
-    parts_of,
-    rule,
-)
+from verify.symbolic.kernel.core import Conclusion, Rule, rule
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, Vectors, parts_of
 from verify.symbolic.kernel.moments import any_moments, evaluate, refuse_nested, unfold
 from verify.symbolic.kernel.special_integrals import outermost
 from verify.symbolic.kernel.sums import vanishes

@@ -30,17 +30,9 @@ from sympy import (
 from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.algebra import is_zero, replaced, with_powers
-from verify.symbolic.kernel.core import (
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    averaged,
-    kept,
-    outside_means,
-    rule,
-)
+from verify.symbolic.kernel.core import Conclusion, Rule, rule
+from verify.symbolic.kernel.gate import averaged, outside_means
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, kept
 from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.words import E, Var
 

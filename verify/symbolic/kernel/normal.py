@@ -33,17 +33,10 @@ from sympy import (
 )
 
 from verify.symbolic.kernel.algebra import is_zero, replaced
-from verify.symbolic.kernel.core import (
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    Theorem,
-    depending_on,
-    rule,
-)
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import is_inside, same
+from verify.symbolic.kernel.gate import depending_on
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import pointwise, refuse_nested
 from verify.symbolic.kernel.signs import is_known, visibly, where_defined
 from verify.symbolic.kernel.sums import vanishes, where_zero

@@ -44,8 +44,9 @@ from sympy import (
 from sympy.core.sorting import default_sort_key
 from sympy.polys.polyerrors import PolynomialError
 
-from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, Same, parts_of, premises_of
+from verify.symbolic.kernel.core import Same, premises_of
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused, parts_of
 from verify.symbolic.kernel.signs import is_known, is_real, where_defined
 from verify.symbolic.kernel.words import OPAQUE
 

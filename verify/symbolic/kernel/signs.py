@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sympy import (
     Add,
     Dummy,
+    Eq,
     FiniteSet,
     Gt,
     Idx,
@@ -40,7 +41,6 @@ from sympy import (
     log,
     oo,
     preorder_traversal,
-    sign,
     sin,
     sinh,
     tan,
@@ -53,20 +53,17 @@ from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.core import (
-    Conclusion,
+from verify.symbolic.kernel.core import Conclusion, Rule, Same, Theorem, prove, rule
+from verify.symbolic.kernel.gate import labels_in
+from verify.symbolic.kernel.hypotheses import (
     Hypotheses,
     Refused,
-    Rule,
-    Same,
-    Theorem,
+    Vectors,
     assumed,
     free_symbols,
+    has_any,
     kept,
-    labels_in,
     parts_of,
-    prove,
-    rule,
 )
 from verify.symbolic.kernel.words import E, Var, p
 
@@ -92,25 +89,6 @@ class Sign(Rule):
         if not is_known(after, under, strict=self.strict):
             raise Refused(f"not known to be {'positive' if self.strict else 'nowhere negative'}: {after}")
         return Conclusion("<" if self.strict else "≤", where_defined(after, under))
-
-
-@rule
-@dataclass(frozen=True)
-class SignKept(Rule):
-    """sign(f x) = sign(x) for a positive ``factor`` f."""
-
-    factor: Any
-    label = "a positive factor has no part in a sign"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        if not (isinstance(before, sign) and isinstance(after, sign)):
-            raise Refused("these are no signs")
-        if not is_known(self.factor, under, strict=True):
-            raise Refused(f"not known to be positive: {self.factor}")
-        if not is_zero(before.args[0] - self.factor * after.args[0]):
-            raise Refused("the one is not the other times the factor")
-        return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
 
 
 def signed(
@@ -284,6 +262,79 @@ def refuse_outside_assumptions(_rule: Rule, under: Hypotheses, *_sides: Any) -> 
         if isinstance(name, Symbol) and not lies_in(meaning, assumed(name), under):
             raise Refused(f"not known: {meaning} lies in {assumed(name)}, where {name} does")
     return under
+
+
+def refuse_contradictory(_rule: Rule, under: Hypotheses, *_sides: Any) -> Hypotheses:
+    """Return hypotheses as they are; every equation among them gives a part of its own a value it may have.
+
+    Else 1 = 2 would follow from x² = -1, or from x = 1 and x = 2.
+
+    Raises:
+        Refused: one does not, or that is not known.
+    """
+    equations = [one for one in under.conditions if isinstance(one, Eq)]
+    defined = [part for each in under.definitions for part in each]
+    for one in equations:
+        beside = [*(other for other in equations if other != one), *defined]
+        pairs = ((one.lhs, one.rhs), (one.rhs, one.lhs))
+        if not any(_is_free(part, (value, *beside)) and _may_be(part, value, under) for part, value in pairs):
+            raise Refused(f"not known whether there are such values: {one}")
+    return under
+
+
+def _is_free(part: Any, beside: tuple[Any, ...]) -> bool:
+    """Return whether a part has a name, which stands in nothing beside it."""
+    name = _name_in(part)
+    return name is not None and not any(has_any(one, [name]) for one in beside)
+
+
+def _name_in(part: Any) -> Any:
+    """Return the symbol, family or matrix that a part consists of, None if it is more than that."""
+    if isinstance(part, Sum) and isinstance(part.function, Pow) and part.function.exp == 2:
+        return _name_in(part.function.base)
+    if isinstance(part, E):
+        return part.args[0] if isinstance(part.args[0], Symbol) else None
+    if isinstance(part, Indexed):
+        return part.base
+    if isinstance(part, MatrixElement):
+        return part.parent
+    return part if isinstance(part, Symbol) else None
+
+
+def _may_be(part: Any, value: Any, under: Hypotheses) -> bool:
+    """Return whether something may surely have a value: of which nothing else is assumed but its domain."""
+    name = _name_in(part)
+    if isinstance(part, Symbol):
+        return lies_in(value, under.domain(name), under)
+    if isinstance(part, E):
+        of_any_law = under.law is None or under.law.moments.get(name, ()) is None
+        domain = under.domain(name)
+        return of_any_law and (
+            lies_in(value, domain, under)
+            or ((domain.inf, domain.sup) == (0, oo) and _is_positive_integral(value, under))
+        )
+    if isinstance(part, MatrixElement):
+        spreads = under.law.covariances if isinstance(under.law, Vectors) else ()
+        real = value.xreplace({one: Dummy(real=True) for one in value.atoms(MatrixElement)})
+        return is_real(real) and not any(one == other and matrix == name for one, other, matrix in spreads)
+    if (
+        name == p
+        or any(name in about for about in under.entries)
+        or any(one == name for one, _ in under.domains)
+    ):
+        return False
+    return is_real(value) if isinstance(part, Indexed) else is_known(value, under)
+
+
+def _is_positive_integral(value: Any, under: Hypotheses) -> bool:
+    """Return whether a number is the integral, upwards, of what is positive."""
+    if not isinstance(value, Integral) or len(value.limits) != 1 or len(value.limits[0]) != len("xab"):
+        return False
+    ((variable, low, high),) = value.limits
+    upwards = low.is_number and high.is_number and is_known(high - low, under, strict=True)
+    return upwards and is_known(
+        value.function, under.restricted(variable, Interval.open(low, high)), strict=True
+    )
 
 
 def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) -> Any:

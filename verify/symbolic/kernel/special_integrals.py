@@ -37,8 +37,10 @@ from sympy import (
 )
 from sympy.polys.polyerrors import PolynomialError
 
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, bound_in, rule
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.gate import bound_in
+from verify.symbolic.kernel.hypotheses import Hypotheses, Refused
 from verify.symbolic.kernel.ranges import range_from
 from verify.symbolic.kernel.signs import is_known, where_defined
 from verify.symbolic.kernel.words import E, Var

@@ -38,16 +38,10 @@ from sympy import (
 )
 
 from verify.symbolic.kernel.algebra import is_rational_zero
-from verify.symbolic.kernel.core import (
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    refuse_hidden_random,
-    rule,
-)
+from verify.symbolic.kernel.core import Conclusion, Rule, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.gate import refuse_hidden_random
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import pointwise, unfold
 from verify.symbolic.kernel.signs import is_real, parametrised, where_defined
 from verify.symbolic.kernel.terms import ROW, SOFTMAX, Families, Reader, Terms, key

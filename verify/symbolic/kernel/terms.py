@@ -27,7 +27,8 @@ from sympy import (
     sympify,
 )
 
-from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in, free_symbols, has_any, parts_of
+from verify.symbolic.kernel.gate import bound_in
+from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, free_symbols, has_any, parts_of
 from verify.symbolic.kernel.words import E, n, p, s
 
 if TYPE_CHECKING:

@@ -36,19 +36,10 @@ from sympy import (
     tanh,
 )
 
-from verify.symbolic.kernel.core import (
-    NOTHING,
-    Conclusion,
-    Hypotheses,
-    Population,
-    Refused,
-    Rule,
-    Theorem,
-    component,
-    depending_on,
-    rule,
-)
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.gate import depending_on
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, component
 from verify.symbolic.kernel.laws import (
     density,
     normal_density,

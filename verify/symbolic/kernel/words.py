@@ -230,6 +230,9 @@ _NAMELESS = frozenset(id(one) for one in WORDS if not issubclass(one, Symbol | S
 _OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
 """All that the class of such a function holds."""
 
+_TAKEN = {"P", "ln", "Cov", *(one.__name__ for one in WORDS)}
+"""What no function of an author's is called: it would be printed as one that is known."""
+
 _CALLED = ("name", "rank", "dummy_index")
 """By what symbols and names equal each other."""
 
@@ -244,7 +247,8 @@ def is_word(node: Any) -> bool:
     if id(kind) in _NAMELESS:
         return True
     if type(kind) is UndefinedFunction:
-        return type(kind.__name__) is str and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
+        named = type(kind.__name__) is str and kind.__name__ not in _TAKEN
+        return named and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
     called = (getattr(node, part, "") for part in _CALLED) if isinstance(node, Symbol | Str) else ()
     if id(kind) not in _BY_IDENTITY or not all(type(one) is str or type(one) is int for one in called):
         return False

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from sympy import Derivative, Interval, S, oo
+from dataclasses import replace
+from typing import Any
+
+from sympy import Derivative, Eq, Interval, S, oo
 
 from tests.faults.false_claims.shared import Pair, a, b, c, of_derivations, r, route, steps, theorem
-from verify.spec import STANDARD, Derivation, E, Population, Var, d, score
+from verify.spec import STANDARD, Derivation, E, Population, Route, Step, Var, d, score, variance_route
 from verify.spec.rules import (
+    Assuming,
     Evaluation,
     Hypotheses,
     Identity,
@@ -18,7 +22,22 @@ from verify.spec.rules import (
     Unfolded,
 )
 
+
+class Borrowed(Route):
+    """A chain that gives another's theorem for its own."""
+
+    def followed(self) -> Any:
+        """Return what the chain of the variance has come to, under this chain's steps."""
+        return replace(variance_route(score, STANDARD).followed(), route=self)
+
+
 PAIRS: dict[str, Pair] = {
+    "assumed": of_derivations(
+        # False: what is never so is assumed, that a³ = a²; true: that b is a³.
+        "What is assumed",
+        lambda: steps(a**3, (a**2, Assuming((Eq(a**3, a**2),)))),
+        lambda: steps(b + 1, (a**3 + 1, Assuming((Eq(b, a**3),)))),
+    ),
     "captured_slope": of_derivations(
         # False: what holds for b holds for a: the derivative of a² is a; true: it holds for c.
         "A derivative by what is put in",
@@ -45,6 +64,14 @@ PAIRS: dict[str, Pair] = {
             Derivative(a * b, a), (Derivative(a**3, a), Replaced(theorem(b, (a**2, Unfolded({b: a**2})))))
         ),
         lambda: steps(Derivative(a**3, a), (3 * a**2, Identity())),
+    ),
+    "of_another_kind": of_derivations(
+        # False: a chain of its author's own kind shows 3 d, and gives the theorem of another; true: of d.
+        "The variance of a score",
+        lambda: Derivation.of(
+            Borrowed.of("By what is derived", Var(score), Step(3 * d, "So it is", Evaluation(STANDARD)))
+        ),
+        lambda: Derivation.of(variance_route(score, STANDARD)),
     ),
     "other_end": of_derivations(
         # False: the variance is d, and by another route 2 d; true: both routes end in d.

@@ -14,7 +14,7 @@ from tests.faults.false_claims.shared import (
     steps,
     typed,
 )
-from verify.spec import Notation, Prediction, Var, d, figure, line, score, wrong
+from verify.spec import Notation, Prediction, Var, d, figure, line, printed, score, wrong
 from verify.spec import measured as points
 from verify.spec.rules import Identity
 
@@ -74,12 +74,18 @@ PAIRS: dict[str, Pair] = {
     "hidden_number": of_claims(
         # False: a symbol hides a number; true: it names the dimension.
         lambda: {"statement": "Of {own}, {theorem}.", "symbols": {"own": Notation("3 d_k", d)}},
-        lambda: {"statement": "In {own}, {theorem}.", "symbols": {"own": Notation("D", d)}},
+        lambda: {"statement": "In {own}, {theorem}.", "symbols": {"own": d}},
     ),
     "hidden_relation": of_claims(
         # False: a symbol hides a relation; true: a theorem says it.
         lambda: {"statement": "{same}.", "symbols": {"same": Notation("\\operatorname{Var} = 3 d_k", score)}},
         lambda: {"statement": "Of {own}, {theorem}.", "symbols": {"own": Notation("q^\\top k", score)}},
+    ),
+    "in_a_title": of_claims(
+        # False: the title has a formula that is nowhere derived; true: one that is.
+        lambda: {"title": "The variance of a score is {own}", "symbols": {"own": 3 * d}},
+        lambda: {"title": "The variance of a score is {d_k}"},
+        statement="{theorem}.",
     ),
     "label": of_experiments(
         # False: the label of a check says more than what it estimates; true: it names what is estimated.
@@ -93,6 +99,12 @@ PAIRS: dict[str, Pair] = {
         lambda: steps((a + 1) ** 2, (1 + a**2 + 2 * a, Identity())),
         statement="{theorem}.",
     ),
+    "other_name": of_claims(
+        # False: the dimension is written as the number of keys; true: as itself.
+        lambda: {"symbols": {"own": Notation("n", d)}},
+        lambda: {"symbols": {"own": d}},
+        statement="{theorem}.",
+    ),
     "prediction_number": of_experiments(
         # False: another number is typed for the value that is compared with; true: it is derived.
         lambda: lambda derivation, tolerance: typed(derivation, tolerance, Prediction(4.0, "3")),
@@ -102,6 +114,11 @@ PAIRS: dict[str, Pair] = {
         # False: a formula is typed for the value that is compared with; true: it is derived.
         lambda: lambda derivation, tolerance: typed(derivation, tolerance, Prediction(4.0, "3 d_k")),
         spread,
+    ),
+    "printed": of_claims(
+        # False: the author marks text as printed by the tool; true: a slot.
+        lambda: {"statement": f"{printed('$= 3 d_k$')}; {{theorem}}."},
+        lambda: {"statement": "{theorem}."},
     ),
     "relation_symbol": of_claims(
         # False: a symbol is a relation of SymPy's; true: an expression.
@@ -127,6 +144,11 @@ PAIRS: dict[str, Pair] = {
         # False: a number is typed in words for reading aloud; true: a slot.
         lambda: {"statement": "For every head, the variance is 3 times the dimension; {theorem}."},
         lambda: {"statement": "For every head, {theorem}."},
+    ),
+    "twice": of_claims(
+        # False: a multiple in words, and nothing that is derived; true: what is derived.
+        lambda: {"statement": "The variance is twice {d_k}."},
+        lambda: {"statement": "The variance is {theorem:result}."},
     ),
     "typed": of_claims(
         # False: a formula is typed over the derivation of another; true: a slot.

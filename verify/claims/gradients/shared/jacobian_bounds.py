@@ -19,7 +19,7 @@ from sympy import (
 )
 
 from verify.claims.gradients.shared.jacobian import FORM, LENGTH
-from verify.symbolic.kernel.core import NOTHING
+from verify.symbolic.kernel.hypotheses import NOTHING
 from verify.symbolic.kernel.entries import FamilyPutIn, with_entries
 from verify.symbolic.kernel.equations import Applied, Identity, Replaced
 from verify.symbolic.kernel.sums import SumIdentity

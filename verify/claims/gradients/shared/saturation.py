@@ -26,7 +26,7 @@ from sympy import (
 
 from verify.symbolic.extremes import BELOW, BY_DENSITY, NORMAL_DENSITY, TIES, by_definition, z
 from verify.claims.gradients.shared.jacobian import FROBENIUS
-from verify.symbolic.kernel.core import Hypotheses
+from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.kernel.transforms import LargestOfNormal
 from verify.symbolic.kernel.integrals import EulerIntegrals, IntegralByParts, Primitive
 from verify.symbolic.kernel.normal import ByParts

@@ -1,10 +1,6 @@
 """What the claims about modern attention alone measure with: its variants, rounding, and recovered scales."""
 
-from __future__ import annotations
-
-import math
-
-from verify.montecarlo.estimands import Smooth, difference
+from verify.montecarlo.estimands import difference, entropy_lost
 from verify.claims.modern.shared.recovery import RecoveredScales, fitted_scale, response
 from verify.montecarlo.statistics import ScoreProducts
 from verify.claims.modern.shared.variants import (
@@ -33,8 +29,3 @@ __all__ = [
     "difference", "distance_from_half", "distance_of_orders", "entropy_lost", "fitted_scale",
     "largest_cosine", "largest_move", "response", "rotation_angles", "spacing_above", "with_linear_bias",
 ]  # fmt: skip
-
-
-def entropy_lost(keys: int) -> Smooth:
-    """Return the estimand of the entropy that rows of ``keys`` keys lose against equal weights."""
-    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)

@@ -1,7 +1,5 @@
 """What the claims about newer kinds of attention alone rest on, and measure with."""
 
-import math
-
 from verify.claims.newer.shared import termwise
 from verify.claims.newer.shared.clipping import ClippedScores, distance_from_temperature, largest_clipped
 from verify.claims.newer.shared.differential import DifferentialRows, correlation_of_two
@@ -22,10 +20,10 @@ from verify.claims.newer.shared.rows import (
     weights_of_levels,
 )
 from verify.claims.newer.shared.spectrum import SecondValues
-from verify.claims.newer.shared.sphere import SphereRows
+from verify.claims.newer.shared.sphere import SphereRows, growth_of_scale, mean_of_largest
 from verify.claims.newer.shared.termwise import N, weight_of_leader
 
-from verify.montecarlo.estimands import Smooth
+from verify.montecarlo.estimands import entropy_lost
 from verify.symbolic.kernel.words import M, x
 
 __all__ = [
@@ -49,8 +47,10 @@ __all__ = [
     "distance_from_temperature",
     "entropy_lost",
     "factor_at",
+    "growth_of_scale",
     "largest_clipped",
     "largest_partial_sum",
+    "mean_of_largest",
     "mean_of_leader",
     "mean_of_sigmoids",
     "mean_of_softpick",
@@ -63,8 +63,3 @@ __all__ = [
     "weights_of_levels",
     "x",
 ]
-
-
-def entropy_lost(keys: int) -> Smooth:
-    """Return the estimand of the entropy that rows of ``keys`` keys lose against equal weights."""
-    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)

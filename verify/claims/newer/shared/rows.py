@@ -110,18 +110,24 @@ def _over_log(values: Array) -> float:
 
 @dataclass(frozen=True)
 class SigmoidRows(Rows):
-    """The sum of sigmoids of standard normal scores less ln n."""
+    """The sum of sigmoids of normal scores less ln n."""
 
+    deviation: float = 1.0
     names = ("total",)
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return *super().settings, ("sigma", self.deviation)
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:
         """Return the sum of each row."""
-        return ((1 / (1 + self.keys * np.exp(-drawn[0]))).sum(axis=-1),)
+        return ((1 / (1 + self.keys * np.exp(-self.deviation * drawn[0]))).sum(axis=-1),)
 
 
-def mean_of_sigmoids(keys: int) -> float:
+def mean_of_sigmoids(keys: int, deviation: float = 1.0) -> float:
     """Return the mean of ``SigmoidRows``."""
-    return float(_WEIGHTS @ (keys / (1 + keys * np.exp(-_NODES))))
+    return float(_WEIGHTS @ (keys / (1 + keys * np.exp(-deviation * _NODES))))
 
 
 def weights_of_levels(high: int, keys: int, apart: float) -> Array:

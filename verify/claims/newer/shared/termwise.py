@@ -9,7 +9,7 @@ from sympy import Limit, Range, S, Sum, exp, oo
 
 from verify.montecarlo.attention import softmax
 from verify.symbolic.kernel.calculus import Compared
-from verify.symbolic.kernel.core import Hypotheses
+from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.kernel.equations import PutIn, Replaced
 from verify.symbolic.kernel.limits import AtLimit
 from verify.symbolic.kernel.sums import SumIdentity, Surplus

@@ -1,0 +1,428 @@
+"""The gate of well-formedness: names, what is bound and free, random and constant, laws and definitions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from sympy import (
+    Derivative,
+    Dummy,
+    Eq,
+    Function,
+    Idx,
+    Indexed,
+    IndexedBase,
+    Integral,
+    Interval,
+    Limit,
+    Matrix,
+    Ne,
+    S,
+    Sum,
+    Symbol,
+    exp,
+    expand,
+    fraction,
+    latex,
+    oo,
+    preorder_traversal,
+)  # fmt: skip
+from sympy.core.function import AppliedUndef
+from sympy.matrices.expressions import MatrixSymbol
+
+from verify.symbolic.kernel.hypotheses import (
+    SYMBOLS,
+    Hypotheses,
+    Population,
+    Refused,
+    Vectors,
+    assumed,
+    free_symbols,
+    has_any,
+    kept,
+    parts_of,
+)
+from verify.symbolic.kernel.words import RELATION, E, Var, largest, p, s
+
+
+@kept
+def upwards(total: Any) -> tuple[Any, ...]:
+    """Return the conditions under which a sum runs upwards, or is empty; none where it surely does.
+
+    Raises:
+        Refused: it never does, or that is not decided.
+    """
+    found = []
+    for index, low, high in total.limits:
+        terms = high - low + 1
+        if terms.is_integer and terms.is_nonnegative:
+            continue
+        inner = {one for one in free_symbols(terms) if isinstance(one, Idx) or one in bound_in(total)}
+        if inner or not terms.is_integer:
+            raise Refused(f"not known: {index} runs upwards, from one whole number to another, in {total}")
+        found.append(at_least_0(terms, f"{index} runs backwards in {total}"))
+    return tuple(found)
+
+
+def at_least_0(number: Any, otherwise: str) -> Any:
+    """Return that a number is not negative, as a relation.
+
+    Raises:
+        Refused: it is, or may be complex.
+    """
+    if not number.is_real or number.is_negative:
+        raise Refused(otherwise)
+    return number >= 0
+
+
+def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
+    """Refuse what would count as a constant under what may be a law, and is made of what is random.
+
+    Raises:
+        Refused: there is something.
+    """
+    if not isinstance(law, Population | Vectors):
+        return
+    hidden = random_names(replace(under, law=law)) - law.moments.keys()
+    for one in hidden | ({p, largest} if s in law.moments else set()):
+        if any(has_any(side, [one]) for side in sides):
+            raise Refused(f"{one} is made of what is random, and no constant")
+
+
+def refuse_complex(relation: str, hypotheses: Hypotheses, *sides: Any) -> None:
+    """Refuse an order of what may be complex numbers.
+
+    Raises:
+        Refused: it is one.
+    """
+    if relation not in "≤<≥>":
+        return
+    for one in set().union(*map(free_symbols, sides)) - labels_in(*sides):
+        if type(one) in SYMBOLS and hypotheses.domain(one) == S.Complexes:
+            raise Refused(f"{one} may be any complex number, and these have no order")
+
+
+def refuse_unless_large(order: tuple[Any, int] | None, found: Hypotheses, *sides: Any) -> None:
+    """Refuse first terms for large values of a symbol that is bounded, or does not grow alone.
+
+    Raises:
+        Refused: it is such a symbol.
+    """
+    if order is None:
+        return
+    large, _ = order
+    if found.domain(large).sup != oo:
+        raise Refused(f"{large} is bounded")
+    for one in depending_on(large, found) - {large}:
+        if any(side.has(one) for side in sides):
+            raise Refused(f"{one} depends on {large}")
+    for condition in found.conditions:
+        if large in condition.free_symbols and not isinstance(condition, Ne):
+            raise Refused(f"not known for large {large}: {condition}")
+
+
+def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
+    """Return what is defined by a symbol, and the symbol itself."""
+    holding = {symbol}
+    for _ in found.definitions:
+        holding |= {_of_all(name) for name, meaning in found.definitions if has_any(meaning, holding)}
+    return holding
+
+
+def _of_all(name: Any) -> Any:
+    """Return the function of which one value is defined, for all others may follow; else what is defined."""
+    return name.func if isinstance(name, AppliedUndef) else name
+
+
+def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
+    """Return what is random: components of the law, and what is defined by them, but not by means of them.
+
+    Where no law is assumed, what is defined by the families inside means: these themselves may be given.
+    """
+    law = hypotheses.law
+    first = set(law.moments) if law else averaged(*sides)
+    found = set(first)
+    for _ in hypotheses.definitions:
+        pairs = ((_of_all(name), outside_means(meaning)) for name, meaning in hypotheses.definitions)
+        found |= {name for name, meaning in pairs if has_any(meaning, found)}
+    return found if law else found - first
+
+
+def averaged(*sides: Any) -> set[Any]:
+    """Return the families that stand inside a mean; scores, probabilities and the largest go together."""
+    means = [one for side in sides for one in parts_of(side, E, Var)]
+    found = {base for one in means for base in parts_of(one, IndexedBase)}
+    rows = {p, s, largest}
+    return found | rows if any(has_any(one, rows) for one in means) else found
+
+
+def outside_means(side: Any) -> Any:
+    """Return an expression with 1 for every mean in it."""
+    means = parts_of(side, E, Var)
+    return side.xreplace(dict.fromkeys(means, S.One)) if means else side
+
+
+_BINDERS = (Sum, Integral, Limit)
+
+
+def bound_in(expression: Any) -> set[Any]:
+    """Return the names that sums, integrals and limits of an expression bind."""
+    found: set[Any] = set()
+    for one in parts_of(expression, *_BINDERS):
+        found.update(one.args[1:2] if isinstance(one, Limit) else one.variables)
+    return found
+
+
+def labels_in(*expressions: Any) -> set[Any]:
+    """Return the symbols that name families of entries in expressions."""
+    return {family.label for one in expressions for family in parts_of(one, IndexedBase)}
+
+
+def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    """Refuse a symbol that names a family and a number, for what holds of one would be said of the other.
+
+    Raises:
+        Refused: there is one.
+    """
+    stated = (*sides, *hypotheses.conditions)
+    numbers = {one for one, _ in (*hypotheses.domains, *hypotheses.definitions)}
+    for one in stated:
+        numbers |= _numbers_in(one)
+    if both := labels_in(*stated) & numbers:
+        raise Refused(f"names a family and a number: {', '.join(sorted(map(str, both)))}")
+
+
+@kept
+def _numbers_in(expression: Any) -> frozenset[Any]:
+    """Return the symbols of an expression, but for those in its entries."""
+    found: set[Any] = set()
+    walk = preorder_traversal(expression)
+    for node in walk:
+        if isinstance(node, Indexed):
+            walk.skip()
+        elif isinstance(node, Symbol):
+            found.add(node)
+    return frozenset(found)
+
+
+def changed_in(expression: Any) -> set[Any]:
+    """Return the names that an expression binds, and those by which it differentiates."""
+    by = {one for each in parts_of(expression, Derivative) for one in each.variables}
+    return bound_in(expression) | by
+
+
+def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
+    """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
+
+    An index may be bound on one side and free on the other: it names any one entry there, and no number.
+
+    Raises:
+        Refused: a side is not well formed.
+    """
+    names: dict[str, Any] = {}
+    for side in sides:
+        _refuse_names(side)
+        for one in parts_of(side, Symbol, MatrixSymbol):
+            if names.setdefault(_printed(one.name), one) != one:
+                raise Refused(f"two symbols print as {one}")
+    _refuse_never(hypotheses)
+    _refuse_definitions(hypotheses, *sides)
+    if hypotheses.law:
+        _refuse_impossible(hypotheses, hypotheses.law)
+    for side in sides:
+        _refuse_ranges_outside(side)
+    _refuse_bound_and_free(hypotheses, sides)
+    _refuse_labels_as_numbers(hypotheses, sides)
+    if any(parts_of(side, E, Var) for side in sides):
+        _refuse_random_outside(hypotheses, sides)
+
+
+@cache
+def _printed(name: str) -> str:
+    """Return how a name is printed: d1 as d_1, and alpha as a Greek letter."""
+    return re.sub(r"[\s{}]", "", latex(Symbol(name)))
+
+
+def _refuse_never(hypotheses: Hypotheses) -> None:
+    """Refuse a condition that is never true, and a domain of what is no symbol.
+
+    Raises:
+        Refused: there is one.
+    """
+    for condition in hypotheses.conditions:
+        if _is_false(condition):
+            raise Refused(f"never true: {condition}")
+    if any(type(one) not in SYMBOLS for one, _ in hypotheses.domains):
+        raise Refused("only a symbol has a domain")
+
+
+@kept
+def _is_false(condition: Any) -> bool:
+    """Return whether a relation is false for all values of its symbols, as far as SymPy knows."""
+    return bool(condition.func(*condition.args) == False)  # noqa: E712  # SymPy's truth
+
+
+def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    bound = {one for side in sides for one in bound_in(side)}
+    stated = set().union(*map(free_symbols, (*sides, *hypotheses.conditions)))
+    free = {one for one in stated if not isinstance(one, Idx)} | {one for one, _ in hypotheses.domains}
+    for one in hypotheses.conditions:
+        free |= free_symbols(one.xreplace(dict.fromkeys(parts_of(one, Indexed), S.One)))
+    if bound & free:
+        raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
+
+
+def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    """Refuse what is random outside every mean, and what is assumed to equal something.
+
+    Where scores are random probabilities and the largest score are.
+
+    Raises:
+        Refused: there is something.
+    """
+    random = random_names(hypotheses, *sides)
+    if s in random:
+        random |= {p, largest}
+    given = (one for one in hypotheses.conditions if isinstance(one, Eq)) if hypotheses.law else ()
+    outside = [outside_means(one) for one in (*sides, *given)]
+    for one in random:
+        if any(has_any(part, [one]) for part in outside):
+            raise Refused(f"{one} is random, and stands outside every mean")
+
+
+def _refuse_names(side: Any) -> None:
+    """Refuse a name that prints as a number, a relation or a mean, or looks like another.
+
+    Raises:
+        Refused: there is one.
+    """
+    directions = {one.args[3] for one in parts_of(side, Limit)}
+    named = [one.name for one in parts_of(side, Symbol) - directions if not isinstance(one, Dummy)]
+    named += [type(one).__name__ for one in parts_of(side, Function)]
+    for name in named:
+        # A relation between brackets, as of a probability, says nothing about the whole.
+        outside = re.sub(r"\(.*\)|\{.*\}", "", name)
+        strange = "$" in outside or RELATION.search(outside) or re.search(r"\\(?:operatorname|math)", name)
+        plain = name.isascii() and name.isprintable() and re.match(r"[^\W\d]|[|\\]", name)
+        if strange or not plain:
+            raise Refused(f"{name} is no name of a symbol")
+
+
+def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
+    """Refuse that a symbol stands for what a side binds or differentiates by.
+
+    The symbol would be a constant there, and what it stands for is none.
+
+    Raises:
+        Refused: one does.
+    """
+    if not hypotheses.definitions:
+        return
+    binders = {one for side in sides for one in parts_of(side, *_BINDERS, Derivative)}
+    for name, meaning in hypotheses.definitions:
+        if not (type(name) in SYMBOLS or isinstance(name, IndexedBase | Indexed | AppliedUndef)):
+            raise Refused(f"{name} stands for itself")
+        if name == largest or (name == p and not _is_softmax(*meaning.args)):
+            raise Refused(f"{name} has a meaning of its own, and is not {meaning}")
+        if has_any(meaning, depending_on(name, hypotheses)):
+            raise Refused(f"{name} is defined by itself")
+        if isinstance(name, IndexedBase):
+            continue
+        changed = {one for each in binders if has_any(each, [_of_all(name)]) for one in changed_in(each)}
+        if any(rests_on(meaning, one) for one in changed):
+            raise Refused(f"{name} stands for {meaning}, which is no constant here")
+
+
+def rests_on(meaning: Any, by: Any) -> bool:
+    """Return whether a symbol is free in a meaning, or an entry may be one of its family's there."""
+    if not isinstance(by, Indexed):
+        return by in free_symbols(meaning)
+    return has_any(meaning, [by.base, *([p, largest] if by.base == s else [])])
+
+
+def _is_softmax(indices: Any, weight: Any) -> bool:
+    """Return whether a weight is an exponential of what is real over the sum of all."""
+    top, total = fraction(weight, exact=True)
+    if not (isinstance(top, exp) and isinstance(total, Sum) and len(total.limits) == 1):
+        return False
+    real = {one: Dummy(real=True) for one in top.atoms(Indexed)}
+    each = total.function.xreplace({total.variables[0]: indices[-1]})
+    return bool(each == top and top.args[0].xreplace(real).is_real)
+
+
+def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> None:
+    """Refuse a law of numbers that no random variable has, or one that is a constant elsewhere.
+
+    Raises:
+        Refused: it is.
+    """
+    for one in hypotheses.entries:
+        if one[0] == "constant" and one[1] in law.moments:
+            raise Refused(f"{one[1]} is random in one part, and a constant in another")
+    for one in law.moments.keys() & dict(hypotheses.definitions).keys():
+        raise Refused(f"{one} is random by itself, and defined by something else")
+    if isinstance(law, Vectors):
+        return
+    for group in law.alike:
+        if len({law.moments.get(one) for one in group}) > 1:
+            raise Refused(f"different laws of what is alike: {', '.join(map(str, group))}")
+    _refuse_impossible_moments(Hypotheses(hypotheses.domains), law)
+
+
+@kept
+def _refuse_impossible_moments(hypotheses: Hypotheses, law: Population) -> None:
+    for one, moments in law.laws:
+        if moments is None:
+            continue
+        if moments[:1] != (S.One,):
+            raise Refused(f"the mean of 1 is 1, not {moments[:1]}")
+        if one in law.normal and not _is_of_normal(moments):
+            raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
+        domain = hypotheses.domain(one) if isinstance(one, Symbol) else S.Reals
+        if _contradict(moments) or (domain.is_subset(Interval(0, oo)) and _contradict(moments[1:])):
+            raise Refused(f"no law has the moments of {one}")
+        if len(moments) > 1 and domain.contains(moments[1]) is S.false:
+            raise Refused(f"the mean of {one} lies outside its domain")
+
+
+@cache
+def _is_of_normal(moments: tuple[Any, ...]) -> bool:
+    """Return whether moments are those of a normal law, as far as they are given."""
+    spread = moments[2] - moments[1] ** 2 if len(moments) > len("01") else S.Zero
+    orders = range(len("012"), len(moments))
+    following = (moments[1] * moments[one - 1] + (one - 1) * spread * moments[one - 2] for one in orders)
+    return all(expand(known - found) == 0 for known, found in zip(moments[3:], following, strict=True))
+
+
+@cache
+def _contradict(moments: tuple[Any, ...]) -> bool:
+    """Return whether no random variable has these moments: a square would have a negative mean.
+
+    Without the first they are those of a law weighted by the variable, which must not be negative then.
+    """
+    size = (len(moments) + 1) // 2
+    hankel = Matrix(size, size, lambda row, column: moments[row + column])
+    return any(hankel[:order, :order].det().is_negative for order in range(1, size + 1))
+
+
+def _refuse_ranges_outside(side: Any) -> None:
+    """Refuse a sum or integral over values that its variable, by its own assumptions, does not have.
+
+    Raises:
+        Refused: there is one.
+    """
+    for one in parts_of(side, Sum, Integral):
+        for variable, *ends in one.limits:
+            if isinstance(variable, Idx) or len(ends) != 2:
+                continue
+            low, high = ends
+            domain = assumed(variable)
+            # An integral may run backwards, so that either of its ends may be the lower one.
+            lower, upper = (ends, ends) if isinstance(one, Integral) else ([low], [high])
+            rooms = [end - domain.inf for end in lower] if domain.inf != -oo else []
+            rooms += [domain.sup - end for end in upper] if domain.sup != oo else []
+            if domain != S.Complexes and not all(room.is_extended_nonnegative for room in rooms):
+                raise Refused(f"{variable} runs from {low} to {high}, and is assumed to be in {domain}")
