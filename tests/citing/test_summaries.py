@@ -172,7 +172,7 @@ def test_a_good_run_is_short(quick: RunRecord) -> None:
     assert f"\n{quick.measured_checks} measured and {quick.exact_checks} exact checks; " in text
     assert text.startswith(f"## sdpa-verify: {len(quick.claims)} of {len(quick.claims)} claims hold\n")
     assert "\n- **" not in text
-    assert "28 hold, 10 hold with conditions, 2 misprinted." in text.splitlines()[-1]
+    assert "33 hold, 11 hold with conditions, 2 misprinted." in text.splitlines()[-1]
 
 
 def test_one_statement_holds_and_several_hold() -> None:
