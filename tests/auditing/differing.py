@@ -111,7 +111,11 @@ class _Rolled:
 
 
 def _wrong_rows(model: Any) -> None:
-    _given(model, lambda kwargs: kwargs.update(past_key_values=_Rolled(kwargs["past_key_values"])))
+    def roll(kwargs: dict[str, Any]) -> None:
+        name = "cache" if "cache" in kwargs else "past_key_values"  # the name before transformers 5.24
+        kwargs[name] = _Rolled(kwargs[name])
+
+    _given(model, roll)
 
 
 def _causal_across(model: Any) -> None:
@@ -236,7 +240,8 @@ def _run(model: Any, fault: Fault) -> None:
         seen = torch.ones(4, tokens, dtype=torch.long)
         if len(fault.runs) > 1:
             got = model(input_ids=words, use_cache=True, **cache)
-            cache = {"past_key_values": got.past_key_values}
+            name = "cache" if "cache" in got else "past_key_values"
+            cache = {name: got[name]}
             continue
         seen[-1, -3:] = 0
         more = {"decoder_input_ids": words[:, :7]} if fault.model == "Bart" else {}
