@@ -61,7 +61,8 @@ def test_alternatives_have_different_names() -> None:
     """A cause that is named says which alternative it was; several starts of one fit are one alternative."""
     place = _place(_full())
     variants = [one for kind in alternatives.KINDS for one in kind(place)]
-    causes = [one.cause for one in variants if not one.says] + list({one.cause for one in variants if one.says})
+    causes = [one.cause for one in variants if not one.says]
+    causes += {one.cause for one in variants if one.says}
     assert len(causes) == len(set(causes)) > 40
 
 

@@ -194,7 +194,7 @@ def test_a_long_number_is_said_in_short() -> None:
     ("form", "text"),
     [
         ("ratio-to=run:claims,percent", "100%"),
-        ("ratio-to=run:holds,digits=2", "2.6"),
+        ("ratio-to=run:holds,digits=2", "2.2"),
         ('"{confirmed} of {claims} claims"', "74 of 74 claims"),
         ("words", "seventy-four"),
     ],

@@ -52,7 +52,8 @@ def test_none_is_refuted_and_all_are_counted() -> None:
     assert set(STORED["claims"]) == set(CATALOGUE)
     named = (found for chains in STORED["claims"].values() for found in chains.values())
     assert set(STORED["statements"]) == set(chain.from_iterable(named))
-    assert stored_table(Falsified) == summary(STORED["statements"].values())
+    stored = stored_table(Falsified)
+    assert stored == summary(STORED["statements"].values()).model_copy(update={"version": stored.version})
     assert stored_table(Falsified).refuted == 0
 
 

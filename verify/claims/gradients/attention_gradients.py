@@ -188,7 +188,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw what reaches the values, against the dimension, below its bound."""
     return figure(
         "values",
-        "The gradient of the values never exceeds what comes from above",
+        "From one query, values receive at most the gradient of its output",
         "Mean squared gradient of the values over that of the output, unscaled, against the dimension: it "
         "rises as the scores grow, but stays below its bound of one, while the variance of the scores grows "
         "to {values-d64:d_k}.",

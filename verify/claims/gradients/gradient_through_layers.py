@@ -37,7 +37,7 @@ def derive() -> Derivation:
     """Derive the growth through layers of even attention, which scores of no variance lead to."""
     beyond = ("that layers with weights of their own follow each other as the recursion says, whatever "
               "gradient comes in, which is measured; and the growth with full scores and normalised tokens, "
-              "which is measured against that of even attention.")  # fmt: skip
+              "which is measured against that of uniform attention.")  # fmt: skip
     return replace(stack.even_attention(), beyond=beyond)
 
 
@@ -171,7 +171,7 @@ def _controls(result: Expr, small: Quantity, tolerance: float) -> tuple[Control,
     (here, deep), large = _even(result), Stack(16, weight_size=8**0.5)
     false: tuple[tuple[str, Stack, str, Relation, Expr, str], ...] = (
         ("bounds-like-clipping", large, "scaled", "≤", here,
-         "scaling bounds the gradient as clipping does, with weights the root of eight times as large, too"),
+         "scaling bounds the gradient as clipping does, even with weights the root of eight times as large"),
         ("vanishes-through-layers", Stack(D), "unscaled", "≤", S.One,
          "without scaling the gradient vanishes on its way through the layers"),
         ("root-of-two-at-the-width", Stack(WIDTH), "unscaled", "≥", deep,
@@ -182,7 +182,7 @@ def _controls(result: Expr, small: Quantity, tolerance: float) -> tuple[Control,
         ("keeps-its-rate", Stack(D, layers=MANY), "unscaled", "≥", deep,
          "without scaling the norm grows by {value} a layer in deep stacks, too"),
         ("over-scaled-keeps-the-norm", Stack(D), "over-scaled", "≥", (1 + here) / 2,
-         "divided by {d_k} the norm grows half as much as by even attention"),
+         "divided by {d_k} the norm grows half as much as with uniform attention"),
     )  # fmt: skip
     return (
         *(Control(words, _rate(tolerance, *claimed)) for *claimed, words in false),
@@ -211,7 +211,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "the width of the tokens. Unscaled it rises by about half or more in each of the six layers; over "
         "the root by a factor of {scaled-growth:estimate.3} a layer; over the dimension it ends below one.",
         "norm of the gradient, in units of that at the output",
-        line("even attention, not normalised (derived)", law, at=range(1, LAYERS + 1)),
+        line("uniform attention, not normalised (derived)", law, at=range(1, LAYERS + 1)),
         _path(findings, "unscaled", "unscaled"),
         _path(findings, "scaled", "over {root_d}"),
         _path(findings, "over-scaled", "over {d_k}"),
@@ -225,23 +225,24 @@ CLAIM = Claim(
     statement="In a stack of {L} residual attention layers over {n} tokens whose scores hardly vary, without "
     "normalisation, the gradient’s mean square grows by {theorem:result}. With full scores, tokens "
     "({unscaled-growth:tokens}) normalised after each of {unscaled-growth:layers} layers, the norm grows "
-    "unscaled by less than even attention’s own rate, {scaled-growth:prediction.3} a layer, where {d_k} is a "
+    "unscaled by less than uniform attention’s rate, {scaled-growth:prediction.3} a layer, where {d_k} is a "
     "quarter of the width, by more where it is half or all of it, and by more than "
-    "{unscaled-growth:prediction}, the most that even attention reaches in ever deeper stacks, where it is "
-    "twice or four times that. At {unscaled-growth:d_k=} it grows by less than even attention with scores "
-    "over {root_d}, and not at all over {d_k}; over {tenfold-over-many-layers:layers} layers it grows "
-    "unscaled more than tenfold, but by less than {unscaled-growth:prediction} a layer.",
-    meaning="The text that says gradients accumulate without scaling is right for a network at its start, "
+    "{unscaled-growth:prediction}, the most that uniform attention reaches in ever deeper stacks, where it "
+    "is twice or four times that. At {unscaled-growth:d_k=} it grows less than with uniform attention if "
+    "scores are divided by {root_d}, and not at all if by {d_k}; over {tenfold-over-many-layers:layers} "
+    "layers it grows unscaled more than tenfold, but by less than {unscaled-growth:prediction} a layer.",
+    meaning="The statement that gradients accumulate without scaling is right for a network at its start, "
     "where rows that are not yet decided send back undamped gradients, and each layer adds some. By how "
     "much depends on the dimension of queries and keys against the width of the model: heads are mostly "
     "narrower than the model, and there the growth is slower than here at twice the width. It depends on "
     "the depth, too: over four times as many layers the norm grows by less per layer. With scaling it grows "
-    "over six layers by less than even attention makes it. That is not like clipping, which bounds every "
+    "over six layers by less than with uniform attention. That is not like clipping, which bounds every "
     "gradient at every step: once its weights have grown, scaled attention passes that rate again. Measured "
     "on small stacks of attention alone, without the other layers of a transformer.",
     symbols={"L": stack.layers, "n": n},
     assumptions=assume(
-        initialisation="Weights are independent normal with mean 0 and variance one over their rows.",
+        initialisation="Weights are independent normal with mean 0 and variance one over their number of "
+        "rows.",
         tokens="Tokens and the gradient at the output are standard normal and independent.",
         values="Values keep the width of the tokens; one head a layer, no output projection besides.",
     ),

@@ -163,11 +163,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Improbable keys receive little gradient through the scores, but not none",
-    statement="Let one query give a key the probability {p_j}, and let no gradient {x_i} at a probability be "
-    "larger in size than {M}. The squared gradient that reaches that key, of {factor} times that of its "
-    "score, satisfies {theorem}; for every {p} there are gradients that attain it, and on average over "
-    "random signs as values a key gets half of what it allows, a length of {average:result}.",
+    title="Improbable keys receive little gradient through the scores, but not zero",
+    statement="Let one query give a key the probability {p_j}, and let every gradient {x_i} at a probability "
+    "be at most {M} in size. The gradient that reaches that key is {factor} times that of its score, and "
+    "satisfies {theorem}; for every {p} there are gradients that attain it, and averaged over values of "
+    "random sign a key gets half of what the bound allows, a length of {average:result}.",
     meaning="A key that receives little attention also trains slowly: one with a probability of a "
     "thousandth receives at most about a five-hundredth of the available gradient. But the update is small, "
     "not zero, unless floating-point arithmetic rounds the probability to zero. And it is the gradient of "

@@ -164,7 +164,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Without scaling the softmax saturates, on average as one over the root of the dimension",
+    title="Without scaling, the softmax's mean squared Jacobian falls as one over the root of the dimension",
     headline="unscaled-d64",
     statement="For {n} independent normal scores of standard deviation {sigma} and the Jacobian J of their "
     "softmax, {bound} always, by way of {middle}, and {theorem}, where {largest} is the mean of the largest "

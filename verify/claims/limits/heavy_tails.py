@@ -157,8 +157,8 @@ CLAIM = Claim(
     "the variance grows with the sample and never settles, so none is made here: what can be known "
     "are shares and quantiles. At {far-out-after-scaling:d_k} dimensions "
     "{far-out-after-scaling:prediction.2%} of such scores lie below minus ten after division by "
-    "{root_d}, and as many above ten, which is computed numerically and measured. Between the two "
-    "worlds, Student’s t with three degrees has a variance, but no fourth moment, and therefore no "
+    "{root_d}, and as many above ten, which is computed numerically and measured. In between, "
+    "Student’s t with three degrees of freedom has a variance, but no fourth moment, and therefore no "
     "standard error for its estimate; this tool ends such a check undecided.",
     symbols={"x": x},
     references=(

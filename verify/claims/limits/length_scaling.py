@@ -108,10 +108,11 @@ CLAIM = Claim(
     statement="At a fixed spread {sigma} of the scores {mean} falls towards zero as the number of keys "
     "grows; with a spread of twice {spread} it is at least {growing:result} for every {n} from two on.",
     meaning="The growing spread leaves {mean} at {kept-by-n4:2} for {kept-n4:n} keys, {kept-by-n1024:2} for "
-    "{kept-n1024:n} and {kept-by-n1000000:2} for a million. Division by {root_d} makes attention "
-    "independent of the dimension, not of the length: ten times as many keys share the same weight. For "
-    "random scores a spread that grows like {root_log} is enough to prevent it; log-length scaling of long "
-    "contexts multiplies scores by a factor that grows with {log} itself. Trained scores are not random.",
+    "{kept-n1024:n} and {kept-by-n1000000:2} for a million. Division by {root_d} frees attention from growth "
+    "with the dimension, not from dilution with the length: ten times as many keys share the same weight. "
+    "For random scores a spread that grows like {root_log} is enough to prevent it; log-length scaling of "
+    "long contexts multiplies scores by a factor that grows with {log} itself. Trained scores are not "
+    "random.",
     symbols={"n": n, "sigma": sigma, "log": log(n), "root_log": sqrt(log(n)), "mean": E(SQUARES),
              "spread": Notation(r"\sqrt{2\ln n}", sqrt(2 * log(n)))},
     references=(cite("chiang2022", "D. Chiang and P. Cholak, Overcoming a Theoretical Limitation of "

@@ -89,8 +89,9 @@ CLAIM = Claim(
     title="A sink takes weight from all keys in the same proportion",
     statement="A sink of score {b} adds {added} to the sum {Z} that softmax divides by, and multiplies every "
     "weight by {kept}. Over {n} keys with scaled scores of normal components the keys keep at most "
-    "{theorem:result} of the weight on average: for large {d_k} half where {b} is about the logarithm of {n} "
-    "plus one half. The keys' weight follows a score at the slope {slope:result}, {x} being its exponential.",
+    "{theorem:result} of the weight on average: for large {d_k} half where {b} exceeds the logarithm of {n} "
+    "by about one half. The keys' weight changes with a score at the rate {slope:result}, {x} being its "
+    "exponential.",
     meaning="A head with a sink can attend to nothing in particular, which softmax alone cannot: its weights "
     "sum to one. The order of the keys and the ratios of their weights stay. What is new is that moving all "
     "scores alike now has an effect, so gradients reach the level of a row's scores too; they are "

@@ -61,7 +61,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     noises = over_cells("noise-{cell}", NOISE, cells, ratio("noise", "size"), noise, wide)
     leads = over_cells("lead-{cell}", LEAD, cells, ratio("lost", "lead"), lead, wide)
     return Experiment(in_turn(biases, noises, leads), (
-        wrong(biases[0.5], "not-divided", "without dividing by what is kept the mean stays, too", -S.Half),
+        wrong(biases[0.5], "not-divided", "the mean shrinks by the share dropped, as without the division",
+              -S.Half),
         wrong(noises[0.5], "rate-alone", "the noise is in proportion to the rate {r} itself", S.Half),
         wrong(noises[0.1], "fades", "many keys average the noise away", 0.1 / KEYS),
         wrong(leads[0.5], "order-does-not-matter", "dropping keys keeps mean weights as well", 0,
@@ -91,10 +92,10 @@ CLAIM = Claim(
     "the output as it is and give each of its components the variance {noise:result}: for independent "
     "centred values that is in proportion to its mean square. Dropped before softmax, two keys of which one "
     "is kept at least have mean weights closer to each other: {keys:result} in place of {first}.",
-    meaning="The noise of dropout is as large beside the output whether attention rests on one key or on a "
-    "thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped instead, the "
-    "weights that remain sum to one again, so no output is too small; but of two weights the larger becomes "
-    "smaller on average, and what is learnt under dropout is not what is used without it.",
+    meaning="Relative to the output, the noise of dropout is equally large whether attention rests on one "
+    "key or on a thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped "
+    "instead, the weights that remain sum to one again, so no output is too small; but of two weights the "
+    "larger becomes smaller on average, and what is learnt under dropout is not what is used without it.",
     symbols={"r": r, "first": first},
     references=(
         cite(

@@ -93,7 +93,7 @@ CLAIM = Claim(
     statement="Let a row's {n} scores be uncorrelated with mean zero and standard deviation {sigma}, less a "
     "slope {m} times the distance of the key. Their mean variance within the row is {theorem:result}. Where "
     "the scores are equal, the bias alone leaves a sum of squared weights of {alone:result}: in long rows, "
-    "for a small slope, attention over about two keys for each unit of one over the slope.",
+    "for a small slope, attention over about as many keys as twice the inverse of the slope.",
     meaning="Scaling sets the variance of the scores and not that of what softmax is given. With the "
     "steepest slope of eight heads, one half, seven keys are enough for the bias to count as much as scaled "
     "scores; with the flattest it takes hundreds. In longer rows the bias by itself keeps attention to the "

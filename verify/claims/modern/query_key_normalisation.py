@@ -89,13 +89,13 @@ CLAIM = Claim(
     title="Normalised queries and keys need the root of the dimension as a factor, not as a divisor",
     statement="For independent standard normal components the score of the query and the key over their "
     "lengths, {cosine}, has mean zero, variance {variance:result} and fourth moment {fourth-moment:result}; "
-    "in more than one dimension its square has a Beta law. So it is {root_d} times that which has unit "
-    "variance, and it never exceeds {root_d}.",
+    "in more than one dimension its square has a Beta law. So {root_d} times it has unit variance, and "
+    "never exceeds {root_d}.",
     meaning="A normalised score is a cosine, which gets smaller as dimensions are added, not larger. "
     "Dividing it by {root_d} leaves a variance of {left}, and attention that cannot choose. Models multiply "
-    "by a learnt factor instead, or normalise to length {root_d} and keep the divisor, which comes to the "
-    "same, or nearly if the mean is taken off as well; a gain on both vectors makes scores its square times "
-    "as large, and their bound too.",
+    "by a learnt factor instead, or normalise to length {root_d} and keep the divisor, which amounts to "
+    "the same, or nearly so if the mean is also subtracted; a gain on both vectors multiplies scores and "
+    "their bound by its square.",
     symbols={"cosine": cosine.COSINE, "left": d**-2},
     references=(
         cite(

@@ -134,11 +134,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Rotary positions leave the variance of scores unchanged and rotate their mean",
     statement="Turning pairs of components by an angle in proportion to the position keeps every length, and "
-    "scores depend on the distance alone. For independent components, with one variance for all of a vector "
-    "and any means, the variance of a score is the same at every distance; its mean is that of the mean "
-    "query and the turned mean key. Where in queries and in keys the two components of a pair, of mean zero "
-    "and unit variance, have correlation {rho}, a pair adds {correlated:result} to the variance at the angle "
-    "{theta} between query and key.",
+    "positions enter scores through their distance alone. For independent components, with one variance for "
+    "all of a vector and any means, the variance of a score is the same at every distance; its mean is that "
+    "of the mean query and the turned mean key. Where in queries and in keys the two components of a pair, "
+    "of mean zero and unit variance, have correlation {rho}, a pair adds {correlated:result} to the variance "
+    "at the angle {theta} between query and key.",
     meaning="The divisor {root_d} needs no change for rotary positions at the start of training. What "
     "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys "
     "have means. Where a pair is correlated in both, the variance depends on the distance too.",

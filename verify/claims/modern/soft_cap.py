@@ -84,11 +84,11 @@ CLAIM = Claim(
     statement="Capped scores {capped} stay within {c} of zero. Whatever the law of {s}, the cap takes at "
     "most {most} of their mean square: of scaled scores of normal components {theorem:result}, and nearly as "
     "much where {c} is large. It multiplies the gradient of each score by {slope:result}.",
-    meaning="A cap of {lost-c32:c}, as in use, takes {lost-c32:prediction.1%} of the variance of scaled "
-    "scores in {lost-c32:d_k} dimensions: at the start of training it has no effect. It acts when scores "
+    meaning="A cap of {lost-c32:c}, as in practice, takes {lost-c32:prediction.1%} of the variance of scaled "
+    "scores in {lost-c32:d_k} dimensions: at the start of training it has little effect. It acts when scores "
     "grow, bounding the softmax’s input and damping the gradient of just those scores. A cap of {lost-c4:c} "
     "takes {lost-c4:prediction.2%}, one of {lost-c2:c} takes {lost-c2:prediction.2%}. The series in the "
-    "inverse cap fails near it: at a cap of one deviation its first two terms are far off.",
+    "inverse cap fails for small caps: at one standard deviation its first two terms are far off.",
     headline="lost-c32",
     symbols={"c": c, "s": score, "capped": CAPPED, "most": E(2 * score**4 / (3 * c**2))},
     assumptions=assume(INDEPENDENT, normal="Every component is standard normal."),

@@ -92,6 +92,7 @@ CLAIM = Claim(
     "{padded:result}.",
     meaning="A score adds one product for each dimension of its own head, so the head’s width sets the "
     "scale, however wide the model is and however a kernel pads it. Nothing fails when the widths are mixed "
-    "up: by the model’s width attention starts out nearly even, by the number of heads it starts out sharp.",
+    "up: divided by the root of the model’s width, attention starts out nearly even, by that of the number "
+    "of heads, sharp.",
     symbols={"h": h, "e": e},
 )

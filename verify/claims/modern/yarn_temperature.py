@@ -95,12 +95,12 @@ CLAIM = Claim(
     "normal scores of deviation {sigma} spreads over about one in {many:result}. For {n} proportional to {s} "
     "that is {many-keys-s64:2} times as many at {variance-s64:s=} as at {variance-s1:s=}, not "
     "{variance-s64:s}; at no {s} more than {most-keys:2} times, and no fewer for {s} up to {longest-row:3}.",
-    meaning="Without the factor a row {variance-s64:s} times as long spreads its attention over as many "
-    "times the keys. The factor takes most of that back: to keep the number, the variance would have to be "
-    "{grows:result}, {ell} being the logarithm of {s}. With few keys it takes less: as they grow from "
-    "{squares-s1:n} to {squares-s16:n}, in {squares-s1:d_k} dimensions, {sum} falls from "
-    "{squares-s1:prediction.2} to {squares-s16:prediction.2}, by more than {many-keys-s16:2} times. It was "
-    "fitted to trained models, whose scores are not random.",
+    meaning="Without the factor a row {variance-s64:s} times as long spreads its attention over "
+    "{variance-s64:s} times as many keys. The factor takes most of that back: to keep the number, the "
+    "variance would have to be {grows:result}, {ell} being the logarithm of {s}. With few keys it takes "
+    "less: as they grow from {squares-s1:n} to {squares-s16:n}, in {squares-s1:d_k} dimensions, {sum} falls "
+    "from {squares-s1:prediction.2} to {squares-s16:prediction.2}, by a factor of more than "
+    "{many-keys-s16:2}. It was fitted to trained models, whose scores are not random.",
     symbols={"s": longer, "ell": ell, "n": n, "sigma": sigma, "sum": E(SQUARES)},
     references=(
         cite(

@@ -149,8 +149,8 @@ CLAIM = Claim(
     title="The published adaptive temperature switches itself off in long texts",
     statement="Adaptive temperature multiplies the scores of a row by a polynomial in its entropy {H}, or "
     "by one where the polynomial is smaller. The polynomial is bounded: {theorem}. It exceeds one for {H} "
-    "between {begins:prediction.4} and {ceases:prediction.4} nats; outside, but for a ten-thousandth at "
-    "either end, it is below one.",
+    "between {begins:prediction.4} and {ceases:prediction.4} nats; outside this range, whose ends are "
+    "rounded, it is below one.",
     meaning="The factor was fitted to sharpen rows whose attention has spread out too far. Beyond its peak "
     "at an entropy of {peak-at:prediction.4}, however, it falls again as rows spread further, and rows of "
     "high entropy are left unchanged: equal weights over {even-keys:3} keys or more, and standard normal "

@@ -82,7 +82,7 @@ def figures() -> Figure:
 
 
 CLAIM = Claim(
-    title="In few bits, a sum of weights stops growing however many keys follow",
+    title="In low precision, a sum of weights stops growing however many keys follow",
     statement="Let terms be at most two to the power {h}, and let each partial sum be rounded to {b} "
     "significant bits before the next term is added. From two to the power {both} on, half the spacing of "
     "representable numbers is {half:result}; a partial sum up to there plus one term is at most "

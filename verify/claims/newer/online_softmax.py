@@ -97,9 +97,9 @@ CLAIM = Claim(
     "Most of these corrections can be omitted, since exactness does not need them; the bound says how far a "
     "sum can grow meanwhile, and single precision has room for it. What counts is the distance from the "
     "stored reference: if scores are compared with the maximum so far instead, a slow rise goes unnoticed "
-    "and sums grow without bound. In few bits it is not quite free: with exponentials rounded to bfloat16, "
-    "the largest one is exact if the reference is the maximum, and is rounded like all others if the "
-    "reference lags. At the published threshold and with {cost-s1:n} keys, the mean squared error is "
+    "and sums grow without bound. In low precision it is not quite free: with exponentials rounded to "
+    "bfloat16, the largest one is exact if the reference is the maximum, and is rounded like all others if "
+    "the reference lags. At the published threshold and with {cost-s1:n} keys, the mean squared error is "
     "{cost-s1:estimate.2} times as large for scores of {cost-s1:sigma=}, and {cost-s3:estimate.2} times for "
     "{cost-s3:sigma=}.",
     symbols={"r": r, "t": t, "n": n},

@@ -103,7 +103,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Rows of sigmoid attention do not sum to one, but tend to the mean exponential of a score",
+    title="Sums of rows of sigmoid attention tend not to one, but to the mean exponential of a score",
     statement="Let each of {n} weights be the sigmoid of a score minus the logarithm of {n}, and let the "
     "exponential of a score have mean {m} and mean square {mu}. The mean sum of a row is at most "
     "{theorem:result}, at least {below:result}, and tends to {limit:result} as {n} grows. For centred normal "

@@ -90,9 +90,9 @@ CLAIM = Claim(
     statement="If no two scores of a row of {n} keys differ by more than {R}, every weight is at least "
     "{least:result} and at most {theorem:result}. Rows with two levels of scores attain these bounds. Both "
     "tend to zero as {n} grows: bounded scores cannot keep attention on one key.",
-    meaning="Softmax can only be as sharp as its scores are far apart. A key that leads by three has a "
-    "weight of {most-n8:prediction.2} among {most-n8:n} keys, and of {attained:3} among {most-n512:n}. A "
-    "published bound, {loose}, gives {published:3} for the latter: it is true, but attained only if all "
+    meaning="How sharp a softmax can be depends on how far apart its scores are. A key that leads by three "
+    "has a weight of {most-n8:prediction.2} among {most-n8:n} keys, and of {attained:3} among {most-n512:n}. "
+    "A published bound, {loose}, gives {published:3} for the latter: it is true, but attained only if all "
     "scores are equal. Networks with bounded inputs have bounded scores, so a head that must find one token "
     "among more and more needs scores that grow.",
     symbols={"n": N, "R": R, "loose": exp(R) / N},

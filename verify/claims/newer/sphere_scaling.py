@@ -115,17 +115,18 @@ CLAIM = Claim(
     "enough",
     statement="Let {n} keys be uniform on the sphere in three dimensions, and let scores be {beta} times "
     "their cosines with one query. The mean of the largest weight is at least {theorem:result}.",
-    meaning="The more keys are spread over the sphere, the nearer is the nearest, and so are the next: to "
-    "tell them apart in three dimensions, the scale must grow like the number of keys, and a factor like its "
-    "logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} and {bound-d3-n4096:n} keys "
-    "the weight is measured as {bound-d3-n4096:estimate.3}, against {bound-d3-n4096:prediction.4}. In {d} "
-    "dimensions the scale has to grow like the power {power} of {n}: the scale at which the largest weight "
-    "is one half grows, from {bound-d3-n64:n} to {bound-d3-n4096:n} keys, like the power {power-d2:3} in two "
-    "dimensions, {power-d3:3} in three, {power-d4:3} in four and {power-d5:3} in five. In nine dimensions it "
-    "is still {power-d9:3}, in seventeen {power-d17:3}: these lengths are too short for the power to show. "
-    "At scales that grow so, the largest weight is measured to go from {kept-d2-n64:estimate.2} for "
-    "{kept-d2-n64:n} keys to {kept-d2-n1024:estimate.2} for {kept-d2-n1024:n} in two dimensions, and from "
-    "{kept-d5-n64:estimate.2} to {kept-d5-n1024:estimate.2} in five.",
+    meaning="The more keys lie on the sphere, the closer are the nearest of them, to a query and to each "
+    "other: to tell them apart in three dimensions, the scale must grow like the number of keys, and a "
+    "factor like its logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} and "
+    "{bound-d3-n4096:n} keys the weight is measured as {bound-d3-n4096:estimate.3}, against "
+    "{bound-d3-n4096:prediction.4}. In {d} dimensions the scale has to grow like the power {power} of {n}: "
+    "the scale at which the largest weight is one half grows, from {bound-d3-n64:n} to {bound-d3-n4096:n} "
+    "keys, like the power {power-d2:3} in two dimensions, {power-d3:3} in three, {power-d4:3} in four and "
+    "{power-d5:3} in five. In nine dimensions it is still {power-d9:3}, in seventeen {power-d17:3}: these "
+    "lengths are too short for the power to show. At scales that grow so, the largest weight, as measured, "
+    "goes from {kept-d2-n64:estimate.2} for {kept-d2-n64:n} keys to {kept-d2-n1024:estimate.2} for "
+    "{kept-d2-n1024:n} in two dimensions, and from {kept-d5-n64:estimate.2} to {kept-d5-n1024:estimate.2} in "
+    "five.",
     symbols={"n": n, "beta": beta, "d": d, "power": 2 / (d - 1)},
     references=(
         cite(

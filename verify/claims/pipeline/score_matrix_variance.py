@@ -91,7 +91,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 CLAIM = Claim(
-    title="Every entry of a score matrix varies by the dimension; entries of a row are not independent",
+    title="Every entry of a score matrix has the dimension as its variance; a row's entries are dependent",
     statement="For independent standard normal components, every entry of a score matrix has the variance "
     "{theorem:result}. Two entries that share a query are uncorrelated, but their squares have covariance "
     "{covariance-of-their-squares:result}; the squares of entries that share neither are uncorrelated.",

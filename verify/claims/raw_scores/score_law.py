@@ -113,10 +113,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="The exact law of a score",
     statement="For independent standard normal components, {score} has the density {theorem} for positive "
-    "{x}; for negative ones it is measured to be the mirror image of that.",
+    "{x}; for negative ones measurement finds the mirror image.",
     meaning="A score is not normal, even when its components are: in one dimension its density has an "
-    "infinite peak at zero and heavier tails, in two it is the Laplace density, and only slowly does it "
-    "approach the normal one. Intervals for normal data are therefore invalid for scores of few dimensions.",
+    "infinite peak at zero and heavier tails, in two it is the Laplace density, and it approaches the normal "
+    "one only as dimensions are added. Intervals for normal data are therefore invalid for scores of few "
+    "dimensions.",
     symbols={"x": x},
     references=(
         cite(

@@ -121,9 +121,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The size of a typical score grows like the root of the dimension",
-    statement="For independent standard normal components, {theorem}, which tends to {above:result} from "
-    "below.",
-    meaning="Scores do not grow because vectors with more components point more alike: their mean stays "
+    statement="For independent standard normal components, {theorem}, which approaches {above:result} "
+    "from below.",
+    meaning="Scores grow, but not because vectors with more components align: their mean stays "
     "zero. What grows is their size, about four fifths of the root of the dimension, half of them positive "
     "and half negative. A raw score of {magnitude-d64:prediction.2} in size is ordinary at "
     "{magnitude-d64:d_k} dimensions.",

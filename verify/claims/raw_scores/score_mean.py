@@ -23,7 +23,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     points = means(cells, LABEL, derivation.result, lambda n: Tolerance(0.5, math.sqrt(n), r"$\sqrt{d_k}$"))
     off_centre = NORMAL.moved(Fraction(1, 2), 1)
     shifted = score_cell(8, off_centre, off_centre, tolerance, prefix="shifted-")
-    what = "the mean is {theorem:result} also for components that are not centred"
+    what = "the mean is {theorem:result} even for components that are not centred"
     return Experiment(points, (
         biased(fitting.in_dimension(points, 64), tolerance),
         wrong(fitting.in_dimension(points, 8), "shifted-mean", what, cell=shifted.cell, estimand=shifted.mean,

@@ -177,7 +177,7 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Histograms of scores widen with the dimension",
-    statement="The point above their mean that five scores in a hundred exceed moves out like the root of "
+    statement="The upper five per cent point of scores, taken from their mean, moves out like the root of "
     "the dimension, towards {normal-deviations-d100:prediction.4} standard deviations: for standard normal "
     "components from {normal-point-d2:prediction.3} in two dimensions to {normal-point-d100:prediction.3} in "
     "a hundred, for uniform ones between zero and one from {uniform-point-d3:prediction.2} in three to "

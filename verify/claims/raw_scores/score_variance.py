@@ -34,7 +34,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               "the variance is the square of {d_k}, as if one product were added that many times", 64**2),
         biased(at64, tolerance),
         wrong(at8, "correlated-components",
-              "the variance is {theorem:result} also when components have a correlation of {correlation}",
+              "the variance is {theorem:result} even when components have a correlation of {correlation}",
               cell=correlated, estimand=variance()),
         *wrong_fits(lines, tolerance),
     ))  # fmt: skip

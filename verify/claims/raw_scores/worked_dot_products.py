@@ -152,7 +152,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="Worked dot products are right, and show nothing about variance",
-    statement="The dot products of the whole numbers from one on with those from three on are {theorem}: "
+    statement="The dot products of one, two, three and so on with three, four, five and so on are {theorem}: "
     "{dot-2}, {dot-4} and {dot-6} for {sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. The growth is cubic because "
     "the components grow too; three products in two and three dimensions each cannot show that a variance "
     "grows.",

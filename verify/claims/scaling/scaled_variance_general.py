@@ -71,8 +71,8 @@ CLAIM = Claim(
     title="Scaling restores the variance of a single dimension",
     statement="For independent components of any mean and variance, {theorem:subject} is {theorem:result}, "
     "the variance of one product, for every {d_k}; for centred components that is {centred:result}.",
-    meaning="The root takes the dimension out of the variance and nothing else. That scaled scores have "
-    "unit variance rests on unit components: layer normalisation or initialisation must provide them. With "
-    "deviations of two and three the variance of scaled scores is {centred-variance-d64:prediction}, enough "
-    "to saturate the softmax.",
+    meaning="The root takes the dimension out of the variance and nothing else. That scaled scores have unit "
+    "variance rests on components of unit variance: layer normalisation or initialisation must provide them. "
+    "With standard deviations of two and three the variance of scaled scores is "
+    "{centred-variance-d64:prediction}, enough to saturate the softmax.",
 )

@@ -105,8 +105,8 @@ def experiment() -> Experiment:
 CLAIM = Claim(
     title="Scaling keeps shape and order and changes only the spacing",
     statement="For any positive factor {c}, {theorem}: the score matrix keeps its shape, every row its "
-    "ranking and its largest entry. The differences are multiplied by {c}, and these are all that the "
-    "softmax sees: {odds}.",
+    "ranking, and so the place of its largest entry. The differences are multiplied by {c}, and these are "
+    "all that the softmax sees: {odds}.",
     meaning="Scaling never decides which key wins, only by how much. Nor does it make all scores small: at "
     "{scores-beyond-one:d_k} dimensions almost a third of the scaled scores are still larger than one in "
     "size. Its purpose is one spread in every dimension.",

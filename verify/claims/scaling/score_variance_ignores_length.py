@@ -57,7 +57,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     ends = TOKENS[0], TOKENS[-1]
     return figure(
         "level",
-        "Longer texts have no larger scores",
+        "Longer texts leave the variance of scores unchanged",
         "Measured variances of scores in {variance-n2:d_k} dimensions, for {variance-n2:tokens} to "
         "{variance-n128:tokens} tokens, lie on one level; a variance equal to the number of tokens "
         "would rise.",

@@ -36,7 +36,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     unscaled = Quantity("unscaled", r"$\operatorname{Var}(q\cdot k)$", raw.cell, raw.variance, prediction(1))
     controls = (
         biased(fitting.in_dimension(points, 64), tolerance),
-        Control("the variance is {value} also without scaling", unscaled, truth=64.0),
+        Control("the variance is {value} even without scaling", unscaled, truth=64.0),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*points, *lines), controls)

@@ -56,9 +56,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="No other factor keeps the variance at one",
-    statement="For independent components with mean zero and unit variance, {theorem}: the root of the "
-    "dimension, with either sign, and no other factor {c}.",
+    statement="For independent components with mean zero and unit variance, {theorem}: {c} is one "
+    "over {root_d}, with either sign, and no other factor.",
     meaning="The scale of one over {root_d} is not one choice among several: under these assumptions it is "
-    "the only positive one with unit variance. (Whether that is the best target is another question.)",
+    "the only positive one that gives unit variance. (Whether that is the best target is another matter.)",
     symbols={"c": c},
 )

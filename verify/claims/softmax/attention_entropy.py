@@ -155,10 +155,10 @@ CLAIM = Claim(
     "scaled scores at most half a nat is lost on average, whatever the number of keys. Single rows may lose "
     "more.",
     meaning="Correctly scaled attention starts out balanced on average: in any dimension and at any length "
-    "it spreads over at least {least-spread:3} of the keys; with many keys no more than that is kept. It is "
-    "not true of each row: the longer its query, the sharper it is, and of those over {rows-below-n64-d4:n} "
+    "it spreads over at least {least-spread:3} of the keys; with many keys, over no more. It is not true "
+    "of each row: the longer its query, the sharper the row, and of those over {rows-below-n64-d4:n} "
     "keys in {rows-below-n64-d4:d_k} dimensions {rows-below-n64-d4:estimate.2%} lose more than half a nat. "
-    "Any further sharpness is learnt, not given by the initialisation.",
+    "Any further sharpness on average is learnt, not given by the initialisation.",
     symbols={"sigma": sigma, "n": n, "half_sigma": sigma / 2, "half_square": sigma**2 / 2},
     references=(STEIN,),
 )
