@@ -111,7 +111,7 @@ CAPTIONS = (
         lambda _, figure: min(drawn(figure, "2\\sqrt").y) > 0.5,
     ),
     Caption("training-stability", "success-by-rate", "reach every seed at some rate", _reach_every_seed),
-    Caption("training-stability", "training-curves", "starts higher than even attention", _starts_higher),
+    Caption("training-stability", "training-curves", "starts higher than uniform attention", _starts_higher),
     Caption("gradient-through-layers", "growth-by-layer", "in each of the six layers", _rises_by_half),
     Caption("jacobian-bounds", "lead", "just above a quarter", _just_above_a_quarter),
     Caption(
