@@ -222,8 +222,14 @@ def test_what_changes_scores_otherwise_has_no_corners() -> None:
 
 FIRST_128 = up_to(128)
 MORE_KEYS = [
-    *("129 tokens", "255 tokens", "257 tokens", "513 tokens", "1 queries, 1025 keys", "1 queries, 4099 keys"),
-    *("17 queries, 4099 keys", "64 queries, 130 keys", "127 queries, 129 keys", "130 queries, 1025 keys"),
+    *("129 tokens", "255 tokens", "257 tokens", "383 tokens", "513 tokens", "1 queries, 1025 keys"),
+    *(
+        "1 queries, 4099 keys",
+        "17 queries, 4099 keys",
+        "64 queries, 130 keys",
+        "127 queries, 129 keys",
+        "130 queries, 1025 keys",
+    ),
     *("float16, 130 tokens", "float64, 130 tokens"),
 ]
 
