@@ -121,12 +121,12 @@ def _imported(module: str) -> bool:
 def test_a_lost_worker_changes_no_digit() -> None:
     """Another does what it was at."""
     pytest.importorskip("distributed")
-    alone = api.run(["over-scaling"], tolerance=0.002, workers=1)
+    alone = api.run(["over-scaling"], tolerance=0.002, workers=1, store=False)
     with Cluster("local:2") as cluster:
-        victim = processes_of(cluster)[0]
-        # Within the time that the draws take: a victim that is gone already would be an error.
-        threading.Timer(0.4, os.kill, (victim, signal.SIGKILL)).start()
-        found = api.run(["over-scaling"], tolerance=0.002, executor=cluster)
+        end = threading.Timer(1.0, os.kill, (processes_of(cluster)[0], signal.SIGKILL))
+        end.start()
+        found = api.run(["over-scaling"], tolerance=0.002, executor=cluster, store=False)
+        assert not end.is_alive(), "the run ended before its worker did"
     assert found.claims[0].digest == alone.claims[0].digest
 
 
