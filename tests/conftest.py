@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _numbers = itertools.count()
 
+# Each of the many processes that tests start would compile the whole package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # The same examples in every run, however slow the machine is.
 settings.register_profile(
     "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

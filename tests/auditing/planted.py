@@ -19,6 +19,8 @@ from verify.evidence.audits import Finding, Judgement
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+HEADS = 2
+"""How many heads a call has where nothing else is said: the search for a cause takes its time for each."""
 EXACT = ("scale-applied", "scale-implied", "reconstruction", "overflow")
 
 
@@ -75,7 +77,7 @@ class Fault:
     def layer(self, dtype: Any) -> Layer:
         """Return the layer with the fault in it, computed in ``dtype``."""
         arithmetic = Arithmetic(dtype)
-        q, k, v = (arithmetic.rounded(one) for one in arrays(**self.options))
+        q, k, v = (arithmetic.rounded(one) for one in arrays(**{"heads": HEADS, **self.options}))
         out = self.compute(arithmetic, q, k, v)
         query, key, value, output = (one.astype(np.float32) for one in (q, k, v, out))
         name = np.dtype(dtype).name
@@ -100,8 +102,8 @@ def _causal(queries: int, keys: int, shift: int = 0) -> Any:
 
 
 RNG = np.random.default_rng(11)
-BIAS = RNG.standard_normal((1, 4, 24, 24))
-SINK = np.array([1.0, 2.0, 0.5, 1.5])
+BIAS = RNG.standard_normal((1, HEADS, 24, 24))
+SINK = np.array([1.0, 2.0])
 SEEN = RNG.random((2, 1, 24, 24)) < 0.7
 SEEN[..., :4] = True
 HIDES = np.where(SEEN, 0.0, -np.inf)
@@ -174,7 +176,7 @@ SCALES = (
     Fault("1/√d_model", "scale-implied", "model's width", _scaled(lambda _: 768**-0.5),
           width=768, seen="timm #2385"),
     Fault("width of all heads", "scale-implied", "all heads together", _scaled(lambda d: (4 * d) ** -0.5),
-          seen="set_transformer #18"),
+          {"heads": 4}, seen="set_transformer #18"),
     Fault("1/d_k", "scale-implied", "root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
     Fault("256 for 224", "scale-implied", "default 1/√d_k", _scaled(_root), {"d": 256}, intended="224**-0.5",
           seen="transformers #31891"),
@@ -248,7 +250,7 @@ RECONSTRUCTIONS = (
           {"deviation": 4.0}),
     Fault("grouped heads interleaved", "reconstruction", "interleaved",
           lambda a, q, k, v: a.attend(q, _interleaved(k, 4), _interleaved(v, 4), _root(q.shape[-1])),
-          {"key_heads": 2}),
+          {"heads": 4, "key_heads": 2}),
     Fault("bias lost", "reconstruction", "bias is lost", _scaled(_root), declared={"bias": BIAS}),
     Fault("bias with the wrong sign", "reconstruction", "wrong sign",
           lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), -BIAS), declared={"bias": BIAS}),
@@ -259,7 +261,7 @@ RECONSTRUCTIONS = (
     Fault("sink multiplied by the scale", "reconstruction", "sink is multiplied",
           lambda a, q, k, v: _with_sink(a, q, k, v, SINK * _root(q.shape[-1])), declared={"sink": SINK}),
     Fault("1 added to the denominator", "reconstruction", "sink of 0",
-          lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(4))),
+          lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))),
     Fault("values reshaped", "reconstruction", "values are reshaped",
           lambda a, q, k, v: a.attend(q, k, _reshaped(v), _root(q.shape[-1]))),
     Fault("keys reshaped", "reconstruction", "keys are reshaped",
@@ -285,7 +287,7 @@ RECONSTRUCTIONS = (
     Fault("bias added twice", "reconstruction", "bias is added twice",
           lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), 2 * BIAS), declared={"bias": BIAS}),
     Fault("sink of 0 for another", "reconstruction", "sink is 0 whatever",
-          lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(4)), declared={"sink": SINK}),
+          lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS)), declared={"sink": SINK}),
     Fault("no softmax", "reconstruction", "there is no softmax",
           lambda a, q, k, v: a.mix(a.products(q, k, _root(q.shape[-1])), v)),
     Fault("sigmoid", "reconstruction", "a sigmoid",
@@ -373,7 +375,7 @@ CORRECT = {
                       lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, _root(64)))), v),
                       declared={"softcap": CAP}),
     "sinks": Fault("", "", "", lambda a, q, k, v: _with_sink(a, q, k, v, SINK), MANY, {"sink": SINK}),
-    "grouped heads": Fault("", "", "", _scaled(_root), {"key_heads": 2, "queries": 80}),
+    "grouped heads": Fault("", "", "", _scaled(_root), {"heads": 4, "key_heads": 2, "queries": 80}),
     "one key head": Fault("", "", "", _scaled(_root), {"key_heads": 1, "queries": 80}),
     "cross attention": Fault("", "", "", _scaled(_root), {"queries": 90, "keys": 40}),
     "no scale intended": Fault("", "", "", _scaled(lambda _: 1.0), {"deviation": 0.1}, intended="1"),

@@ -16,7 +16,7 @@ from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import RecordingError, ResultsError, SettingsError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
 from verify.evidence.contradictions import contradictions
-from verify.evidence.load import load_comparison, load_either
+from verify.evidence.load import load_any, load_either
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -287,10 +287,10 @@ def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
     assert differing(record) == {"layer.1": {"scale", "out"}}
     path = tmp_path / "comparison.json"
     path.write_text(record.to_json(), encoding="utf-8")
-    assert load_comparison(path) == record
+    assert load_any(path) == record
     path.write_text(record.to_json().replace('"layer.1"', '"layer.7"'), encoding="utf-8")
     with pytest.raises(ResultsError, match="seal does not fit"):
-        load_comparison(path)
+        load_any(path)
     with pytest.raises(ResultsError, match='has no "schema"'):
         load_either(path)
 
@@ -343,4 +343,4 @@ def test_a_difference_called_something_else_is_refused(tmp_path: Path, outcome: 
     path = tmp_path / "comparison.json"
     path.write_text(ComparisonRecord.model_validate(content).sealed().to_json(), encoding="utf-8")
     with pytest.raises(ResultsError, match=r"called the same|nothing parted before"):
-        load_comparison(path)
+        load_any(path)

@@ -36,8 +36,8 @@ from verify.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-probe = partial(probe_everywhere, corners=False)
-"""The corners have tests of their own."""
+probe = partial(probe_everywhere, heads=2, corners=False)
+"""The corners have tests of their own, and a search takes its time for each head."""
 
 
 def attention(
@@ -243,7 +243,7 @@ def test_softcap_is_measured(cap: float) -> None:
 def test_sinks_are_measured_head_by_head() -> None:
     """Each head's own sink is found, and must be expected."""
     wanted = (1.0, 0.0, -1.0, 2.0)
-    found = probe(partial(attention, sink=np.array(wanted)), d_k=16)
+    found = probe(partial(attention, sink=np.array(wanted)), d_k=16, heads=4)
     assert found.sink == pytest.approx(wanted, abs=1e-3)
     assert found.problems() == ("the softmax has a sink",)
     assert found.problems(sink=True) == ()
@@ -268,7 +268,7 @@ def test_axis_of_the_softmax_is_found(axis: int, name: str) -> None:
 )
 def test_mapping_of_grouped_heads_is_found(groups: Any, name: str) -> None:
     """Which keys and values each query head reads shows how groups are mapped."""
-    found = probe(partial(attention, groups=groups), d_k=8, key_heads=2)
+    found = probe(partial(attention, groups=groups), d_k=8, heads=4, key_heads=2)
     assert found.groups == name
     assert found.problems(groups="repeated") != () or name == "repeated"
 
@@ -311,7 +311,7 @@ def test_arrays_come_in_the_layout_that_is_asked_for(layout: str) -> None:
     ("function", "message"),
     [
         (lambda _q, _k, _v: 1 / 0, "raised ZeroDivisionError"),
-        (lambda q, _k, _v: q[..., :3], r"returned shape \[1, 4, 6, 3\] where \[1, 4, 6, 8\] is due"),
+        (lambda q, _k, _v: q[..., :3], r"returned shape \[1, 2, 6, 3\] where \[1, 2, 6, 8\] is due"),
         (lambda _q, _k, _v: "text", "returned a str, which is no array"),
         (lambda _q, _k, _v: None, "returned None"),
         (lambda q: q, "takes 1 positional argument"),
@@ -340,7 +340,7 @@ def test_what_cannot_be_probed_ends_in_one_clear_line(function: Any, message: st
         ({"heads": 2.0}, "heads 2.0: give a whole number"),
         ({"key_heads": 0}, "key_heads 0: give a whole number"),
         ({"key_heads": -2}, "key_heads -2: give a whole number"),
-        ({"key_heads": 3}, "heads 4, key_heads 3: give whole groups"),
+        ({"key_heads": 3}, "heads 2, key_heads 3: give whole groups"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(options: dict[str, Any], message: str) -> None:
@@ -456,7 +456,9 @@ def test_heads_that_are_lost_at_another_number_are_found() -> None:
     def wrong(q: Any, k: Any, v: Any) -> Any:
         return attention(q, k, v[:, [min(head, 3) for head in range(v.shape[1])]])
 
-    assert any("h = 8" in one and "not this attention" in one for one in probe(wrong, d_k=16).problems())
+    assert any(
+        "h = 8" in one and "not this attention" in one for one in probe(wrong, d_k=16, heads=4).problems()
+    )
 
 
 def test_pytorch_is_what_it_is_known_to_be() -> None:

@@ -23,7 +23,6 @@ from verify.montecarlo.blocks import (
     Sums,
     draw,
     draw_chunk,
-    sample_of,
     sums_of,
 )
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, stream
@@ -128,18 +127,6 @@ def test_outputs_are_known_by_their_names() -> None:
     assert sample.outputs["square"] == sample.mean[sample.place("square")] == sample.mean[1]
     with pytest.raises(ValueError, match="no output is called 'fourth'; the statistic gives mean, square"):
         sample.place("fourth")
-
-
-def test_moments_of_blocks_at_hand_are_those_of_the_blocks() -> None:
-    """Mean, covariance, third moment and the means of 128 groups, to which blocks are dealt in turn."""
-    blocks = np.random.default_rng(8).exponential(size=(300, 2))
-    sample = sample_of(blocks, ("a", "b"))
-    moved = blocks - blocks.mean(axis=0)
-    assert sample.outputs["b"] == pytest.approx(blocks[:, 1].mean())
-    assert sample.covariance == pytest.approx(np.cov(blocks.T))
-    assert sample.third[0, 1, 1] == pytest.approx((moved[:, 0] * moved[:, 1] ** 2).mean())
-    assert sample.groups[5] == pytest.approx(blocks[[5, 133, 261]].mean(axis=0))
-    assert sample_of(blocks[:100], ("a", "b")).groups.shape == (0, 0)
 
 
 def test_outputs_that_are_taken_alone_are_in_no_third_moment() -> None:

@@ -399,9 +399,9 @@ def test_pages_stay_few(
 def test_an_audit_is_written_whole(tmp_path: Path) -> None:
     """Evidence, page and document, by their names, and the same bytes when they are made again."""
     audit = good(1, 2)
-    written = write_report(audit, tmp_path / "one", lambda _phase: None)
+    written = write_report(audit, tmp_path / "one", lambda _phase: None, 1)
     assert written.problem is None
     assert [path.name for path in written.paths] == ["audit.json", "audit.html", "audit.pdf"]
-    write_report(audit, tmp_path / "two", lambda _phase: None)
+    write_report(audit, tmp_path / "two", lambda _phase: None, 1)
     for path in written.paths:
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()

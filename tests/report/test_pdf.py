@@ -126,6 +126,7 @@ def test_same_record_same_bytes(caplog: pytest.LogCaptureFixture, capfd: pytest.
     assert render_pdf(made) == first
 
 
+@pytest.mark.slow
 def test_getting_ready_leaves_the_first_document_less_to_do() -> None:
     """MathJax is started and WeasyPrint has declared to C what a page of text needs."""
     with Workers(2) as workers:

@@ -12,9 +12,8 @@ from urllib.parse import quote, unquote
 import pytest
 
 from tests.auditing.records import good
-from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
+from tests.report.records import CLAIMS, DOUBLE_SUM, PAIRWISE, STATEMENTS, record
 from tests.report.test_browser import BROWSER
-from verify.cli.publishing import site as command
 from verify.errors import FormulaError, OutputError, ResultsError
 from verify.evidence.load import load
 from verify.files.writing import write_folder, write_whole
@@ -129,7 +128,7 @@ def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPa
 def test_a_site_takes_the_place_of_a_site_only(tmp_path: Path) -> None:
     """Pages of claims that went are gone; a folder with anything else stays as it is."""
     out = tmp_path / "site"
-    write_site(record(), out, workers=1)
+    write_site(record(DOUBLE_SUM), out, workers=1)
     write_site(record(PAIRWISE), out, workers=1)
     assert [one.name for one in (out / "claims").iterdir()] == [PAIRWISE.id]
     listed = (out / MARKER).read_text(encoding="utf-8").splitlines()
@@ -137,7 +136,7 @@ def test_a_site_takes_the_place_of_a_site_only(tmp_path: Path) -> None:
     (out / "mine.txt").write_text("mine", encoding="utf-8")
     before = sorted(out.rglob("*"))
     with pytest.raises(OutputError, match=r"site: holds 'mine.txt', which is not part of what is written"):
-        write_site(record(), out, workers=1)
+        write_site(record(PAIRWISE), out, workers=1)
     assert sorted(out.rglob("*")) == before
     assert [one.name for one in tmp_path.iterdir()] == ["site"]
 
@@ -153,8 +152,6 @@ def test_the_command_writes_the_site(
     assert load(tmp_path / "docs" / "site" / "results.json") == load(tmp_path / "r.json")
     badge = json.loads((tmp_path / "docs" / "site" / "badges" / f"{PAIRWISE.id}.json").read_text())
     assert badge["label"] == PAIRWISE.id
-    assert tool("site", "--results", "r.json", "--out", ".").status == 2
-    assert command.name == "site"
 
 
 @pytest.mark.browser

@@ -134,16 +134,6 @@ def load_audit(path: Path) -> AuditRecord:
     return _read(_content(path, _AUDIT.kind, _AUDIT.again), _AUDIT, path)
 
 
-def load_comparison(path: Path) -> ComparisonRecord:
-    """Read the file of a comparison of two recordings, of at most 128 MB; ``-`` is standard input.
-
-    Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
-    """
-    path = _as_path(path, _COMPARISON.kind)
-    return _read(_content(path, _COMPARISON.kind, _COMPARISON.again), _COMPARISON, path)
-
-
 def load_any(path: Path) -> RunRecord | AuditRecord | ComparisonRecord:
     """Read a results file, an audit's or a comparison's, whichever it is; ``-`` is standard input.
 

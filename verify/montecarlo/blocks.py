@@ -299,12 +299,6 @@ class Sums:
         return means
 
 
-def sample_of(values: Array, names: tuple[str, ...]) -> Sample:
-    """Return the moments of block vectors at hand, shape (blocks, names); two blocks at least."""
-    sums = sums_of(values, values.mean(axis=0), 3, before=0)
-    return sums.moments(0, 0, names)
-
-
 def _shapes(k: int, together: int, order: int) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of second-order sums, third-order sums and groups of ``k`` outputs."""
     return ((k, k), (together,) * 3, (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))

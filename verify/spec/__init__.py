@@ -89,7 +89,6 @@ UNIT_INTERVAL         uniform between 0 and 1
 EXPONENTIAL           exponential less its mean
 LAPLACE               Laplace's, of variance 1
 RADEMACHER            random signs
-CAUCHY                Cauchy's, without a mean
 Input                 base class of an own input: what draws queries and keys
 Shape                 numbers of queries, keys and components of a block
 VectorSource          independent numbers behind a sample with their law, for ``Input.sources``
@@ -99,10 +98,8 @@ Array                 the type of the arrays
 
 Statistics: what a block is reduced to
 Statistic             base class of an own statistic: names, and ``reduce(queries, keys)``
-Outputs               a block's mean outputs by name, as an estimand's function gets them
 ScoreMoments          means of S and S² of all scores
 ScorePowers           means of powers of the sizes of scores
-PairMoments           means of S and S², each query with its own key
 PairShares            shares of scores at or below points, each query with its own key
 SoftmaxRows           means over rows of weights: squares, entropy, largest and others
 
@@ -151,7 +148,6 @@ Allowance             how far a computed value may lie off, and for what
 ROUNDING              what array code of numbers near 1 may lose to rounding
 
 Fits
-linear_fits           checks of a straight line in d: slope, intercept, curvature, exponent, misfit
 fits                  checks of chosen coefficients of weighted fits
 fitting               those coefficients: ``exponent``, ``slope_of``, ``no_slope``, ``misfit``, own ones
 
@@ -175,7 +171,6 @@ figure                a figure, normally against the dimension on log axes
 line                  a derived line, or a function, numbers or points of one
 measured              measured points with their intervals
 beside                both: a line and what is measured beside it
-expected              the line through what checks compare with
 estimates             points or a band of estimates that no check compares
 scatter               points without intervals
 """
@@ -185,9 +180,8 @@ from typing import TYPE_CHECKING
 from verify.evidence import Fact, Figure
 from verify.montecarlo import reference_loops as loops
 from verify.montecarlo.attention import probabilities, softmax
-from verify.montecarlo.blocks import BlockSampler, Cell, Outputs, Sample
+from verify.montecarlo.blocks import BlockSampler, Cell, Sample
 from verify.montecarlo.distributions import (
-    CAUCHY,
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
@@ -227,7 +221,7 @@ from verify.montecarlo.inputs import Input, Linked, Shape, Simulated
 from verify.montecarlo.reference_loops import in_single_precision, largest_difference
 from verify.montecarlo.rows import NormalRows, SoftmaxRows
 from verify.montecarlo.sources import VectorSource
-from verify.montecarlo.statistics import PairMoments, PairShares, ScoreMoments, ScorePowers, Statistic
+from verify.montecarlo.statistics import PairShares, ScoreMoments, ScorePowers, Statistic
 from verify.spec import fitting, rules
 from verify.spec.cells import (
     UNIFORM_COMPONENTS,
@@ -273,8 +267,8 @@ from verify.spec.claim import (
     assume,
     cite,
 )
-from verify.spec.figures import beside, estimates, expected, figure, line, measured, scatter
-from verify.spec.fitting import fits, linear_fits
+from verify.spec.figures import beside, estimates, figure, line, measured, scatter
+from verify.spec.fitting import fits
 from verify.spec.notation import Notation, printed
 from verify.symbolic import attention as matrices
 from verify.symbolic import characteristic, effective_keys, gauss, row_integrals, row_means
@@ -311,7 +305,6 @@ from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE,
 if TYPE_CHECKING:
     # For type checkers alone: with it, ``help`` would print every class and function in full.
     __all__ = [
-        "CAUCHY",
         "CENTRED",
         "ENTROPY",
         "EVEN",
@@ -362,8 +355,6 @@ if TYPE_CHECKING:
         "Notation",
         "Ordered",
         "OrderedBase",
-        "Outputs",
-        "PairMoments",
         "PairShares",
         "Population",
         "Prediction",
@@ -398,7 +389,6 @@ if TYPE_CHECKING:
         "effective_keys",
         "estimates",
         "evaluate",
-        "expected",
         "fact",
         "figure",
         "fits",
@@ -418,7 +408,6 @@ if TYPE_CHECKING:
         "largest_difference",
         "latex",
         "line",
-        "linear_fits",
         "loops",
         "matrices",
         "mean_of_rows",

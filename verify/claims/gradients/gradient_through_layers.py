@@ -7,11 +7,11 @@ import numpy as np
 from sympy import Expr, Rational, S, Symbol, expand, limit, oo, sqrt
 
 from verify.claims.gradients.shared import (
-    Layer, LayerStack, Normalisation, Relation, against_loops, softmax_over_queries, stack,
+    Layer, LayerStack, Normalisation, Outputs, Relation, against_loops, softmax_over_queries, stack,
 )  # fmt: skip
 from verify.spec import (
-    Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Outputs, Quantity, Smooth, assume,
-    biased, capped, cell_of, d, estimates, figure, function, line, n, prediction, ratio, threshold, wrong,
+    Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Quantity, Smooth, assume, biased,
+    capped, cell_of, d, estimates, figure, function, line, n, prediction, ratio, threshold, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, LAYERS, MANY = 8, 16, 6, 24

@@ -2,11 +2,11 @@
 
 from sympy import Expr, S, Sum, sqrt
 
-from verify.claims.limits.shared import block_variances
+from verify.claims.limits.shared import PairMoments, block_variances
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
-    OrderedBase, PairMoments, Population, Quantity, Tolerance, biased, cell_of, cite, component, d, figure,
-    index, line, mean_route, measured, prediction, scaled, variance, variance_route, wrong,
+    OrderedBase, Population, Quantity, Tolerance, biased, cell_of, cite, component, d, figure, index, line,
+    mean_route, measured, prediction, scaled, variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2

@@ -4,11 +4,10 @@ from itertools import product
 
 from sympy import Add, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Trace
 
-from verify.claims.limits.shared import ComponentMoments
+from verify.claims.limits.shared import ComponentMoments, PairMoments
 from verify.spec import (
-    E, NORMAL, Claim, Derivation, Experiment, Linked, PairMoments, Quantity, Route, Step, Tolerance, Var,
-    biased, capped, cell_of, cite, component, covariance, d, of_deviation, one_step, prediction, printed,
-    variance, wrong,
+    E, NORMAL, Claim, Derivation, Experiment, Linked, Quantity, Route, Step, Tolerance, Var, biased, capped,
+    cell_of, cite, component, covariance, d, of_deviation, one_step, prediction, printed, variance, wrong,
 )  # fmt: skip
 from verify.spec.rules import (
     KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, MatrixIdentity, VectorMoments, Vectors, in_numbers,

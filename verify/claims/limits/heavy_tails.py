@@ -7,11 +7,11 @@ from scipy import special
 from sympy import E as EULER
 from sympy import Integral, Interval, Rational, S, limit, log, oo, pi, sqrt, symbols
 
-from verify.claims.limits.shared import SINGLE_SCORES
+from verify.claims.limits.shared import CAUCHY, SINGLE_SCORES
 from verify.spec import (
-    CAUCHY, Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered,
-    PairShares, Quantity, Route, Simulated, Step, cell_of, cite, d, fact, figure, function, gauss, integrated,
-    line, of_probability, prediction, printed, scaled, scatter, score_law, threshold, wrong,
+    Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered, PairShares,
+    Quantity, Route, Simulated, Step, cell_of, cite, d, fact, figure, function, gauss, integrated, line,
+    of_probability, prediction, printed, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import Compared, Hypotheses, Integrated, Primitive, Replaced, Rising, Turned, Unfolded
 

@@ -3,12 +3,13 @@
 from sympy import Rational, S, cosh, exp, log, sinh, sqrt, tanh
 
 from verify.claims.modern.shared import (
-    RoundedScores, change_of_weights, distance_from_half, distance_of_orders, largest_move, spacing_above,
+    RoundedScores, change_of_weights, distance_from_half, distance_of_orders, expected, largest_move,
+    spacing_above,
 )  # fmt: skip
 from verify.spec import (
     Claim, Derivation, Experiment, Figure, Findings, Route, Step, Tolerance, assume, biased, cells_of, cite,
-    component, computed, d, expected, figure, measured, normal, one_step, ordered, over_cells, scaled,
-    score_law, sharper, wrong,
+    component, computed, d, figure, measured, normal, one_step, ordered, over_cells, scaled, score_law,
+    sharper, wrong,
 )  # fmt: skip
 from verify.spec.rules import AtItsLeast, Identity
 

@@ -1,10 +1,10 @@
 """Var(q·k) = d_k for independent, centred, unit-variance components."""
 
+from verify.claims.raw_scores.shared import linear_fits
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
     ScoreMoments, Simulated, Step, Var, biased, cell_of, characteristic, d, evaluate, fact, figure, fitting,
-    line, linear_fits, measured, one_product, score, score_cell, variance, variance_route, variances, wrong,
-    wrong_fits,
+    line, measured, one_product, score, score_cell, variance, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 from verify.spec.rules import Moments
 

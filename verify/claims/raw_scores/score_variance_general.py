@@ -4,11 +4,11 @@ from fractions import Fraction
 
 from sympy import Expr, Rational, S
 
-from verify.claims.raw_scores.shared import ScoreCell
+from verify.claims.raw_scores.shared import ScoreCell, linear_fits
 from verify.spec import (
     E, EXPONENTIAL, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation, Experiment, Fact,
     Figure, Findings, Step, Tolerance, biased, d, evaluate, fact, figure, fitting, for_components, line,
-    linear_fits, mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q,
+    mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q,
     variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 from verify.spec.rules import Identity

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.faults.false_claims.shared import Pair, of_experiments, spread
-from verify.spec import NORMAL, PairMoments, Simulated, biased, cell_of, component, wrong
+from verify.claims.limits.shared import PairMoments
+from verify.spec import NORMAL, Simulated, biased, cell_of, component, wrong
 
 PAIRS: dict[str, Pair] = {
     "excused": of_experiments(

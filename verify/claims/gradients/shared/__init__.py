@@ -3,6 +3,7 @@
 from verify.claims.gradients.shared.against_loops import against_loops, softmax_over_queries
 from verify.evidence import Layer
 from verify.montecarlo.attention import gradients
+from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.estimands import Ratio
 from verify.montecarlo.experiment import Relation
 from verify.claims.gradients.shared.samplers import RowGradients
@@ -16,7 +17,7 @@ from verify.symbolic import extremes
 from verify.symbolic.printing import plain
 
 __all__ = [
-    "BothScales", "Layer", "LayerStack", "Lookup", "Normalisation", "OfRows", "Ratio", "Relation",
+    "BothScales", "Layer", "LayerStack", "Lookup", "Normalisation", "OfRows", "Outputs", "Ratio", "Relation",
     "RowGradients", "SingleQueries", "TrainingRuns", "against_loops", "extremes", "gradients",
     "largest_ratio", "losses", "plain", "softmax_over_queries", "spectral_norms", "student_quantile",
 ]  # fmt: skip

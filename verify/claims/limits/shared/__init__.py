@@ -1,14 +1,15 @@
 """What the claims about the limits of the law alone are derived and measured with."""
 
+from verify.montecarlo.distributions import CAUCHY
 from verify.montecarlo.inputs import ProjectedTokens
 from verify.montecarlo.statistics import ComponentMoments
 from verify.montecarlo.rows import CausalRows, RowVariance
-from verify.montecarlo.statistics import OtherTokens
+from verify.montecarlo.statistics import OtherTokens, PairMoments
 from verify.symbolic import blocks as block_variances
 
 __all__ = [
-    "SINGLE_SCORES", "CausalRows", "ComponentMoments", "OtherTokens", "ProjectedTokens", "RowVariance",
-    "block_variances",
+    "CAUCHY", "SINGLE_SCORES", "CausalRows", "ComponentMoments", "OtherTokens", "PairMoments",
+    "ProjectedTokens", "RowVariance", "block_variances",
 ]  # fmt: skip
 
 SINGLE_SCORES = "every block is a single score, so that a sharper share takes many more draws"
