@@ -3,7 +3,7 @@
 A check is bound where a theorem of its claim has the check's relation and predicted value, its hypotheses
 hold for the sampled law, and its left side, evaluated on the sampler's own blocks, equals the check's
 estimand of the same blocks. A claim is refused where a prediction is called derived and every theorem that
-gives its value is about another quantity than the measured one. All other predictions are computed: only
+gives its value is about another quantity than the measured one. All other predictions are thresholds: only
 their author's word connects them to what is measured.
 
 The names of a theorem's variables do not matter. Each assignment of sampled vectors to its random names is
