@@ -58,7 +58,7 @@ LIKE = Distribution("normal", RADEMACHER.base_moments, RADEMACHER.fill)
 
 
 def _rows(sampler: Any, estimand: Any, bound: Any, truth: float) -> Measuring:
-    """Return the function that measures a mean over rows against a bound; two fifths of it are below the truth."""
+    """Return the function that measures a mean over rows against a bound, 0.4 times which is no bound."""
 
     def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # given
         cell = cell_of("rows", sampler)
