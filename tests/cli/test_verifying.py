@@ -16,6 +16,8 @@ from click.testing import CliRunner
 from verify.cli.verifying import edition_option, plan_options, run_options
 from verify.defaults import PROFILES
 from verify.errors import RenderError
+from verify.evidence.load import load
+from verify.evidence.words import sentence, tolerance_text
 from verify.files.names import EDITIONS
 from verify.report import pdf, write
 from verify.report.write import Written
@@ -220,6 +222,28 @@ def test_what_would_pass_in_silence_has_to_be_said(
     assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
     (claim,) = json.loads((tmp_path / "out" / "results.json").read_text())["claims"]
     assert {one.get(field, "") for one in claim["checks"]} - {""} == {"it is a test"}
+
+
+@pytest.mark.slow
+def test_what_is_derived_and_bound_to_nothing_is_a_threshold(
+    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
+) -> None:
+    """Of a law that is not assumed no theorem speaks, however right its numbers are."""
+    path = claim_file(
+        ("    NORMAL, STANDARD,", "    LAPLACE, NORMAL_MOMENTS, Population, k, q,"),
+        ("2 * score, STANDARD)", "2 * score, Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d))"),
+        ("score_cell(n, NORMAL, NORMAL,", "score_cell(n, LAPLACE, LAPLACE,"),
+    )
+    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
+    assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
+    record = load(tmp_path / "out" / "results.json")
+    (claim,) = record.claims
+    assert claim.reason.startswith("derived, though not bound to what is measured; ")
+    assert claim.derivation.bound == ()
+    for check in claim.checks:
+        assert (check.origin, check.is_threshold) == ("computed", True)
+        assert tolerance_text(check).startswith("threshold, computed, ±")
+        assert "contains the threshold" in sentence(check, derived=True)
 
 
 def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) -> None:

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from sympy import Float, Symbol, log, sqrt
+from sympy import Float, S, Symbol, cosh, exp, log, sqrt
 
 from verify.claims.modern.shared import entropy_lost
 from verify.claims.modern.shared.variants import RotatedScores
+from verify.claims.newer.shared.rows import LeadingRows, LevelRows, SigmoidRows
 from verify.claims.pipeline.shared.beside_values import ScoresBesideValues
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
-from verify.montecarlo.estimands import Bounded, complement, component, covariance, variance
+from verify.montecarlo.estimands import Bounded, Smooth, complement, component, covariance, variance
 from verify.montecarlo.experiment import Quantity
 from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
 from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
@@ -83,6 +84,57 @@ def test_rows_of_scores(
 ) -> None:
     """A bound holds of the rows that are drawn, and of what a complement leaves."""
     assert _is_bound("attention-concentration", drawn, estimand, value, relation) is expected
+
+
+LEVELS = LevelRows(8, 16, 1.0, RADEMACHER, ("squares", "entropy"))
+SMALL = replace(LEVELS, deviation=0.2)
+EVEN = NormalRows(3, 16, 1.0, NORMAL, ("product", "largest"))
+TWICE = Smooth(lambda mean: 2 * mean["product"], positive=True)
+
+
+@pytest.mark.parametrize(
+    ("expected", "claim", "drawn", "estimand", "value", "relation"),
+    [
+        (True, "bounded-scores", LEVELS, entropy_lost(8), 0.5, "≤"),
+        (True, "bounded-scores", LEVELS, component("squares"), cosh(1) ** 2 / 8, "≤"),
+        (True, "bounded-scores", SMALL, entropy_lost(8), 0.5, "≤"),
+        (False, "bounded-scores", LEVELS, entropy_lost(8), 0.49, "≤"),
+        (False, "bounded-scores", LEVELS, entropy_lost(8), 0.5, "≥"),
+        (False, "bounded-scores", LEVELS, component("entropy"), 0.5, "≤"),
+        (False, "bounded-scores", replace(SMALL, distribution=NORMAL), entropy_lost(8), 0.5, "≤"),
+        (True, "softmax-lipschitz", EVEN, TWICE, 0.5, "≤"),
+        (False, "softmax-lipschitz", EVEN, component("product"), 0.5, "≤"),
+        (False, "softmax-lipschitz", EVEN, TWICE, 0.5, "="),
+        (False, "softmax-lipschitz", EVEN, TWICE, 0.49, "≤"),
+    ],
+    ids=[
+        "within", "squares", "far-within", "beyond", "other-relation", "another-mean", "law-without-ends",
+        "every-weight", "half", "equation", "another-value",
+    ],
+)  # fmt: skip
+def test_what_holds_of_all_entries_holds_of_rows(
+    *, expected: bool, claim: str, drawn: Any, estimand: Any, value: Any, relation: str
+) -> None:
+    """On average, too, if it is about all that the law allows; of few draws that alone is not seen."""
+    assert _is_bound(claim, drawn, estimand, S(value), relation) is expected
+
+
+@pytest.mark.parametrize(
+    ("drawn", "other", "claim", "estimand", "value", "relation"),
+    [
+        (SigmoidRows(4), SigmoidRows(4, 0.98), "sigmoid-attention", component("total"),
+         exp(0.5) / (1 + exp(0.5) / 4), "≤"),
+        (LeadingRows(4, 2.0, 1.0, 0.5), LeadingRows(4, 2.04, 1.0, 0.5), "scalable-softmax",
+         component("leader"), 1 / Float(1 + 3 / 4), "≥"),
+    ],
+    ids=["sigmoids", "leaders"],
+)  # fmt: skip
+def test_rows_of_newer_kinds(
+    drawn: Any, other: Any, claim: str, estimand: Any, value: Any, relation: str
+) -> None:
+    """What their samplers draw are the theorems' own variables; two per cent off they are others."""
+    assert _is_bound(claim, drawn, estimand, value, relation) is True
+    assert _is_bound(claim, other, estimand, value, relation) is not True
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,26 @@ def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdic
         check_table("c", (made,)).groups[0].rows[0].cells[0].text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
     )
     assert largest_deviation((made,)) == "bounds only"
-    mere = made.model_copy(update={"origin": "set"})
-    assert ending.replace("derived bound", "threshold") in spaced(sentence(mere, derived=True))
-    assert spaced(tolerance_text(mere)) == f"{name} threshold, not derived, {sign}1% of the threshold"
+    for origin, word in (("set", "not derived"), ("computed", "computed")):
+        mere = made.model_copy(update={"origin": origin})
+        assert ending.replace("derived bound", "threshold") in spaced(sentence(mere, derived=True))
+        assert spaced(tolerance_text(mere)) == f"{name} threshold, {word}, {sign}1% of the threshold"
+
+
+def test_what_no_theorem_says_of_the_measured_is_called_a_threshold() -> None:
+    """Of a value as well as of a bound: beside the tolerance, in the sentence and over the rows."""
+    bound = check("at", 64.02, 64).model_copy(update={"prediction_latex": "d_k"})
+    unbound = bound.model_copy(update={"origin": "computed"})
+    assert (bound.is_threshold, unbound.is_threshold) == (False, True)
+    for made, name, tolerance, title in (
+        (bound, "derived 64", "±1% of the prediction", "predicted $d_k$"),
+        (unbound, "threshold 64", "threshold, computed, ±1% of the threshold", "threshold $d_k$"),
+    ):
+        assert spaced(sentence(made, derived=True)).endswith(f" and contains the {name}.")
+        assert spaced(tolerance_text(made)) == tolerance
+        (group,) = check_table("c", (made, made)).groups
+        assert group.title is not None
+        assert group.title.formula == title
 
 
 def test_what_had_to_be_said_is_printed() -> None:

@@ -3,8 +3,11 @@
 A check is bound where a theorem of its claim has the check's relation and predicted value, its hypotheses
 hold for the sampled law, and its left side, evaluated on the sampler's own blocks, equals the check's
 estimand of the same blocks. A claim is refused where a prediction is called derived and every theorem that
-gives its value is about another quantity than the measured one. All other predictions are computed: only
+gives its value is about another quantity than the measured one. All other predictions are thresholds: only
 their author's word connects them to what is measured.
+
+A theorem without means, about all entries of a family, says its mean over the rows of scores that are
+drawn, or over their probabilities.
 
 The names of a theorem's variables do not matter. Each assignment of sampled vectors to its random names is
 tried, and the draws decide which of them is measured.
@@ -25,6 +28,7 @@ from sympy import (
     Indexed,
     IndexedBase,
     Integral,
+    Interval,
     Limit,
     MatrixSymbol,
     Ne,
@@ -35,6 +39,7 @@ from sympy import (
 
 from verify.engine.on_draws import Draws, OtherLawError, UnknownError, evaluated, in_floats, numbers
 from verify.errors import ClaimError
+from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Bounded, Smooth
@@ -44,9 +49,9 @@ from verify.montecarlo.sources import KEYS, Traced
 from verify.montecarlo.statistics import Reduced
 from verify.symbolic.arithmetics import Undefined, Unknown
 from verify.symbolic.kernel.core import FLIPPED
-from verify.symbolic.kernel.hypotheses import Population, Refused, Vectors, free_symbols
+from verify.symbolic.kernel.hypotheses import Population, Refused, Vectors, assumed, free_symbols
 from verify.symbolic.kernel.moments import evaluate
-from verify.symbolic.kernel.words import E, Var, n
+from verify.symbolic.kernel.words import E, Var, n, p
 from verify.symbolic.scores import NORMAL_MOMENTS
 
 if TYPE_CHECKING:
@@ -192,8 +197,19 @@ class _Expanded:
 
     @cached_property
     def start(self) -> Any:
-        """The left side."""
-        return _expanded(self.theorem.lhs, self.theorem)
+        """The left side, or its mean where it is about all entries: free indices are at their first value."""
+        found = _expanded(self.theorem.lhs, self.theorem)
+        return (
+            E(found.xreplace(dict.fromkeys(self.theorem.hypotheses.ranges, S.One)))
+            if self.is_pointwise
+            else found
+        )
+
+    @cached_property
+    def is_pointwise(self) -> bool:
+        """Whether it has no means, and is about all entries of a family."""
+        start = _expanded(self.theorem.lhs, self.theorem)
+        return not (start.has(E, Var) or self.theorem.hypotheses.law) and start.has(Indexed)
 
     @cached_property
     def end(self) -> Any:
@@ -210,7 +226,8 @@ class _Expanded:
     def is_open(self) -> bool:
         """Whether it cannot be evaluated on draws at all."""
         of_families = {kind for kind, *_ in self.theorem.hypotheses.entries}
-        hopeless = self.end.has(Integral, Limit) or bool(of_families - {"runs", "constant"})
+        known = {"runs", "bounded"} if self.is_pointwise else {"runs", "constant"}
+        hopeless = self.end.has(Integral, Limit) or bool(of_families - known)
         return hopeless or not self.start.has(E, Var)
 
     @cached_property
@@ -303,14 +320,18 @@ def _match_on_draws(
     """
     told, whole = Match.NONE, len({id(source) for source, _ in assigned.values()}) == sources
     try:
-        for values, ends, is_chosen in _predicting(pairing, pairing.expanded.at(assigned, settings)):
+        expanded = pairing.expanded
+        for values, ends, is_chosen in _predicting(pairing, expanded.at(assigned, settings)):
+            if expanded.is_pointwise and not _entries_may_be(expanded.theorem, assigned, values):
+                continue
             constant = pairing.predicted - ends if pairing.sign == -1 else 0.0
             draws, told = Draws(assigned, values), Match.UNDECIDED
-            for start in draws.both(pairing.expanded.start):
+            for start in draws.both(expanded.start):
                 pairing.starts.append(start)
                 if _close(constant + pairing.sign * start, pairing.measured):
                     return Match.BOUND
-            if pairing.is_same_relation and pairing.sign == 1 and whole and not is_chosen:
+            is_other = pairing.is_same_relation and pairing.sign == 1 and whole and not is_chosen
+            if is_other and not expanded.is_pointwise:
                 told = Match.OTHER
     except OtherLawError:
         return told
@@ -377,7 +398,10 @@ def _smaller(sampler: Any, kept: str) -> Any:
 def _settings(check: Quantity, reading: tuple[VectorSource, ...]) -> dict[str, Any]:
     """Return values of symbols by name: settings of the cell and the statistic, number of keys."""
     sampler: Any = check.cell.sampler
-    own = sampler.statistic.symbols(sampler.input.shape) if isinstance(sampler, Reduced) else {}
+    if isinstance(sampler, Reduced):
+        own = sampler.statistic.symbols(sampler.input.shape)
+    else:
+        own = getattr(sampler, "symbols", {})
     pairing = {name: one for name, one in check.cell.settings if isinstance(one, int | float)}
     many = [one.vectors.shape[1] for one in reading if one.place == KEYS]
     return pairing | ({n.name: many[0]} if many else {}) | own
@@ -388,6 +412,8 @@ def _assignments(pairing: _Pairing, reading: tuple[VectorSource, ...]) -> Iterat
     law, start = pairing.expanded.theorem.hypotheses.law, pairing.expanded.start
     known = law.moments if law else sorted(start.atoms(IndexedBase), key=str)
     names = [one for one in known if start.has(one)]
+    if names == [p]:
+        reading = tuple(replace(one, vectors=softmax(one.vectors)) for one in reading)
     for whole in (False, True) if isinstance(law, Vectors) else (False,):
         pool = [one for one in reading if (one.factor is not None) == whole]
         places = [(place, 0) for place in range(len(pool))]
@@ -469,6 +495,18 @@ def _holds_at(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
     return inside and all(
         now is not S.false if isinstance(condition, Ne) else now is S.true for condition, now in kept
     )
+
+
+def _entries_may_be(theorem: Theorem, assigned: Assignment, values: Mapping[Any, Any]) -> bool:
+    """Return whether laws allow only such entries of a theorem's families as it is about."""
+    bounds = {base: end for kind, base, end in theorem.hypotheses.entries if kind == "bounded"}
+    for base, (source, _) in assigned.items():
+        ends = (0.0, 1.0) if base == p else source.law.ends
+        most = evaluated(bounds[base], values) * (1 + _RTOL) if base in bounds else np.inf
+        domain = Interval(*(sympify(end) for end in ends))
+        if max(map(abs, ends)) > most or not domain.is_subset(assumed(base.label)):
+            return False
+    return True
 
 
 @lru_cache(maxsize=1024)

@@ -426,7 +426,7 @@ def claim_record(words: Words, proof: DerivationRecord, evidence: Evidence) -> C
 
 
 def _with_origin(check: Check, proof: DerivationRecord) -> Check:
-    """Return a check whose prediction is called derived only if a theorem is bound to what it measures."""
+    """Return a check whose prediction is called a threshold unless a theorem is bound to what it measures."""
     if check.origin == "set" or check.method == "exact" or check.id in proof.bound:
         return check
     return check.model_copy(update={"origin": "computed"})

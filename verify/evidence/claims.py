@@ -59,11 +59,11 @@ class Check(Record):
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
     a fraction of, ``tolerance_because`` why it is wide, if it is, and ``uncontrolled`` why no control goes
-    through the same code, if none does. The prediction is ``derived``: a theorem says it of just what is
-    measured; or ``computed`` from what is derived; or a threshold ``set`` in advance. ``tightness`` is the
-    estimate over a bound, None where the prediction is no bound, a threshold, or 0. ``reason`` says of an
-    undecided check what keeps it open and what would help, of others which interval decided it if not the
-    usual one.
+    through the same code, if none does. The prediction is ``derived`` where a theorem says it of just what is
+    measured; any other is a threshold, ``computed`` from what is derived or ``set`` in advance. ``tightness``
+    is the estimate over a bound, None where the prediction is no bound, set in advance, or 0. ``reason`` says
+    of an undecided check what keeps it open and what would help, of others which interval decided it if not
+    the usual one.
 
     An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute, and
     ``tolerance_of`` says what it is for: rounding, the distance from a limit, …
@@ -113,6 +113,11 @@ class Check(Record):
         return plot_interval(f"{self.id}\n{self.verdict}", self.quantity, *found, ax)
 
     @property
+    def is_threshold(self) -> bool:
+        """Whether no theorem says the prediction of what is measured."""
+        return self.origin != "derived"
+
+    @property
     def half_width(self) -> float:
         """How far the band reaches from the prediction, in the quantity's units."""
         return next(abs(end - self.prediction) for end in self.band if end is not None)
@@ -152,7 +157,7 @@ class ControlRecord(Record):
 
 
 def tightness(relation: Relation, origin: Origin, estimate: float, prediction: float) -> float | None:
-    """Return the estimate over its bound, None where the prediction is none, a threshold, or 0."""
+    """Return the estimate over its bound, None where the prediction is none, set in advance, or 0."""
     bound = relation != "=" and origin != "set" and prediction != 0
     return estimate / prediction if bound else None
 

@@ -88,7 +88,7 @@ SERIOUS = (
 _INFINITE = "∞"
 _DIGITS = 4
 """Significant digits of a finding at most."""
-_IN_ADVANCE = ("the prediction", "the threshold")
+_THRESHOLD = ("the prediction", "the threshold")
 _MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
 _HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
@@ -160,10 +160,11 @@ def tolerance_text(check: Check, usual: str = "") -> Prose:
 
     A ``usual`` allowance, which is printed once for a whole table, is left out.
     """
-    kind = {"derived": "bound", "computed": "bound, computed,", "set": "threshold, not derived,"}[
+    kind = {"derived": "bound", "computed": "threshold, computed,", "set": "threshold, not derived,"}[
         check.origin
     ]
-    bound = {"=": "", "≤": f"upper {kind}", "≥": f"lower {kind}"}[check.relation]
+    side = {"=": "", "≤": "upper ", "≥": "lower "}[check.relation]
+    bound = f"{side}{kind}" if side or check.is_threshold else ""
     if allowed := allowance_text(check):
         return Prose(", ".join(filter(None, [bound.rstrip(","), "" if allowed == usual else allowed])))
     if check.method == "exact" or check.tolerance == 0:
@@ -191,7 +192,7 @@ def remark(check: Check) -> str:
         error = check.standard_error / abs(check.prediction)
         found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
         shown = found.value + found.times if error else numbers.exact(check.tightness, 4)
-        close = f"estimate ÷ bound{numbers.NO_BREAK}{shown}"
+        close = f"estimate ÷ {'threshold' if check.is_threshold else 'bound'}{numbers.NO_BREAK}{shown}"
     alone = check.uncontrolled and f"no control goes through its code: {check.uncontrolled}"
     return "; ".join(filter(None, [close, check.reason, alone]))
 
@@ -204,7 +205,7 @@ def counted_checks(measured: int, exact: int) -> str:
 
 def _allowed(check: Check) -> str:
     sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
-    of = check.tolerance_of if check.origin != "set" else check.tolerance_of.replace(*_IN_ADVANCE)
+    of = check.tolerance_of.replace(*_THRESHOLD) if check.is_threshold else check.tolerance_of
     return f"{sign}{numbers.percent(check.tolerance)} of {of}"
 
 
@@ -244,9 +245,11 @@ def sentence(check: Check, *, derived: bool) -> Prose:
     Only where the claim is ``derived`` its prediction is called so.
     """
     found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    name = "derived" if derived and check.origin == "derived" else "predicted"
+    name = "derived" if derived else "predicted"
     if check.relation != "=":
-        name = f"{name} bound" if check.origin != "set" else "threshold"
+        name = f"{name} bound"
+    if check.is_threshold:
+        name = "threshold"
     wanted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""

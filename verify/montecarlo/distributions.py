@@ -50,7 +50,8 @@ class Distribution:
     """How i.i.d. components x are distributed: as loc + scale·z, with z from the one called ``base``.
 
     ``base_moments`` are E z^0 … E z^4 exactly; the list is shorter where a moment does not exist. ``fill``
-    fills an array in double precision, and where ``fills_single`` one in single precision as well.
+    fills an array in double precision, and where ``fills_single`` one in single precision as well. All z lie
+    between ``base_ends``.
     Two are equal if they say the same of themselves and draw the same numbers from one stream, whether or
     not one and the same function draws them.
     """
@@ -61,6 +62,7 @@ class Distribution:
     loc: Fraction = Fraction(0)
     scale: Fraction = Fraction(1)
     fills_single: bool = False
+    base_ends: tuple[float, float] = (-math.inf, math.inf)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Distribution):
@@ -117,6 +119,12 @@ class Distribution:
             )
             for n in range(highest + 1)
         )
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Between which all x lie."""
+        low, high = sorted(float(self.loc) + float(self.scale) * end for end in self.base_ends)
+        return low, high
 
     @property
     def mean(self) -> Fraction:
@@ -279,10 +287,20 @@ class _FillStudent:
 
 
 NORMAL = Distribution("normal", _moments(1, 0, 1, 0, 3), _fill_normal, fills_single=True)
-UNIFORM = Distribution("uniform", _moments(1, 0, 1, 0, Fraction(9, 5)), _fill_uniform, fills_single=True)
+UNIFORM = Distribution(
+    "uniform",
+    _moments(1, 0, 1, 0, Fraction(9, 5)),
+    _fill_uniform,
+    fills_single=True,
+    base_ends=(-(3**0.5), 3**0.5),
+)
 _OF_UNIT_INTERVAL = tuple(Fraction(1, n + 1) for n in range(5))
-UNIT_INTERVAL = Distribution("U(0,1)", _OF_UNIT_INTERVAL, _fill_unit_interval, fills_single=True)
-RADEMACHER = Distribution("Rademacher", _moments(1, 0, 1, 0, 1), _fill_signs, fills_single=True)
+UNIT_INTERVAL = Distribution(
+    "U(0,1)", _OF_UNIT_INTERVAL, _fill_unit_interval, fills_single=True, base_ends=(0, 1)
+)
+RADEMACHER = Distribution(
+    "Rademacher", _moments(1, 0, 1, 0, 1), _fill_signs, fills_single=True, base_ends=(-1, 1)
+)
 LAPLACE = Distribution("Laplace", _moments(1, 0, 1, 0, 6), _fill_laplace, fills_single=True)
 CAUCHY = Distribution("Cauchy", _moments(1), _fill_cauchy)
 EXPONENTIAL = Distribution(

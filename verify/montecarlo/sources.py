@@ -37,7 +37,7 @@ class VectorSource:
 
 @runtime_checkable
 class Traced(Protocol):
-    """A sampler that tells what its samples are made of."""
+    """A sampler that tells what its samples are made of; it may have ``symbols``, their values by name."""
 
     def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
         """Return the sources behind a sample from the same stream: all of a block, then the parts of it."""

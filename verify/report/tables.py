@@ -294,10 +294,11 @@ def _title(checks: tuple[Check, ...], settings: Prose, usual: str, *, bare: bool
     formulas = {check.prediction_latex for check in checks}
     formula = formulas.pop() if len(formulas) == 1 else ""
     shown = rf"\displaystyle {formula}" if _is_tall(formula) else formula
+    word = "threshold" if checks[0].is_threshold else "predicted"
     return Title(
         quantity=Prose(checks[0].quantity),
         # A bare number stands in the column of predictions already.
-        formula=Prose(f"predicted ${shown}$" if _has_symbol(formula) else ""),
+        formula=Prose(f"{word} ${shown}$" if _has_symbol(formula) else ""),
         note=Prose("; ".join(filter(None, [settings, "" if bare and tolerance == "exact" else tolerance]))),
     )
 

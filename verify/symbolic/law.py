@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
-from sympy import Idx, Integral, S, Sum, Symbol, besselk, cos, exp, gamma, oo, pi, sqrt
+from sympy import Add, Idx, Integral, Range, S, Sum, Symbol, besselk, cos, exp, gamma, oo, pi, sqrt
 
 from verify.symbolic import characteristic
 from verify.symbolic.gauss import integrals
-from verify.symbolic.kernel.integrals import EulerIntegrals
+from verify.symbolic.kernel.equations import PutIn, Replaced
+from verify.symbolic.kernel.hypotheses import Hypotheses
+from verify.symbolic.kernel.integrals import EulerIntegrals, Integrated, SameIntegrands
 from verify.symbolic.kernel.laws import (
     AlikeTerms,
     NormalGiven,
@@ -21,6 +23,7 @@ from verify.symbolic.kernel.laws import (
     normal_density,
 )
 from verify.symbolic.kernel.special_integrals import BesselIntegrals, Exchanged, GaussIntegrals
+from verify.symbolic.kernel.sums import Surplus
 from verify.symbolic.kernel.words import E, Ordered, n
 from verify.symbolic.printing import function
 from verify.symbolic.routes import Route, Step
@@ -89,6 +92,55 @@ def mean_total() -> Route:
             SQUARES_ARE_CHI_SQUARE,
         ),
         Step(n * (1 - 1 / d) ** (-d / 2), "Integrated over w, for $d_k > 1$", EulerIntegrals(w)),
+    )
+
+
+def over_length(size: Any) -> Route:
+    """Return the mean of ``size`` over the query's length, at most ``size`` over √(d - 2).
+
+    Twice the mean of 1/√w is at most √v times that of 1/w and 1/√v, for any v; v is then the d - 2 of E 1/w.
+    """
+    v, under = Ordered("v", "v", positive=True), Hypotheses().restricted(d, Range(3, oo))
+    terms = {
+        sqrt(v) * CHI_SQUARE / (2 * w): sqrt(v) / (2 * (d - 2)),
+        CHI_SQUARE / (2 * sqrt(v)): 1 / (2 * sqrt(v)),
+    }
+    apart, most = Add(*(Integral(one, (w, 0, oo)) for one in terms)), Integral(Add(*terms), (w, 0, oo))
+    euler = EulerIntegrals(w)
+    each = tuple(
+        Route.of("", Integral(one, (w, 0, oo)), Step(value, "", euler), under=under).proved()
+        for one, value in terms.items()
+    )
+    whole = Route.of(
+        "",
+        most,
+        Step(apart, "", SameIntegrands(w, known_integrals=each)),
+        Step(Add(*terms.values()), "", euler),
+        under=under,
+    ).proved()
+    bounded = Route.of(
+        "One over the length",
+        CHI_SQUARE / sqrt(w),
+        Step(
+            most.function,
+            "No square is negative",
+            Surplus(CHI_SQUARE * (sqrt(sqrt(v) / w) - 1 / sqrt(sqrt(v))) ** 2 / 2),
+        ),
+        Step(most, "For every w, and so for the integrals", Integrated(w, 0, oo, (whole,))),
+        Step(whole.rhs, "Euler's integrals", Replaced(whole)),
+        Step(1 / sqrt(d - 2), "With $v = d_k - 2$", PutIn({v: d - 2})),
+        under=under,
+    )
+    return Route.of(
+        "Averaged over the length of a query",
+        E(size / sqrt(SQUARES)),
+        Step(
+            size * Integral(bounded.start, (w, 0, oo)),
+            "The squared length is chi-square",
+            SQUARES_ARE_CHI_SQUARE,
+        ),
+        Step(size / sqrt(d - 2), "The integral's bound", Replaced(bounded.proved())),
+        under=under,
     )
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import special
 from sympy import Expr, Idx, Interval, Rational, S, Sum, cosh, diff, exp, log, sinh
 
-from verify.claims.newer.shared import M, entropy_lost, mean_over_signs, weights_of_levels, x
+from verify.claims.newer.shared import LevelRows, M, entropy_lost, mean_over_signs, weights_of_levels, x
 from verify.spec import (
-    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Figure, NormalRows, Route, Step, biased,
+    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Figure, Route, Step, biased,
     capped, cell_of, cite, component, computed, figure, in_turn, j, line, n, ordered, over_cells, scatter,
     sharper,
     wrong,
@@ -94,7 +94,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure rows of two levels against both bounds, and compute rows that attain them, or nearly."""
     (least,) = derivation.lemmas
     cells = {(keys, size): cell_of(f"n{keys}-s{size:g}".replace(".", ""),
-                                   NormalRows(keys, 16, size, RADEMACHER, ("squares", "entropy")))
+                                   LevelRows(keys, 16, size, RADEMACHER, ("squares", "entropy")))
              for keys, size in ROWS}  # fmt: skip
     mean, near = component("squares", positive=True), capped(0.5, tolerance)
     squares = over_cells("squares-{cell}", SUM, cells, mean, partial(mean_over_signs, squares_of))

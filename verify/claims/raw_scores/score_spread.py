@@ -71,9 +71,7 @@ def derive() -> Derivation:
         Step(point, "which only rises", Solved(x)),
         defines="that 95% of scores are at most x",
     )  # fmt: skip
-    beyond = ("the 95% points at a given dimension, which are computed numerically from the exact law of the "
-              "scores, or from that of one product, and measured.")  # fmt: skip
-    return Derivation.of(route, lemmas=(product, limit, many_dimensions), beyond=beyond)
+    return Derivation.of(route, lemmas=(product, limit.called("limit"), many_dimensions))
 
 
 @cache
@@ -177,12 +175,17 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Histograms of scores widen with the dimension",
-    statement="The upper five per cent point of scores, taken from their mean, moves out like the root of "
-    "the dimension, towards {normal-deviations-d100:prediction.4} standard deviations: for standard normal "
-    "components from {normal-point-d2:prediction.3} in two dimensions to {normal-point-d100:prediction.3} in "
-    "a hundred, for uniform ones between zero and one from {uniform-point-d3:prediction.2} in three to "
-    "{uniform-point-d100:prediction.3} in a hundred and {uniform-point-d1000:prediction.3} in a thousand.",
+    statement="Let all components be independent, those of queries with one law and those of keys with "
+    "another, both of finite variance. Then {theorem}, and as the dimension grows, the share of scores at "
+    "most {x} standard deviations above their mean tends to {limit:result}, which is ninety-five per cent at "
+    "{normal-deviations-d100:prediction.4}.",
     meaning="What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
-    "the root of the ratio and not by the ratio itself. Where components have a mean, the histogram moves as "
-    "a whole as well, and in proportion to the dimension; the two must not be confused.",
+    "the root of the ratio and not by the ratio itself. The point beyond which five per cent of scores lie, "
+    "taken from their mean, is computed from the law of the scores and measured: for standard normal "
+    "components {normal-point-d2:prediction.3} in two dimensions and {normal-point-d100:prediction.3} in a "
+    "hundred, for uniform ones between zero and one {uniform-point-d3:prediction.2} in three, "
+    "{uniform-point-d100:prediction.3} in a hundred and {uniform-point-d1000:prediction.3} in a thousand. "
+    "Where components have a mean, the histogram moves as a whole as well, and in proportion to the "
+    "dimension; the two must not be confused.",
+    symbols={"x": x},
 )

@@ -10,8 +10,8 @@ from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
     E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings,
     NormalRows, Route, Step, Tolerance, capped, cell_of, cite, component, computed, d, fact, figure,
-    integrated, j, line, measured, n, one_step, over_cells, p, printed, row_integrals, row_means, s, sharper,
-    sigma, threshold, wrong,
+    integrated, j, line, measured, n, one_step, over_cells, p, printed, row_integrals, row_means, s,
+    score_law, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import ByParts, Hypotheses, LargestScore, Solved, Surplus, largest
 
@@ -35,8 +35,6 @@ def derive() -> Derivation:
         Step(sqrt(2 * log(n)) / sigma,
              r"The largest of $n$ normal scores is at most $\sigma\sqrt{2\ln n}$ on average", LargestScore()),
     )  # fmt: skip
-    beyond = ("how concentrated the attention of raw and of scaled scores is in a given dimension is "
-              "integrated numerically over the scores and the query’s length, and measured.")  # fmt: skip
     freezing = one_step(
         "Where the bound comes into force",
         Eq(sqrt(2 * log(n)) / sqrt(t), 1),
@@ -46,7 +44,8 @@ def derive() -> Derivation:
         defines="that the bound is one for scores of variance $t$",
         under=Hypotheses().restricted(n, Range(2, oo)),
     )
-    return Derivation.of(route, lemmas=(freezing,), beyond=beyond)
+    raw = score_law.over_length(sqrt(2 * log(n))).defining("the bound at the length of the query, averaged")
+    return Derivation.of(route, lemmas=(freezing, raw.called("raw")))
 
 
 def _exact(keys: int, d_k: float, scale: float = 1.0, within: float = row_integrals.PRECISE) -> float:
@@ -139,17 +138,18 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Unscaled attention concentrates on few keys as the dimension passes {freezing}",
     headline="raw-n256-d64",
-    statement="For independent normal scores of standard deviation {sigma} over {n} keys, {theorem}. The "
-    "deviation of raw scores is about {root_d}: over {raw-n256-d11:n} keys the mean of {squares} is measured "
-    "as {raw-n256-d11:estimate.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:estimate.2} at {raw-n256-d22:d_k}, "
-    "{raw-n256-d64:estimate.2} at {raw-n256-d64:d_k} and {raw-n256-d256:estimate.2} at {raw-n256-d256:d_k}; "
-    "scaled, in {scaled-n256-d64:d_k} dimensions, as {scaled-n256-d64:estimate.1}.",
+    statement="For independent normal scores of standard deviation {sigma} over {n} keys, {theorem}. Raw "
+    "scores of one query with standard normal keys are such scores, and {sigma} is the length of the query; "
+    "on average over standard normal queries of three dimensions or more, the bound is at most {raw:result}.",
     meaning="How many dimensions saturate the softmax depends on the number of keys, but only through its "
     "logarithm: {freezing-dimension-n16:2} dimensions for sixteen keys, {freezing-dimension-n4096:2} for "
     "four thousand. The transition is gradual: there, about a quarter or a third of the weight is "
-    "concentrated, and the rest follows slowly. Heads in use, with {scaled-n256-d64:d_k} dimensions and "
-    "more, are far beyond it; without scaling their attention would start out as a lookup of a few random "
-    "keys.",
+    "concentrated, and the rest follows slowly. Over {raw-n256-d11:n} keys the mean of {squares} is measured "
+    "as {raw-n256-d11:estimate.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:estimate.2} at {raw-n256-d22:d_k}, "
+    "{raw-n256-d64:estimate.2} at {raw-n256-d64:d_k} and {raw-n256-d256:estimate.2} at {raw-n256-d256:d_k}; "
+    "scaled, in {scaled-n256-d64:d_k} dimensions, as {scaled-n256-d64:estimate.1}. Heads in use, with "
+    "{scaled-n256-d64:d_k} dimensions and more, are far beyond the transition; without scaling their "
+    "attention would start out as a lookup of a few random keys.",
     symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": SQUARES},
     references=(
         cite(

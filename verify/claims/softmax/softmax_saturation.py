@@ -10,7 +10,8 @@ from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
     E, NORMAL, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step,
     beside, capped, cell_of, component, d, fact, figure, function, gauss, integrated, line, measured,
-    one_step, over_cells, p, printed, row_integrals, s, scaled, sharper, sigma, threshold, wrong,
+    one_step, over_cells, p, printed, row_integrals, s, scaled,
+    score_law, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import SCORES, AtItsLeast, Even, FewKeys, Integrated, OverNormal, Primitive, Replaced
 
@@ -64,9 +65,8 @@ def derive() -> Derivation:
         Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$",
              Primitive(x, -log(1 + exp(-x)) / (sigma * sqrt(pi)))),
     )  # fmt: skip
-    beyond = (r"how large $\sigma$ is for raw and for scaled scores, and the means of the latter, which are "
-              "integrated numerically over the query’s length and measured.")  # fmt: skip
-    return Derivation.of(route, lemmas=(rest, bounded), beyond=beyond)
+    raw = score_law.over_length(log(2) / sqrt(pi)).defining("what the larger weight lacks at most, averaged")
+    return Derivation.of(route, lemmas=(rest, bounded, raw.called("raw")))
 
 
 @cache
@@ -144,10 +144,13 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Without scaling, the softmax saturates as the dimension grows",
     headline="raw-many-keys-d256",
-    statement="For two keys whose scores have standard deviation {sigma}, {theorem}, which tends to one. "
-    "For raw scores of one query that is its length, about {root_d}; for scaled ones it settles at one, and "
-    "the mean goes from {one-dimension:3} in one dimension to {settles:3}.",
-    meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. With "
+    statement="For two keys whose independent normal scores have standard deviation {sigma}, {theorem}, "
+    "which tends to one. For raw scores of one query with standard normal keys, {sigma} is the length of "
+    "the query; on average over standard normal queries of three dimensions or more, the larger weight "
+    "lacks at most {raw:result} of one, which tends to zero as the dimension grows.",
+    meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. The "
+    "deviation of scaled scores settles at one instead, and the mean of the larger of two weights goes from "
+    "{one-dimension:3} in one dimension to {settles:3}: both are integrated numerically. With "
     "sixteen keys and {raw-many-keys-d256:d_k} dimensions the largest raw weight is "
     "{raw-many-keys-d256:prediction.2} on average, the largest scaled one "
     "{scaled-many-keys-d256:prediction.2}. How soon depends on the number of keys; the claim on "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sympy import Range, Rational, S, oo, sqrt
+from typing import Any
+
+from sympy import Range, Rational, S, exp, oo, sqrt
 
 from tests.faults.false_claims.shared import (
+    Measuring,
     Pair,
     measured,
     measured_correlated,
@@ -15,6 +18,8 @@ from tests.faults.false_claims.shared import (
     steps,
     theorem,
 )
+from verify.claims.newer import bounded_scores, sigmoid_attention, softmax_lipschitz
+from verify.claims.newer.shared import SigmoidRows, entropy_lost
 from verify.spec import (
     LAPLACE,
     NORMAL,
@@ -24,15 +29,21 @@ from verify.spec import (
     Derivation,
     Distribution,
     E,
+    Experiment,
+    NormalRows,
     Population,
+    Quantity,
     ScoreMoments,
     ScorePowers,
+    Smooth,
     Var,
+    cell_of,
     component,
     d,
     k,
     kurtosis,
     kurtosis_route,
+    prediction,
     q,
     score,
     sharper,
@@ -40,7 +51,22 @@ from verify.spec import (
 )
 from verify.spec.rules import Evaluation, FirstTerms, Hypotheses, Replaced, Sign, Turned
 
+PAIRS_OF_SCORES = NormalRows(2, 16, 0.25, NORMAL, ("product",))
+SIGMOIDS = exp(S.Half) / (1 + exp(S.Half) / 4), 0.95
+"""The bound for four standard normal scores, and less than their mean."""
 LIKE = Distribution("normal", RADEMACHER.base_moments, RADEMACHER.fill)
+
+
+def _rows(sampler: Any, estimand: Any, bound: Any, truth: float) -> Measuring:
+    """Return the function that measures a mean over rows against a bound, 0.4 times which is no bound."""
+
+    def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # given
+        cell = cell_of("rows", sampler)
+        check = Quantity("found", "a mean over rows", cell, estimand, prediction(bound), relation="≤")
+        return Experiment((check,), (sharper(check, 0.4, truth),))
+
+    return experiment
+
 
 PAIRS: dict[str, Pair] = {
     "called_normal": of_experiments(
@@ -146,5 +172,28 @@ PAIRS: dict[str, Pair] = {
         lambda: spread(scale=S.Half),
         title="Half a score",
         derive=lambda: Derivation.of(variance_route(score / 2, STANDARD)),
+    ),
+    "sigmoids": of_experiments(
+        # False: the bound for scores of deviation 1 is about rows of deviation 0.98; true: of 1.
+        lambda: _rows(SigmoidRows(4, 0.98), component("total"), *SIGMOIDS),
+        lambda: _rows(SigmoidRows(4), component("total"), *SIGMOIDS),
+        title="Sums of sigmoids",
+        derive=sigmoid_attention.derive,
+    ),
+    "some_weight": of_experiments(
+        # False: what bounds a row of the Jacobian is about one entry of it; true: about the row.
+        lambda: _rows(PAIRS_OF_SCORES, component("product"), S.Half, 0.242),
+        lambda: _rows(
+            PAIRS_OF_SCORES, Smooth(lambda mean: 2 * mean["product"], positive=True), S.Half, 0.485
+        ),
+        title="Rows of the Jacobian",
+        derive=softmax_lipschitz.derive,
+    ),
+    "unbounded": of_experiments(
+        # False: what holds of scores within a range is about normal ones; true: about scores of two levels.
+        lambda: _rows(NormalRows(4, 16, 1.0, NORMAL, ("entropy",)), entropy_lost(4), S.Half, 0.35),
+        lambda: _rows(NormalRows(4, 16, 1.0, RADEMACHER, ("entropy",)), entropy_lost(4), S.Half, 0.28),
+        title="Entropy that scores within a range lose",
+        derive=bounded_scores.derive,
     ),
 }

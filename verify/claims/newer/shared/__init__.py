@@ -9,6 +9,7 @@ from verify.claims.newer.shared.rounding import LowDenominators, LowSums, runnin
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
     LeadingRows,
+    LevelRows,
     SigmoidRows,
     SoftpickRows,
     factor_at,
@@ -32,6 +33,7 @@ __all__ = [
     "DifferentialRows",
     "EightBits",
     "LeadingRows",
+    "LevelRows",
     "LowDenominators",
     "LowSums",
     "M",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
-from verify.montecarlo.rows import of_rows
+from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Distribution
+from verify.montecarlo.rows import NormalRows, of_rows
+from verify.montecarlo.sources import QUERIES, VectorSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array, Distribution
+    from verify.montecarlo.distributions import Array
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(96)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -95,6 +97,27 @@ class LeadingRows(Rows):
         scores[..., 0] = 0
         return (softmax(self.factor * math.log(self.keys) * scores)[..., 0],)
 
+    @property
+    def symbols(self) -> dict[str, float]:
+        """The number of keys, and between which leads they are drawn."""
+        return {"N": self.keys, "g": self.lead, "R": self.lead + self.width}
+
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
+        """Return the roots of where each other key's exponential is, from the least at 0 to the largest."""
+
+        def roots(drawn: Array) -> Array:
+            of_lead = self.keys ** (-self.factor * (self.lead + self.width * drawn))
+            least, most = (self.keys ** (-self.factor * (self.lead + end)) for end in (self.width, 0.0))
+            found: Array = np.sqrt((of_lead - least) / (most - least))
+            return found
+
+        def fill(rng: np.random.Generator, out: Array) -> None:
+            out[...] = roots(rng.random(out.shape))
+
+        law = Distribution("root of an exponential’s place", (Fraction(1),), fill, base_ends=(0, 1))
+        drawn = self.law.draw(rng, (1, count, self.rows, self.keys))[0, ..., 1:]
+        return ((VectorSource(roots(drawn), QUERIES, law),),)
+
 
 def mean_of_leader(keys: int, lead: float, width: float, factor: float) -> float:
     """Return the mean weight of the leader of ``LeadingRows``: E 1/(1 + S) is ∫ e^(-t) E e^(-tS) dt."""
@@ -124,10 +147,33 @@ class SigmoidRows(Rows):
         """Return the sum of each row."""
         return ((1 / (1 + self.keys * np.exp(-self.deviation * drawn[0]))).sum(axis=-1),)
 
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
+        """Return the exponentials of the scores."""
+
+        def fill(rng: np.random.Generator, out: Array) -> None:
+            out[...] = np.exp(self.deviation * rng.standard_normal(out.shape))
+
+        moments = tuple(Fraction(math.exp(power**2 * self.deviation**2 / 2)) for power in range(3))
+        law = Distribution("exponential of a normal number", moments, fill, base_ends=(0, math.inf))
+        drawn = self.law.draw(rng, (count, self.rows, self.keys))
+        return ((VectorSource(np.exp(self.deviation * drawn), QUERIES, law),),)
+
 
 def mean_of_sigmoids(keys: int, deviation: float = 1.0) -> float:
     """Return the mean of ``SigmoidRows``."""
     return float(_WEIGHTS @ (keys / (1 + keys * np.exp(-deviation * _NODES))))
+
+
+@dataclass(frozen=True)
+class LevelRows(NormalRows):
+    """Rows of scores that are plus or minus their deviation."""
+
+    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
+        """Return the scores, and how far their exponentials are from the middle of both values."""
+        ((scores,),) = super().readings(rng, count)
+        apart = np.exp(scores.vectors.astype(np.float64)) - math.cosh(self.deviation)
+        law = self.distribution.moved(0, Fraction(math.sinh(self.deviation)))
+        return ((scores,), (VectorSource(apart, QUERIES, law),))
 
 
 def weights_of_levels(high: int, keys: int, apart: float) -> Array:

@@ -1,0 +1,249 @@
+"""Newer kinds of attention: constants a few per cent off, or a condition that is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sympy import (
+    Dummy,
+    Eq,
+    Integral,
+    Interval,
+    KroneckerDelta,
+    MatrixSymbol,
+    Range,
+    Rational,
+    S,
+    Sum,
+    cosh,
+    exp,
+    oo,
+    sinh,
+    tanh,
+)
+
+from tests.faults.false_claims.shared import Pair, a, e, h, of_derivations, r, steps, t, y
+from verify.claims.newer.adaptive_temperature import FACTOR, PEAK
+from verify.spec import Derivation, E, Population, Var, i, j, n, ordered, p, s, sigma
+from verify.spec.rules import (
+    Applied,
+    Assuming,
+    AtItsLeast,
+    Compared,
+    Evaluation,
+    Even,
+    GaussIntegrals,
+    Hypotheses,
+    Identity,
+    Jensen,
+    Primitive,
+    PutIn,
+    SumIdentity,
+    Surplus,
+    Turned,
+    VectorMoments,
+    Vectors,
+    normal_density,
+)
+from verify.symbolic.kernel.words import M, x
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+factor, rho = ordered("lambda", nonnegative=True), ordered("rho", real=True)
+bits, least = ordered("b", integer=True), ordered("h", integer=True)
+R, rise, value, m, mu_2 = ordered("R u x m m_2", positive=True)
+N = ordered("N", integer=True, positive=True)
+first, second, means, v, c = (MatrixSymbol(one, 1, 1) for one in ("p", "r", "m", "V", "C"))
+MOMENTS = ((first, first, v), (second, second, v), (first, second, c))
+PAIR = Vectors(((first, means), (second, means)), MOMENTS)
+LAW = Population({value: (1, m, mu_2)})
+TOTAL = Sum(M + e + x[j], (j, 1, n))
+DENSITY = normal_density(y, sigma**2)
+LESS, ONE, MORE = (Rational(100 + by, 100) for by in (-2, 0, 2))
+"""What a constant is multiplied by: in a false claim, so that it says too much, and in a true one."""
+
+
+def _off(title: str, made: Callable[[Any], Derivation], by: Any) -> Pair:
+    """Return the pair of a derivation with a constant multiplied ``by`` some number, and with its own."""
+    return of_derivations(title, lambda: made(by), lambda: made(ONE))
+
+
+def _noise(by: Any) -> Derivation:
+    return steps(
+        Var(first[0, 0] - factor * second[0, 0]) / v[0, 0],
+        (1 + factor**2 - 2 * factor * c[0, 0] / v[0, 0], VectorMoments(PAIR)),
+        (1 + factor**2 - 2 * by * factor * rho, Assuming((Eq(c[0, 0], rho * v[0, 0]),))),
+    )
+
+
+def _never_less(most: Any) -> Derivation:
+    domains = Hypotheses().restricted(factor, Interval.Ropen(0, 1)).restricted(rho, Interval(-1, most))
+    return steps(
+        (1 + factor**2 - 2 * factor * rho) / (1 - factor) ** 2,
+        (1 + 2 * factor * (1 - rho) / (1 - factor) ** 2, Identity()),
+        (S.One, Compared("≥")),
+        under=domains,
+    )
+
+
+def _sigmoids(by: Any) -> Derivation:
+    total = n * value / (n + value)
+    return steps(
+        E(total),
+        (n * E(value) / (n + E(value)), Jensen(value)),
+        (m / (1 + by * m / n), Evaluation(LAW, assumed=True)),
+    )
+
+
+def _sigmoids_from_below(by: Any) -> Derivation:
+    tangent = value * (1 / (1 + a / n) - (value - a) / n / (1 + a / n) ** 2)
+    gap = value * (value - a) ** 2 / n**2 / ((1 + value / n) * (1 + a / n) ** 2)
+    return steps(
+        E(n * value / (n + value)),
+        (E(tangent), Surplus(gap, "≥")),
+        (m / (1 + a / n) - (by * mu_2 - a * m) / n / (1 + a / n) ** 2, Evaluation(LAW, assumed=True)),
+    )
+
+
+def _positive_scores(by: Any) -> Derivation:
+    whole, hole = Integral(DENSITY, (y, -oo, oo)), Dummy()
+    return steps(
+        whole,
+        (2 * Integral(DENSITY, (y, 0, oo)), Even(y)),
+        (whole, Turned()),
+        (S.One, GaussIntegrals(y)),
+        (by / 2, Applied(hole / 2, hole)),
+    )
+
+
+def _squares(by: Any, *, bounded: bool = True) -> Derivation:
+    low = e * (e + 2 * M)
+    square = ((M + e) * TOTAL - n * low) ** 2 / (n * low) / TOTAL**2
+    return steps(
+        Sum((M + e + x[j]) ** 2, (j, 1, n)) / TOTAL**2,
+        (
+            by * (M + e) ** 2 / (n * low),
+            Surplus(square + Sum(M**2 - x[j] ** 2, (j, 1, n)) / TOTAL**2, bounded=bounded),
+        ),
+        (by * cosh(R / 2) ** 2 / n, PutIn({e: exp(-R / 2), M: sinh(R / 2)})),
+    )
+
+
+def _leader(by: Any) -> Derivation:
+    return steps(1 / (1 + (N - 1) * rise / N), (1 / (1 + by * rise), Compared("≥")))
+
+
+def _follower(fewest: int) -> Derivation:
+    under = Hypotheses().restricted(N, Range(fewest, oo))
+    return steps(1 / (1 + (N - 1) * rise / N), (1 / (1 + rise / 2), Compared()), under=under)
+
+
+def _partial_sum(by: Any) -> Derivation:
+    return steps(
+        Sum(M + x[j], (j, 1, n)),
+        (by * 2 * n * M, Surplus(Sum(M - x[j], (j, 1, n)), bounded=True)),
+        (by * n * exp(t), PutIn({M: exp(t) / 2})),
+    )
+
+
+def _reference(by: Any) -> Derivation:
+    return steps(exp(s[1] - r) / Sum(exp(s[i] - by * r), (i, 1, n)), (p[1], SumIdentity()))
+
+
+def _low_sum(by: Any) -> Derivation:
+    gap, rest = ordered("g r", nonnegative=True)
+    most = 2 ** (bits + least)
+    return steps(
+        (most - gap) + (2**least - rest),
+        (most + 2**least - rest, AtItsLeast(gap, 0)),
+        (by * (most + 2**least), AtItsLeast(rest, 0)),
+    )
+
+
+def _row_of_jacobian(by: Any) -> Derivation:
+    row = p[i] * (1 - p[i]) + Sum((1 - KroneckerDelta(i, j)) * p[i] * p[j], (j, 1, n))
+    return steps(
+        row, (2 * p[i] * (1 - p[i]), SumIdentity()), (by / 2, Surplus(2 * (p[i] - Rational(1, 2)) ** 2))
+    )
+
+
+def _form(by: Any) -> Derivation:
+    cross = Sum((1 - KroneckerDelta(i, j)) * p[i] * p[j] * (x[i] + x[j]) ** 2, (i, 1, n), (j, 1, n)) / 2
+    return steps(
+        Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2,
+        (2 * Sum(p[i] * (1 - p[i]) * x[i] ** 2, (i, 1, n)), Surplus(cross)),
+        (
+            by * Sum(x[i] ** 2, (i, 1, n)) / 2,
+            Surplus(2 * Sum((p[i] - Rational(1, 2)) ** 2 * x[i] ** 2, (i, 1, n))),
+        ),
+    )
+
+
+def _step(by: Any) -> Derivation:
+    return steps(1 / (1 + exp(-t)) - 1 / (1 + exp(t)), (tanh(by * t / 2), Identity()))
+
+
+def _clipped(by: Any) -> Derivation:
+    weights = [exp(a * s[k]) / Sum(exp(a * s[i]), (i, 1, n)) for k in (1, 2)]
+    return steps(weights[0] / weights[1], (exp(by * a * (s[1] - s[2])), SumIdentity()))
+
+
+def _error(by: Any) -> Derivation:
+    width = ordered("w", positive=True)
+    return steps(
+        Integral(h**2 / width, (h, -width / 2, width / 2)),
+        (by * width**2 / 12, Primitive(h, h**3 / (3 * width))),
+    )
+
+
+PAIRS: dict[str, Pair] = {
+    # False: the correlation counts 2% more.
+    "differential_noise": _off("The noise of a difference of two maps", _noise, MORE),
+    "differential_never": of_derivations(
+        # False: whatever the correlation up to 1.02; true: up to 1.
+        "Noise over its mean",
+        lambda: _never_less(MORE),
+        lambda: _never_less(ONE),
+    ),
+    # False: the square of the mean counts 2% more; true: m/(1 + m/n).
+    "sigmoid_above": _off("Sigmoid rows from above", _sigmoids, MORE),
+    # False: from a mean square 2% smaller.
+    "sigmoid_below": _off("Sigmoid rows from below", _sigmoids_from_below, LESS),
+    # False: 51% of normal scores are positive; true: half.
+    "softpick_half": _off("Scores that softpick keeps", _positive_scores, MORE),
+    # False: at most 0.98 cosh²(R/2)/n.
+    "bounded_squares": _off("Squares of weights of scores within a range", _squares, LESS),
+    "bounded_by_nothing": of_derivations(
+        # False: whatever the scores; true: within the range.
+        "Squares of weights within a range that nothing assumes",
+        lambda: _squares(ONE, bounded=False),
+        lambda: _squares(ONE),
+    ),
+    # False: at least 1/(1 + 0.98 u).
+    "scaled_leader": _off("A leader whose scores grow with ln n", _leader, LESS),
+    "scaled_alone": of_derivations(
+        # False: of one key, too; true: of two or more.
+        "A leader whose scores grow more slowly",
+        lambda: _follower(1),
+        lambda: _follower(2),
+    ),
+    # False: at most 0.98 n eᵗ.
+    "online_sum": _off("A partial sum where the reference lags", _partial_sum, LESS),
+    # False: with a reference 2% larger below.
+    "online_reference": _off("A weight by scores less a reference", _reference, MORE),
+    # False: at most 98% of that.
+    "low_sum": _off("A sum of numbers of few bits", _low_sum, LESS),
+    # False: at most 0.49; true: at most ½.
+    "lipschitz_row": _off("A row of the Jacobian", _row_of_jacobian, LESS),
+    # False: at most 0.49 Σx²; true: at most ½ Σx².
+    "lipschitz_form": _off("The form of the Jacobian", _form, LESS),
+    # False: tanh(0.51 t); true: tanh(t/2).
+    "lipschitz_step": _off("A finite step of two weights", _step, MORE),
+    # False: by a factor 2% larger.
+    "clipped_ratio": _off("Two weights after clipping", _clipped, MORE),
+    # False: at most 98% of its peak.
+    "adaptive_peak": _off("The largest factor", lambda by: steps(FACTOR, (by * PEAK, Compared())), LESS),
+    # False: w²/11.76; true: w²/12.
+    "eight_bits": _off("The error of rounding", _error, MORE),
+}
