@@ -20,7 +20,7 @@ BEHIND = np.arange(T)[:, None] - np.arange(T)
 CAUSAL = BEHIND >= 0
 WINDOW = CAUSAL & (BEHIND < WIDTH)
 PADDED = np.arange(T) < np.array([24, 19]).reshape(2, 1, 1, 1)
-BIAS = 0.3 * np.random.default_rng(4).standard_normal((1, 4, T, T))
+BIAS = 0.3 * np.random.default_rng(4).standard_normal((1, 2, T, T))
 
 
 def weights(q: Any, k: Any, seen: Any = True, bias: Any = 0.0, scale: float = SCALE) -> Any:
@@ -103,7 +103,7 @@ AT_ONCE = {"window shorter", "ring", "two scales"}
 
 def planted(declared: dict[str, Any], compute: Callable[[Any, Any, Any], Any]) -> Call:
     """Return a call that declares this and whose output is what is computed."""
-    q, k, v = (one.astype(np.float32) for one in arrays())
+    q, k, v = (one.astype(np.float32) for one in arrays(heads=2))
     out = compute(*(one.astype(np.float64) for one in (q, k, v))).astype(np.float32)
     return Call(q, k, v, out, scale=SCALE, **declared)
 

@@ -279,7 +279,7 @@ def test_rows_that_are_garbage_are_no_factor_of_the_output() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, bfloat16])
 def test_a_weak_mask_is_named(mask: float, dtype: Any) -> None:
     """What is left for hidden keys has one direction: it is no rounding, and no coarse arithmetic."""
-    one = call(dtype, sequences=40, queries=40, keys=40, causal=True)
+    one = call(dtype, sequences=40, heads=2, queries=40, keys=40, causal=True)
     q, k, v = (np.asarray(array, dtype=np.float64) for array in (one.query, one.key, one.value))
     out = attention(q, k, v, bias=np.where(np.tri(40) > 0, 0.0, mask)).astype(dtype)
     found = of_calls(replace(one, output=out))["reconstruction"]

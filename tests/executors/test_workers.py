@@ -255,6 +255,7 @@ def half_a_result() -> bytes:
     return bytes(1 << 30)
 
 
+@pytest.mark.slow
 def test_half_a_result_ends_the_wait_for_it(two: Workers) -> None:
     """The pool itself would wait for the rest for ever."""
     with pytest.raises(WorkerError, match=r"status 4|SIG"):

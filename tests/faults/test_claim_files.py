@@ -75,8 +75,8 @@ def test_a_file_that_misbehaves_when_loaded(workers: Workers, tmp_path: Path, mi
         pytest.param(
             "run", "is-killed", (CLAIM, f"\n\nfacts = lambda derivation: %s{CLAIM}"), marks=pytest.mark.slow
         ),
-        ("run", "closes-all-files", (DRAW, f"{DRAW}    %s\n")),
-        pytest.param("show", "is-interrupted", (DERIVE, f"{DERIVE}    %s\n"), marks=pytest.mark.slow),
+        pytest.param("run", "closes-all-files", (DRAW, f"{DRAW}    %s\n"), marks=pytest.mark.slow),
+        ("show", "is-interrupted", (DERIVE, f"{DERIVE}    %s\n")),
         pytest.param("plan", "exits", (EXPERIMENT, f"    %s\n{EXPERIMENT}"), marks=pytest.mark.slow),
     ],
 )

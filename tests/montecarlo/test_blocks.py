@@ -216,6 +216,7 @@ def drawn(batches: int, so_far: Drawn | None = None, cell: Cell = CELL) -> Drawn
 WHOLE = drawn(BATCHES).total
 
 
+@examples(25)
 @given(st.lists(st.integers(1, BATCHES - 1), max_size=4))
 def test_going_on_equals_drawing_at_once(stops: list[int]) -> None:
     """However often a sample is enlarged, within a chunk and beyond, the sums are those of one draw."""

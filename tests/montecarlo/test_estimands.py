@@ -183,15 +183,11 @@ class TestCoverage:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        "distribution",
-        [NORMAL, RADEMACHER, EXPONENTIAL, UNIT_INTERVAL],
-        ids=lambda distribution: distribution.name,
+        ("d", "distribution"),
+        [(1, NORMAL), (1, EXPONENTIAL), (2, RADEMACHER), (16, EXPONENTIAL), (16, UNIT_INTERVAL)],
     )
-    @pytest.mark.parametrize("d", [1, 2, 16])
     def test_hull_at_small_levels(self, d: int, distribution: Distribution) -> None:
-        """At 99.9% over 6,000 repetitions; signs in one dimension have no spread and are left out."""
-        if distribution is RADEMACHER and d == 1:
-            distribution = RADEMACHER.moved(1, 1)
+        """At 99.9% over 6,000 repetitions, where scores are far from normal and where they are nearly so."""
         estimand, truth = score_variance(d, 4, distribution)
         covered = 0
         for sample in samples(score_matrices(d, 4, distribution, distribution), MIN_BLOCKS, 6_000, 50 + d):

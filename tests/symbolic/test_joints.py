@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sympy import MatrixSymbol, Rational, Trace, sin, symbols
 
-from verify.claims.limits import dependent_query_key
-from verify.claims.modern import rotary_positions, variance_split
+from tests.catalogue import derivation
 from verify.symbolic.falsifier import Counterexample, falsify
 from verify.symbolic.kernel.hypotheses import Hypotheses, Vectors
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.layouts import degree
 from verify.symbolic.scores import KEY, PRODUCT, QUERY, SIGMA_Q, d
 
-TRUE = {
-    "pairings": dependent_query_key.derive().routes[0],
-    "any law": dependent_query_key.derive().lemmas[0],
-    "independent vectors": variance_split.derive().routes[0],
-    "rotary": rotary_positions.derive().lemmas[4],
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.symbolic.routes import Route
+
+TRUE: dict[str, Callable[[], Route]] = {
+    "pairings": lambda: derivation("dependent-query-key").routes[0],
+    "any law": lambda: derivation("dependent-query-key").lemmas[0],
+    "independent vectors": lambda: derivation("variance-split").routes[0],
+    "rotary": lambda: derivation("rotary-positions").lemmas[4],
 }
 
 
@@ -29,14 +33,17 @@ def _tried(lhs: Any, rhs: Any, law: Vectors, points: int = 3) -> Any:
     return falsify(given, points=points, climb=False)
 
 
-def _law(route: Any) -> Any:
-    return route.steps[0].rule.law
+def _law(route: Route) -> Any:
+    return route.steps[0].rule.law  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("name", TRUE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[pytest.mark.slow] * (one == "rotary")) for one in TRUE]
+)
 def test_what_holds_of_random_vectors_holds_there_and_a_per_cent_more_does_not(name: str) -> None:
     """Linked and independent, normal and not, with matrices and with numbers as covariances."""
-    route, law = TRUE[name], _law(TRUE[name])
+    route = TRUE[name]()
+    law = _law(route)
     assert _tried(route.start, route.end, law).held > 0
     with pytest.raises(Counterexample, match=r"(d_k|m) = "):
         _tried(route.start, route.end * Rational(101, 100), law)
@@ -44,9 +51,10 @@ def test_what_holds_of_random_vectors_holds_there_and_a_per_cent_more_does_not(n
 
 def test_normal_pairings_are_false_of_other_laws() -> None:
     """Fourth moments tell."""
-    normal = _law(TRUE["pairings"])
+    route = TRUE["pairings"]()
+    normal = _law(route)
     with pytest.raises(Counterexample):
-        _tried(Var(PRODUCT), TRUE["pairings"].end, Vectors(normal.means, normal.covariances))
+        _tried(Var(PRODUCT), route.end, Vectors(normal.means, normal.covariances))
 
 
 def test_what_small_laws_do_not_tell_is_open() -> None:

@@ -126,7 +126,7 @@ def sums(draw: st.DrawFn) -> Any:
     return Add(*draw(st.lists(products, min_size=1, max_size=3)))
 
 
-@examples(40)
+@examples(20)
 @given(sums(), sums())
 def test_the_normal_form_keeps_the_value(one: Any, other: Any) -> None:
     """Multiplied out it is equal; two sums have one normal form where they have one value, and only there."""
