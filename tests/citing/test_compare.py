@@ -12,7 +12,7 @@ from tests.auditing.records import bad, good
 from tests.judged import judged
 from tests.report.builders import exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
-from verify.citing.compare import FORMS, Comparison, compare
+from verify.citing.compare import FORMS, Changes, compare
 from verify.cli.publishing import compare as command
 from verify.errors import ResultsError
 from verify.evidence import Fact, Outcome, Proof, Verdict
@@ -47,7 +47,7 @@ def shifted(by: float) -> dict[str, Any]:
     return {"estimate": FIRST.estimate + shift, "interval": (low + shift, high + shift)}
 
 
-def listed(found: Comparison) -> list[tuple[str, ...]]:
+def listed(found: Changes) -> list[tuple[str, ...]]:
     """Return what is listed at all, by its kind."""
     groups = (found.verdicts, found.statements, found.moved, found.reprinted, found.settings)
     return [*(tuple(one.key for one in group) for group in groups), found.come, found.gone]

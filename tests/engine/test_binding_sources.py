@@ -307,7 +307,13 @@ def test_sources_are_what_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["attention-sink", "correlated-components", "grouped-queries", "variance-split"]
+    "name",
+    [
+        pytest.param("attention-sink", marks=pytest.mark.slow),
+        "correlated-components",
+        "grouped-queries",
+        "variance-split",
+    ],
 )
 def test_nothing_is_bound_that_is_one_per_cent_off(name: str) -> None:
     """What a claim predicts, or what it measures, is bound as it is and not by a little more."""

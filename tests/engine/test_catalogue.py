@@ -278,7 +278,7 @@ def with_module_beside(folder: Path, name: str, reduced: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("threads", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_claim_file_imports_modules_beside_it(tmp_path: Path, threads: bool) -> None:
     """Each its own, though they have one name; never in the place of Python's."""
     right = with_module_beside(tmp_path / "right", "key_lengths.py", "(keys**2)")

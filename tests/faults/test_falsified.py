@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sympy import Dummy, Symbol
 
-from tests.catalogue import CATALOGUE, derivation
+from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
 from tests.faults.falsified import SECONDS, SEED, digest, is_stopped, main, summary, theorems, trial
 from tests.symbolic.test_falsifier import Candidate
 from verify.evidence import Falsified
@@ -22,25 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STORED: dict[str, Any] = json.loads((folder("data") / "falsified.json").read_text(encoding="utf-8"))
-LONG = {
-    "attention-gradients",
-    "attention-sink",
-    "heavy-tails",
-    "jacobian-bounds",
-    "jacobian-saturation",
-    "pairwise-estimator",
-    "rotary-positions",
-    "score-normal-limit",
-    "softmax-saturation",
-    "vanishing-or-exploding",
-}
-"""Claims whose chains take half a second and more."""
 A, B = Symbol("a", positive=True), Symbol("b", positive=True)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=pytest.mark.slow) if one in LONG else one for one in CATALOGUE]
-)
+@EACH_QUICKLY_MADE
 def test_each_theorem_is_stored(name: str) -> None:
     """And nothing else is: what has changed is to be tried again."""
     now = {title: set(found) for title, found in theorems(derivation(name)).items()}

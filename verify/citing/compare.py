@@ -52,7 +52,7 @@ class Change(NamedTuple):
     tone: str = "idle"
 
 
-class Comparison(NamedTuple):
+class Changes(NamedTuple):
     """How a record differs from an ``earlier`` one.
 
     ``verdicts`` are those of claims with their proofs, of checks and controls, or the judgements of an
@@ -122,7 +122,7 @@ class _Measured(NamedTuple):
     noise: float = 0.0
 
 
-def compare(old: Evidence, new: Evidence) -> Comparison:
+def compare(old: Evidence, new: Evidence) -> Changes:
     """Return how a run differs from an earlier run, or an audit from an earlier audit.
 
     Raises:
@@ -150,7 +150,7 @@ def compare(old: Evidence, new: Evidence) -> Comparison:
         if value.part is not None and key in before and ":" not in key and key not in told
         if printed(key)[0] != printed(key)[1]
     ]
-    return Comparison(
+    return Changes(
         earlier=_name(old),
         later=_name(new),
         verdicts=tuple(verdicts),
@@ -328,7 +328,7 @@ _NAMED = 12
 """This many keys are named in a line before the others are counted."""
 
 
-def to_text(found: Comparison) -> str:
+def to_text(found: Changes) -> str:
     """Return the comparison as plain lines, a heading above each group."""
     lines = [f"before: {found.earlier}", f"after:  {found.later}", ""]
     for title, changes in _groups(found):
@@ -337,7 +337,7 @@ def to_text(found: Comparison) -> str:
     return "\n".join([*lines, *_closing(found)])
 
 
-def _groups(found: Comparison) -> tuple[tuple[str, tuple[Change, ...]], ...]:
+def _groups(found: Changes) -> tuple[tuple[str, tuple[Change, ...]], ...]:
     return (
         ("verdicts", found.verdicts),
         ("outcomes of statements", found.statements),
@@ -352,7 +352,7 @@ def _line(one: Change) -> str:
     return f"{one.key}: {one.before or '(none)'} → {one.after or '(none)'}{why}{what}"
 
 
-def _closing(found: Comparison) -> Iterator[str]:
+def _closing(found: Changes) -> Iterator[str]:
     for word, keys in (("new", found.come), ("gone", found.gone)):
         if keys:
             more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
@@ -366,7 +366,7 @@ def _closing(found: Comparison) -> Iterator[str]:
     yield from found.sentences
 
 
-def to_markdown(found: Comparison) -> str:
+def to_markdown(found: Changes) -> str:
     """Return the comparison as Markdown, a table for each group, with printed digits folded."""
     lines = [f"Before: {for_markdown(found.earlier)}. After: {for_markdown(found.later)}.", ""]
     for title, changes in _groups(found):
@@ -394,7 +394,7 @@ def _rows(changes: Iterable[Change]) -> Iterator[str]:
         yield f"| `{one.key}` | {' | '.join(cells)} | {what} |".replace("\n", " ")
 
 
-def to_json(found: Comparison) -> str:
+def to_json(found: Changes) -> str:
     """Return all of the comparison as JSON, for programs."""
     content = {name: _plain(value) for name, value in found._asdict().items()}
     return json.dumps({**content, "exit_status": found.exit_status}, ensure_ascii=False, indent=1)
@@ -406,5 +406,5 @@ def _plain(value: object) -> object:
     return [one._asdict() if isinstance(one, Change) else one for one in value]
 
 
-FORMS: dict[str, Callable[[Comparison], str]] = {"json": to_json, "markdown": to_markdown, "text": to_text}
+FORMS: dict[str, Callable[[Changes], str]] = {"json": to_json, "markdown": to_markdown, "text": to_text}
 """The forms by their names."""

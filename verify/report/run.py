@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing import citations
 from verify.citing.citations import Citation, cite
-from verify.citing.compare import Comparison, compare
+from verify.citing.compare import Changes, compare
 from verify.evidence import (
     ClaimRecord,
     Counted,
@@ -175,7 +175,7 @@ class Report(NamedTuple):
     panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
     lesson: tuple[LessonScene, ...]
-    changes: Comparison | None
+    changes: Changes | None
     levels: tuple[Level, ...]
     example: str
     entries: tuple[tuple[str, str], ...]
