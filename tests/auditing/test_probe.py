@@ -89,7 +89,8 @@ def bottom_right(queries: int, keys: int) -> int:
 
 def test_plain_attention_passes_in_three_lines() -> None:
     """Nothing is wrong with attention as it is written down, and its text says what it is."""
-    found = probe(attention, d_k=32)
+    # A model's configuration may have whole numbers of NumPy.
+    found = probe(attention, np.int64(32), heads=np.int32(2))  # type: ignore[arg-type]
     found.assert_is("1/sqrt(d)", causal=False)
     assert found.scale == pytest.approx(32**-0.5, rel=1e-5)
     assert "scale          0.176777 = 1/sqrt(d) (measured at d = 16, 32, 64" in repr(found)
@@ -142,14 +143,6 @@ def test_wrong_scale_is_named_with_its_fix() -> None:
         probe(wrong, d_k=64, heads=8).assert_is()
 
 
-def test_scale_that_is_right_at_one_width_only_is_caught() -> None:
-    """1/8 agrees with 1/√d at d = 64; at the widths beside it, it does not."""
-    found = probe(partial(attention, scale=lambda *_: 0.125), d_k=64)
-    assert found.scale == pytest.approx(0.125)
-    assert any("d = 128" in one for one in found.problems("1/sqrt(d)"))
-    assert found.problems("0.125") == ()
-
-
 def test_a_scale_that_is_zero_at_one_key_stops_no_corner() -> None:
     """The logarithm of the length, of scalable softmax: declared, it passes, and its corners are tried."""
     scaled = partial(attention, scale=lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5)
@@ -174,15 +167,6 @@ def test_mask_and_its_alignment_are_read_off_rectangles(
     """Square shapes tell whether it is causal, rectangles how it is aligned."""
     found = probe(partial(attention, shift=shift), d_k=8)
     assert (found.causal, found.alignment) == (causal, alignment)
-
-
-def test_wrong_alignment_fails_the_assertion() -> None:
-    """A decoder with a cache needs the mask at the bottom right."""
-    found = probe(partial(attention, shift=top_left), d_k=8)
-    assert found.problems(causal=True, alignment="bottom-right") == (
-        "rectangles are aligned: top-left, not bottom-right",
-    )
-    assert found.problems(causal=False) == ("it is causal",)
 
 
 @pytest.mark.parametrize("window", [3, 8, 100, 512])
@@ -347,12 +331,6 @@ def test_what_cannot_be_asked_is_refused(options: dict[str, Any], message: str) 
     """Layout, library and sizes are checked before the function is called."""
     with pytest.raises(SettingsError, match=message):
         probe(attention, **options)
-
-
-def test_the_whole_numbers_of_numpy_are_taken() -> None:
-    """A model's configuration may have them."""
-    found = probe(attention, np.int64(8), heads=np.int32(2))  # type: ignore[arg-type]
-    assert (found.d_k, found.heads) == (8, 2)
 
 
 def by_scores(function: Callable[[Any], Any]) -> Callable[..., Any]:

@@ -232,14 +232,6 @@ def test_latex_signs_mean_themselves() -> None:
     assert for_tex("1 − 6.1×10⁻⁷") == r"1 $-$ 6.1$\times$10$^{-7}$"
 
 
-def test_json_holds_it_all(one: Citation) -> None:
-    """Programs get the parts, not the prose."""
-    content = json.loads(citations.FORMS["json"](one))
-    assert content["key"] == one.key
-    assert content["links"] == [one.page]
-    assert content["statement"] == one.statement
-
-
 def test_text_has_no_latex(one: Citation) -> None:
     """Plain text is plain."""
     assert not re.search(r"[\\$]", citations.FORMS["text"](one))

@@ -93,13 +93,6 @@ def test_a_binary_file_is_refused(tmp_path: Path, run: RunRecord, content: bytes
         check([path], run)
 
 
-def test_a_missing_file_is_refused(tmp_path: Path, run: RunRecord) -> None:
-    """So is a folder."""
-    for path in (tmp_path / "none.md", tmp_path):
-        with pytest.raises(CitationError, match="cannot be read"):
-            check([path], run)
-
-
 def test_an_unknown_key_is_a_problem_with_a_suggestion(tmp_path: Path, run: RunRecord) -> None:
     """The others are checked all the same."""
     path = written(tmp_path, f"{quoted('1', 'score-variance.slop|pm')} {quoted('0')}")

@@ -196,15 +196,6 @@ def test_a_marker_at_the_start_of_a_line_is_a_warning(tmp_path: Path, start: str
     assert check([inside], RUN)[0].warnings == []
 
 
-def test_a_claim_named_without_a_figure_is_a_warning_once_it_is_not_confirmed(tmp_path: Path) -> None:
-    """What is written of it may no longer hold; of a confirmed claim there is nothing to say."""
-    broken = next(claim for claim in RUN.claims if claim.verdict == "refuted")
-    path = written(tmp_path, "page.md", f"See `score-variance`.\n\nAs `{broken.id}` shows, all is well.\n")
-    (warning,) = check([path], RUN)[0].warnings
-    assert warning.kind is ProblemKind.MENTION
-    assert str(warning).startswith(f"{path}:3: warning: {broken.id}: is named here and is refuted")
-
-
 def test_every_language_says_its_suffixes() -> None:
     """No two share one; what is unknown is plain text."""
     wanted = ".md .rst .tex .ipynb .qmd .rmd .mdx .adoc .org .typ .py .html .txt"

@@ -9,23 +9,11 @@ import pytest
 import verify
 from tests.auditing.records import bad
 from tests.report.records import record
-from verify.citing.documents import check, fix
-from verify.citing.lookup import by_key, chosen, lookup, lookup_in
+from verify.citing.lookup import by_key, chosen, lookup
 from verify.errors import CitationError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def test_markers_ask_for_forms(tmp_path: Path) -> None:
-    """A document says how a value is to be printed, and --write prints it so."""
-    run = record()
-    key = "score-variance.slope|pm"
-    page = tmp_path / "page.md"
-    page.write_text(f"It is <!-- verify: {key} -->1<!-- /verify -->.\n", encoding="utf-8")
-    fix(check([page], run))
-    assert f"-->{lookup_in(by_key(run), key).text}<!--" in page.read_text(encoding="utf-8")
-    assert check([page], run)[0].problems == []
 
 
 @pytest.mark.parametrize("digits", [12, 16, 64])

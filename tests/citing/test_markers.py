@@ -29,12 +29,6 @@ def test_what_stands_between_markers_is_quoted() -> None:
     assert quotes("nothing is quoted <!-- a comment -->") == []
 
 
-@pytest.mark.parametrize("comment", ["<!-- see: this -->", "<!-- to verify -->"])
-def test_comments_of_other_words_are_left_alone(comment: str) -> None:
-    """A key has no space."""
-    assert quotes(f"a {comment} b") == []
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

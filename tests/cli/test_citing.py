@@ -91,15 +91,6 @@ def test_a_registered_form_that_returns_nothing_is_named(tool: Tool, monkeypatch
     assert ended.complaint == "format 'mine': its function returns nothing; let it return the text"
 
 
-@pytest.mark.parametrize("form", citations.FORMS)
-def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
-    """With what was measured."""
-    ended = tool("cite", "score-variance.slope", "--format", form, "--results", results)
-    assert ended.status == 0
-    assert "score-variance" in ended.out
-    assert "slope" in ended.out
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_export_is_written(tool: Tool, results: Path, form: str, tmp_path: Path) -> None:
     """With a line for each value chosen, into a file that its form names."""
@@ -196,15 +187,6 @@ def test_mistakes_are_reported_in_one_line(
     ended = tool(*arguments, "--results", results)
     assert ended.status == 2
     assert what in ended.complaint
-
-
-def test_results_of_another_schema_are_refused(tool: Tool, results: Path) -> None:
-    """A file of an earlier version is refused with what to do."""
-    content = json.loads(results.read_text(encoding="utf-8"))
-    results.write_text(json.dumps({**content, "schema": 1}), encoding="utf-8")
-    ended = tool("values", "--results", results)
-    assert ended.status == 2
-    assert "schema 1, this version reads schema 3" in ended.complaint
 
 
 def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_path: Path) -> None:

@@ -127,14 +127,3 @@ def test_a_terminal_without_unicode_is_served(
         assert b"? moment calculus" in shown.getvalue()
     assert ended.value.code == 0
     assert capsys.readouterr().err == ""
-
-
-def test_main_takes_the_arguments_of_the_process(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Called without arguments, as the installed script does, it reads its own command line."""
-    monkeypatch.setattr(sys, "argv", ["sdpa-verify", "--version"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 0
-    assert __version__ in capsys.readouterr().out

@@ -1,18 +1,18 @@
-"""Every text of a results file may be anybody's: it is refused on loading, or harmless in every output."""
+"""Every text of a file of results may be anybody's: it is refused on loading, or harmless in every output."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.faults import mistakes
 from tests.faults.harmless import ADDRESS, Page, check_citation, check_macros, check_markdown
-from tests.faults.poison import POISONS, places, poisoned, sample, text_fields
+from tests.faults.poison import POISONS, audit_sample, places, poisoned, sample, text_fields
 from verify.citing import citations
 from verify.citing.citations import cite
 from verify.citing.exports import FORMATS, to_latex
@@ -20,27 +20,25 @@ from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_
 from verify.citing.values import values_of as values
 from verify.cli.progress import verdict_line
 from verify.errors import ResultsError
-from verify.evidence.load import load
+from verify.evidence import RunRecord
+from verify.evidence.load import load_either
 from verify.report import html
+from verify.report.heatmaps import draw_map, grids
 from verify.report.html import render_html
 from verify.text.escapes import CONTROLS, for_terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from verify.evidence import RunRecord
-
-SAMPLE = sample()
-CONTENT = json.loads(SAMPLE.to_json())
-PLACES = dict(reversed(list(places(SAMPLE))))
-"""One place of each text field: the first in the record."""
+    from verify.evidence.audits import AuditRecord
 
 
-def read(path: Path, content: dict[str, Any]) -> RunRecord | None:
-    """Return a results file as it is read after it was sealed again, None where it is refused in one line."""
+def read(path: Path, content: dict[str, Any]) -> RunRecord | AuditRecord | None:
+    """Return a file as it is read after it was sealed again, None where it is refused in one line."""
     path.write_bytes(mistakes.sealed(content))
     try:
-        return load(path)
+        return load_either(path)
     except ResultsError as refusal:
         message = str(refusal)
     assert len(message.splitlines()) == 1
@@ -48,8 +46,8 @@ def read(path: Path, content: dict[str, Any]) -> RunRecord | None:
     return None
 
 
-def check_outputs(run: RunRecord) -> None:
-    """Read every output but the page as the program would that it is for."""
+def check_run(run: RunRecord) -> None:
+    """Read every output of a run but the page as the program would that it is for."""
     check_macros(to_latex(run, values(run)))
     rows = list(csv.reader(io.StringIO(FORMATS["csv"].write(run, values(run)))))
     assert rows[1:] == [[value.key, value.text] for value in values(run)]
@@ -81,53 +79,110 @@ def check_outputs(run: RunRecord) -> None:
         check_citation(texts, links)
 
 
-def test_the_sample_has_every_text_field() -> None:
+def check_audit(audit: AuditRecord) -> None:
+    """Read every output of an audit but the page as the program would that it is for."""
+    check_macros(to_latex(audit, values(audit)))
+    junit = ET.fromstring(to_junit(audit))  # noqa: S314 - our own
+    assert {node.tag for node in junit.iter()} <= {"testsuites", "testsuite", "testcase", "failure", "error"}
+    for grid in grids(audit)[:1]:
+        drawn = ET.fromstring(draw_map(grid))  # noqa: S314 - our own
+        assert {node.tag.rpartition("}")[2] for node in drawn.iter()} == {"svg", "path", "text"}
+    shown = [*str(audit).splitlines(), *(f"{value.key} {value.text}" for value in values(audit))]
+    assert not any(CONTROLS.search(for_terminal(line).replace("\n", "")) for line in shown)
+    layer = audit.layers[0]
+    for subject in (audit, layer):
+        ET.fromstring(as_svg(badge_of(audit, subject)))  # noqa: S314 - our own
+        json.loads(as_endpoint(badge_of(audit, subject)))
+    for cited in (
+        cite(audit, audit, None, ADDRESS),
+        cite(audit, layer, None, ADDRESS),
+        cite(audit, layer, layer.findings[0], ADDRESS),
+    ):
+        texts = {name: citations.FORMS[name](cited) for name in citations.FORMS}
+        assert not any(CONTROLS.search(text.replace("\n", "")) for text in texts.values())
+        check_citation(texts, set(cited.links))
+
+
+class Kind(NamedTuple):
+    """A kind of record: a good one, how its outputs are read, and what its page has besides its own links."""
+
+    sample: RunRecord | AuditRecord
+    check_outputs: Callable[[Any], None]
+    scripts: int
+    links: frozenset[str]
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The good record as its file has it."""
+        content: dict[str, Any] = json.loads(self.sample.to_json())
+        return content
+
+    @property
+    def places(self) -> dict[tuple[str, str], Any]:
+        """One place of each text field: the first in the record."""
+        return dict(reversed(list(places(self.sample))))
+
+
+KINDS = {
+    # The page's own script, and what it says for search engines; no icon, and what is beside it.
+    "run": Kind(sample(), check_run, 2, frozenset({"data:,", "results.json"})),
+    "audit": Kind(audit_sample(), check_audit, 1, frozenset({"data:,"})),
+}
+EACH_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+@EACH_KIND
+def test_the_sample_has_every_text_field(kind: Kind) -> None:
     """A field that is added to the record is poisoned as well, or this fails."""
-    assert text_fields() <= set(PLACES)
+    assert text_fields(type(kind.sample)) <= set(kind.places)
 
 
-def test_the_sample_is_harmless(tmp_path: Path) -> None:
+@EACH_KIND
+def test_the_sample_is_harmless(kind: Kind, tmp_path: Path) -> None:
     """What is asserted of poisoned records holds of a good one, so it can hold."""
-    run = read(tmp_path / "results.json", CONTENT)
-    assert run == SAMPLE
-    check_outputs(SAMPLE)
+    assert read(tmp_path / "good.json", kind.content) == kind.sample
+    kind.check_outputs(kind.sample)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("field", sorted(PLACES), ids=".".join)
-def test_one_poisoned_text_is_refused_or_harmless(tmp_path: Path, field: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        pytest.param(kind, field, id=f"{name}-{'.'.join(field)}")
+        for name, kind in KINDS.items()
+        for field in sorted(kind.places)
+    ],
+)
+def test_one_poisoned_text_is_refused_or_harmless(kind: Kind, field: tuple[str, str], tmp_path: Path) -> None:
     """Each text field with each poison, sealed again."""
+    content, place = kind.content, kind.places[field]
     for poison in POISONS.values():
-        run = read(tmp_path / "results.json", poisoned(CONTENT, PLACES[field], poison))
-        if run is not None:
-            check_outputs(run)
+        record = read(tmp_path / "poisoned.json", poisoned(content, place, poison))
+        if record is not None:
+            kind.check_outputs(record)
 
 
+@EACH_KIND
 @pytest.mark.parametrize(
     "poison",
     [name if name in {"html", "tex"} else pytest.param(name, marks=pytest.mark.slow) for name in POISONS],
 )
 def test_all_texts_that_take_a_poison_hold_it_harmlessly(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poison: str
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poison: str
 ) -> None:
     """The fields that are not refused, all at once, in every output; the page, too."""
-    content, taken = CONTENT, 0
-    for field in sorted(PLACES):
-        changed = poisoned(content, PLACES[field], POISONS[poison])
-        if read(tmp_path / "results.json", changed) is not None:
+    content, taken = kind.content, 0
+    for _, place in sorted(kind.places.items()):
+        changed = poisoned(content, place, POISONS[poison])
+        if read(tmp_path / "poisoned.json", changed) is not None:
             content, taken = changed, taken + 1
-    run = read(tmp_path / "results.json", content)
-    assert run is not None
-    check_outputs(run)
+    record = read(tmp_path / "poisoned.json", content)
+    assert record is not None
+    kind.check_outputs(record)
     if taken:
         monkeypatch.setattr(html, "rules_for_screen", lambda *_characters: "")
-        page = Page(render_html(run))
-        # The page's own, and what it says for search engines.
-        assert page.tags.count("script") == 2
+        page = Page(render_html(record))
+        assert page.tags.count("script") == kind.scripts
         assert page.handlers == []
-        assert not {
-            link for link in page.links if "evil" in link or not link.startswith(("https://", "#"))
-        } - {
-            "data:,",  # our own: no icon
-            "results.json",  # beside it
-        }
+        safe = ("https://", "#") if isinstance(record, RunRecord) else "#"
+        assert {link for link in page.links if "evil" in link or not link.startswith(safe)} <= kind.links
