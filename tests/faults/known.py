@@ -171,7 +171,9 @@ LABELS = {
         "(0.5, 2.0, 1.0, 0.0), (-1.0, 0.5,",
     ),
     "other-law-under-the-name": Known(
-        f"{ENGINE}/distributions.py", "Fraction(9, 5)), _fill_uniform", "Fraction(9, 5)), _fill_laplace"
+        f"{ENGINE}/distributions.py",
+        "Fraction(9, 5)),\n    _fill_uniform",
+        "Fraction(9, 5)),\n    _fill_laplace",
     ),
     "he-for-fused-xavier": Known(
         f"{LIMITS}/projected_tokens.py", "Fraction(2, 128 + 128)", "Fraction(2, 128)"
