@@ -410,7 +410,7 @@ def test_correct_attention_passes(what: str, dtype: str) -> None:
 @pytest.mark.parametrize("factor", [1.0, 1.1])
 def test_scale_that_bfloat16_cannot_tell_is_undecided_with_the_reason(factor: float) -> None:
     """Where scores differ by 0.02 or less, rounding hides the scale and the finding says so."""
-    options = {"deviation": 0.002, "heads": 4}
+    options = {"deviation": 0.002, "sequences": 2, "heads": 4}
     fault = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, factor / 8), options)
     found = exact_findings(fault.layer(dtypes()["bfloat16"]))["scale-implied"]
     assert found.judgement is Judgement.UNDECIDED
