@@ -6,8 +6,7 @@ estimand of the same blocks. A claim is refused where a prediction is called der
 gives its value is about another quantity than the measured one. All other predictions are thresholds: only
 their author's word connects them to what is measured.
 
-A theorem without means, about all entries of a family, says its mean over the rows of scores that are
-drawn, or over their probabilities.
+What a theorem without means says of all entries of a family holds of its mean over the rows that are drawn.
 
 The names of a theorem's variables do not matter. Each assignment of sampled vectors to its random names is
 tried, and the draws decide which of them is measured.
@@ -39,7 +38,6 @@ from sympy import (
 
 from verify.engine.on_draws import Draws, OtherLawError, UnknownError, evaluated, in_floats, numbers
 from verify.errors import ClaimError
-from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Bounded, Smooth
@@ -51,7 +49,7 @@ from verify.symbolic.arithmetics import Undefined, Unknown
 from verify.symbolic.kernel.core import FLIPPED
 from verify.symbolic.kernel.hypotheses import Population, Refused, Vectors, assumed, free_symbols
 from verify.symbolic.kernel.moments import evaluate
-from verify.symbolic.kernel.words import E, Var, n, p
+from verify.symbolic.kernel.words import E, Var, n
 from verify.symbolic.scores import NORMAL_MOMENTS
 
 if TYPE_CHECKING:
@@ -412,8 +410,6 @@ def _assignments(pairing: _Pairing, reading: tuple[VectorSource, ...]) -> Iterat
     law, start = pairing.expanded.theorem.hypotheses.law, pairing.expanded.start
     known = law.moments if law else sorted(start.atoms(IndexedBase), key=str)
     names = [one for one in known if start.has(one)]
-    if names == [p]:
-        reading = tuple(replace(one, vectors=softmax(one.vectors)) for one in reading)
     for whole in (False, True) if isinstance(law, Vectors) else (False,):
         pool = [one for one in reading if (one.factor is not None) == whole]
         places = [(place, 0) for place in range(len(pool))]
@@ -501,7 +497,7 @@ def _entries_may_be(theorem: Theorem, assigned: Assignment, values: Mapping[Any,
     """Return whether laws allow only such entries of a theorem's families as it is about."""
     bounds = {base: end for kind, base, end in theorem.hypotheses.entries if kind == "bounded"}
     for base, (source, _) in assigned.items():
-        ends = (0.0, 1.0) if base == p else source.law.ends
+        ends = source.law.ends
         most = evaluated(bounds[base], values) * (1 + _RTOL) if base in bounds else np.inf
         domain = Interval(*(sympify(end) for end in ends))
         if max(map(abs, ends)) > most or not domain.is_subset(assumed(base.label)):
