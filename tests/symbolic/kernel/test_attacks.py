@@ -314,9 +314,9 @@ def _covariances(*given: tuple[int, int, Any]) -> Theorem:
     return prove(VectorMoments(law), E(Trace(one.T * other)), mean)
 
 
-def _assumed_covariance(*given: Any) -> Theorem:
+def _assumed_covariance(*given: Any, named: str = "ABCUVW") -> Theorem:
     """Return the covariance of vectors whose covariances are matrices, entries of which are assumed."""
-    names = [MatrixSymbol(one, 1, 1) for one in "ABCUVW"]
+    names = [MatrixSymbol(one, 1, 1) for one in named]
     vectors = [MatrixSymbol(one, 1, 1) for one in "xyz"]
     pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)]
     covariances = tuple(
@@ -663,6 +663,7 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     # covariances that no vectors have
     "a covariance assumed beyond what both vary": lambda: _assumed_covariance((3, lambda own: 2 * own)),
     "a covariance assumed times any number": lambda: _assumed_covariance((3, lambda own: r * own)),
+    "no covariance assumed of two that are a third": lambda: _assumed_covariance((3, lambda own: 0 * own), named="AAACAA"),
     "a variance assumed": lambda: _assumed_covariance((1, lambda own: -own)),
     "three covariances assumed, each against each": lambda: _assumed_covariance(
         *((place, lambda own: -own) for place in (3, 4, 5))),

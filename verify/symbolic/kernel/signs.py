@@ -328,7 +328,8 @@ def _may_be(part: Any, value: Any, under: Hypotheses) -> bool:
 def _is_possible_covariance(part: Any, value: Any, under: Hypotheses) -> bool:
     """Return whether an entry, if it is a covariance, may surely have a value: by Cauchy and Schwarz.
 
-    Of several entries that are given at once this is not known.
+    All other covariances may then be 0. This is not known of several entries that are given at once, or where
+    one matrix is more than one covariance.
     """
     spreads = under.law.covariances if isinstance(under.law, Vectors) else ()
     names = set().union(*(matrix.atoms(MatrixSymbol) for *_, matrix in spreads))
@@ -337,7 +338,9 @@ def _is_possible_covariance(part: Any, value: Any, under: Hypotheses) -> bool:
     given = [one for one in under.conditions if isinstance(one, Eq) and one.has(*names)]
     own = {one: matrix for one, other, matrix in spreads if one == other}
     pairs = [(one, other) for one, other, matrix in spreads if matrix == part.parent and one != other]
-    if len(given) > 1 or len(pairs) != 1 or not own.keys() >= {*pairs[0]}:
+    every = [matrix for *_, matrix in spreads if matrix.is_Matrix]
+    is_shared = any(every.count(matrix) > 1 for one, other, matrix in spreads if one != other)
+    if len(given) > 1 or len(pairs) != 1 or is_shared or not own.keys() >= {*pairs[0]}:
         return False
     spread = [
         own[one][at, at] if own[one].is_Matrix else own[one]
