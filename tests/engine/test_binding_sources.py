@@ -14,7 +14,7 @@ from verify.claims.modern.shared import entropy_lost
 from verify.claims.modern.shared.variants import RotatedScores
 from verify.claims.newer.shared.rows import LeadingRows, LevelRows, SigmoidRows
 from verify.claims.pipeline.shared.beside_values import ScoresBesideValues
-from verify.engine.binding import bound
+from verify.engine.binding import _BLOCKS, _SEEDS, bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
@@ -84,6 +84,14 @@ def test_rows_of_scores(
 ) -> None:
     """A bound holds of the rows that are drawn, and of what a complement leaves."""
     assert _is_bound("attention-concentration", drawn, estimand, value, relation) is expected
+
+
+def test_no_number_binds_what_is_another() -> None:
+    """A bound that is made to fit the draws of one seed does not fit those of the next."""
+    first, *_ = _SEEDS
+    squares, largest = ROWS.sample(np.random.default_rng(first), _BLOCKS).mean(axis=0)
+    fitting = largest + 1 - squares - float(LOST)
+    assert not _is_bound("attention-concentration", ROWS, component("largest"), Float(fitting), "≥")
 
 
 LEVELS = LevelRows(8, 16, 1.0, RADEMACHER, ("squares", "entropy"))

@@ -272,6 +272,25 @@ def test_wrong_moments_are_reported(
 
 
 @pytest.mark.parametrize(
+    ("distribution", "ends"),
+    [
+        (NORMAL, (-4.0, 4.0)),
+        (UNIFORM.moved(1, -2), (-1.7, 3**0.5)),
+        (UNIT_INTERVAL, (0.01, 1.0)),
+        (RADEMACHER, (-1.0, 0.5)),
+    ],
+    ids=lambda one: one.name if isinstance(one, Distribution) else "",
+)
+def test_wrong_ends_are_reported(distribution: Distribution, ends: tuple[float, float]) -> None:
+    """What is stated to lie between two ends is drawn between them."""
+    found = moments_contradiction(replace(distribution, base_ends=ends))
+    assert found is not None
+    assert found.startswith("states the ends ")
+    assert UNIFORM.moved(1, -2).ends == pytest.approx((1 - 12**0.5, 1 + 12**0.5))
+    assert NORMAL.moved(3, 2).ends == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
     "distribution",
     [student_t(3), student_t(5), LAPLACE, EXPONENTIAL],
     ids=lambda distribution: distribution.name,

@@ -74,8 +74,8 @@ class Distribution:
     def __hash__(self) -> int:
         return hash(self._stated())
 
-    def _stated(self) -> tuple[str, tuple[Fraction, ...], Fraction, Fraction]:
-        return self.base, self.base_moments, self.loc, self.scale
+    def _stated(self) -> tuple[object, ...]:
+        return self.base, self.base_moments, self.loc, self.scale, self.base_ends
 
     def _specimen(self) -> Array:
         """Return a few numbers drawn from a stream that is the same for all distributions."""
@@ -339,7 +339,7 @@ _NAMES = ("", "mean", "variance", "third central moment", "fourth central moment
 
 @cache
 def moments_contradiction(distribution: Distribution) -> str | None:
-    """Return what the distribution's draws say against its stated moments, in words, or None.
+    """Return what the distribution's draws say against its stated moments and ends, in words, or None.
 
     The draws are always the same ones. A moment may miss by its sampling error at ``FALSE_ALARM``, and by
     what terms as large as the largest seen would add if all of them had stayed away: powers of heavy-tailed
@@ -349,6 +349,9 @@ def moments_contradiction(distribution: Distribution) -> str | None:
     drawn = distribution.draw(stream(0, "stated-moments", distribution.name, 0), (_DRAWS,))
     if not np.all(np.isfinite(drawn)):
         return "draws numbers that are not finite"
+    (low, high), least, most = distribution.ends, float(drawn.min()), float(drawn.max())
+    if least < low - 1e-6 * abs(low) or most > high + 1e-6 * abs(high):
+        return f"states the ends {low:.6g} and {high:.6g}, but draws from {least:.6g} to {most:.6g}"
     if highest < 1:
         return None
     deviations = drawn - float(distribution.mean)

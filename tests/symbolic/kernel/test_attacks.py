@@ -314,6 +314,22 @@ def _covariances(*given: tuple[int, int, Any]) -> Theorem:
     return prove(VectorMoments(law), E(Trace(one.T * other)), mean)
 
 
+def _assumed_covariance(*given: Any, named: str = "ABCUVW") -> Theorem:
+    """Return the covariance of vectors whose covariances are matrices, entries of which are assumed."""
+    names = [MatrixSymbol(one, 1, 1) for one in named]
+    vectors = [MatrixSymbol(one, 1, 1) for one in "xyz"]
+    pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)]
+    covariances = tuple(
+        (vectors[one], vectors[other], name) for (one, other), name in zip(pairs, names, strict=True)
+    )
+    law = Vectors(tuple((one, 0) for one in vectors), covariances)
+    under = Hypotheses(law=law)
+    left = Add(*(one[0, 0] for one in names))
+    conditions = tuple(Eq(names[place][0, 0], value(names[0][0, 0])) for place, value in given)
+    right = left.xreplace({one.lhs: one.rhs for one in conditions})
+    return prove(Assuming(conditions), left, right, under)
+
+
 ATTACKS: dict[str, Callable[[], Any]] = {
     # the maker
     "a theorem made by its class": lambda: Theorem(S.One, "=", S(2)),
@@ -645,6 +661,12 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a name that looks like a mean": lambda: prove(Same(), Symbol(r"\operatorname{Var}(q)"), Symbol(r"\operatorname{Var}(q)")),
     "a function called as a variance": lambda: prove(Same(), Function("Var")(r), Function("Var")(r)),
     # covariances that no vectors have
+    "a covariance assumed beyond what both vary": lambda: _assumed_covariance((3, lambda own: 2 * own)),
+    "a covariance assumed times any number": lambda: _assumed_covariance((3, lambda own: r * own)),
+    "no covariance assumed of two that are a third": lambda: _assumed_covariance((3, lambda own: 0 * own), named="AAACAA"),
+    "a variance assumed": lambda: _assumed_covariance((1, lambda own: -own)),
+    "three covariances assumed, each against each": lambda: _assumed_covariance(
+        *((place, lambda own: -own) for place in (3, 4, 5))),
     **{f"covariances {about}": partial(_covariances, *given) for about, given in {
         "beyond both variances": ((0, 0, 1), (1, 1, 1), (0, 1, 2)),
         "with what does not vary": ((0, 0, 0), (1, 1, 1), (0, 1, 1)),

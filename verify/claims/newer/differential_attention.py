@@ -24,20 +24,21 @@ LESS = first[0, 0] - factor * second[0, 0]
 
 def derive() -> Derivation:
     """Derive the noise of a difference, and the same over its mean."""
+    possible = Hypotheses().restricted(rho, Interval(-1, 1))
     noise = Route.of(
         "Two maps of equal means and variances", Var(LESS) / v[0, 0],
         Step(1 + factor**2 - 2 * factor * c[0, 0] / v[0, 0], "By means and covariances", VectorMoments(PAIR)),
         Step(1 + factor**2 - 2 * factor * rho, "With the correlation of both weights",
              Assuming((Eq(c[0, 0], rho * v[0, 0]),))),
+        under=possible,
     )  # fmt: skip
     mean = one_step("The mean", E(LESS) / m[0, 0], 1 - factor, "By linearity", VectorMoments(PAIR),
                     defines="the mean of a difference over that of a weight", name="mean")  # fmt: skip
-    domains = Hypotheses().restricted(factor, Interval.Ropen(0, 1)).restricted(rho, Interval(-1, 1))
     relative = Route.of(
         "The noise over the square of the mean", noise.end / mean.end**2,
         Step(1 + 2 * factor * (1 - rho) / (1 - factor) ** 2, "The square of the mean taken out", Identity()),
         defines="the variance of a weight over the square of its mean, over that of a plain one",
-        name="relative", under=domains,
+        name="relative", under=possible.restricted(factor, Interval.Ropen(0, 1)),
     )  # fmt: skip
     never = relative.then(Step(S.One, "No correlation is above 1", Compared("≥"))).called("never")
     product = characteristic.of_normal(exp(characteristic.y), exp(characteristic.v / 2))

@@ -48,7 +48,7 @@ from sympy import (
     together,
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
-from sympy.matrices.expressions.matexpr import MatrixElement
+from sympy.matrices.expressions.matexpr import MatrixElement, MatrixSymbol
 from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
@@ -314,9 +314,8 @@ def _may_be(part: Any, value: Any, under: Hypotheses) -> bool:
             or ((domain.inf, domain.sup) == (0, oo) and _is_positive_integral(value, under))
         )
     if isinstance(part, MatrixElement):
-        spreads = under.law.covariances if isinstance(under.law, Vectors) else ()
         real = value.xreplace({one: Dummy(real=True) for one in value.atoms(MatrixElement)})
-        return is_real(real) and not any(one == other and matrix == name for one, other, matrix in spreads)
+        return is_real(real) and _is_possible_covariance(part, value, under)
     if (
         name == p
         or any(name in about for about in under.entries)
@@ -324,6 +323,32 @@ def _may_be(part: Any, value: Any, under: Hypotheses) -> bool:
     ):
         return False
     return is_real(value) if isinstance(part, Indexed) else is_known(value, under)
+
+
+def _is_possible_covariance(part: Any, value: Any, under: Hypotheses) -> bool:
+    """Return whether an entry, if it is a covariance, may surely have a value: by Cauchy and Schwarz.
+
+    All other covariances may then be 0. This is not known of several entries that are given at once, or where
+    one matrix is more than one covariance.
+    """
+    spreads = under.law.covariances if isinstance(under.law, Vectors) else ()
+    names = set().union(*(matrix.atoms(MatrixSymbol) for *_, matrix in spreads))
+    if part.parent not in names:
+        return True
+    given = [one for one in under.conditions if isinstance(one, Eq) and one.has(*names)]
+    own = {one: matrix for one, other, matrix in spreads if one == other}
+    pairs = [(one, other) for one, other, matrix in spreads if matrix == part.parent and one != other]
+    every = [matrix for *_, matrix in spreads if matrix.is_Matrix]
+    is_shared = any(every.count(matrix) > 1 for one, other, matrix in spreads if one != other)
+    if len(given) > 1 or len(pairs) != 1 or is_shared or not own.keys() >= {*pairs[0]}:
+        return False
+    spread = [
+        own[one][at, at] if own[one].is_Matrix else own[one]
+        for one, at in zip(pairs[0], (part.i, part.j), strict=True)
+    ]
+    sizes = {one: Dummy(nonnegative=True) for one in spread if isinstance(one, MatrixElement)}
+    gap = (Mul(*spread) - value**2).xreplace(sizes)
+    return is_known(gap.xreplace({one: Dummy(real=True) for one in gap.atoms(MatrixElement)}), under)
 
 
 def _is_positive_integral(value: Any, under: Hypotheses) -> bool:

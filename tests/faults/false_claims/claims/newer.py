@@ -69,11 +69,12 @@ def _off(title: str, made: Callable[[Any], Derivation], by: Any) -> Pair:
     return of_derivations(title, lambda: made(by), lambda: made(ONE))
 
 
-def _noise(by: Any) -> Derivation:
+def _noise(by: Any, given: Any = rho) -> Derivation:
     return steps(
         Var(first[0, 0] - factor * second[0, 0]) / v[0, 0],
         (1 + factor**2 - 2 * factor * c[0, 0] / v[0, 0], VectorMoments(PAIR)),
-        (1 + factor**2 - 2 * by * factor * rho, Assuming((Eq(c[0, 0], rho * v[0, 0]),))),
+        (1 + factor**2 - 2 * by * factor * given, Assuming((Eq(c[0, 0], given * v[0, 0]),))),
+        under=Hypotheses().restricted(rho, Interval(-1, 1)),
     )
 
 
@@ -200,6 +201,12 @@ def _error(by: Any) -> Derivation:
 PAIRS: dict[str, Pair] = {
     # False: the correlation counts 2% more.
     "differential_noise": _off("The noise of a difference of two maps", _noise, MORE),
+    "differential_impossible": of_derivations(
+        # False: with a covariance 2% larger than both variances; true: as large.
+        "The noise of two maps that correlate too much",
+        lambda: _noise(ONE, MORE),
+        lambda: _noise(ONE, ONE),
+    ),
     "differential_never": of_derivations(
         # False: whatever the correlation up to 1.02; true: up to 1.
         "Noise over its mean",
