@@ -147,6 +147,12 @@ def test_eight_bits_and_rotation() -> None:
 def test_spheres_and_singular_values() -> None:
     """Shapes, and a value of each that is known."""
     assert SphereRows(4, 3, 0.0).sample(generator(), 3) == pytest.approx(np.full((3, 1), 0.25))
+    keys = generator().normal(size=(5, 3))
+    (found,) = SphereRows(5, 3, 7.0).reduce(*keys.T)
+    cosines = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+    queries = [sign * unit for unit in np.eye(3) for sign in (1, -1)]
+    scores = [7.0 * cosines @ query for query in queries]
+    assert found == pytest.approx([np.exp(one.max()) / np.exp(one).sum() for one in scores], rel=1e-6)
     assert mean_of_largest(2, 3, 0.0) == pytest.approx(0.5)
     assert growth_of_scale(3, 512, 4096) == pytest.approx(1, abs=0.01)
     assert SecondValues(8, 0.0).sample(generator(), 2) == pytest.approx(np.zeros((2, 1)), abs=1e-6)

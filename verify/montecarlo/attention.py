@@ -71,9 +71,16 @@ def _sent(coefficients: Array, vectors: Array) -> Array:
 _FEW = 16
 """Up to this many keys are faster compared one after another, each for all rows at once, than row by row."""
 
+_SHORT_BYTES = 384
+"""Rows of up to this length are faster compared half by half than row by row."""
+
 
 def largest(rows: Array) -> Array:
     """Return the largest number of each row, over the last axis."""
+    is_short = rows.strides[-1] == rows.itemsize and rows.shape[-1] * rows.itemsize <= _SHORT_BYTES
+    while is_short and rows.shape[-1] > _FEW:
+        half = (rows.shape[-1] + 1) // 2
+        rows = np.maximum(rows[..., :half], rows[..., -half:])
     few = rows.shape[-1] <= _FEW
     found: Array = reduce(np.maximum, rows.transpose(-1, *range(rows.ndim - 1))) if few else rows.max(axis=-1)
     return found
@@ -85,7 +92,8 @@ def softmax(scores: Array) -> Array:
     The largest score is subtracted first, which changes nothing but keeps the exponentials finite.
     """
     if scores.shape[-1] > _FEW:
-        probabilities: Array = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        probabilities: Array = scores - largest(scores)[..., None]
+        np.exp(probabilities, out=probabilities)
         probabilities /= np.einsum("...j->...", probabilities)[..., None]
         return probabilities
     by_key = np.ascontiguousarray(np.moveaxis(scores, -1, 0))

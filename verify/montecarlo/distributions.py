@@ -10,8 +10,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -373,4 +373,4 @@ def moments_contradiction(distribution: Distribution) -> str | None:
 def _allowed(terms: np.typing.NDArray[np.float64]) -> float:
     error = float(terms.std()) / math.sqrt(terms.size)
     largest = float(np.abs(terms).max()) / terms.size
-    return float(-special.ndtri(FALSE_ALARM / 2)) * error + _UNSEEN * largest
+    return float(-scipy.special.ndtri(FALSE_ALARM / 2)) * error + _UNSEEN * largest

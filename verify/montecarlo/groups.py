@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
+import scipy
 
 from verify.montecarlo.blocks import GROUPS
 
@@ -126,9 +126,9 @@ def blocks_within(linear: Linearised, alpha: float, miss: float, width: float) -
     """
     chances = _chances(alpha)
     levels = (np.arange(1, len(chances) + 1) - 0.375) / (_COMPARED + 0.25)
-    ends = special.ndtri(levels)
+    ends = scipy.special.ndtri(levels)
     scatter = np.sqrt(2 * math.pi * levels * (1 - levels)) * np.exp(ends**2 / 2)
-    by_order = -ends * math.sqrt(_COMPARED) - scatter * special.ndtri(miss / 2)
+    by_order = -ends * math.sqrt(_COMPARED) - scatter * scipy.special.ndtri(miss / 2)
     room = np.maximum(0.5 - chances, _TINY)
     for_normality = _ROUGH * _COMPARED * (_abnormality(linear) / room) ** 2
     median = max(rank_below(0.5, alpha), 1) - 1
@@ -188,7 +188,7 @@ def _chances(alpha: float) -> Array:
     With it, fewer means than the rank lie there with probability ``alpha``/4.
     """
     ranks = np.arange(1, _COMPARED // 2 + 1)
-    chances = 1 - special.betaincinv(_COMPARED - ranks + 1, ranks, alpha / 4)
+    chances = 1 - scipy.special.betaincinv(_COMPARED - ranks + 1, ranks, alpha / 4)
     return np.asarray(chances, np.float64)
 
 
@@ -217,7 +217,7 @@ def _too_far_out(linear: Linearised, derived: float) -> bool:
     """Return whether more groups lie three ``derived`` deviations off than any distribution allows."""
     distances = np.abs(linear.groups) * math.sqrt(linear.group_size)
     far = int(np.count_nonzero(distances > 3 * derived))
-    return bool(special.bdtrc(far - 1, GROUPS, 1 / 9) < FALSE_CONTRADICTION) if far else False
+    return bool(scipy.special.bdtrc(far - 1, GROUPS, 1 / 9) < FALSE_CONTRADICTION) if far else False
 
 
 def _too_calm(linear: Linearised, derived: float, sampled: float) -> bool:

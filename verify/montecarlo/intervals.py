@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
-from scipy import special
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,13 +29,13 @@ SKEWNESS_LIMIT = 0.3
 @cache
 def normal_quantile(alpha: float) -> float:
     """Return z with P(|Z| > z) = alpha for a standard normal Z."""
-    return float(-special.ndtri(alpha / 2))
+    return float(-scipy.special.ndtri(alpha / 2))
 
 
 @cache
 def student_quantile(alpha: float, blocks: int) -> float:
     """Return t with P(|T| > t) = alpha for Student's T with ``blocks`` - 1 degrees of freedom."""
-    return float(-special.stdtrit(blocks - 1, alpha / 2))
+    return float(-scipy.special.stdtrit(blocks - 1, alpha / 2))
 
 
 def studentised(value: float, error: float, quantile: float, *, positive: bool) -> Interval:
@@ -99,7 +98,7 @@ def hull(one: Interval, other: Interval) -> Interval:
 
 def divergence(mean: float, other: float) -> float:
     """Return the Kullback-Leibler divergence of 0-1 variables, from mean ``other`` to ``mean``."""
-    return float(special.rel_entr(mean, other) + special.rel_entr(1 - mean, 1 - other))
+    return float(scipy.special.rel_entr(mean, other) + scipy.special.rel_entr(1 - mean, 1 - other))
 
 
 def excluded(shares: NDArray[np.float64], probability: float, alpha: float, trials: int) -> NDArray[np.bool_]:
@@ -107,7 +106,7 @@ def excluded(shares: NDArray[np.float64], probability: float, alpha: float, tria
 
     Source: W. Hoeffding, as for ``bounded_mean``; it holds for every number of trials.
     """
-    far = special.rel_entr(shares, probability) + special.rel_entr(1 - shares, 1 - probability)
+    far = scipy.special.rel_entr(shares, probability) + scipy.special.rel_entr(1 - shares, 1 - probability)
     found: NDArray[np.bool_] = far * trials > math.log(2 / alpha)
     return found
 
@@ -144,9 +143,9 @@ def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
 
     def bound(tail: float) -> float:
         def excess(noncentral: float) -> float:
-            return float(special.chndtr(statistic, freedom, noncentral)) - tail
+            return float(scipy.special.chndtr(statistic, freedom, noncentral)) - tail
 
-        if special.chdtr(freedom, statistic) <= tail:
+        if scipy.special.chdtr(freedom, statistic) <= tail:
             return 0.0
         high = max(1.0, statistic)
         while excess(high) > 0:

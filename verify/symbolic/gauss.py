@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -96,9 +96,9 @@ def _recurrence(dimension: float) -> tuple[Array, Array]:
     twice, for rounding would undo it.
     """
     half = dimension / 2
-    low, high = special.gammaincinv(half, _LEFT_OUT), special.gammainccinv(half, _LEFT_OUT)
+    low, high = scipy.special.gammaincinv(half, _LEFT_OUT), scipy.special.gammainccinv(half, _LEFT_OUT)
     lengths, weights = legendre(math.sqrt(2 * low), math.sqrt(2 * high), _FINE)
-    density = np.exp(special.xlogy(dimension - 1, lengths) - lengths**2 / 2 - _log_size(half))
+    density = np.exp(scipy.special.xlogy(dimension - 1, lengths) - lengths**2 / 2 - _log_size(half))
     found = np.sqrt(weights * density)[None] / math.sqrt(np.sum(weights * density))
     diagonal, beside = np.empty(_MOST), np.empty(_MOST)
     for place in range(_MOST):
@@ -113,4 +113,4 @@ def _recurrence(dimension: float) -> tuple[Array, Array]:
 
 def _log_size(half: float) -> float:
     """Return the logarithm of the integral of r^(d-1)·exp(-r²/2), by half of the dimension d."""
-    return float((half - 1) * math.log(2) + special.gammaln(half))
+    return float((half - 1) * math.log(2) + scipy.special.gammaln(half))

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
+import scipy
 from sympy import Add, Idx, Integral, Range, S, Sum, Symbol, besselk, cos, exp, gamma, oo, pi, sqrt
 
 from verify.symbolic import characteristic
@@ -194,7 +194,7 @@ def below(dimension: float, point: float) -> float:
     thousands of dimensions.
     """
     length, probability = lengths(dimension)
-    return float(probability @ special.ndtr(point / length))
+    return float(probability @ scipy.special.ndtr(point / length))
 
 
 @cache
@@ -218,7 +218,7 @@ def lengths(dimension: float) -> tuple[Array, Array]:
     geometrically. What lies beyond either end has a probability of 1e-18. Between whole dimensions the law
     of that many draws a smooth curve.
     """
-    ends = special.gammaincinv(dimension / 2, _TAIL), special.gammainccinv(dimension / 2, _TAIL)
+    ends = scipy.special.gammaincinv(dimension / 2, _TAIL), scipy.special.gammainccinv(dimension / 2, _TAIL)
     low, high = np.log(2 * np.array(ends)) / 2
     steps = math.ceil((high - low) / min(_STEP, _OF_DEVIATION / math.sqrt(2 * dimension)))
     logarithm = np.linspace(low, high, steps + 1)

@@ -20,7 +20,7 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
+import scipy
 
 from verify.symbolic.gauss import legendre, of_lengths
 
@@ -94,7 +94,7 @@ def _mean_product(exponents: Exponents, keys: int, deviation: float, log_total: 
         for pair in exponents:
             product = product * rule.phi(*pair)
         # The derivative of 1/Z^k with respect to k brings out -ln Z.
-        return product * (special.digamma(order) - rule.u) if log_total else product
+        return product * (scipy.special.digamma(order) - rule.u) if log_total else product
 
     return _integrated(terms, deviation).times(choices / math.gamma(order))
 
@@ -153,7 +153,7 @@ def mean_largest(keys: int) -> Approximation:
     found = []
     for step, reach in _RULES:
         z = step / 4 * np.arange(-math.ceil(4 * reach / step), math.ceil(4 * reach / step) + 1)
-        density = keys * np.exp(-(z**2) / 2 + (keys - 1) * special.log_ndtr(z)) / math.sqrt(2 * math.pi)
+        density = keys * np.exp(-(z**2) / 2 + (keys - 1) * scipy.special.log_ndtr(z)) / math.sqrt(2 * math.pi)
         found.append((z * density, step / 4))
     return _compared(*found)
 
@@ -178,7 +178,7 @@ def _largest_weight(keys: int, deviation: float, fineness: float) -> float:
     gaps, gap_weights = legendre(0.0, edge, round(90 * fineness))
     kernel = np.exp(-np.exp(u[:, None] - gaps)) * gap_weights
     density = np.exp(-((tops - gaps[:, None] / deviation) ** 2) / 2) / (math.sqrt(2 * math.pi) * deviation)
-    others = (kernel @ density + special.ndtr(tops - edge / deviation)) ** (keys - 1)
+    others = (kernel @ density + scipy.special.ndtr(tops - edge / deviation)) ** (keys - 1)
     of_top = top_weights * np.exp(-(tops**2) / 2) / math.sqrt(2 * math.pi)
     return float(keys * step * np.exp(u - np.exp(u)) @ others @ of_top)
 

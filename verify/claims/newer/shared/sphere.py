@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize, special
 
 from verify.claims.newer.shared.rows import Rows
-from verify.montecarlo.attention import softmax
+from verify.montecarlo.attention import largest, softmax
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SphereRows(Rows):
-    """The largest weight of scores ``factor`` times the cosines of keys uniform on a sphere."""
+    """The largest weight of scores ``factor`` times the cosines of keys uniform on a sphere.
+
+    The queries are all unit vectors of the coordinates and their opposites: each sees keys of the same law,
+    and of many keys others are near each.
+    """
 
     d: int
     factor: float
     names = ("largest",)
-    rows = 4
+    rows = 1
 
     @property
     def maps(self) -> int:  # type: ignore[override]
@@ -34,12 +38,19 @@ class SphereRows(Rows):
     @property
     def settings(self) -> Settings:
         """What is drawn, as a cell records it."""
-        return *super().settings, ("d_k", self.d), ("beta", self.factor)
+        return *super().settings, ("queries", 2 * self.d), ("d_k", self.d), ("beta", self.factor)
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return 2 * self.coordinates
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:
-        """Return it of each row; the query is the first unit vector."""
-        length = np.sqrt(sum(one**2 for one in drawn))
-        return (softmax(self.factor * drawn[0] / length).max(axis=-1),)
+        """Return it of each row for each query."""
+        scale = np.float32(self.factor) / np.sqrt(sum(one * one for one in drawn))
+        signs = (scale, -scale)
+        weights = [largest(softmax(one * sign)) for one in drawn for sign in signs]
+        return (np.stack(weights, axis=-1),)
 
 
 _TOP, _TOP_WEIGHTS = np.polynomial.legendre.leggauss(24)
