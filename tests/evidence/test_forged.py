@@ -97,6 +97,14 @@ FORGED: dict[str, tuple[Change, str]] = {
     "another reason": (_set("claims", 0, "reason", to="by decree"), "its reason is not that of its verdict"),
     "larger tolerance of the run": (_set("run", "settings", "false_alarm", to=0.01), "its level is not"),
     "budget": (_set("run", "budget", "spent", to=0.0), "its error budget is not that of its checks"),
+    "another figure": (
+        _set("claims", 0, "facts", 2, "value", to=2.001),
+        "fact exact-variance-d2: its value is not that of its formula",
+    ),
+    "another rounded figure": (
+        _set("claims", 1, "facts", 0, "value", to=0.668649),
+        "fact one-dimension: its value is not that of its formula",
+    ),
     "statement wrong": (_set("statements", 0, "outcome", to="wrong"), "statement v1: its outcome is wrong"),
     "part open": (_set("statements", 0, "parts", 0, "holds", to=None), "statement v1: part 1"),
 }

@@ -10,77 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.faults import mistakes
+from tests.faults.changes import others, places
 from tests.faults.poison import audit_sample, sample
 from verify.errors import ResultsError
-from verify.evidence import Outcome, Proof, Verdict
-from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_either
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from verify.evidence import RunRecord
 
 SAMPLES: dict[str, RunRecord | AuditRecord] = {"run": sample(), "audit": audit_sample()}
-WORDS = (
-    *(*Verdict, *Outcome, *Proof, *Judgement),
-    *("=", "≤", "≥", "<", "~", "→", "derived", "computed", "set", "monte-carlo", "fit", "exact"),
-    *(
-        "all-values",
-        "these-values",
-        "numerically",
-        "says",
-        "prints",
-        "quick",
-        "standard",
-        "deep",
-        "",
-        "other",
-    ),
-)
 NOT_TOLD = re.compile(r"statements(\.#\.id)?|run\.own_sources|layers(\.#\.(id|name|findings(\.#\.id)?))?")
 """What a record cannot tell: which statements its sources had and whose they are, what a program's layers are
 called, and which of them, or of their findings, are left out."""
-
-
-def places(value: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield everything within a JSON value with its path."""
-    if here:
-        yield here, value
-    if isinstance(value, dict | list):
-        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from places(inner, (*here, step))
-
-
-def others(value: Any) -> Iterator[Any]:
-    """Yield what a forger may put in the place of a value."""
-    yield None
-    if isinstance(value, bool):
-        yield not value
-    elif value is None:
-        yield from (True, False, 1, "other", "confirmed")
-    elif isinstance(value, int | float):
-        yield from (
-            0,
-            1,
-            -1,
-            -value,
-            2 * value,
-            value + 1,
-            value * 1.001,
-            value * 0.999,
-            1e308,
-            -1e308,
-            1e-300,
-        )
-    elif isinstance(value, str):
-        yield from map(str, WORDS if value in WORDS else ("", "other"))
-    elif isinstance(value, list):
-        yield from ([], value[1:], value[:-1], [*value, *value[:1]])
-    else:
-        yield {}
-        yield from ({name: one for name, one in value.items() if name != gone} for gone in value)
 
 
 def judged(record: RunRecord | AuditRecord) -> object:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from verify.evidence import Settings
 
 _Kind = TypeVar("_Kind", ClaimRecord, DerivationRecord)
+_FAILED = "its derivation failed, and such are not kept"
 _DIGITS = 15
 """The most that a number of draws has."""
 
@@ -60,7 +61,7 @@ def derivation_of(key: bytes, content: bytes) -> str:
     text = _own(key, content).decode()
     record = _validated(DerivationRecord, text)
     if record.status is Proof.FAILED:
-        raise ValueError("its derivation failed, and such are not kept")
+        raise ValueError(_FAILED)
     if wrong := next(contradictions_of_derivation(record), ""):
         raise ValueError(wrong)
     return text
@@ -72,12 +73,14 @@ def claim_of(key: bytes, content: bytes, chosen: Settings | None = None) -> tupl
     Without the settings ``chosen``, what follows from them is not judged.
 
     Raises:
-        ValueError: it holds none, of another key, a changed one, or one that contradicts itself.
+        ValueError: it holds none, of another key, a changed or failed one, or one that contradicts itself.
     """
     draws, _, text = _own(key, content).decode().partition("\n")
     if not (draws.isascii() and draws.isdecimal() and len(draws) <= _DIGITS):
         raise ValueError("it does not say how many numbers it took")
     record = _validated(ClaimRecord, text)
+    if record.derivation.status is Proof.FAILED:
+        raise ValueError(_FAILED)
     if record.digest != digest_of(record):
         raise ValueError(f"claim {record.id}: its digest does not fit its content")
     if wrong := next(contradictions_of_claim(record, chosen), ""):

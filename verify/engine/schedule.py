@@ -27,7 +27,8 @@ from verify.engine.rows import (
     derivation_content,
     derivation_of,
 )
-from verify.errors import ClaimError, WorkerError
+from verify.engine.statements import refuse_absent_evidence
+from verify.errors import ClaimError, SourcesError, WorkerError
 from verify.evidence import Proof
 from verify.executors.workers import ProcessEndedError
 from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums
@@ -610,11 +611,15 @@ def _settled_before(work: Work, key: bytes, content: bytes) -> tuple[ClaimRecord
     """Return what a row has of a settled claim, and how many numbers it took.
 
     Raises:
-        ValueError: it is of another claim, or does not hold.
+        ValueError: it is of another claim, does not hold, or lacks what statements rest on.
     """
     record, draws = claim_of(key, content, work.settings)
     if not is_of(record, work.claim):
         raise ValueError(f"it is of claim {record.id}")
+    try:
+        refuse_absent_evidence(work.wanted, record.id, record.checks, record.controls, record.facts)
+    except SourcesError as error:
+        raise ValueError("it lacks evidence that statements rest on") from error
     return record, draws
 
 

@@ -6,6 +6,7 @@ Verdicts, statements and budgets are made again, by the rules of ``judging``, fr
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from contextlib import suppress
 from functools import cache
@@ -28,6 +29,7 @@ from verify.evidence.judging import (
 from verify.evidence.runs import Outcome, Part, RunRecord, Settings, Statement
 from verify.files.shipped import folder
 from verify.text.numbers import as_printed, rounds_to
+from verify.text.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from verify.evidence.claims import Band
     from verify.evidence.judging import Interval
 
+_DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 _CLOSE, _ROUNDING = 1e-9, 1e-15
 _OWN_BANDS: dict[str, Band] = {
     "mask": (None, 0.0),
@@ -66,6 +69,9 @@ def contradictions_of_claim(claim: ClaimRecord, chosen: Settings | None) -> Iter
         yield from (f"check {check.id}: {one}" for one in wrong)
     for control in claim.controls:
         yield from (f"control {control.id}: {one}" for one in _of_control(control))
+    for fact in claim.facts:
+        wrong_value = not _is_value_of(fact.latex, fact.value)
+        yield from [f"fact {fact.id}: its value is not that of its formula"] * wrong_value
     yield from contradictions_of_derivation(claim.derivation)
     # A derivation that failed ends its claim before there is any evidence.
     if claim.derivation.status is Proof.FAILED and (claim.checks or claim.controls):
@@ -79,6 +85,14 @@ def contradictions_of_claim(claim: ClaimRecord, chosen: Settings | None) -> Iter
         yield f"its verdict is {claim.verdict}, its checks and controls make it {verdict}"
     elif claim.reason != reason:
         yield f"its reason is not that of its verdict, {reason!r}"
+
+
+def _is_value_of(latex: str, value: float) -> bool:
+    """Return whether a formula may have this value; of one of more than numbers that is not known."""
+    if _DECIMAL.fullmatch(latex):
+        return rounds_to(value, latex)
+    known = value_of(latex)
+    return known is None or math.isclose(value, known, rel_tol=_CLOSE)
 
 
 def _where(wrong: Mapping[str, bool]) -> Iterator[str]:
