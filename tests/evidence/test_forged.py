@@ -102,7 +102,7 @@ FORGED: dict[str, tuple[Change, str]] = {
         "fact exact-variance-d2: its value is not that of its formula",
     ),
     "another rounded figure": (
-        _set("claims", 1, "facts", 0, "value", to=0.668649),
+        _set("claims", 2, "facts", 0, "value", to=0.668649),
         "fact one-dimension: its value is not that of its formula",
     ),
     "statement wrong": (_set("statements", 0, "outcome", to="wrong"), "statement v1: its outcome is wrong"),
