@@ -265,5 +265,5 @@ def test_a_claim_is_plotted(axes: Axes) -> None:
     axes.figure.canvas.draw()
     with pytest.raises(ClaimError, match="claim score-variance: no figure 'none'"):
         claim.plot("none")
-    with pytest.raises(ClaimError, match="no figure ''"):
+    with pytest.raises(ClaimError, match="claim score-variance: has no figures; plot one of its checks"):
         claim.model_copy(update={"series": ()}).plot()

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from verify.engine.catalogue import ClaimReference
+    from verify.evidence import Check, ControlRecord
 
 CLAIMS = ("variance-of-multiple", "sqrt-scaling-unique", "worked-dot-products")
 _KEY, _HEAD = 32, struct.Struct("<QIIB")
@@ -115,12 +116,12 @@ class Kept:
 
     def judged(self, record: ClaimRecord) -> object:
         """Return all that a record decides: its verdict, those of its findings, parts of statements."""
-        found = [one.verdict for one in (*record.checks, *record.controls)]
+        findings: tuple[Check | ControlRecord, ...] = (*record.checks, *record.controls)
         try:
             parts = [[part.holds for part in one.parts] for one in decide(self.book, [record])]
         except VerifyError as error:
             return str(error)
-        return record.verdict, record.derivation.status, found, parts
+        return record.verdict, record.derivation.status, [one.verdict for one in findings], parts
 
     def _judged(
         self,

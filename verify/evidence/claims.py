@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from verify.errors import ClaimError
 from verify.evidence.digests import digest_of
 from verify.evidence.frames import Frame, frame_of, refuse_unknown_rows, row_of
 from verify.evidence.plots import Figure, plot_figure, plot_interval
@@ -370,7 +371,9 @@ class ClaimRecord(Record):
         Raises:
             ClaimError: the claim has no such figure; the nearest one is suggested.
         """
-        if not figure and self.series:
+        if not self.series:
+            raise ClaimError(f"claim {self.id}: has no figures; plot one of its checks")
+        if not figure:
             return plot_figure(self.series[0], ax)
         return plot_figure(by_id(self.series, figure, f"claim {self.id}: ", "figure"), ax)
 
