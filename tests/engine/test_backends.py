@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from verify.engine.backends import perform
+from verify.engine.backends import IN_HAND, ExecutorBackend, InProcessBackend, perform
+from verify.engine.catalogue import BuiltIn
+from verify.engine.evaluate import Work
 from verify.engine.keys import made_by
+from verify.engine.runner import settings
 from verify.errors import ClaimError, SettingsError, WorkerError
 
 
@@ -36,3 +40,16 @@ def test_a_task_is_done_with_the_same_version() -> None:
         perform(made_by(), pickle.dumps((int, ("x",))))
     with pytest.raises(WorkerError, match="SystemExit: 3"):
         perform(made_by(), pickle.dumps((sys.exit, (3,))))
+
+
+def test_workers_that_join_later_are_handed_work() -> None:
+    """The executor is asked anew how many it has: for the room, and for the length of a task."""
+    with ThreadPoolExecutor(1) as executor:
+        executor.workers = 1  # type: ignore[attr-defined]
+        backend = ExecutorBackend(executor, InProcessBackend(1))
+        work = Work(BuiltIn("scores", "score-mean"), settings(profile="quick"), (), "test")
+        assert (backend.workers, backend.chunks_at_once) == (1, 1)
+        assert not backend.has_room(work, IN_HAND, is_evaluated=False)
+        executor.workers = 1000  # type: ignore[attr-defined]
+        assert (backend.workers, backend.chunks_at_once) == (1000, 2)
+        assert backend.has_room(work, IN_HAND, is_evaluated=False)

@@ -142,13 +142,46 @@ def started(part: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
+def test_a_worker_that_joins_late_has_work(tmp_path: Path) -> None:
+    """A scheduler with one worker at first counts two soon after, and both are handed tasks."""
+    pytest.importorskip("distributed")
+    parts = [started("scheduler", tmp_path)]
+    while not (tmp_path / "address.json").exists():
+        time.sleep(0.1)
+    try:
+        parts.append(started("worker", tmp_path))
+        with Cluster(json.loads((tmp_path / "address.json").read_text())["address"]) as cluster:
+            assert cluster.workers == 1
+            parts.append(started("worker", tmp_path))
+            until = time.monotonic() + 120
+            while cluster.workers < 2 and time.monotonic() < until:
+                time.sleep(0.2)
+            assert cluster.workers == 2
+            asked = [cluster.submit(_process_after, 0.3) for _ in range(12)]
+            assert len({one.result(60) for one in asked}) == 2
+            found = api.run(["score-mean"], profile="quick", executor=cluster, store=False)
+        alone = api.run(["score-mean"], profile="quick", workers=1, store=False)
+        assert found.claims[0].digest == alone.claims[0].digest
+    finally:
+        for one in reversed(parts):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(one.pid, signal.SIGKILL)
+            one.wait()
+
+
+def _process_after(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path, end: signal.Signals) -> None:
     """A cluster of processes started by hand serves a run; without its scheduler the run ends in time.
 
     So it does where the scheduler is there and says nothing.
     """
-    pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed")
     scheduler = started("scheduler", tmp_path)
     while not (tmp_path / "address.json").exists():
         time.sleep(0.1)
@@ -158,8 +191,10 @@ def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path, end: signal.Signal
         process = begin(
             "run", "over-scaling", "--tolerance", 0.0005, "--fresh", "--out", tmp_path, "--cluster", address
         )
-        time.sleep(12)
-        assert process.poll() is None
+        with distributed.Client(address, set_as_default=False) as client:
+            while not any(client.processing().values()):
+                assert process.poll() is None
+                time.sleep(0.2)
         os.killpg(scheduler.pid, end)
         ended = finish(process, 90)
         assert ended.status == 2

@@ -49,9 +49,15 @@ class Backend(Protocol):
     less than ``task_s`` seconds.
     """
 
-    workers: int
-    chunks_at_once: int
     task_s: float
+
+    @property
+    def workers(self) -> int:
+        """How many there are now."""
+
+    @property
+    def chunks_at_once(self) -> int:
+        """How many chunks make a task at least."""
 
     def has_room(self, work: Work, in_hand: int, *, is_evaluated: bool) -> bool:
         """Return whether a task should be handed out now, with ``in_hand`` tasks of all claims here.
@@ -189,8 +195,16 @@ class ExecutorBackend:
 
     def __init__(self, executor: Executor, local: InProcessBackend | ProcessBackend) -> None:
         self._executor, self._local = executor, local
-        self.workers = int(getattr(executor, "workers", _UNKNOWN_WORKERS))
-        self.chunks_at_once = -(-self.workers // _WITH_ONE_CHUNK)
+
+    @property
+    def workers(self) -> int:
+        """How many the executor says that it has now: more may have joined it."""
+        return int(getattr(self._executor, "workers", _UNKNOWN_WORKERS))
+
+    @property
+    def chunks_at_once(self) -> int:
+        """More than one where this process could not keep all workers busy otherwise."""
+        return -(-self.workers // _WITH_ONE_CHUNK)
 
     def has_room(self, work: Work, in_hand: int, *, is_evaluated: bool) -> bool:
         """Return whether a local process, or a worker of the executor, should have another task."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
+import math
 import re
 import shutil
 import signal
@@ -33,6 +34,9 @@ _ASK_S = 5
 
 _GONE_S = 10.0
 """Seconds without a scheduler or any worker after which a run ends."""
+
+_COUNT_S = 1.0
+"""Seconds after which workers are counted again, so that those that join later have work."""
 
 _SILENT_S = 30
 """Seconds that a scheduler may take to answer: as many as Dask gives a connection."""
@@ -83,6 +87,7 @@ class Cluster(Executor):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         _refuse_misspelt(address)
         self._address, self._well = address, time.monotonic()
+        self._threads, self._counted = 0, -math.inf
         with contextlib.ExitStack() as stack, warnings.catch_warnings():
             # Dask prints a table of its packages' versions; those that matter are compared with each task.
             warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
@@ -126,9 +131,20 @@ class Cluster(Executor):
 
     @property
     def workers(self) -> int:
-        """How many threads its workers have."""
-        threads: int = sum(self._client.nthreads().values())
-        return max(1, threads)
+        """How many threads its workers have, as it was a moment ago."""
+        self._count()
+        return max(1, self._threads)
+
+    def _count(self) -> None:
+        """Ask the scheduler now and then how many threads its workers have; where it is silent, keep that."""
+        if time.monotonic() - self._counted < _COUNT_S:
+            return
+        with contextlib.suppress(Exception):
+            threads = self._client.sync(self._client.scheduler.ncores, callback_timeout=_SILENT_S)
+            self._threads = sum(threads.values())
+            if self._client.status == "running" and self._threads:
+                self._well = time.monotonic()
+        self._counted = time.monotonic()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return what will hold the result of ``function``, or a WorkerError if the cluster fails."""
@@ -152,10 +168,7 @@ class Cluster(Executor):
         Raises:
             WorkerError: so it is.
         """
-        with contextlib.suppress(Exception):
-            threads = self._client.scheduler.ncores
-            if self._client.status == "running" and self._client.sync(threads, callback_timeout=_SILENT_S):
-                self._well = time.monotonic()
+        self._count()
         if time.monotonic() - self._well > _GONE_S:
             raise WorkerError(
                 f"--cluster {self._address}: its scheduler or all its workers are gone; start them again: "
