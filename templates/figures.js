@@ -1,4 +1,4 @@
-/* Figures: values under the pointer, and the drawing and its values to take along. */
+/* Figures: values under the pointer or a finger, and the drawing and its values to take along. */
 (() => {
   "use strict";
   const { all, make } = page;
@@ -57,7 +57,7 @@
     dot.setAttribute("r", "5");
     figure.querySelector(".canvas").append(tip);
     const leave = () => { tip.hidden = true; dot.remove(); };
-    svg.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
       const far = ({ at }) => Math.hypot(at[0] - place.x, at[1] - place.y);
       const near = points.reduce((best, one) => (far(one) < far(best) ? one : best), points[0]);
@@ -68,8 +68,12 @@
       const interval = Number.isFinite(near.low) ? ` (${shown(near.low)} to ${shown(near.high)})` : "";
       tip.textContent = `${near.label}: ${shown(near.x)}, ${shown(near.y)}${interval}`;
       tip.hidden = false;
-    });
-    svg.addEventListener("pointerleave", leave);
+    };
+    svg.addEventListener("pointermove", point);
+    svg.addEventListener("pointerdown", point);
+    /* A finger leaves as soon as it is lifted: what it points at stays until it touches elsewhere. */
+    svg.addEventListener("pointerleave", ({ pointerType }) => { if (pointerType !== "touch") leave(); });
+    document.addEventListener("pointerdown", ({ target }) => { if (!svg.contains(target)) leave(); });
   }
 
   /* Made when a row opens: what is not seen needs no listeners. */

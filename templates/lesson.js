@@ -227,6 +227,12 @@
     slider.addEventListener("input", () => { clearTimeout(moving); state.d = stops[slider.value]; show(); });
     slider.addEventListener("change", announce);
     picker?.addEventListener("input", () => { state.row = Number(picker.value); show(); });
+    /* A finger that scrolls the page may begin on a slider, which then moves back to where it was. */
+    for (const one of [slider, picker]) {
+      let before;
+      one?.addEventListener("pointerdown", () => { before = one.value; });
+      one?.addEventListener("pointercancel", () => { one.value = before; one.dispatchEvent(new Event("input")); });
+    }
     section.addEventListener("click", ({ target }) => {
       const button = target.closest("button");
       if (!button) return;

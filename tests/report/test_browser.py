@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import pairwise
@@ -19,6 +20,7 @@ from verify.evidence import Proof
 from verify.report.html import render_html
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from verify.evidence import RunRecord
@@ -402,3 +404,107 @@ def test_a_phone_scrolls_one_way_only(page: str, tmp_path: Path) -> None:
     width = re.search(r"(\d+)\s*</body>", done.stdout)
     assert width
     assert 0 < int(width[1]) <= 390
+
+
+needs_playwright = pytest.mark.skipif(find_spec("playwright") is None, reason="needs the extra [browser]")
+JUMPS = """() => {
+  const slider = document.querySelector("[data-scene=variance] input[name=dimension]");
+  window.passed = [];
+  new MutationObserver(() => passed.push(slider.ariaValueText))
+    .observe(slider, { attributeFilter: ["aria-valuetext"] });
+}"""
+MARK = """() => {
+  document.querySelector("#score-variance .row").open = true;
+  const mark = document.querySelector("#score-variance figure svg use");
+  mark.scrollIntoView({ block: "center" });
+  const { x, y, width, height } = mark.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
+}"""
+
+
+@contextmanager
+def phone(page: str, folder: Path, **options: Any) -> Iterator[Any]:
+    """Yield the page as a phone shows it, and see that its scripts have raised nothing."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    file = folder / "page.html"
+    file.write_text(page, encoding="utf-8")
+    raised: list[str] = []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        shown = browser.new_page(
+            viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, **options
+        )
+        shown.set_default_timeout(120_000)
+        shown.on("pageerror", lambda error: raised.append(str(error)))
+        shown.goto(file.as_uri())
+        yield shown
+        browser.close()
+    assert raised == []
+
+
+def drag(shown: Any, *places: tuple[float, float]) -> None:
+    """Put a finger down at the first place, move it to the others in turn, and lift it."""
+    session = shown.context.new_cdp_session(shown)
+    kinds = ["touchStart", *["touchMove"] * (len(places) - 1)]
+    for kind, (x, y) in zip(kinds, places, strict=True):
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+@needs_playwright
+def test_the_scenes_follow_a_finger(page: str, tmp_path: Path) -> None:
+    """It drags and taps sliders; one that scrolls the page from a slider leaves the slider where it was."""
+    with phone(page, tmp_path) as shown:
+        for scene, name, first, last in (
+            ("variance", "dimension", "512 components", "1 component"),
+            ("gradient", "row", "row 901 of 1000 by size", "row 1 of 1000 by size"),
+        ):
+            slider = shown.locator(f"[data-scene={scene}] input[name={name}]")
+            slider.scroll_into_view_if_needed()
+            shown.wait_for_selector(f"[data-scene={scene}] .picture svg")
+            picture = shown.locator(f"[data-scene={scene}] .picture")
+            box, drawn, top = slider.bounding_box(), picture.inner_html(), shown.evaluate("scrollY")
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            drag(shown, *((x, y - 25 * step) for step in range(10)))
+            shown.wait_for_function("top => scrollY > top + 50", arg=top)
+            assert slider.get_attribute("aria-valuetext") == first
+            assert picture.inner_html() == drawn
+            slider.scroll_into_view_if_needed()
+            box = slider.bounding_box()
+            y = box["y"] + box["height"] / 2
+            drag(shown, *((box["x"] + box["width"] * share, y) for share in (0.9, 0.6, 0.3, 0)))
+            assert slider.get_attribute("aria-valuetext") == last
+            assert picture.inner_html() != drawn
+
+
+@needs_playwright
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_tapped_number_is_travelled_to_or_reached_at_once(page: str, tmp_path: Path, motion: str) -> None:
+    """Stop by stop, or without motion for those who want none; buttons are large enough for a finger."""
+    with phone(page, tmp_path, reduced_motion=motion) as shown:
+        button = shown.locator("[data-scene=variance] button[data-d='16']").first
+        button.scroll_into_view_if_needed()
+        shown.wait_for_selector("[data-scene=variance] .picture svg")
+        shown.evaluate(JUMPS)
+        button.tap()
+        shown.wait_for_selector("[data-scene=variance] button[data-d='16'][aria-pressed=true]")
+        passed = shown.evaluate("passed")
+        assert passed[-1] == "16 components"
+        assert len(set(passed)) == (1 if motion == "reduce" else 10)
+        assert shown.evaluate("document.getAnimations().length") == 0
+        for one in shown.locator(".scene button").all():
+            box = one.bounding_box()
+            assert min(box["width"], box["height"]) >= 24
+
+
+@needs_playwright
+def test_a_figure_says_its_values_to_a_finger(page: str, tmp_path: Path) -> None:
+    """What is tapped stays said until the finger touches elsewhere."""
+    with phone(page, tmp_path) as shown:
+        tip = shown.locator("#score-variance .tip").first
+        shown.touchscreen.tap(*shown.evaluate(MARK))
+        tip.wait_for(state="visible")
+        assert re.match(r".+: [\d.]+, [\d.]+", tip.inner_text())
+        shown.touchscreen.tap(2, 2)
+        tip.wait_for(state="hidden")

@@ -30,7 +30,7 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     "--gate",
     multiple=True,
     metavar="FINDING[:LOW..HIGH]",
-    help="Let this finding decide: it must lie in this band; repeatable.",
+    help="Fail unless this finding lies in its band; repeatable.",
 )
 @click.option(
     "--false-alarm",
@@ -43,13 +43,13 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     "--allow-unseen",
     multiple=True,
     metavar="REASON",
-    help="Accept that something was not observed: calls, output, rows, precision or unrecorded; repeatable.",
+    help="Accept a gap in the recording: calls, output, rows, precision or unrecorded; repeatable.",
 )
 @click.option(
     "--against",
     type=PATH,
     metavar="OTHER",
-    help="Compare RECORDING with this one of the same inputs: say where they differ first.",
+    help="Compare RECORDING with OTHER, of the same inputs, and report where they first differ.",
 )
 @click.option(
     "--workers", type=int, help="Number of worker processes; does not affect results.  [default: all]"

@@ -37,7 +37,7 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
         metavar="FILE",
         help="A results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input."
         "  [default: what [tool.sdpa-verify] in pyproject.toml names, else reports/results.json, else the"
-        " reference that comes with the tool]",
+        " reference run shipped with the tool]",
     )(command)
 
 
@@ -47,9 +47,9 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
 def values(names: tuple[str, ...], results: Path | None) -> None:
     """List the values that can be quoted: keys and their current text.
 
-    Besides claims, "run" stands for the run’s own values and "source" for the documents’ statements; a key
-    for its value and its parts. Of an audit, give layers, "audit" for its own values, or keys. Each has the
-    address of its page, where pyproject.toml names a site.
+    Claims or keys restrict the list; "run" selects the values of the run as a whole, "source" the statements
+    of documents. For an audit, give layers, keys, or "audit" for its own values. If pyproject.toml names a
+    site, each line ends with the address of the value’s page.
     """
     from verify.citing.configuration import configuration
     from verify.citing.lookup import chosen
@@ -125,10 +125,10 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 @click.option(
     "--adopt",
     is_flag=True,
-    help="Put a form into each marker whose text exactly one form writes; list the rest.",
+    help="Add a form to each marker whose text matches exactly one form; list the others.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Find numbers outside markers that a claim named beside them measures."
+    "--strict", is_flag=True, help="Also find unmarked numbers that a claim named beside them measures."
 )
 @click.option(
     "--format",
@@ -137,7 +137,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     show_default=True,
     cls=_FormatOption,
     metavar="outcomes.FORMS",
-    help="Format of the output: for people, for a CI’s own display, for programs.",
+    help="Output format: for people, for the display of a CI system, or for programs.",
 )
 @_results
 def check_docs(
@@ -152,15 +152,15 @@ def check_docs(
 ) -> None:
     """Compare quotations in documents with the results.
 
-    Exits with 1 if any differs. A quotation with a form, KEY|default or KEY|digits=3, is compared to the
-    letter, and --write rewrites it. The text of one with the key alone is its author's: its numbers are
-    checked and never written.
+    The exit status is 1 if any differs. A quotation with a form, such as KEY|default or KEY|digits=3, must
+    match exactly, and --write updates it. If it has only a key, its wording is yours: its numbers are checked
+    but never rewritten.
 
-    Documents are regular files of at most 16 MB: Markdown of every kind, notebooks, HTML, reStructuredText,
-    LaTeX, AsciiDoc, Org, Typst, Python and any text with comments; folders of such documents;
-    and patterns such as 'docs/**/*.md'. Without any, those of [tool.sdpa-verify] in
-    pyproject.toml are checked. Nothing is verified again: the results are those given or configured, else
-    those of the last run, which must not have the quick profile.
+    Documents are files of at most 16 MB (Markdown of any flavour, notebooks, HTML, reStructuredText, LaTeX,
+    AsciiDoc, Org, Typst, Python, or any text with comments), folders of them, or patterns such as
+    'docs/**/*.md'. The default is what [tool.sdpa-verify] in pyproject.toml lists. Nothing is verified again:
+    quotations are compared with the results given or configured, else with those of the last run, which must
+    not have used the quick profile.
     """
     from verify.citing.configuration import configuration
     from verify.citing.documents import adopt as adopt_forms
@@ -275,7 +275,7 @@ def export(
     r"""Write the values for other programs.
 
     As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
-    In all other forms, the words of a key are nested, with underscores for hyphens: a value’s text is
+    All other formats nest the parts of a key, with underscores for hyphens: a value’s text is
     texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate.
     """
     from verify.citing.documents import check, find_documents

@@ -61,8 +61,8 @@ def probe(
 ) -> None:
     """Identify what an attention FUNCTION of (q, k, v) computes.
 
-    It is called on chosen arrays. Exits with 1 if its outputs are those of no attention, on ordinary arrays
-    or in a corner case, or are not what an option says is expected; with 3 if it cannot be identified.
+    FUNCTION is called on test arrays. The exit status is 1 if its outputs are not those of attention, on
+    ordinary arrays or in a corner case, or contradict an option; 3 if it cannot be identified.
     """
     from verify.auditing.probe import probe as probe_function
     from verify.auditing.scales import DEFAULT

@@ -279,7 +279,7 @@ def plan(
 ) -> None:
     """Estimate the cost of verifying claims.
 
-    It consists of blocks, draws, memory and time.
+    The cost is given in blocks, draws, memory and time.
     """
     if by_tolerance and options["tolerance"] is not None:
         raise click.UsageError("--by-tolerance and --tolerance: give one of them")
