@@ -139,6 +139,16 @@ def test_no_check_stands_alone_under_a_heading(full: FullEdition) -> None:
             assert group.title is None or len(group.rows) > 1
 
 
+def test_no_note_is_repeated_row_by_row(full: FullEdition) -> None:
+    """What all rows of a group say besides stands in its head; no head is without words of its own."""
+    for shown in full.cards:
+        for group in shown.measured.groups:
+            notes = [row.title.note for row in group.rows if row.title]
+            if group.title and len(notes) > 1:
+                assert group.title.note
+                assert len(set(notes)) > 1 or not notes[0]
+
+
 def test_what_never_varies_is_said_once(full: FullEdition, run: RunRecord) -> None:
     """Verdicts and powers have columns only where they differ or do not simply hold."""
     for shown, claim in zip(full.cards, run.claims, strict=True):
@@ -158,6 +168,8 @@ def test_the_sheet_prints_verdicts_that_differ_and_counts_those_that_do_not() ->
     confirmed = cards[SCORE_VARIANCE.id]
     assert "Verdict</th>" not in confirmed
     assert "Checks, all confirmed." in confirmed
+    assert confirmed.count("(narrowest margin)") == 1
+    assert "(narrowest margin)" not in cards["pairwise-estimator"]
     for check in SCORE_VARIANCE.checks:
         assert f'id="{SCORE_VARIANCE.id}.{check.id}"' in confirmed
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'\bid="([^"]+)"', page))

@@ -303,7 +303,7 @@ def test_a_short_edition_holds_every_claim(edition: str, run: RunRecord, parts: 
 
 @pytest.mark.slow
 def test_the_whole_catalogue_keeps_to_its_pages(caplog: pytest.LogCaptureFixture) -> None:
-    """The brief edition of the reference run is one page, the report at most fourteen, all evidence 110.
+    """The brief edition of the reference run is one page, the report at most fourteen, all evidence 88.
 
     Every link in them leads somewhere, or WeasyPrint would say so.
     """
@@ -316,7 +316,7 @@ def test_the_whole_catalogue_keeps_to_its_pages(caplog: pytest.LogCaptureFixture
         )
     assert brief == 1
     assert 10 <= report <= 14
-    assert 60 <= full <= 110
+    assert 60 <= full <= 88
     assert [entry.getMessage() for entry in caplog.records] == []
 
 

@@ -8,6 +8,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.evidence import ClaimRecord, OrdinaryFit, RouteRecord, StepRecord, Verdict
+from verify.evidence.words import decisive_check
 from verify.report.run import HALF, ChapterView, Report
 from verify.report.tables import CheckTable, TableRow, check_table
 from verify.text.latex import plain
@@ -103,7 +104,8 @@ class FullCard(NamedTuple):
 
     ``measured`` and ``exact`` are its two tables of checks; ``confirmed`` and ``refuted`` whether all checks
     and all controls are, and ``power`` that of all controls, empty where they differ. The rows of ``exact``
-    are ``short`` if half a page is wide enough for each.
+    are ``short`` if half a page is wide enough for each. ``decisive`` is the anchor of the check with the
+    narrowest margin, empty where the verdict names what decided it.
     """
 
     card: Card
@@ -116,6 +118,7 @@ class FullCard(NamedTuple):
     confirmed: bool
     refuted: bool
     power: str
+    decisive: str
 
 
 class FullEdition(NamedTuple):
@@ -157,6 +160,8 @@ def _card(card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str])
     claim = card.claim
     powers = {row.power for row in card.controls.rows}
     measured = [check for check in claim.checks if check.method != "exact"]
+    confirmed = all(check.verdict is Verdict.CONFIRMED for check in claim.checks)
+    decisive = decisive_check(claim.checks)
     exact = check_table(claim.id, [one for one in claim.checks if one.method == "exact"], wide=True)
     ways = tuple(dict.fromkeys(step.checked_by for route in claim.derivation.routes for step in route.steps))
     legend = tuple(zip(ascii_lowercase if len(ways) > 1 else [""], ways, strict=False))
@@ -168,9 +173,10 @@ def _card(card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str])
         measured=check_table(claim.id, measured, wide=True),
         exact=exact,
         short=all(_is_short(row) for group in exact.groups for row in group.rows),
-        confirmed=all(check.verdict is Verdict.CONFIRMED for check in claim.checks),
+        confirmed=confirmed,
         refuted=card.controls.refuted == len(card.controls.rows),
         power=powers.pop() if len(powers) == 1 else "",
+        decisive=f"{claim.id}.{decisive.id}" if confirmed and decisive and len(measured) > 1 else "",
     )
 
 

@@ -185,7 +185,7 @@ def _common(checks: Sequence[Check]) -> tuple[_Common, ...]:
         members = [check for check in checks if check.method in scope]
         stated = {key for one in found for key in one.settings}
         settings = {key: value for key, value in _shared_settings(members).items() if key not in stated}
-        if settings and len({_group_key(check) for check in members}) > 1:
+        if settings and sum(1 for _ in groupby(members, key=_group_key)) > 1:
             found.append(_Common("checks" if scope == methods else _KINDS[scope[0]], settings, scope))
     return tuple(found)
 
@@ -272,7 +272,7 @@ def _group(table: _Table, checks: tuple[Check, ...], stated: Collection[str]) ->
     alone = len(checks) == 1
     if first.method == "fit" and not (table.wide and alone):
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
-        return Group(Title(Prose("Weighted fit"), Prose(""), own), _rows(table, checks, common, titles))
+        return _with_titles(table, checks, "Weighted fit", own, titles)
     if alone and own and not table.wide and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
         # The first column is too narrow for that: it gets a line of its own.
         return Group(_title(checks, Prose(""), table.usual), _rows(table, checks, tuple(stated), [None]))
@@ -284,8 +284,23 @@ def _group(table: _Table, checks: tuple[Check, ...], stated: Collection[str]) ->
         return Group(None, _rows(table, checks, common, [title]))
     if len({_group_key(check) for check in checks}) > 1:
         titles = [_title((check,), Prose(""), table.usual) for check in checks]
-        return Group(Title(Prose("Same settings"), Prose(""), own), _rows(table, checks, common, titles))
+        return _with_titles(table, checks, "Same settings", own, titles)
     return Group(_title(checks, own, table.usual), _rows(table, checks, common, [None] * len(checks)))
+
+
+def _with_titles(
+    table: _Table, checks: tuple[Check, ...], heading: str, settings: Prose, titles: Sequence[Title]
+) -> Group:
+    """Return checks with titles of their own; a note that several have alike stands once, in the heading.
+
+    A ``wide`` table does without a heading that would say nothing.
+    """
+    notes = {title.note for title in titles}
+    if len(notes) == 1 < len(titles):
+        settings = Prose("; ".join(filter(None, [settings, *notes])))
+        titles = [title._replace(note=Prose("")) for title in titles]
+    shown = None if table.wide and not settings else Title(Prose(heading), Prose(""), settings)
+    return Group(shown, _rows(table, checks, tuple(_shared_settings(checks)), titles))
 
 
 def _title(checks: tuple[Check, ...], settings: Prose, usual: str, *, bare: bool = False) -> Title:

@@ -32,7 +32,8 @@ _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
 _WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
 _FULL_WIDTH = 44.0  # em of a formula on a line of its own
 NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
-_NARROW_WIDTH = 15.5  # em of a formula that fits into half a page, beside its rule
+_COLUMN_WIDTH = 25.8  # em of a formula in half a page, below its rule
+_BESIDE_WIDTH = 17.0  # em of one there that has its rule beside it
 _TALL = 12.0  # em of a formula of many lines, which gets fewer and longer ones
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
@@ -138,7 +139,7 @@ def render(
     environment.globals.update(
         relations=RELATIONS,
         step=setter.step,
-        narrow=setter.narrow,
+        column_step=setter.column_step,
         display=setter.display,
         mark=medium.mark,
         figure=medium.figure,
@@ -167,6 +168,15 @@ def step_formula(formulas: Formulas, latex: str) -> tuple[Formula, str]:
     return formulas.display(latex, _FULL_WIDTH), "full"
 
 
+def column_formula(formulas: Formulas, latex: str) -> Formula:
+    """Return a formula broken to half a page.
+
+    Raises:
+        RenderError: the LaTeX cannot be typeset.
+    """
+    return formulas.display(latex, _COLUMN_WIDTH)
+
+
 class _Setter:
     """Turns what a template prints into markup."""
 
@@ -185,9 +195,10 @@ class _Setter:
         drawn, room = step_formula(self._formulas, latex)
         return {"formula": self._displayed(drawn, latex), "room": room}
 
-    def narrow(self, *steps: str) -> bool:
-        """Return whether all formulas of some steps fit into half a page, beside their rules."""
-        return all(step_formula(self._formulas, latex)[0].width <= _NARROW_WIDTH for latex in steps)
+    def column_step(self, latex: str) -> dict[str, object]:
+        """Return a formula broken to half a page, and whether its rule has room beside it."""
+        drawn = column_formula(self._formulas, latex)
+        return {"formula": self._displayed(drawn, latex), "beside": drawn.width <= _BESIDE_WIDTH}
 
     def display(self, latex: str) -> Markup:
         """Return a formula on a line of its own, beside its number."""
