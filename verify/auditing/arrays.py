@@ -27,7 +27,9 @@ LARGEST = {
 }
 """The largest finite number of each dtype."""
 
-_GRAINS = {"float16": 2.0**-25, "bfloat16": 2.0**-126, "float32": 2.0**-126}
+GRAINS = {"float16": 2.0**-25, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 0.0}
+"""The largest error of rounding numbers near 0; programs may flush those below the least normal one to 0."""
+
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _FEWEST = 16
 """Numbers from which on the digits that all of them lack are no chance."""
@@ -82,7 +84,7 @@ def grain_of(call: Call) -> float:
 
     Programs may flush those below the least normal number to 0; of half precision none do.
     """
-    return max(_GRAINS.get(name, 0.0) for name in _types(call))
+    return max(GRAINS.get(name, 0.0) for name in _types(call))
 
 
 def to_numpy(array: Array) -> Any:

@@ -15,6 +15,7 @@ from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
 from verify.auditing.reconstruction import Progress, examine
 from verify.auditing.recording import ARRAYS, Call
 from verify.auditing.rows import Compared, RowMeans, each, hidden_from, unseen
+from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,6 +116,7 @@ class Seen:
 
     heads: int
     meant: Meant | None = None
+    weighting: Weighting = SOFTMAX
     batches: list[Batch] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     pairs: list[Pairs] = field(default_factory=list)
@@ -265,7 +267,9 @@ def _keep(
 
         means = each(found.looked[0], shaped)
         compared = None if found.looked[1] is None else each(found.looked[1], shaped)
-        if not call.continues:
+        # Rows of a difference of two maps have no scores of their own.
+        is_new = not call.continues and weighting(call.weights).maps == 1
+        if is_new:
             spreads.append((places, means))
         nothing = np.zeros((0, 0))
         seen.batches.append(
@@ -278,14 +282,14 @@ def _keep(
                 d_v=None if call.value is None else int(call.value.shape[3]),
                 dtype=dtype_of(call),
                 unit=unit_of(call),
-                continues=call.continues,
+                continues=not is_new,
                 means=means._replace(query=nothing, key=nothing, of_query=nothing, of_key=nothing),
                 compared=compared,
                 scale=found.scale.reshape(shape),
                 implied=found.implied.reshape(shape),
                 coarse=found.coarse.reshape(shape),
                 margins=_margins(call),
-                labels=() if call.continues else _labels(call),
+                labels=_labels(call) if is_new else (),
                 has_output=call.output is not None,
                 softcap=call.softcap,
                 mask=described(call),
@@ -313,7 +317,7 @@ def _shape(call: Call) -> tuple[Any, ...]:
     arrays = [getattr(call, name) for name in ARRAYS.values()]
     sizes = tuple(None if one is None else (one.shape[1:], one.ndim, str(one.dtype)) for one in arrays)
     sink = None if call.sink is None else call.sink.tobytes()
-    return (sizes, call.causal, call.scale, call.softcap, call.dtype, call.continues, sink)
+    return (sizes, call.causal, call.scale, call.softcap, call.weights, call.dtype, call.continues, sink)
 
 
 def _stacked(calls: Sequence[Call]) -> Call:
@@ -446,23 +450,28 @@ def _margins(call: Call) -> Margins:
                 lost[name][sequence, own] = wrong[sees].sum()
             else:
                 lost[name][sequence][of_head == own] = wrong.sum()
-    bound = int(call.query.shape[3]) * largest["queries"] * largest["keys"] / limit
+    width = int(call.query.shape[3]) // weighting(call.weights).maps
+    bound = width * largest["queries"] * largest["keys"] / limit
     with np.errstate(all="ignore"):
-        one = np.vecdot(to_numpy(call.query[:, :, 0]), to_numpy(call.key[:, shared, 0]))
+        one = np.vecdot(to_numpy(call.query[:, :, 0, :width]), to_numpy(call.key[:, shared, 0, :width]))
     share = np.abs(np.nan_to_num(one, posinf=0, neginf=0)) / limit
     for sequence, head in zip(*np.nonzero(~(bound <= NEAR)), strict=True):
-        share[sequence, head], bound[sequence, head] = _products(
-            call, sequence, head, int(shared[head]), limit
-        )
+        of_maps = [
+            _products(query, key, limit)
+            for query, key in zip(
+                *(
+                    np.split(np.nan_to_num(to_numpy(one), posinf=0, neginf=0), len(one[0]) // width, axis=1)
+                    for one in (call.query[sequence, head], call.key[sequence, shared[head]])
+                ),
+                strict=True,
+            )
+        ]
+        share[sequence, head], bound[sequence, head] = np.max(of_maps, axis=0)
     return Margins(np.minimum(share, bound), bound, **lost, blind=blind)
 
 
-def _products(call: Call, sequence: int, head: int, shared: int, limit: float) -> tuple[float, float]:
-    """Return the largest |q·k| seen of a block, and what none exceeds, over ``limit``."""
-    query, key = (
-        np.nan_to_num(to_numpy(one), posinf=0, neginf=0)
-        for one in (call.query[sequence, head], call.key[sequence, shared])
-    )
+def _products(query: Floats, key: Floats, limit: float) -> tuple[float, float]:
+    """Return the largest |q·k| seen of vectors, and what none exceeds, over ``limit``."""
     bound = math.prod(float(np.linalg.norm(one, axis=1).max()) for one in (query, key)) / limit
     if bound <= NEAR:
         return abs(float(query[0] @ key[0])) / limit, bound
