@@ -349,6 +349,8 @@ def _pair(spreads: Sequence[Spreads], seen: Seen) -> Spreads | None:
     places = np.concatenate([places for places, _ in spreads])
     order = np.argsort(places)
     arrays = {name: [getattr(means, name) for _, means in spreads] for name in _OF_PAIRS}
+    for name in ("of_query", "of_key"):
+        arrays[name] = _of_one_size(arrays[name])
     whole = {name: some[0] if len(some) == 1 else np.concatenate(some) for name, some in arrays.items()}
     if np.any(order[:-1] > order[1:]):
         whole = {name: array[order] for name, array in whole.items()}
@@ -364,12 +366,20 @@ def _pair(spreads: Sequence[Spreads], seen: Seen) -> Spreads | None:
     return places[order[even:]], spreads[-1][1]._replace(**last)
 
 
+def _of_one_size(spreads: list[Floats]) -> list[Floats]:
+    """Return spreads in one shape: as covariances, or where all are smaller, with rows of 0 added."""
+    most, d = max(one.shape[-2] for one in spreads), spreads[0].shape[-1]
+    if most == d:
+        return [one if _is_whole(one) else one.mT @ one for one in spreads]
+    return [np.pad(one, ((0, 0), (0, 0), (0, most - one.shape[-2]), (0, 0))) for one in spreads]
+
+
 def _numbers(one: dict[str, Floats], other: dict[str, Floats]) -> Pairs:
     found: dict[str, Floats] = {}
     for side, many in (("query", "queries"), ("key", "keys")):
         means, spreads = ([both[name] for both in (one, other)] for name in (side, f"of_{side}"))
         d = means[0].shape[-1]
-        traces = [np.trace(spread, axis1=-2, axis2=-1) for spread in spreads]
+        traces = [_trace(spread) for spread in spreads]
         square = sum(
             trace * (1 - 1 / both[many]) + np.vecdot(mean, mean)
             for trace, mean, both in zip(traces, means, (one, other), strict=True)
@@ -387,15 +397,39 @@ def _crossed(one: dict[str, Floats], other: dict[str, Floats]) -> Floats:
     """Return c²·tr(S_q Σ_k): S_q of all queries of a sequence, about 0, and Σ_k of the other's keys."""
     query, of_query, of_key = one["query"], one["of_query"], other["of_key"]
     turned = (of_key @ query[..., None])[..., 0]
-    found: Floats = (1 - 1 / one["queries"]) * _inner(of_query, of_key) + np.vecdot(query, turned)
+    along = np.vecdot(query, turned) if _is_whole(of_key) else np.vecdot(turned, turned)
+    found: Floats = (1 - 1 / one["queries"]) * _inner(of_query, of_key) + along
     return one["scale"] ** 2 * found
 
 
-def _inner(one: Floats, other: Floats) -> Floats:
+def _is_whole(spread: Floats) -> bool:
+    return spread.shape[-2] == spread.shape[-1]
+
+
+def _trace(spread: Floats) -> Floats:
+    """Return the trace of covariances."""
+    found: Floats = (
+        np.trace(spread, axis1=-2, axis2=-1) if _is_whole(spread) else _products_of(spread, spread)
+    )
+    return found
+
+
+def _products_of(one: Floats, other: Floats) -> Floats:
     """Return the sum of products of the elements of matrices."""
     flat = (*one.shape[:-2], -1)
     found: Floats = np.vecdot(one.reshape(flat), other.reshape(flat))
     return found
+
+
+def _inner(one: Floats, other: Floats) -> Floats:
+    """Return tr(ΣΣ') of covariances."""
+    if _is_whole(one) and _is_whole(other):
+        return _products_of(one, other)
+    if _is_whole(one) or _is_whole(other):
+        whole, part = (one, other) if _is_whole(one) else (other, one)
+        return _products_of(part @ whole, part)
+    crossed = one @ other.mT
+    return _products_of(crossed, crossed)
 
 
 def _labels(call: Call) -> tuple[int, ...]:

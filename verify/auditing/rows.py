@@ -68,7 +68,8 @@ class RowMeans(NamedTuple):
     of the rows' own means, ``scale`` is c. The others are of the softmax, with bias, soft-cap and sink:
     ``entropy`` is over the logarithm of the number of keys, a sink being one; ``squares`` is Σp²,
     ``jacobian`` ‖J‖²_F, ``largest_weight`` max p. ``query`` and ``key`` are means of the vectors, shape
-    (blocks, d), and ``of_query`` and ``of_key`` their unbiased covariances, shape (blocks, d, d).
+    (blocks, d), and ``of_query`` and ``of_key`` their unbiased covariances, shape (blocks, d, d), or of fewer
+    than d vectors a smaller A, shape (blocks, vectors, d), of which AᵀA is that.
     """
 
     scale: Floats
@@ -794,7 +795,7 @@ def _largest_of_all(call: Call, blocks: Places, scale: Floats) -> Floats:
 
 
 def _spread(vectors: Floats, use: Any) -> tuple[Any, Floats, Floats]:
-    """Return number, mean and unbiased covariance of the vectors of each block that are of ``use``."""
+    """Return number, mean and spread of the vectors of each block that are of ``use``; see `RowMeans`."""
     if use is None:
         count: Any = np.array([vectors.shape[1]])
         mean = vectors.mean(axis=1)
@@ -803,7 +804,8 @@ def _spread(vectors: Floats, use: Any) -> tuple[Any, Floats, Floats]:
         count = use.sum(axis=1)
         mean = np.where(use[..., None], vectors, 0.0).sum(axis=1) / count[:, None]
         moved = np.where(use[..., None], vectors - mean[:, None], 0.0)
-    return count, mean, moved.mT @ moved / np.where(count > 1, count - 1, np.nan)[:, None, None]
+    moved /= np.sqrt(np.where(count > 1, count - 1, np.nan))[:, None, None]
+    return count, mean, moved if moved.shape[1] < moved.shape[2] else moved.mT @ moved
 
 
 def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
