@@ -403,7 +403,7 @@ def _crossed(one: dict[str, Floats], other: dict[str, Floats]) -> Floats:
 
 
 def _is_whole(spread: Floats) -> bool:
-    return spread.shape[-2] == spread.shape[-1]
+    return bool(spread.shape[-2] == spread.shape[-1])
 
 
 def _trace(spread: Floats) -> Floats:

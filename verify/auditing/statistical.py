@@ -104,7 +104,8 @@ def dependence(values: Floats) -> Floats:
     moved = ranks - ranks.mean(axis=0)
     size = (moved**2).mean(axis=0)
     inner = (moved[:-1] * moved[1:]).sum(axis=0)
-    return np.divide(inner, size, out=np.zeros(columns), where=size > 0) / math.sqrt(number - 1)
+    found: Floats = np.divide(inner, size, out=np.zeros(columns), where=size > 0) / math.sqrt(number - 1)
+    return found
 
 
 class Estimate(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verify.auditing.probing.corners import Corner, in_words
+from verify.auditing.probing.corners import MOST_KEYS, Corner, in_words
 from verify.auditing.scales import DEFAULT, Diagnosis, ScaleExpression, Widths, diagnose, scale_expression
 from verify.errors import SettingsError
 
@@ -263,6 +263,7 @@ class Probe:
             )
             tried = len(self.corners) - refused
             yield "corners", f"{right} of {tried} are right" + (f", {refused} not taken" if refused else "")
+            yield "not tested", f"other lengths than those, and more than {MOST_KEYS:,} keys"
         yield from (("note", text) for text in self.notes)
 
 
