@@ -220,6 +220,23 @@ def test_calls_of_a_layer_declare_the_same() -> None:
         verify.audit(Recording("tests", [Layer("one", [made("", "softmax"), made("sigmoid")])]))
 
 
+def test_recordings_are_compared_by_what_they_declare() -> None:
+    """Each side is held against its own formula; two that declare different weights are not compared."""
+    one, same, other, softmax = (
+        Recording("tests", [Layer("one", [call])])
+        for call in (
+            *(made("differential=0.8"),) * 2,
+            made("differential=0.8", "differential=0.81"),
+            made("", "softmax"),
+        )
+    )
+    assert verify.compare_recordings(one, same).exit_status == 0
+    assert verify.compare_recordings(one, other).exit_status == 1
+    found = verify.compare_recordings(one, softmax)
+    assert found.exit_status == 3
+    assert "declares weights as differential=0.8 in A and as softmax in B" in str(found).replace("\n ", "")
+
+
 @pytest.mark.parametrize("text", DECLARED)
 def test_texts_come_back(text: str) -> None:
     """What declares it is read off it; no text is the softmax."""

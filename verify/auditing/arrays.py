@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import is_torch_array
 from ml_dtypes import bfloat16
 
-from verify.auditing.recording import ARRAYS
+from verify.auditing.recording import ARRAYS, dtype_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +63,7 @@ def widened(array: np.ndarray) -> np.ndarray:
 
 def dtype_of(call: Call) -> str:
     """Return the name of the dtype that the program computed a call in, such as ``"bfloat16"``."""
-    return call.dtype or str(call.query.dtype).rsplit(".", 1)[-1]
+    return call.dtype or dtype_name(call.query.dtype)
 
 
 def unit_of(call: Call) -> float:
@@ -76,7 +76,7 @@ def unit_of(call: Call) -> float:
 
 def _types(call: Call) -> set[str]:
     arrays = (call.query, call.key, call.value, call.output)
-    return {dtype_of(call), *(str(one.dtype).rsplit(".", 1)[-1] for one in arrays if one is not None)}
+    return {dtype_of(call), *(dtype_name(one.dtype) for one in arrays if one is not None)}
 
 
 def grain_of(call: Call) -> float:

@@ -310,6 +310,9 @@ def _unlike(a: Call, b: Call) -> str:
             heads[0] != heads[1] and (name not in ("k", "v") or max(heads) % min(heads))
         ):
             return f"{name} has shape {list(one.shape)} in A and {list(other.shape)} in B"
+    declared = [weighting(one.weights).text for one in (a, b)]
+    if declared[0] != declared[1]:
+        return f"declares weights as {declared[0]} in A and as {declared[1]} in B"
     types = [dtype_of(one) for one in (a, b)]
     return "" if types[0] == types[1] else f"is computed in {types[0]} in A and in {types[1]} in B"
 

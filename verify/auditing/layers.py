@@ -315,7 +315,7 @@ def _by_shape(waiting: Sequence[tuple[int, Call]]) -> Iterator[list[tuple[int, C
 def _shape(call: Call) -> tuple[Any, ...]:
     """Return what calls that are stacked have in common."""
     arrays = [getattr(call, name) for name in ARRAYS.values()]
-    sizes = tuple(None if one is None else (one.shape[1:], one.ndim, str(one.dtype)) for one in arrays)
+    sizes = tuple(None if one is None else (one.shape[1:], one.ndim, one.dtype) for one in arrays)
     sink = None if call.sink is None else call.sink.tobytes()
     return (sizes, call.causal, call.scale, call.softcap, call.weights, call.dtype, call.continues, sink)
 
@@ -352,17 +352,16 @@ def _pair(spreads: Sequence[Spreads], seen: Seen) -> Spreads | None:
     for name in ("of_query", "of_key"):
         arrays[name] = _of_one_size(arrays[name])
     whole = {name: some[0] if len(some) == 1 else np.concatenate(some) for name, some in arrays.items()}
-    if np.any(order[:-1] > order[1:]):
-        whole = {name: array[order] for name, array in whole.items()}
     even = len(places) - len(places) % 2
     if even:
-        sides = ({name: array[start:even:2] for name, array in whole.items()} for start in (0, 1))
+        is_in_order = bool(np.all(order[:-1] < order[1:]))
+        at = (slice(start, even, 2) if is_in_order else order[start:even:2] for start in (0, 1))
+        sides = ({name: array[one] for name, array in whole.items()} for one in at)
         with np.errstate(all="ignore"):
             seen.pairs.append(_numbers(*sides))
     if even == len(places):
         return None
-    # Copies, for these are parts of all that was made of a batch.
-    last = {name: array[even:].copy() for name, array in whole.items()}
+    last = {name: array[order[even:]] for name, array in whole.items()}
     return places[order[even:]], spreads[-1][1]._replace(**last)
 
 
@@ -371,7 +370,11 @@ def _of_one_size(spreads: list[Floats]) -> list[Floats]:
     most, d = max(one.shape[-2] for one in spreads), spreads[0].shape[-1]
     if most == d:
         return [one if _is_whole(one) else one.mT @ one for one in spreads]
-    return [np.pad(one, ((0, 0), (0, 0), (0, most - one.shape[-2]), (0, 0))) for one in spreads]
+    return [
+        np.pad(one, ((0, 0), (0, 0), (0, missing), (0, 0))) if missing else one
+        for one in spreads
+        for missing in (most - one.shape[-2],)
+    ]
 
 
 def _numbers(one: dict[str, Floats], other: dict[str, Floats]) -> Pairs:

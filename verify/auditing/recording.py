@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.errors import RecordingError
@@ -122,6 +123,12 @@ class Recording:
     left_out: Sequence[str] = ()
 
 
+@lru_cache(maxsize=64)
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype of any library, such as ``"bfloat16"``."""
+    return str(dtype).rsplit(".", 1)[-1]
+
+
 def check_call(call: Call, place: str) -> None:
     """Refuse a call whose arrays do not fit each other; ``place`` says where it comes from.
 
@@ -130,7 +137,7 @@ def check_call(call: Call, place: str) -> None:
     """
     check_shapes(
         {
-            name: Described(tuple(map(int, array.shape)), str(array.dtype).rsplit(".", 1)[-1])
+            name: Described(tuple(map(int, array.shape)), dtype_name(array.dtype))
             for name, field in ARRAYS.items()
             if (array := getattr(call, field)) is not None
         },
