@@ -137,7 +137,7 @@ def warnings(alike: int, count: int, trials: int) -> int:
     rng, found = np.random.default_rng([_SEED, alike]), 0
     for _ in range(trials):
         shared = np.repeat(rng.standard_normal(-(-count // alike)), alike)[:count] if alike > 1 else 0.0
-        found += dependence(np.exp(shared + 0.5 * rng.standard_normal(count))) > 4
+        found += dependence(np.exp(shared + 0.5 * rng.standard_normal(count))[:, None])[0] > 4
     return found
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from verify.auditing.arrays import to_numpy
 from verify.auditing.blocks import HIDDEN, added_to, head_of, rows_of, softmax
+from verify.auditing.weighting import SOFTMAX, Weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -358,12 +359,6 @@ def softmaxes(place: Place) -> Iterator[Variant]:
         head,
         lambda scale: softmax(np.where(visible, head.weights(scale), HIDDEN)) @ head.value,
     )
-    yield Variant(
-        "a sigmoid is applied in place of the softmax",
-        "apply the softmax to the scores",
-        head,
-        lambda scale: _sigmoid(head.scores(scale)) @ head.value,
-    )
     seen = visible.sum(axis=1, keepdims=True)
     stretched = replace(head, query=head.query * np.log(seen))
     yield Variant(
@@ -374,30 +369,29 @@ def softmaxes(place: Place) -> Iterator[Variant]:
     )
 
 
+_WEIGHTINGS = {
+    "softmax": "a plain softmax",
+    "sigmoid": "a sigmoid",
+    "sigmoid-ln-n": "a sigmoid of scores less ln n, n the keys that a query sees,",
+    "softpick": "softpick",
+}
+
+
 def newer(place: Place) -> Iterator[Variant]:
     """Yield newer kinds of attention: biased sigmoids, softpick, clipped scores, a difference of two maps."""
     head, intended = place.head, place.intended
-    visible = head.added > HIDDEN
-    seen = visible.sum(axis=1, keepdims=True)
-    fix = "apply the softmax to the scores"
-
-    def picked(scale: float) -> Floats:
-        above = np.where(visible, np.expm1(np.where(visible, head.scores(scale), 0.0)), 0.0)
-        total = np.abs(above).sum(axis=1, keepdims=True)
-        found: Floats = np.maximum(above, 0) / np.where(total > 0, total, 1) @ head.value
-        return found
-
-    yield Variant(
-        "a sigmoid of scores less ln n, n the keys that a query sees, is applied in place of the softmax",
-        fix,
-        head,
-        lambda scale: _sigmoid(head.scores(scale) - np.log(seen)) @ head.value,
-    )
-    yield Variant("softpick is applied in place of the softmax", fix, head, picked)
-    for level in (1.0, 5.0, 20.0, 50.0, 100.0):
+    fix, declared = "apply the softmax to the scores", head.weighting
+    if declared != SOFTMAX:
+        fix = f"make weights as is declared ({declared.text}), or declare what is applied"
+    place_of = "the softmax" if declared == SOFTMAX else declared.text
+    for kind, what in _WEIGHTINGS.items():
+        if kind != declared.kind:
+            yield changed(f"{what} is applied in place of {place_of}", fix, head, weighting=Weighting(kind))
+    largest = float(np.abs(intended * head.products).max())
+    for level in (one for one in (1.0, 5.0, 20.0, 50.0, 100.0) if one < largest):
         yield Variant(
             "scores are clipped",
-            "leave scores as they are",
+            fix if declared.kind == "clipped" else "leave scores as they are",
             head,
             partial(_clipped, place, level / intended),
             is_factor=True,
@@ -405,16 +399,12 @@ def newer(place: Place) -> Iterator[Variant]:
         )
     half = head.query.shape[1] // 2
     if head.query.shape[1] == 2 * half:
-        maps = [
-            replace(head, query=head.query[:, part], key=head.key[:, part])
-            for part in (slice(half), slice(half, None))
-        ]
         for scale in dict.fromkeys((intended, math.sqrt(2) * intended, (2 * half) ** -0.5, half**-0.5)):
-            first, second = (one.attend(scale) for one in maps)
+            first, second = (one.attend(scale) for one in head.maps)
             what = "the output is that of a first map less {:.3g} times a second, each of one half of d"
             yield Variant(
                 "the output is that of a difference of two maps",
-                "give each half as a head of its own",
+                fix if declared.maps == 2 else "give each half as a head of its own",
                 head,
                 partial(_less, first, second),
                 is_factor=True,
@@ -440,10 +430,6 @@ def _clipped(place: Place, level: float, times: float) -> Floats:
 
 def _added(place: Place, **changes: Any) -> Floats:
     return added_to(replace(place.call, **changes), place.sequence, place.number, place.head.places)
-
-
-def _sigmoid(scores: Floats) -> Floats:
-    return 0.5 * (1 + np.tanh(scores / 2))
 
 
 def axes_of_arrays(place: Place) -> Iterator[Variant]:

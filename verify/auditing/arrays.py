@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import is_torch_array
 from ml_dtypes import bfloat16
 
-from verify.auditing.recording import ARRAYS
+from verify.auditing.recording import ARRAYS, dtype_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,9 @@ LARGEST = {
 }
 """The largest finite number of each dtype."""
 
-_GRAINS = {"float16": 2.0**-25, "bfloat16": 2.0**-126, "float32": 2.0**-126}
+GRAINS = {"float16": 2.0**-25, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 0.0}
+"""The largest error of rounding numbers near 0; programs may flush those below the least normal one to 0."""
+
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _FEWEST = 16
 """Numbers from which on the digits that all of them lack are no chance."""
@@ -61,7 +63,7 @@ def widened(array: np.ndarray) -> np.ndarray:
 
 def dtype_of(call: Call) -> str:
     """Return the name of the dtype that the program computed a call in, such as ``"bfloat16"``."""
-    return call.dtype or str(call.query.dtype).rsplit(".", 1)[-1]
+    return call.dtype or dtype_name(call.query.dtype)
 
 
 def unit_of(call: Call) -> float:
@@ -74,7 +76,7 @@ def unit_of(call: Call) -> float:
 
 def _types(call: Call) -> set[str]:
     arrays = (call.query, call.key, call.value, call.output)
-    return {dtype_of(call), *(str(one.dtype).rsplit(".", 1)[-1] for one in arrays if one is not None)}
+    return {dtype_of(call), *(dtype_name(one.dtype) for one in arrays if one is not None)}
 
 
 def grain_of(call: Call) -> float:
@@ -82,7 +84,7 @@ def grain_of(call: Call) -> float:
 
     Programs may flush those below the least normal number to 0; of half precision none do.
     """
-    return max(_GRAINS.get(name, 0.0) for name in _types(call))
+    return max(GRAINS.get(name, 0.0) for name in _types(call))
 
 
 def to_numpy(array: Array) -> Any:

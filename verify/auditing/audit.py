@@ -26,6 +26,7 @@ from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
 from verify.auditing.scales import DEFAULT, scale_expression
 from verify.auditing.statistical import STATISTICAL, Statistical
+from verify.auditing.weighting import weighting
 from verify.errors import RecordingError, SettingsError, VerifyError, naming_arguments, unknown, what_is_wrong
 from verify.evidence.audits import (
     RESERVED,
@@ -195,6 +196,7 @@ def audit(
     sink: Array | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    weights: str = "",
     causal: bool = False,
     intended: str | float | None = None,
     intended_mask: str = "",
@@ -213,7 +215,10 @@ def audit(
     where a key may be seen and ``bias`` is added to the scaled scores, both broadcast to
     [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``; ``softcap`` c
     turns a scaled score s into c·tanh(s/c), before bias and mask; ``sink`` has one score a head, which takes
-    part in the softmax's sum alone.
+    part in the softmax's sum alone. ``weights`` declares what makes weights of scores where it is no softmax:
+    ``sigmoid``, ``sigmoid-ln-n`` (of scores less ln n), ``softpick``, ``clipped=C`` (the softmax of scaled
+    scores within ±C) or ``differential=LAMBDA`` (queries and keys are two halves, of whose softmaxes the
+    second is subtracted LAMBDA times; d is the width of one half).
 
     ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
     the recording, else to 1/√d. ``intended_mask`` is the mask that was meant: ``none``, ``causal``,
@@ -246,21 +251,25 @@ def audit(
     }
     numbers = {"scale": scale, "softcap": softcap}
     if not isinstance(q, Recording | Path | str):
-        recording = Recording("arrays", [Layer("attention", [_call(arrays, numbers, causal=causal)])])
-    elif given := [name for name, one in {**arrays, **numbers}.items() if one is not None][1:]:
+        call = _call(arrays, numbers, weights, causal=causal)
+        recording = Recording("arrays", [Layer("attention", [call])])
+    elif given := [
+        name for name, one in {**arrays, **numbers, "weights": weights or None}.items() if one is not None
+    ][1:]:
         raise SettingsError(f"{given[0]}: a recording has its own; leave it out")
     else:
         recording = q if isinstance(q, Recording) else load(Path(q))
     return audit_recording(recording, settings, workers=workers)
 
 
-def _call(arrays: dict[str, Array], numbers: dict[str, float | None], *, causal: bool) -> Call:
+def _call(arrays: dict[str, Array], numbers: dict[str, float | None], weights: str, *, causal: bool) -> Call:
+    weighting(weights)
     for name, array in arrays.items():
         if (name in {"q", "k"} or array is not None) and not array_api_compat.is_array_api_obj(array):
             raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
     scale, softcap = (None if one is None else _number(name, one) for name, one in numbers.items())
     fields = {ARRAYS[name]: array for name, array in arrays.items()}
-    return Call(**fields, causal=causal, scale=scale, softcap=softcap)
+    return Call(**fields, causal=causal, scale=scale, softcap=softcap, weights=weights)
 
 
 def _number(name: str, given: Any) -> float:
@@ -396,12 +405,15 @@ class _LayerAudit:
         self.layer = layer
         self.intended = given or layer.intended or Intended(DEFAULT, "default")
         self.expression = scale_expression(self.intended.expression)
-        _, self.heads, _, self.d_k = map(int, first.query.shape)
+        _, self.heads, _, width = map(int, first.query.shape)
+        self.weights = weighting(first.weights)
+        self.d_k = width // self.weights.maps
         self.key_heads = int(first.key.shape[1])
         self.d_v = None if first.value is None else int(first.value.shape[3])
         self.dtype = dtype_of(first)
         self.mask = settings.mask or layer.mask
-        self.seen = Seen(self.heads, intended_mask(self.mask) if self.mask else None)
+        meant = intended_mask(self.mask) if self.mask else None
+        self.seen = Seen(self.heads, meant, self.weights)
 
     def run_through(self, mapper: Mapper) -> None:
         """Keep what all calls are like, a few at a time."""
@@ -424,12 +436,32 @@ class _LayerAudit:
             raise RecordingError(
                 f"{place}: has documents, and no mask is meant that they are for; give --mask as documents"
             )
+        self._check_weights(call, place)
+        width = self.d_k * self.weights.maps
         for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
             _, own, _, d = array.shape
-            if (own, d) != (heads, self.d_k):
+            if (own, d) != (heads, width):
                 raise RecordingError(
-                    f"{place}: {name} has {own} heads of {d} dimensions after {heads} of {self.d_k}; "
+                    f"{place}: {name} has {own} heads of {d} dimensions after {heads} of {width}; "
                     "record different shapes under different names"
+                )
+
+    def _check_weights(self, call: Call, place: str) -> None:
+        declared = weighting(call.weights)
+        if call.query.shape[3] % declared.maps:
+            raise RecordingError(
+                f"{place}: weights {declared.text!r} are of two halves, and q has {call.query.shape[3]} "
+                "dimensions; give an even number"
+            )
+        if declared.kind != self.weights.kind:
+            raise RecordingError(
+                f"{place}: weights {declared.text!r} after {self.weights.text!r}; record them under "
+                "different names"
+            )
+        for name, given in (("sink", call.sink), ("softcap", call.softcap)):
+            if given is not None and declared.kind not in ("softmax", name == "sink" and "clipped"):
+                raise RecordingError(
+                    f"{place}: {name} has no place beside weights {declared.text!r}; leave one of them out"
                 )
 
     def _value(self, keys: int) -> float:
@@ -439,6 +471,13 @@ class _LayerAudit:
         except SettingsError as error:
             raise SettingsError(f"layer {one_line(self.layer.name)}: {error}") from error
 
+    def _notes(self) -> Iterator[str]:
+        """Yield what the statistics of weights that are declared as no softmax leave out."""
+        if self.weights.kind != "softmax":
+            left = "" if self.weights.is_softmax else "; what is estimated of a softmax is not given"
+            left = "; statistics of scores are not given" if self.weights.maps == 2 else left
+            yield f"weights are declared as {self.weights.text}{left}"
+
     def declared(self) -> dict[str, str]:
         """Return in words what calls of the layer declare."""
         some = self.seen.batches
@@ -446,6 +485,7 @@ class _LayerAudit:
             "mask": (one.mask for one in some if one.queries > 1),
             "scale": ("none given" if one.given is None else f"{one.given:.6g}" for one in some),
             "soft-cap": ("none" if one.softcap is None else f"{one.softcap:g}" for one in some),
+            "weights": (self.weights.text for _ in some),
         }
         return {what: " or ".join(sorted(set(values))) or "none" for what, values in kinds_of.items()}
 
@@ -487,5 +527,5 @@ class _LayerAudit:
             backend=one_line(self.layer.backend),
             intention=intention,
             findings=tuple(findings),
-            notes=tuple(map(_plain, self.layer.notes)),
+            notes=(*map(_plain, self.layer.notes), *self._notes()),
         )

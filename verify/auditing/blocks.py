@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from verify.auditing.arrays import to_numpy, unit_of
+from verify.auditing.weighting import OF_SCORES, SOFTMAX, Weighting, weighting
 from verify.evidence.audits import Finding
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class Head:
     Shapes: ``query`` [rows, d], ``key`` [keys, d], ``value`` [keys, d_v], ``output`` [rows, d_v]. ``added``
     is what is added to the scaled scores, [rows, keys]: the bias, and -inf where a key may not be seen.
     ``places`` are the rows' positions among the queries; ``unit`` is the relative rounding error of one
-    operation, 2^-24 for single precision. ``sink`` is None where there is none.
+    operation, 2^-24 for single precision. ``sink`` is None where there is none; ``weighting`` is what makes
+    weights of scores.
     """
 
     query: Floats
@@ -85,6 +87,7 @@ class Head:
     unit: float
     softcap: float | None = None
     sink: float | None = None
+    weighting: Weighting = SOFTMAX
 
     @cached_property
     def products(self) -> Floats:
@@ -101,11 +104,44 @@ class Head:
         scaled = scale * self.products
         if self.softcap is not None:
             scaled = self.softcap * np.tanh(scaled / self.softcap)
+        if self.weighting.kind == "clipped":
+            scaled = np.clip(scaled, -self.weighting.number, self.weighting.number)
         return scaled + self.added
+
+    @property
+    def maps(self) -> list[Head]:
+        """The heads of one softmax each that this one is the difference of."""
+        half = self.query.shape[1] // 2
+        parts = (slice(half), slice(half, None))
+        return [
+            replace(self, query=self.query[:, part], key=self.key[:, part], weighting=SOFTMAX)
+            for part in parts
+        ]
 
     def weights(self, scale: float) -> Floats:
         """Return the attention weights, shape [rows, keys]; with a sink they add up to less than 1."""
-        return softmax(self.scores(scale), self.sink)
+        if self.weighting.is_softmax:
+            return softmax(self.scores(scale), self.sink)
+        return self._weighed(scale)[0]
+
+    def _weighed(self, scale: float) -> tuple[Floats, Floats]:
+        """Return the weights and their derivative by the scale."""
+        if self.weighting.maps == 2:
+            one, other = (np.stack(each._weighed(scale)) for each in self.maps)
+            weights, slope = one - self.weighting.number * other
+            return weights, slope
+        rise = self.products
+        if self.softcap is not None:
+            rise = rise * (1 - np.tanh(scale * rise / self.softcap) ** 2)
+        if self.weighting.is_softmax:
+            if self.weighting.kind == "clipped":
+                rise = np.where(np.abs(scale * self.products) < self.weighting.number, rise, 0.0)
+            weights = softmax(self.scores(scale), self.sink)
+            moved = weights * rise
+            # Weights and sink together add up to 1, and the sink's score does not move.
+            return weights, moved - weights * moved.sum(axis=1, keepdims=True)
+        found = OF_SCORES[self.weighting.kind](self.scores(scale), rise, self.added == HIDDEN)
+        return found.weights, found.slope
 
     def attend(self, scale: float) -> Floats:
         """Return the output that this scale gives, shape [rows, d_v]."""
@@ -113,14 +149,8 @@ class Head:
 
     def attended(self, scale: float) -> tuple[Floats, Floats]:
         """Return the output that this scale gives, and its derivative by the scale, both [rows, d_v]."""
-        weights = self.weights(scale)
-        output = weights @ self.value
-        rise = self.products
-        if self.softcap is not None:
-            rise = rise * (1 - np.tanh(scale * rise / self.softcap) ** 2)
-        moved = weights * rise
-        # Weights and sink together add up to 1, and the sink's score does not move.
-        return output, moved @ self.value - moved.sum(axis=1, keepdims=True) * output
+        weights, slope = self._weighed(scale)
+        return weights @ self.value, slope @ self.value
 
     def thinned(self, rows: int) -> Head:
         """Return this head with at most ``rows`` of its rows, spread evenly."""
@@ -175,6 +205,7 @@ def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp], 
         unit=unit_of(call),
         softcap=call.softcap,
         sink=sink_of(call, head),
+        weighting=weighting(call.weights),
     )
 
 

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _BFLOAT16 = 2.0**-8
-_RECONSTRUCTION = (
-    r"largest $|o-\operatorname{softmax}(\hat{c}qK^\top+B)V|$ of a row over what rounding may leave of it"
-)
+_RECONSTRUCTION = "largest $|o-{}V|$ of a row over what rounding may leave of it"
 _MOST_NAMED = 3
 _RECOVERED = 1e-4
 """As near as a scale is known that reproduces an output, of relative size."""
@@ -269,7 +267,8 @@ def _summed(found: Compared) -> Compared:
 def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the row that most exceeds what rounding leaves, and the weight of hidden keys over all rows."""
     head, found = subject.head, seen.compared_of(subject.head)
-    common: dict[str, Any] = {"quantity": _RECONSTRUCTION, "exact": True}
+    quantity = _RECONSTRUCTION.format(seen.weighting.latex)
+    common: dict[str, Any] = {"quantity": quantity, "exact": True}
     if found is None or not (found.attention.any() or found.output.any()):
         asked = "reconstruction" in subject.gates
         return [
@@ -283,9 +282,18 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     coarse = seen.in_order(lambda one: one.coarse, compared=True)[:, head]
     verdict: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
     whole = _summed(found)
-    share = float(whole.hidden_weight[0])
+    is_difference = seen.weighting.maps == 2
+    share = 0.0 if is_difference else float(whole.hidden_weight[0])
+    multiple = float(whole.off_multiple(seen.unit, seen.weighting.number)[0]) if is_difference else 0.0
     off = 0.0 if coarse.any() else float(whole.off_by_factor(seen.unit)[0])
     weak: dict[str, Any] = {}
+    if multiple:
+        cause = (
+            f"the second map is subtracted about {seen.weighting.number + multiple:.2g} times, "
+            f"not {seen.weighting.number:g} times"
+        )
+        fix = "subtract it as often as is declared, or declare what is applied"
+        weak = {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
     if share:
         cause = (
             "keys that the mask hides have weight, as if it added about "
@@ -330,10 +338,9 @@ def _explained(seen: Seen, subject: Subject) -> dict[str, Any]:
                 "fix": "look whether the output is written, and recorded after it is",
             }
         if fault.explanations:
-            causes = " or ".join(
-                _cause(one, subject.intention.value) for one in fault.explanations[:_MOST_NAMED]
-            )
-            return refuted | {"cause": causes, "fix": fault.explanations[0].fix}
+            causes = dict.fromkeys(_cause(one, subject.intention.value) for one in fault.explanations)
+            said = " or ".join(list(causes)[:_MOST_NAMED])
+            return refuted | {"cause": said, "fix": fault.explanations[0].fix}
     worst = max(faults, key=lambda one: one.worst, default=None)
     where = (
         ""

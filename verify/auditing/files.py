@@ -39,6 +39,7 @@ from verify.auditing.recording import (
     check_shapes,
 )
 from verify.auditing.scales import scale_expression
+from verify.auditing.weighting import weighting
 from verify.errors import OutputError, RecordingError, SettingsError, unknown, what_is_wrong
 from verify.evidence.audits import Origin
 from verify.evidence.records import Record
@@ -56,7 +57,7 @@ _AN_INDEX = InputKind(
 )
 _WANTED = "give a NumPy archive (.npz), a safetensors file, or the folder of a recording"
 _NUMBERS = ("scale", "causal", "softcap", "continues")
-_TEXTS = ("intended", "intended_mask")
+_TEXTS = ("intended", "intended_mask", "weights")
 _KEYS = (*ARRAYS, *_NUMBERS, *_TEXTS)
 _LONGEST_NAME = 200
 _DTYPES = {
@@ -126,8 +127,8 @@ def load(path: Path) -> Recording:
 
     In a file, arrays of shape [sequence, head, token, d] have the keys ``q`` and ``k`` and, where there are
     any, ``v``, ``out``, ``mask`` (True where a key may be seen), ``bias``, ``sink`` and ``x``; ``scale``,
-    ``softcap`` and ``causal`` are one number each, ``intended`` is a number or an expression. Several layers
-    have keys such as ``NAME/q``.
+    ``softcap`` and ``causal`` are one number each, ``intended`` is a number or an expression, and ``weights``
+    is what makes weights of scores where it is no softmax. Several layers have keys such as ``NAME/q``.
 
     Raises:
         RecordingError: it is missing, no regular file, cut short, holds objects, or its arrays do not fit.
@@ -214,6 +215,7 @@ class _StoredCall:
             scale=self.number("scale"),
             softcap=self.number("softcap"),
             causal=bool(self.number("causal")),
+            weights=self.text("weights") or "",
             continues=bool(self.number("continues")),
             dtype="bfloat16" if self.stored["q"].described.dtype == "bfloat16" else "",
         )
@@ -240,7 +242,7 @@ class _Calls:
 def _layer(stored: _StoredCall) -> Layer:
     for key in _NUMBERS:
         stored.number(key)
-    expression, mask = map(stored.text, _TEXTS)
+    expression, mask, _ = map(stored.text, _TEXTS)
     try:
         if expression is not None:
             scale_expression(expression)
@@ -273,6 +275,10 @@ def _stored_calls(path: Path) -> list[_StoredCall]:
         own = {key: texts[full] for key in _TEXTS if (full := f"{name}/{key}" if name else key) in texts}
         call = _StoredCall(place, one_line(name) or one_line(path.stem), by_layer[name], own)
         check_shapes(call.described, place)
+        try:
+            weighting(call.text("weights") or "")
+        except SettingsError as error:
+            raise RecordingError(f"{place}: {error}") from error
         calls.append(call)
     return calls
 
@@ -470,7 +476,8 @@ class FolderWriter:
             if one is not None
         }
         content |= {key: as_stored(np.float64(one)) for key, one in numbers.items() if one is not None}
-        write_together({self.folder / file: save(content)}, durably=False)
+        texts = {"weights": call.weights} if call.weights else None
+        write_together({self.folder / file: save(content, texts)}, durably=False)
         written.append(file)
 
     def finish(self, recording: Recording) -> None:

@@ -71,7 +71,7 @@ class Rounding:
         is_own = weights is None
         weights = head.weights(scale) if weights is None else weights
         output = weights @ head.value
-        centre = output if is_own else np.zeros_like(output)
+        centre = output if is_own and head.weighting.is_softmax else np.zeros_like(output)
         single = head.unit <= _SINGLE
         width, keys = (head.query.shape[1], len(head.key)) if single else (0, 1)
         terms = scale**2 * (head.query**2 @ (head.key**2).T)

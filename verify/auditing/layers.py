@@ -15,6 +15,7 @@ from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
 from verify.auditing.reconstruction import Progress, examine
 from verify.auditing.recording import ARRAYS, Call
 from verify.auditing.rows import Compared, RowMeans, each, hidden_from, unseen
+from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,6 +116,7 @@ class Seen:
 
     heads: int
     meant: Meant | None = None
+    weighting: Weighting = SOFTMAX
     batches: list[Batch] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     pairs: list[Pairs] = field(default_factory=list)
@@ -265,7 +267,9 @@ def _keep(
 
         means = each(found.looked[0], shaped)
         compared = None if found.looked[1] is None else each(found.looked[1], shaped)
-        if not call.continues:
+        # Rows of a difference of two maps have no scores of their own.
+        is_new = not call.continues and weighting(call.weights).maps == 1
+        if is_new:
             spreads.append((places, means))
         nothing = np.zeros((0, 0))
         seen.batches.append(
@@ -278,14 +282,14 @@ def _keep(
                 d_v=None if call.value is None else int(call.value.shape[3]),
                 dtype=dtype_of(call),
                 unit=unit_of(call),
-                continues=call.continues,
+                continues=not is_new,
                 means=means._replace(query=nothing, key=nothing, of_query=nothing, of_key=nothing),
                 compared=compared,
                 scale=found.scale.reshape(shape),
                 implied=found.implied.reshape(shape),
                 coarse=found.coarse.reshape(shape),
                 margins=_margins(call),
-                labels=() if call.continues else _labels(call),
+                labels=_labels(call) if is_new else (),
                 has_output=call.output is not None,
                 softcap=call.softcap,
                 mask=described(call),
@@ -311,9 +315,9 @@ def _by_shape(waiting: Sequence[tuple[int, Call]]) -> Iterator[list[tuple[int, C
 def _shape(call: Call) -> tuple[Any, ...]:
     """Return what calls that are stacked have in common."""
     arrays = [getattr(call, name) for name in ARRAYS.values()]
-    sizes = tuple(None if one is None else (one.shape[1:], one.ndim, str(one.dtype)) for one in arrays)
+    sizes = tuple(None if one is None else (one.shape[1:], one.ndim, one.dtype) for one in arrays)
     sink = None if call.sink is None else call.sink.tobytes()
-    return (sizes, call.causal, call.scale, call.softcap, call.dtype, call.continues, sink)
+    return (sizes, call.causal, call.scale, call.softcap, call.weights, call.dtype, call.continues, sink)
 
 
 def _stacked(calls: Sequence[Call]) -> Call:
@@ -345,19 +349,32 @@ def _pair(spreads: Sequence[Spreads], seen: Seen) -> Spreads | None:
     places = np.concatenate([places for places, _ in spreads])
     order = np.argsort(places)
     arrays = {name: [getattr(means, name) for _, means in spreads] for name in _OF_PAIRS}
+    for name in ("of_query", "of_key"):
+        arrays[name] = _of_one_size(arrays[name])
     whole = {name: some[0] if len(some) == 1 else np.concatenate(some) for name, some in arrays.items()}
-    if np.any(order[:-1] > order[1:]):
-        whole = {name: array[order] for name, array in whole.items()}
     even = len(places) - len(places) % 2
     if even:
-        sides = ({name: array[start:even:2] for name, array in whole.items()} for start in (0, 1))
+        is_in_order = bool(np.all(order[:-1] < order[1:]))
+        at = (slice(start, even, 2) if is_in_order else order[start:even:2] for start in (0, 1))
+        sides = ({name: array[one] for name, array in whole.items()} for one in at)
         with np.errstate(all="ignore"):
             seen.pairs.append(_numbers(*sides))
     if even == len(places):
         return None
-    # Copies, for these are parts of all that was made of a batch.
-    last = {name: array[even:].copy() for name, array in whole.items()}
+    last = {name: array[order[even:]] for name, array in whole.items()}
     return places[order[even:]], spreads[-1][1]._replace(**last)
+
+
+def _of_one_size(spreads: list[Floats]) -> list[Floats]:
+    """Return spreads in one shape: as covariances, or where all are smaller, with rows of 0 added."""
+    most, d = max(one.shape[-2] for one in spreads), spreads[0].shape[-1]
+    if most == d:
+        return [one if _is_whole(one) else one.mT @ one for one in spreads]
+    return [
+        np.pad(one, ((0, 0), (0, 0), (0, missing), (0, 0))) if missing else one
+        for one in spreads
+        for missing in (most - one.shape[-2],)
+    ]
 
 
 def _numbers(one: dict[str, Floats], other: dict[str, Floats]) -> Pairs:
@@ -365,7 +382,7 @@ def _numbers(one: dict[str, Floats], other: dict[str, Floats]) -> Pairs:
     for side, many in (("query", "queries"), ("key", "keys")):
         means, spreads = ([both[name] for both in (one, other)] for name in (side, f"of_{side}"))
         d = means[0].shape[-1]
-        traces = [np.trace(spread, axis1=-2, axis2=-1) for spread in spreads]
+        traces = [_trace(spread) for spread in spreads]
         square = sum(
             trace * (1 - 1 / both[many]) + np.vecdot(mean, mean)
             for trace, mean, both in zip(traces, means, (one, other), strict=True)
@@ -383,15 +400,39 @@ def _crossed(one: dict[str, Floats], other: dict[str, Floats]) -> Floats:
     """Return c²·tr(S_q Σ_k): S_q of all queries of a sequence, about 0, and Σ_k of the other's keys."""
     query, of_query, of_key = one["query"], one["of_query"], other["of_key"]
     turned = (of_key @ query[..., None])[..., 0]
-    found: Floats = (1 - 1 / one["queries"]) * _inner(of_query, of_key) + np.vecdot(query, turned)
+    along = np.vecdot(query, turned) if _is_whole(of_key) else np.vecdot(turned, turned)
+    found: Floats = (1 - 1 / one["queries"]) * _inner(of_query, of_key) + along
     return one["scale"] ** 2 * found
 
 
-def _inner(one: Floats, other: Floats) -> Floats:
+def _is_whole(spread: Floats) -> bool:
+    return bool(spread.shape[-2] == spread.shape[-1])
+
+
+def _trace(spread: Floats) -> Floats:
+    """Return the trace of covariances."""
+    found: Floats = (
+        np.trace(spread, axis1=-2, axis2=-1) if _is_whole(spread) else _products_of(spread, spread)
+    )
+    return found
+
+
+def _products_of(one: Floats, other: Floats) -> Floats:
     """Return the sum of products of the elements of matrices."""
     flat = (*one.shape[:-2], -1)
     found: Floats = np.vecdot(one.reshape(flat), other.reshape(flat))
     return found
+
+
+def _inner(one: Floats, other: Floats) -> Floats:
+    """Return tr(ΣΣ') of covariances."""
+    if _is_whole(one) and _is_whole(other):
+        return _products_of(one, other)
+    if _is_whole(one) or _is_whole(other):
+        whole, part = (one, other) if _is_whole(one) else (other, one)
+        return _products_of(part @ whole, part)
+    crossed = one @ other.mT
+    return _products_of(crossed, crossed)
 
 
 def _labels(call: Call) -> tuple[int, ...]:
@@ -446,23 +487,28 @@ def _margins(call: Call) -> Margins:
                 lost[name][sequence, own] = wrong[sees].sum()
             else:
                 lost[name][sequence][of_head == own] = wrong.sum()
-    bound = int(call.query.shape[3]) * largest["queries"] * largest["keys"] / limit
+    width = int(call.query.shape[3]) // weighting(call.weights).maps
+    bound = width * largest["queries"] * largest["keys"] / limit
     with np.errstate(all="ignore"):
-        one = np.vecdot(to_numpy(call.query[:, :, 0]), to_numpy(call.key[:, shared, 0]))
+        one = np.vecdot(to_numpy(call.query[:, :, 0, :width]), to_numpy(call.key[:, shared, 0, :width]))
     share = np.abs(np.nan_to_num(one, posinf=0, neginf=0)) / limit
     for sequence, head in zip(*np.nonzero(~(bound <= NEAR)), strict=True):
-        share[sequence, head], bound[sequence, head] = _products(
-            call, sequence, head, int(shared[head]), limit
-        )
+        of_maps = [
+            _products(query, key, limit)
+            for query, key in zip(
+                *(
+                    np.split(np.nan_to_num(to_numpy(one), posinf=0, neginf=0), len(one[0]) // width, axis=1)
+                    for one in (call.query[sequence, head], call.key[sequence, shared[head]])
+                ),
+                strict=True,
+            )
+        ]
+        share[sequence, head], bound[sequence, head] = np.max(of_maps, axis=0)
     return Margins(np.minimum(share, bound), bound, **lost, blind=blind)
 
 
-def _products(call: Call, sequence: int, head: int, shared: int, limit: float) -> tuple[float, float]:
-    """Return the largest |q·k| seen of a block, and what none exceeds, over ``limit``."""
-    query, key = (
-        np.nan_to_num(to_numpy(one), posinf=0, neginf=0)
-        for one in (call.query[sequence, head], call.key[sequence, shared])
-    )
+def _products(query: Floats, key: Floats, limit: float) -> tuple[float, float]:
+    """Return the largest |q·k| seen of vectors, and what none exceeds, over ``limit``."""
     bound = math.prod(float(np.linalg.norm(one, axis=1).max()) for one in (query, key)) / limit
     if bound <= NEAR:
         return abs(float(query[0] @ key[0])) / limit, bound

@@ -15,6 +15,7 @@ from verify.auditing.arrays import unit_of
 from verify.auditing.blocks import head_of
 from verify.auditing.implied_scale import ROUNDINGS, Rounding, fitted, implied_scale
 from verify.auditing.rows import each, look, replaced
+from verify.auditing.weighting import SOFTMAX, weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -217,8 +218,12 @@ class _Examination:
             eased = np.flatnonzero((before > 0) & (self.compared.bad == 0))
             self.coarse[eased] = number
         for place in np.flatnonzero(self.coarse):
-            if _one_sided(self.compared, int(place), self.d_v):
-                # What has a direction is no rounding: it is judged as the program declares its type.
+            sequence, head = divmod(int(place), self.heads)
+            # What has a direction, or another formula gives, is no rounding: it is judged as the program
+            # declares its type.
+            is_softmax = weighting(self.call.weights) == SOFTMAX
+            has_direction = _one_sided(self.call, self.compared, int(place), self.d_v)
+            if has_direction or (not is_softmax and self._fault(int(place), sequence, head).explanations):
                 one = np.array([place])
                 replaced(self.looked, one, look(self.call, self.blocks[one], self.scale[one], self.unit))
                 self.coarse[place] = 0
@@ -253,15 +258,17 @@ class _Examination:
         # So coarse a type leaves all rows in the sums.
         one = np.array([place])
         _, loose = look(self.call, self.blocks[one], self.scale[one], _LOOSE)
-        one_sided = _one_sided(cast("Compared", loose), 0, self.d_v, _WHOLLY)
+        one_sided = _one_sided(self.call, cast("Compared", loose), 0, self.d_v, _WHOLLY)
         return Fault(self.first + sequence, row, worst, found, one_sided, is_lost=not everything.size)
 
 
-def _one_sided(compared: Compared, place: int, d_v: int, least: float = _ONE_SIDED) -> str:
+def _one_sided(call: Call, compared: Compared, place: int, d_v: int, least: float = _ONE_SIDED) -> str:
     """Return the direction that explains so much of a block's residual, nothing where none does."""
     error, numbers = float(compared.error[place]), d_v * int(compared.rows[place])
+    is_difference = weighting(call.weights).maps == 2
+    third = "the second map has another multiple" if is_difference else "keys that the mask hides have weight"
     for direction, what in (
-        (2, "keys that the mask hides have weight"),
+        (2, third),
         (1, "outputs are too large or too small by one factor"),
     ):
         size = float(compared.length[place, direction])

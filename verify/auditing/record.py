@@ -33,6 +33,7 @@ def record(
     max_sequences: int = 200,
     max_bytes: int = 2_000_000_000,
     inputs: bool = False,
+    weights: str = "",
     source: str = "",
 ) -> AbstractContextManager[Recording]:
     """Record what PyTorch's attention calls are given and give back while the context lasts.
@@ -48,6 +49,7 @@ def record(
         max_sequences: how many sequences of each layer are kept, the first ones.
         max_bytes: how much is kept of all layers together.
         inputs: whether what each layer's module was given is kept too, to compare two recordings by.
+        weights: what all calls make of scores where it is no softmax, as `verify.audit` takes it.
         source: what the recording is called; the model's class, else the program, where it is empty.
 
     Returns:
@@ -64,10 +66,12 @@ def record(
     if importlib.util.find_spec("torch") is None:
         raise RecordingError("record: PyTorch is missing; install it with sdpa-verify[torch]")
     from verify.auditing.pytorch.recorder import recording_of  # noqa: PLC0415 - PyTorch takes its time
+    from verify.auditing.weighting import weighting  # noqa: PLC0415 - and so does SciPy
 
-    return recording_of(
-        model, None if out is None else Path(out), max_sequences, max_bytes, source, inputs=inputs
-    )
+    weighting(weights)
+
+    folder = None if out is None else Path(out)
+    return recording_of(model, folder, max_sequences, max_bytes, source, inputs=inputs, weights=weights)
 
 
 class Program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.errors import RecordingError
@@ -65,9 +66,10 @@ class Call:
     True where a key may be seen, and ``bias`` is added to the scaled scores; both are broadcast to
     [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``, aligned at the
     first token. ``scale`` is the factor that the call was given, None where it was given none. ``softcap`` c
-    turns a score s into c·tanh(s/c), before bias and mask; ``sink`` is one score a head that takes part in
-    the softmax's sum alone. ``documents`` has the number of each key's document, [sequence, key], where
-    sequences were packed. ``input`` is the first tensor that the layer's module was given, in its
+    turns a score s into c·tanh(s/c), before bias and mask; ``weights`` declares what makes weights of scores,
+    as `weighting` reads it. ``sink`` is one score a head that takes part in the softmax's sum alone.
+    ``documents`` has the number of each key's document, [sequence, key], where sequences were packed.
+    ``input`` is the first tensor that the layer's module was given, in its
     own shape. ``dtype`` names what the program computed in where the arrays are kept in a wider type, as
     bfloat16 is in NumPy's float32; it is empty where they have their own. ``continues`` says that
     it goes on with sequences that were seen before, as decoding does: its rows are compared, and it is no
@@ -83,6 +85,7 @@ class Call:
     causal: bool = False
     scale: float | None = None
     softcap: float | None = None
+    weights: str = ""
     sink: Array | None = None
     documents: Array | None = None
     input: Array | None = None
@@ -120,6 +123,12 @@ class Recording:
     left_out: Sequence[str] = ()
 
 
+@lru_cache(maxsize=64)
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype of any library, such as ``"bfloat16"``."""
+    return str(dtype).rsplit(".", 1)[-1]
+
+
 def check_call(call: Call, place: str) -> None:
     """Refuse a call whose arrays do not fit each other; ``place`` says where it comes from.
 
@@ -128,7 +137,7 @@ def check_call(call: Call, place: str) -> None:
     """
     check_shapes(
         {
-            name: Described(tuple(map(int, array.shape)), str(array.dtype).rsplit(".", 1)[-1])
+            name: Described(tuple(map(int, array.shape)), dtype_name(array.dtype))
             for name, field in ARRAYS.items()
             if (array := getattr(call, field)) is not None
         },

@@ -14,6 +14,7 @@ import numpy as np
 
 from verify.auditing.arrays import grain_of, to_numpy
 from verify.auditing.blocks import HIDING
+from verify.auditing.weighting import OF_SCORES, Weighting, weighting
 
 T = TypeVar("T", bound="tuple[Any, ...]")
 
@@ -67,7 +68,8 @@ class RowMeans(NamedTuple):
     of the rows' own means, ``scale`` is c. The others are of the softmax, with bias, soft-cap and sink:
     ``entropy`` is over the logarithm of the number of keys, a sink being one; ``squares`` is Σp²,
     ``jacobian`` ‖J‖²_F, ``largest_weight`` max p. ``query`` and ``key`` are means of the vectors, shape
-    (blocks, d), and ``of_query`` and ``of_key`` their unbiased covariances, shape (blocks, d, d).
+    (blocks, d), and ``of_query`` and ``of_key`` their unbiased covariances, shape (blocks, d, d), or of fewer
+    than d vectors a smaller A, shape (blocks, vectors, d), of which AᵀA is that.
     """
 
     scale: Floats
@@ -109,7 +111,8 @@ class Compared(NamedTuple):
 
     The rest is of the rows that are not bad, e being a row's error. Arrays of shape (blocks, 3) are along
     three directions d: the slope of the output by the scale, o itself, and the slope by the weight of hidden
-    keys: ``along`` is Σ d·e, ``length`` Σ|d|², ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)², ``mixed`` Σ(d·e)|d|², and
+    keys, or of a difference by the multiple of its second map: ``along`` is Σ d·e, ``length`` Σ|d|²,
+    ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)², ``mixed`` Σ(d·e)|d|², and
     ``least`` the variance of Σ d·e that rounding the output alone adds. Of the first one, ``room`` bounds
     |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves on average, and
     ``joint`` is Σ d·o. ``alike`` is the largest number of rows that share their errors, ``spread`` the mean
@@ -179,6 +182,11 @@ class Compared(NamedTuple):
         """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding."""
         weight, error = self._with_error(2)
         return np.where(weight > SURE * error, weight, 0.0)
+
+    def off_multiple(self, unit: float, declared: float) -> Floats:
+        """Return how far off the declared one a second map's multiple is, 0 where it may be rounding."""
+        found, error = self._with_error(2)
+        return np.where(np.abs(found) > 2 * unit * abs(declared) + SURE * error, found, 0.0)
 
     def _many(self) -> Floats:
         """Return how many rows of equal weight and errors of their own tell of each direction."""
@@ -424,7 +432,20 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
         "largest": np.exp(some.highest - some.top) / some.total,
         "broken": _broken(rows, hidden, keys, shape, (given.broken_queries, given.broken_keys)),
     }
-    return found if given.output is None else found | _comparison(given, some, rows, found, unit)
+    declared = weighting(call.weights)
+    if not declared.is_softmax:
+        found |= dict.fromkeys(("entropy", "squares", "cubes", "largest"), np.full(shape, math.nan))
+    if given.output is None:
+        return found
+    if declared.is_softmax:
+        formula = _softmax(given, some, rows, unit)
+    elif declared.maps == 2:
+        formula = _difference(call, given, declared, rows, products, (hidden, bias, count), unit)
+    else:
+        arrays = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
+        formula = of_scores(declared, *arrays, given.scale, hidden, bias, unit)
+        formula = formula._replace(allowed=formula.allowed + given.grain[:, None])
+    return found | _comparison(given, formula, rows, keys, found, unit)
 
 
 def _scored(
@@ -435,6 +456,10 @@ def _scored(
         bent = np.tanh(scores / call.softcap)
         scores = call.softcap * bent
         rise = products * (1 - bent**2)
+    elif (declared := weighting(call.weights)).kind == "clipped":
+        most = declared.number
+        rise = np.where(np.abs(scores) < most, products, 0.0)
+        scores = np.clip(scores, -most, most)
     if bias is not None:
         scores = scores + bias
         rise = products if rise is None else rise
@@ -456,43 +481,162 @@ def _scored(
     )
 
 
-def _comparison(
-    given: _Given, some: _Scored, rows: slice, found: dict[str, Any], unit: float
-) -> dict[str, Any]:
-    """Return how far rows of the output are off, over what rounding may do, and sums along its slopes."""
+class Formula(NamedTuple):
+    """What the declared attention gives rows of a strip: the output, and how far rounding may move it.
+
+    ``slope`` times ``by`` is its derivative by the scale. ``square`` is the root mean square of scores,
+    ``bent`` how far their noise moves the output to one side on average. ``turned`` is the slope by the
+    weight of hidden keys, which have ``share`` of the weight of the others; both None where none are hidden.
+    Of a difference it is the slope by the multiple of the second map, and the share 1.
+    ``has_factor`` is False where rounding alone may move all rows by one factor.
+    """
+
+    attended: Floats
+    allowed: Floats
+    slope: Floats
+    by: Any
+    square: Floats
+    bent: Floats
+    hidden: Any
+    turned: Floats | None = None
+    share: Floats | None = None
+    has_factor: bool = True
+
+
+def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
     keys = some.products.shape[-1]
-    value, key, output = given.value[:, :keys], given.key[:, :keys], given.output[:, rows]  # type: ignore[index]
+    value, key = given.value[:, :keys], given.key[:, :keys]  # type: ignore[index]
     lengths = np.stack([np.vecdot(value, value), np.vecdot(key, key)], axis=-1)
     weighted = some.raised @ np.concatenate([value, lengths], axis=-1)
     weighted /= some.total[..., None]
     attended, of_values, of_keys = weighted[..., :-2], weighted[..., -2], weighted[..., -1]
-    error, size = output - attended, np.vecdot(attended, attended)
+    size = np.vecdot(attended, attended)
     whole = (some.total - some.extra) / some.total
     sigma = np.sqrt(np.maximum(of_values - (2 - whole) * size, 0.0))
     square = np.vecdot(some.moved, some.scores) + 2 * some.top * some.inner
     square = np.sqrt(np.maximum(square / some.total + some.top**2 * whole, 0.0))
     allowed = _allowed(given, some, rows, value, attended, (sigma, square, of_values, of_keys), unit)
-    shape = size.shape
-    broken = _broken(rows, some.hidden, keys, shape, (given.broken_outputs, given.broken_values))
-    broken |= found["broken"]
-    compared = (found["count"] > 0) & ~broken
-    distance = np.sqrt(np.vecdot(error, error))
-    ratio = np.divide(distance, allowed, out=np.where(distance > 0, math.inf, 0.0), where=allowed > 0)
-    ratio = np.where(compared, ratio, 0.0)
-    good = compared & (ratio <= 1)
     slope, by = _by_scale(given, some, value, attended)
-    length = np.where(good, np.vecdot(slope, slope) * by**2, 0.0)
-    weak, weight = np.zeros(shape), np.zeros(shape)
+    turned = share = None
     if some.hidden is not None:
         theirs = (some.everything - some.raised) @ np.concatenate(
             [value, np.ones((*value.shape[:2], 1))], axis=-1
         )
         share = theirs[..., -1] / some.total
         turned = theirs[..., :-1] / some.total[..., None] - share[..., None] * attended
+    bent = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
+    return Formula(attended, allowed, slope, by, square, bent, some.hidden, turned, share)
+
+
+def _difference(
+    call: Call, given: _Given, declared: Weighting, rows: slice, products: Floats, seen: Any, unit: float
+) -> Formula:
+    """Return the first half's attention less a multiple of the second's, each with its own rounding."""
+    keys = products.shape[-1]
+    half, times = given.query.shape[-1] // 2, abs(declared.number)
+    maps = []
+    for part in (slice(half), slice(half, None)):
+        own = given._replace(query=given.query[..., part], key=given.key[..., part])
+        products = own.query[:, rows] @ own.key[:, :keys].mT
+        scored = _scored(call, own, products, own.scale[:, :, None] * products, *seen)
+        maps.append(_softmax(own, scored, rows, unit))
+    one, other = maps
+    attended = one.attended - declared.number * other.attended
+    rounded = np.sqrt(np.vecdot(attended, attended)) + times * np.sqrt(
+        np.vecdot(other.attended, other.attended)
+    )
+    return Formula(
+        attended=attended,
+        allowed=one.allowed + times * other.allowed + unit * rounded,
+        slope=one.slope * one.by[..., None] - declared.number * other.slope * other.by[..., None],
+        by=1.0,
+        square=np.maximum(one.square, other.square),
+        bent=one.bent + times * other.bent,
+        hidden=one.hidden,
+        turned=-other.attended,
+        share=np.ones(rounded.shape),
+    )
+
+
+def of_scores(
+    declared: Weighting,
+    query: Floats,
+    key: Floats,
+    value: Floats,
+    scale: Floats,
+    hidden: Any,
+    bias: Any,
+    unit: float,
+) -> Formula:
+    """Return attention whose weights are another function of the scores than the softmax.
+
+    Arrays have the shapes [block, row, d] and [block, key, d], ``scale`` [block, 1]. With r the most that an
+    error ε of a score moves a weight by, over ε, the bound is that of the softmax with r for its weights:
+    u(√(9S² + 4T²)M + 2√R·M + |o|) + u'(√d·c|q|KM + √n·√R·M), R = Σr, S² = Σrs², K² = Σr|k|² and
+    M² = Σr(|v| + |o|)², without |o| where weights do not depend on each other.
+    """
+    rise = query @ key.mT
+    scores = scale[:, :, None] * rise
+    scores = scores if bias is None else scores + bias
+    some = OF_SCORES[declared.kind](scores, rise, np.False_ if hidden is None else hidden)
+    attended = some.weights @ value
+    size = np.sqrt(np.vecdot(attended, attended))
+    lengths = np.sqrt(np.vecdot(value, value))[:, None, :] + (size[..., None] if some.is_shared else 0.0)
+    carried, single = some.carried, min(unit, SINGLE)
+    # What ln n takes from scores is rounded with them.
+    sizes = np.abs(scores) + (math.log(key.shape[1] + 1) if declared.kind == "sigmoid-ln-n" else 0.0)
+    spread = np.sqrt(np.vecdot(carried, lengths**2))
+    square = np.sqrt(np.vecdot(carried, sizes**2))
+    whole = np.sqrt(carried.sum(axis=-1))
+    inputs = np.zeros(spread.shape)
+    if unit > SINGLE:
+        inputs = scale**2 * np.vecdot(query**2, carried @ key**2)
+    of_keys = (carried @ np.vecdot(key, key)[..., None])[..., 0]
+    width = math.sqrt(query.shape[-1]) * np.abs(scale) * np.sqrt(np.vecdot(query, query) * of_keys)
+    room = unit * np.sqrt(9 * square**2 + 4 * inputs) + single * width
+    largest = np.where(carried > 0, sizes, 0.0).max(axis=-1)
+    steep = 3 * unit * largest > _LINEAR
+    moved = room * spread
+    if steep.any():
+        off = np.minimum(carried * np.expm1(np.minimum(6 * unit * sizes, _FAR_ABOVE)), 2.0)
+        moved = np.where(steep, np.maximum(moved, np.vecdot(off, lengths)), moved)
+    allowed = moved + unit * (2 * whole * spread + size)
+    allowed += single * math.sqrt(key.shape[1]) * whole * spread
+    bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(largest, 1.0) * spread
+    return Formula(
+        attended=attended,
+        allowed=allowed,
+        slope=some.slope @ value,
+        by=1.0,
+        square=square,
+        bent=bent_by,
+        hidden=hidden,
+        # Rows share the rounding of ln n.
+        has_factor=declared.kind != "sigmoid-ln-n",
+    )
+
+
+def _comparison(
+    given: _Given, formula: Formula, rows: slice, keys: int, found: dict[str, Any], unit: float
+) -> dict[str, Any]:
+    """Return how far rows of the output are off, over what rounding may do, and sums along its slopes."""
+    output = given.output[:, rows]  # type: ignore[index]
+    attended, allowed, slope, by, square, bent_by, hidden, turned, share, has_factor = formula
+    error, size = output - attended, np.vecdot(attended, attended)
+    shape = size.shape
+    broken = _broken(rows, hidden, keys, shape, (given.broken_outputs, given.broken_values))
+    broken |= found["broken"]
+    compared = (found["count"] > 0) & ~broken
+    distance = np.sqrt(np.vecdot(error, error))
+    ratio = np.divide(distance, allowed, out=np.where(distance > 0, math.inf, 0.0), where=allowed > 0)
+    ratio = np.where(compared, ratio, 0.0)
+    good = compared & (ratio <= 1)
+    length = np.where(good, np.vecdot(slope, slope) * by**2, 0.0)
+    weak, weight = np.zeros(shape), np.zeros(shape)
+    if turned is not None and share is not None:
         use = good & (share > 0) & (share < _SATURATED)
         weak = np.where(use, np.vecdot(turned, error), 0.0)
         weight = np.where(use, np.vecdot(turned, turned), 0.0)
-    bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
     return {
         "compared": compared,
         "ratio": ratio,
@@ -504,10 +648,10 @@ def _comparison(
         "slope": length,
         "joint": np.where(good, np.vecdot(slope, attended) * by, 0.0),
         "factor": np.where(good, np.vecdot(attended, error), 0.0),
-        "kept": np.where(good, size, 0.0),
+        "kept": np.where(good & has_factor, size, 0.0),
         "room": np.sqrt(length) * allowed,
         "bias": np.sqrt(length) * bent_by,
-        "least": (_MEAN_SQUARE * unit**2 * size + given.grain[:, None] ** 2 / 3) / value.shape[-1],
+        "least": (_MEAN_SQUARE * unit**2 * size + given.grain[:, None] ** 2 / 3) / output.shape[-1],
         "weak": weak,
         "hidden": weight,
         "scores": square,
@@ -651,7 +795,7 @@ def _largest_of_all(call: Call, blocks: Places, scale: Floats) -> Floats:
 
 
 def _spread(vectors: Floats, use: Any) -> tuple[Any, Floats, Floats]:
-    """Return number, mean and unbiased covariance of the vectors of each block that are of ``use``."""
+    """Return number, mean and spread of the vectors of each block that are of ``use``; see `RowMeans`."""
     if use is None:
         count: Any = np.array([vectors.shape[1]])
         mean = vectors.mean(axis=1)
@@ -660,7 +804,8 @@ def _spread(vectors: Floats, use: Any) -> tuple[Any, Floats, Floats]:
         count = use.sum(axis=1)
         mean = np.where(use[..., None], vectors, 0.0).sum(axis=1) / count[:, None]
         moved = np.where(use[..., None], vectors - mean[:, None], 0.0)
-    return count, mean, moved.mT @ moved / np.where(count > 1, count - 1, np.nan)[:, None, None]
+    moved /= np.sqrt(np.where(count > 1, count - 1, np.nan))[:, None, None]
+    return count, mean, moved if moved.shape[1] < moved.shape[2] else moved.mT @ moved
 
 
 def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:

@@ -81,27 +81,43 @@ def fewest_sequences(alpha: float) -> int:
     return math.ceil(math.log2(2 / alpha))
 
 
-def dependence(values: Floats) -> float:
-    """Return the rank correlation of values that follow each other, in standard errors of independent ones.
+def dependence(values: Floats) -> Floats:
+    """Return the rank correlation of rows of values that follow each other, in standard errors, by column.
 
-    Source: A. Wald and J. Wolfowitz, An exact test for randomness in the non-parametric case based on serial
-    correlation, Annals of Mathematical Statistics 14 (1943), 378-388, on ranks.
+    Those are the errors of independent values. Source: A. Wald and J. Wolfowitz, An exact test for randomness
+    in the non-parametric case based on serial correlation, Annals of Mathematical Statistics 14 (1943),
+    378-388, on ranks.
     """
-    if len(values) < 3 or np.ptp(values) == 0:
-        return 0.0
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    number, columns = values.shape
+    if number < 3:
+        return np.zeros(columns)
+    order = np.argsort(values, axis=0)
+    ordered = np.take_along_axis(values, order, axis=0)
+    place = np.arange(number)[:, None]
+    is_new = np.concatenate([np.ones((1, columns), dtype=bool), ordered[1:] != ordered[:-1]])
+    is_last = np.concatenate([is_new[1:], is_new[:1]])
+    first = np.maximum.accumulate(np.where(is_new, place, 0), axis=0)
+    last = np.minimum.accumulate(np.where(is_last, place, number)[::-1], axis=0)[::-1]
     # Equal values share the mean of their ranks.
-    ranks = (np.cumsum(counts) - counts / 2)[places]
-    moved = (ranks - ranks.mean()) / ranks.std()
-    return float(moved[:-1] @ moved[1:] / math.sqrt(len(values) - 1))
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2, axis=0)
+    moved = ranks - ranks.mean(axis=0)
+    size = (moved**2).mean(axis=0)
+    inner = (moved[:-1] * moved[1:]).sum(axis=0)
+    found: Floats = np.divide(inner, size, out=np.zeros(columns), where=size > 0) / math.sqrt(number - 1)
+    return found
 
 
 class Estimate(NamedTuple):
-    """An estimate with its interval, and the ``values`` of sequences or pairs that it is of."""
+    """An estimate with its interval, and the ``values`` of sequences or pairs that it is of.
+
+    ``dependence`` is that of distinct ones.
+    """
 
     value: float
     interval: Interval
     values: Floats
+    dependence: float
 
     @property
     def sequences(self) -> int:
@@ -155,11 +171,12 @@ class HeadQuantity:
         if distinct is not None and not distinct.all():
             intervals = list(map(hull, intervals, self._intervals(values[distinct], alpha)))
         middle = np.mean(values, axis=0) if self.are_bounded else np.median(values, axis=0)
+        alike = dependence(values if distinct is None else values[distinct])
         found = []
-        for one, value, interval in zip(values.T, middle, intervals, strict=True):
+        for one, value, interval, z in zip(values.T, middle, intervals, alike, strict=True):
             low, high = sorted(self.function(end) if math.isfinite(end) else end for end in interval)
             of_each = one if self.function is float else np.array([self.function(each) for each in one])
-            found.append(Estimate(self.function(float(value)), (low, high), of_each))
+            found.append(Estimate(self.function(float(value)), (low, high), of_each, float(z)))
         return found
 
     def _intervals(self, values: Floats, alpha: float) -> list[Interval]:
@@ -321,10 +338,9 @@ def needed_to_decide(count: int, number: int, alpha: float) -> int | None:
 
 def _dependent(estimate: Estimate, distinct: NDArray[np.bool_]) -> tuple[str, ...]:
     """Return the warning that sequences that follow each other are alike, if they are."""
-    z = dependence(estimate.values[distinct])
-    if z <= DEPENDENT:
+    if estimate.dependence <= DEPENDENT:
         return ()
-    alike = f"a rank correlation of {z / math.sqrt(len(estimate.values[distinct])):.2f}"
+    alike = f"a rank correlation of {estimate.dependence / math.sqrt(distinct.sum()):.2f}"
     return (f"sequences that follow each other are alike ({alike}), and intervals take them for independent",)
 
 

@@ -33,6 +33,13 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
     help="Array library to use.  [default: the first that the function accepts]",
 )
 @click.option("--device", metavar="NAME", help="PyTorch device, such as cuda.")
+@click.option(
+    "--weights",
+    default="",
+    metavar="KIND",
+    help="What makes weights of scores where it is no softmax: sigmoid, sigmoid-ln-n, softpick, clipped=C or "
+    "differential=LAMBDA.",
+)
 @click.option("--gradient", is_flag=True, help="Compare dQ, dK and dV with the formula's too.")
 @click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
@@ -54,6 +61,7 @@ def probe(
     layout: str,
     library: str | None,
     device: str | None,
+    weights: str,
     intended: str | None,
     *,
     gradient: bool,
@@ -75,6 +83,7 @@ def probe(
         layout=layout,
         library=library,
         device=device,
+        weights=weights,
         gradient=gradient,
     )
     asked = {name: value for name, value in expected.items() if value is not None}

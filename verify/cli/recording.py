@@ -34,6 +34,13 @@ from verify.cli.console import PATH, complain, end
     is_flag=True,
     help="Keep what each layer's module was given too, to compare two recordings by.",
 )
+@click.option(
+    "--weights",
+    default="",
+    metavar="KIND",
+    help="Declare what all calls make of scores where it is no softmax: sigmoid, sigmoid-ln-n, softpick, "
+    "clipped=C or differential=LAMBDA.",
+)
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record(
@@ -43,6 +50,7 @@ def record(
     out: Path,
     max_sequences: int,
     max_bytes: int,
+    weights: str,
     *,
     inputs: bool,
 ) -> None:
@@ -59,7 +67,12 @@ def record(
     one = Program(program, arguments, is_module=is_module)
     status = 0
     context = recording_attention(
-        out=out, max_sequences=max_sequences, max_bytes=max_bytes, inputs=inputs, source=one.title
+        out=out,
+        max_sequences=max_sequences,
+        max_bytes=max_bytes,
+        inputs=inputs,
+        weights=weights,
+        source=one.title,
     )
     try:
         with context as recording:

@@ -14,7 +14,7 @@ import pytest
 import verify
 from tests.auditing.pytorch.recorded import attention, only, torch
 from verify.auditing.files import load
-from verify.errors import OutputError, RecordingError
+from verify.errors import OutputError, RecordingError, SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +32,22 @@ def test_calls_that_checkpointing_makes_again_are_kept_once(reentrant: bool) -> 
         y.sum().backward()
     assert len(list(recording.layers[0].calls)) == 1
     assert x.grad is not None
+
+
+@pytest.mark.parametrize("text", ["", "sigmoid", "differential=0.5"])
+def test_calls_declare_what_weights_they_mean(tmp_path: Path, text: str) -> None:
+    """In memory and in a folder; PyTorch's softmax is right where none else is declared, and named else."""
+    for out in (None, tmp_path / "rec"):
+        with verify.record(out=out, weights=text) as recording:
+            attention()()
+        assert only(recording).weights == text
+        found = verify.audit(recording, workers=1)
+        causes = [one.cause for one in found.findings if one.kind == "reconstruction"]
+        named = f"a plain softmax is applied in place of {text}" if text else ""
+        assert causes
+        assert all(one.startswith(named) and bool(one) == bool(text) for one in causes)
+    with pytest.raises(SettingsError, match="weights 'soft': give one of softmax"):
+        verify.record(weights="soft")
 
 
 def test_one_recording_at_a_time() -> None:

@@ -22,6 +22,9 @@ ANGLES = torch.arange(24.0)[:, None] * 100 ** (-torch.arange(0, D, 2) / D)
 WEIGHT = torch.nn.Parameter(torch.randn(D, D, generator=torch.Generator().manual_seed(1)) / 4)
 BIAS = torch.nn.Parameter(torch.ones(D))
 BUFFER = torch.tensor(SCALE)
+UNEVEN = torch.eye(D)[torch.randperm(D)] + torch.ones(D, D) / 4
+TURN = torch.linalg.qr(torch.randn(D, D, generator=torch.Generator().manual_seed(2)))[0]
+SCALED_TURN = TURN * (2 * SCALE)
 
 
 def unseen(q: Any, k: Any, v: Any) -> Any:
@@ -51,6 +54,29 @@ def complex_rotary(x: Any) -> Any:
 def rms(x: Any) -> Any:
     """Return vectors divided by the root of their mean square."""
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+def in_numpy(q: Any, k: Any, v: Any) -> Any:
+    """Scale the memory of queries in NumPy, which no function of PyTorch sees."""
+    q = q.clone()
+    q.numpy()[:] *= np.float32(SCALE)
+    return q, k, v
+
+
+def in_numpy_before(q: Any, k: Any, v: Any) -> Any:
+    """Scale in NumPy first, then in PyTorch in the same memory."""
+    q, k, v = in_numpy(q, k, v)
+    q *= 2
+    return q, k, v
+
+
+def read_in_numpy(q: Any, k: Any, v: Any) -> Any:
+    """Scale queries in PyTorch, in place too, and look at them in NumPy only."""
+    q = q.clone()
+    assert np.isfinite(q.numpy()).all()
+    q *= SCALE
+    assert np.isfinite(np.asarray(q)).all()
+    return q, k, v
 
 
 def in_place(q: Any, k: Any, v: Any) -> Any:
@@ -134,6 +160,9 @@ FOLLOWED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "linear map": lambda q, k, v: (functional.linear(q * SCALE, WEIGHT), functional.linear(k, WEIGHT), v),
     "scaled weight": lambda q, k, v: (functional.linear(q, WEIGHT * SCALE), functional.linear(k, WEIGHT), v),
     "scaled weight and bias": lambda q, k, v: (functional.linear(q, WEIGHT * SCALE, BIAS * SCALE), k, v),
+    "looked at in NumPy": read_in_numpy,
+    "turned": lambda q, k, v: (q * SCALE @ TURN, k @ TURN, v),
+    "turned and scaled": lambda q, k, v: (q * 0.5 @ SCALED_TURN, k @ TURN, v),
     "product": lambda q, k, v: ((q * SCALE) @ WEIGHT, k @ WEIGHT, v),
     "einsum with the scale": lambda q, k, v: (torch.einsum("bhtd,->bhtd", q, BUFFER), k, v),
     "after a normalisation": lambda q, k, v: (rms(5 * q) * SCALE, rms(k), v),
@@ -177,6 +206,11 @@ LOST: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "curve": (lambda q, k, v: (torch.tanh(q * SCALE), k, v), "went through tanh"),
     "unseen": (unseen, "where a recording does not see"),
     "mapped": (lambda q, k, v: (torch.vmap(lambda one: one * SCALE)(q), k, v), "does not see"),
+    "NumPy in its memory": (in_numpy, "were written to by another library, such as NumPy"),
+    "a constant map": (
+        lambda q, k, v: (q * SCALE @ UNEVEN, k, v),
+        "a constant linear map that is not learned",
+    ),
     "foreign": (lambda q, k, v: (torch.from_numpy(q.numpy() * np.float32(SCALE)), k, v), "does not see"),
     "of unit length": (
         lambda q, k, v: (functional.normalize(q, dim=-1) * 10, k, v),

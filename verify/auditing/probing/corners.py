@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from verify.auditing.arrays import unit_roundoff
+from verify.auditing.arrays import GRAINS, unit_roundoff
 from verify.auditing.probing.experiments import UNITS, Mask, stored
 from verify.auditing.probing.function import STRIDES, Callee, RefusedError
+from verify.auditing.rows import of_scores
+from verify.auditing.weighting import SOFTMAX, Weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +30,7 @@ _RECTANGLES = (
     *((1, 2), (1, 65), (1, 1025), (1, 4099), (3, 100), (17, 4099), (64, 130), (127, 129), (130, 1025)),
     *((2, 1), (100, 3), (130, 64), (1025, 5)),
 )
+MOST_KEYS = max(keys for _, keys in _RECTANGLES)
 _GRADIENTS = ((16, 16), (65, 65), (100, 100), (1, 33), (17, 130), (130, 17), (5, 257))
 _WIDTHS = (1, 8, 40, 80, 96, 128, 256)
 _SEQUENCES, _HEADS = (1, 3, 4, 5), (1, 3, 8)
@@ -67,6 +70,7 @@ class FoundFormula:
     sink: tuple[float, ...] | None = None
     interleaved: bool = False
     residual: float = 0.0
+    weighting: Weighting = SOFTMAX
 
     def visible(self, queries: int, keys: int) -> Floats | None:
         """Return which keys queries see, [query, key]; None where that is not known."""
@@ -132,6 +136,10 @@ def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats)
     d, keys = case.query.shape[3], key.shape[2]
     scale = formula.scale(d, heads, keys)
     scores = scale * case.query @ np.swapaxes(key, -1, -2)
+    if not formula.weighting.is_softmax:
+        return _weighed(formula, case, unit, seen, order)
+    if formula.weighting.kind == "clipped":
+        scores = np.clip(scores, -formula.weighting.number, formula.weighting.number)
     if formula.softcap is not None:
         scores = formula.softcap * np.tanh(scores / formula.softcap)
     shown = np.where(seen, scores, -np.inf)
@@ -154,6 +162,39 @@ def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats)
     # A softmax of large scores loses what their rounding is, however near the weights are to 0 and 1.
     room = _ROOM * (room + 4 * least * product * sigma) + 8 * formula.residual * mean
     return Expected(weights, output, room, case.query, key, value, scale, scores, order)
+
+
+def _weighed(
+    formula: FoundFormula, case: CornerCase, unit: float, seen: Floats, order: list[int]
+) -> Expected:
+    """Return the same of weights that are declared as no softmax."""
+    if formula.weighting.maps == 2:
+        half, times = case.query.shape[3] // 2, formula.weighting.number
+        # The scale is by the width of all of it.
+        scale = formula.scale(case.query.shape[3], case.query.shape[1], case.key.shape[2])
+        one, other = (
+            computed(
+                replace(formula, weighting=SOFTMAX, scale=lambda *_: scale),
+                case._replace(query=case.query[..., part], key=case.key[..., part]),
+                unit,
+                seen,
+            )
+            for part in (slice(half), slice(half, None))
+        )
+        one.output, one.room = one.output - times * other.output, one.room + abs(times) * other.room
+        return one
+    heads, (sequences, _, queries, d) = case.query.shape[1], case.query.shape
+    key, value = (one[:, order] for one in (case.key, case.value))
+    scale = formula.scale(d, heads, key.shape[2])
+    query, keys, values = (one.reshape(-1, *one.shape[2:]) for one in (case.query, key, value))
+    scales = np.full((sequences * heads, 1), scale)
+    found = of_scores(formula.weighting, query, keys, values, scales, ~seen[None], None, unit)
+    shape = (sequences, heads, queries)
+    # Weights that are too small for the type are 0.
+    lost = GRAINS[case.callee.dtype] * np.linalg.norm(value, axis=(2, 3))[..., None]
+    room = _ROOM * (found.allowed.reshape(shape) + lost)
+    output = found.attended.reshape(*shape, -1)
+    return Expected(output, output, room, case.query, key, value, scale, output, order)
 
 
 @dataclass(frozen=True)
@@ -242,6 +283,8 @@ class Corners:
             self.formula.sink is not None or "h" not in self.callee.layout
         ):
             raise RefusedError("its heads are given")
+        if sizes.width % self.formula.weighting.maps:
+            raise RefusedError("its vectors are two halves")
         callee = replace(self.callee, dtype=dtype or self.callee.dtype)
         scale = abs(self.formula.scale(sizes.width, sizes.heads, keys))
         if not math.isfinite(scale) or not scale:
@@ -355,6 +398,8 @@ class Corners:
 
     def _gradient(self, make: Callable[[], CornerCase], place: int) -> tuple[CornerOutcome, str]:
         """Return how dQ, dK or dV differs from the formula's."""
+        if self.formula.weighting != SOFTMAX:
+            raise RefusedError("gradients of weights that are declared as no softmax are not compared")
         case = make()
         seen = self.formula.visible(case.query.shape[2], case.key.shape[2])
         if seen is None:

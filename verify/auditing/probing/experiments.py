@@ -17,6 +17,7 @@ from verify.auditing.arrays import LARGEST, unit_roundoff
 from verify.auditing.blocks import HIDDEN, Head
 from verify.auditing.implied_scale import implied_scale
 from verify.auditing.probing.function import RefusedError
+from verify.auditing.weighting import SOFTMAX, Weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -111,12 +112,24 @@ def mask_of(found: Floats) -> Mask:
     return Mask(known=False)
 
 
-def square_mask(callee: Callee, sizes: Sizes) -> Mask:
-    """Return the mask for as many queries as keys, from 72 tokens; short vectors let no weight be 0."""
-    return mask_of(weights(callee, sizes.queries(_SQUARE, 0.1), sizes.keys(_SQUARE, 0.1)))
+def square_mask(callee: Callee, sizes: Sizes, declared: Weighting = SOFTMAX) -> Mask:
+    """Return the mask for as many queries as keys, from 72 tokens."""
+    return mask_of(weights(callee, *_telling(sizes, _SQUARE, _SQUARE, declared)))
 
 
-def with_long_window(callee: Callee, sizes: Sizes, mask: Mask) -> Mask:
+def _telling(
+    sizes: Sizes, queries: int, keys: int, declared: Weighting, size: float = 0.1
+) -> tuple[Floats, Floats]:
+    """Return short vectors that let no key that is seen have weight 0, which scores below 0 may.
+
+    ``size`` is that of queries where a softmax needs no score.
+    """
+    if declared.is_softmax:
+        return sizes.queries(queries, size), sizes.keys(keys, 0.1)
+    return np.abs(sizes.queries(queries, 0.1)), np.abs(sizes.keys(keys, 0.1))
+
+
+def with_long_window(callee: Callee, sizes: Sizes, mask: Mask, declared: Weighting = SOFTMAX) -> Mask:
     """Return the mask with a window that 520 tokens show; the same where that many are not taken.
 
     Positions must change no score.
@@ -124,29 +137,29 @@ def with_long_window(callee: Callee, sizes: Sizes, mask: Mask) -> Mask:
     if not mask.known or mask.window is not None:
         return mask
     try:
-        behind = _reach(callee, sizes, -1)
-        ahead = mask.shift if mask.shift is not None else _reach(callee, sizes, 0)
+        behind = _reach(callee, sizes, -1, declared)
+        ahead = mask.shift if mask.shift is not None else _reach(callee, sizes, 0, declared)
     except RefusedError:
         return mask
     shift = None if ahead == _LONG - 1 else ahead
     found = Mask(shift, None if behind == _LONG - 1 else ahead + behind + 1)
     # Keys that are left out for all queries are no mask of positions: corners find them.
-    middle, key = _LONG // 2, sizes.keys(_LONG)
+    middle, (query, key) = _LONG // 2, _telling(sizes, _LONG, _LONG, declared, 0.0)
     known = found.visible(_LONG, _LONG)[middle]
     ends = [int(place) for place in np.flatnonzero(known)[[0, -1]]] if known.any() else []
     parts = [(np.arange(_LONG) == end, True) for end in ends] + [(~known, False)]
     for shown, is_seen in parts:
         value = np.broadcast_to(shown[:, None], key.shape).astype(np.float64)
-        total = callee(0 * sizes.queries(_LONG), key, value)[0, 0, middle, 0]
+        total = callee(query, key, value)[0, 0, middle, 0]
         if (abs(total) > _HIDDEN) != is_seen:
             return mask
     return found
 
 
-def _reach(callee: Callee, sizes: Sizes, row: int) -> int:
+def _reach(callee: Callee, sizes: Sizes, row: int, declared: Weighting) -> int:
     """Return how many places away the farthest key is that the first row sees, 0, or the last, -1."""
     distance = np.arange(_LONG) if row == 0 else np.arange(_LONG)[::-1]
-    query, key = 0 * sizes.queries(_LONG), sizes.keys(_LONG)
+    query, key = _telling(sizes, _LONG, _LONG, declared, 0.0)
 
     def sees_none(place: int) -> bool:
         value = np.broadcast_to((distance >= place)[:, None], key.shape).astype(np.float64)
@@ -157,10 +170,12 @@ def _reach(callee: Callee, sizes: Sizes, row: int) -> int:
     return max(0, bisect.bisect_left(range(_LONG), True, key=sees_none) - 1)
 
 
-def rectangle(callee: Callee, sizes: Sizes, queries: int, keys: int) -> Mask | None:
+def rectangle(
+    callee: Callee, sizes: Sizes, queries: int, keys: int, declared: Weighting = SOFTMAX
+) -> Mask | None:
     """Return the mask for these numbers of queries and keys; None where the function takes no such shapes."""
     try:
-        return mask_of(weights(callee, sizes.queries(queries, 0.1), sizes.keys(keys, 0.1)))
+        return mask_of(weights(callee, *_telling(sizes, queries, keys, declared)))
     except RefusedError:
         return None
 
@@ -206,7 +221,9 @@ def position_bias(callee: Callee, sizes: Sizes, tokens: int = 12) -> float:
     return max((float(np.ptp(row[np.isfinite(row)])) for row in last if np.isfinite(row).any()), default=0.0)
 
 
-def groups_of(callee: Callee, sizes: Sizes) -> tuple[tuple[int, int], ...] | None:
+def groups_of(
+    callee: Callee, sizes: Sizes, declared: Weighting = SOFTMAX
+) -> tuple[tuple[int, int], ...] | None:
     """Return which key head and which value head each query head reads; None where that is not taken.
 
     Values of key head g are g + 1 everywhere; keys are 0 but for those of one head at a time.
@@ -215,8 +232,10 @@ def groups_of(callee: Callee, sizes: Sizes) -> tuple[tuple[int, int], ...] | Non
     query, keys = sizes.queries(tokens), sizes.keys(tokens, 4.0)
     try:
         value = np.broadcast_to(np.arange(1, sizes.key_heads + 1.0)[:, None, None], keys.shape)
-        total = callee(query, np.zeros(value.shape), np.ones(value.shape))[0, :, -1, 0]
-        values = callee(query, np.zeros(value.shape), value)[0, :, -1, 0] / total
+        alike = np.zeros(value.shape), query
+        alike = alike if declared.is_softmax else (np.abs(keys), np.abs(query))
+        total = callee(alike[1], alike[0], np.ones(value.shape))[0, :, -1, 0]
+        values = callee(alike[1], alike[0], value)[0, :, -1, 0] / total
         moved = np.zeros((sizes.heads, sizes.key_heads))
         for group in range(sizes.key_heads):
             key = np.zeros(keys.shape)
@@ -236,7 +255,7 @@ def groups_of(callee: Callee, sizes: Sizes) -> tuple[tuple[int, int], ...] | Non
 class AttentionModel:
     """The attention that a function was found to compute, but for its scale.
 
-    ``is_biased`` says that positions change scores.
+    ``is_biased`` says that positions change scores, ``weighting`` what was declared to make weights of them.
     """
 
     mask: Mask
@@ -245,6 +264,7 @@ class AttentionModel:
     factor: float = 1.0
     normalised: tuple[str, ...] = ()
     is_biased: bool = False
+    weighting: Weighting = SOFTMAX
 
 
 @dataclass(frozen=True)
@@ -346,7 +366,7 @@ def measure(
     found = [implied_scale(head, starts) for head in heads_of(callee, sizes, model, tokens, starts[0])]
     worst = max(found, key=lambda one: one.residual / one.rounding if one.rounding else math.inf)
     return MeasuredScale(
-        d=sizes.width,
+        d=sizes.width // model.weighting.maps,
         h=sizes.heads,
         n=tokens,
         dtype=callee.dtype,
@@ -391,6 +411,7 @@ def heads_of(
                 unit=max(UNITS[callee.dtype], unit_roundoff(output)),
                 softcap=model.softcap,
                 sink=None if model.sink is None else model.sink[head],
+                weighting=model.weighting,
             ).at(telling)
 
 
@@ -428,9 +449,10 @@ def precision_of(
     except RefusedError:
         return None
     is_plain = model.softcap is None and not model.normalised and sizes.width > 1 and scale > 0
+    is_plain &= model.weighting == SOFTMAX
     return Precision(
         dtype,
-        _asked(lambda: _rounds_sums(half, sizes, model)),
+        _asked(lambda: _rounds_sums(half, sizes, model)) if model.weighting.is_softmax else None,
         _asked(lambda: _rounds_scores(half, sizes, scale)) if is_plain else None,
         _asked(lambda: _overflows(half, sizes, scale)) if is_plain else None,
     )

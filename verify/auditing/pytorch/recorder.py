@@ -49,6 +49,7 @@ def recording_of(
     source: str = "",
     *,
     inputs: bool = False,
+    weights: str = "",
 ) -> Iterator[Recording]:
     """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
 
@@ -57,7 +58,8 @@ def recording_of(
     if not _recording.acquire(blocking=False):
         raise RecordingError("record: is recording already; end the `with` that does first")
     try:
-        recorder = Recorder(max_sequences, max_bytes, None if out is None else FolderWriter(out))
+        writer = None if out is None else FolderWriter(out)
+        recorder = Recorder(max_sequences, max_bytes, writer, weights)
         modules = Modules(recorder, inputs=inputs)
         if model is not None:
             modules.add_root(model)
@@ -136,13 +138,15 @@ class _Seen:
 class Recorder:
     """Keeps calls by layer; what it cannot keep it counts, and says at the end.
 
-    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all. ``has_seen_calls`` says whether
-    there was any call to keep, ``expected_graphs`` how many graphs calls that are kept compiled.
+    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all. ``weights`` is what
+    all calls are declared to make of scores. ``has_seen_calls`` says whether there was any call to keep,
+    ``expected_graphs`` how many graphs calls that are kept compiled.
     """
 
     max_sequences: int
     max_bytes: int
     writer: FolderWriter | None = None
+    weights: str = ""
     has_seen_calls: bool = False
     expected_graphs: int = 0
     _layers: dict[str, _Seen] = field(default_factory=dict)
@@ -224,7 +228,7 @@ class Recorder:
             return
         seen.is_learning |= bool(call.query.requires_grad)
         seen.passes += 1
-        call = _copied(call)
+        call = replace(_copied(call), weights=self.weights)
         if self.writer is None:
             seen.calls.append(call)
         else:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import math
 import numbers
+import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
@@ -81,6 +82,8 @@ _MEANS = _names(
 )
 _FOREIGN = _names("tensor as_tensor asarray from_numpy frombuffer from_dlpack from_file load")
 """Functions whose numbers come from outside PyTorch."""
+_HANDED = _names("numpy __array__ __dlpack__ from_numpy as_tensor asarray from_dlpack frombuffer")
+"""Functions after which another library shares a tensor's memory."""
 _SAMPLE = 64
 """Numbers of two summands that are compared first."""
 _MADE = ("new_", "_like")
@@ -203,16 +206,19 @@ class Scaling:
         self._written: dict[StorageWeakRef, list[tuple[Region, Factor, int]]] = {}
         self._reasons: list[str] = []
         self._weak: set[int] = set()
+        self._shared: dict[StorageWeakRef, int] = {}
         self._clock = 0
         self._broken = ""
         for one in gc.get_objects():
             if type(one) is _TENSOR:
                 self._note(one, _NONE)
+        self._begun = self._clock
 
     def meet(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Take note of what a function of PyTorch returned; once that fails, no factor is known any more."""
         try:
             self._meet(func, args, kwargs, result)
+            self._watch(func, args, kwargs, result)
         except Exception as error:
             self._broken = f"cannot be followed after {func_name(func)} ({what_is_wrong(error)})"
             raise
@@ -240,6 +246,32 @@ class Scaling:
             else:
                 self._note(one, factor)
 
+    @property
+    def shares(self) -> bool:
+        """Whether another library may write to a tensor."""
+        return bool(self._shared)
+
+    def look(self, given: Iterable[Any]) -> None:
+        """Take note of what another library wrote to arguments since a function of PyTorch last did."""
+        for one in tensors(given):
+            place = StorageWeakRef(one.untyped_storage()) if is_plain(one) else None
+            if place in self._shared and self._shared[place] != (found := _checksum(one)):
+                self._shared[place] = found
+                number = self._number("were written to by another library, such as NumPy", is_weak=True)
+                self._write(one, Factor(((number, None),)))
+
+    def _watch(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Take note of memory that another library may write to from now on, and of what PyTorch wrote."""
+        written, name = _base_name(func)
+        is_handed = name in _HANDED
+        if not is_handed and not (self._shared and (written or name == "__setitem__" or "out" in kwargs)):
+            return
+        self._shared = {key: one for key, one in self._shared.items() if not key.expired()}
+        for one in tensors((*args, *kwargs.values(), result)):
+            place = StorageWeakRef(one.untyped_storage()) if is_plain(one) and not one.is_cuda else None
+            if place is not None and (is_handed or place in self._shared):
+                self._shared[place] = _checksum(one)
+
     def _is_unseen(self, name: str, given: Sequence[Any], results: Sequence[Any]) -> bool:
         """Return whether what a result is mainly made of comes from no function that was seen."""
         parts = [one for one in given if _is_real(one) and is_plain(one)]
@@ -253,6 +285,7 @@ class Scaling:
         """Return what the queries and keys of a call were multiplied by alone, and not the values."""
         if self._broken:
             return Scaled(unknown=f"queries and keys {self._broken}")
+        self.look((query, key, value))
         shared = {number for number, _ in self._of(value).by}
         found, reasons = [], []
         for name, tensor in (("queries", query), ("keys", key)):
@@ -366,9 +399,17 @@ class Scaling:
                     found = self._by(found, float(one.detach().real))
         if any(is_parameter(one) for one in given):
             found = Factor(tuple(one for one in found.by if one[0] not in self._weak))
+        elif found.by and (sizes := [_size_of_map(one) for one in given if self._is_constant(one)]):
+            found = self._by(
+                found, math.prod(sizes), "went through a constant linear map that is not learned"
+            )
         if found.by and any(not _alike(found, self._of(one)) for one in bias):
             return self._lost([found], "had a bias added after they were multiplied")
         return found
+
+    def _is_constant(self, one: Any) -> bool:
+        held, _, when = self._known.get(id(one), (None, _NONE, -1))
+        return held is not None and held() is one and 0 < when <= self._begun and one.dim() == 2
 
     def _union(self, factors: Iterable[Factor]) -> Factor:
         by: dict[int, float | None] = {}
@@ -505,6 +546,22 @@ def _multiple(summands: tuple[Any, ...], result: Any) -> float | None:
         if not bool(((size * one - other).abs() <= close * other.abs()).all()):
             return None
     return size
+
+
+def _checksum(tensor: Any) -> int:
+    """Return a checksum of the whole memory that a tensor is a view of."""
+    whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+    return zlib.crc32(whole.numpy())
+
+
+def _size_of_map(one: Any) -> float:
+    """Return what a constant linear map multiplies every length by, NaN where lengths differ in that."""
+    square = (one.detach().double() @ one.detach().double().mT).cpu()
+    size = float(square.diagonal().mean())
+    same = one.shape[0] == one.shape[1] and bool(
+        torch.allclose(square, size * torch.eye(len(square), dtype=square.dtype), atol=_COARSE * abs(size))
+    )
+    return math.sqrt(size) if same else math.nan
 
 
 def _is_row_of(one: Any, result: Any) -> bool:
