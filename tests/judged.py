@@ -89,8 +89,7 @@ def _check(check: Check, chosen: Settings) -> Check:
         level = 1 - ErrorBudget(chosen.false_alarm).share(looks)
         update = {"looks": looks, "level": level}
         update |= {"blocks": max(1, check.blocks), "draws": max(1, check.draws)}
-        if check.tolerance > chosen.tolerance and not check.tolerance_because:
-            update["tolerance_because"] = "it is made up"
+        update["tolerance_because"] = check.tolerance_because or "it is made up"
         of_itself = check.tolerance_of == OF_ITSELF
         width = abs(check.prediction) * check.tolerance if of_itself else check.half_width
         width *= bool(check.tolerance)
@@ -138,11 +137,12 @@ def _ends(band: tuple[float | None, float | None]) -> tuple[float, float]:
 
 def decided_statement(statement: Statement, claims: dict[str, ClaimRecord]) -> Statement:
     """Return the statement as these claims decide it; a part whose evidence is missing stays as it is."""
-    parts = []
+    parts, exactly = [], [True]
     for part in statement.parts:
-        _, possible = decided(part, claims)
+        verdict, possible = decided(part, claims)
+        exactly += [False] * (verdict is Verdict.APPROXIMATE)
         holds = part.holds if part.holds in possible or not possible else next(iter(possible))
         parts.append(part.model_copy(update={"holds": holds}))
-    outcomes = [outcome_of(parts, exactly=exactly) for exactly in (True, False)]
+    outcomes = [outcome_of(parts, exactly=one) for one in exactly]
     outcome = statement.outcome if statement.outcome in outcomes else outcomes[0]
     return statement.model_copy(update={"parts": tuple(parts), "outcome": outcome})

@@ -443,7 +443,7 @@ def test_pytorch_is_what_it_is_known_to_be() -> None:
     """PyTorch's attention is aligned at the first token, repeats groups and keeps scores wider."""
     torch = pytest.importorskip("torch")
     kernel = torch.nn.functional.scaled_dot_product_attention
-    found = probe(partial(kernel, is_causal=True, enable_gqa=True), d_k=32)
+    found = probe(partial(kernel, is_causal=True, enable_gqa=True), d_k=32, heads=4)
     found.assert_is(causal=True, alignment="top-left", groups="repeated")
     assert found.library == "torch"
     assert {one.dtype: one.scores_in_dtype for one in found.precision} == {

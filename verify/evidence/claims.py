@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -158,9 +159,11 @@ class ControlRecord(Record):
 
 
 def tightness(relation: Relation, origin: Origin, estimate: float, prediction: float) -> float | None:
-    """Return the estimate over its bound, None where the prediction is none, set in advance, or 0."""
-    bound = relation != "=" and origin != "set" and prediction != 0
-    return estimate / prediction if bound else None
+    """Return the estimate over its bound; None where the prediction is none, set in advance, or next to 0."""
+    if relation == "=" or origin == "set" or prediction == 0:
+        return None
+    quotient = estimate / prediction
+    return quotient if math.isfinite(quotient) else None
 
 
 def _misplaced(finding: Check | ControlRecord) -> Iterator[tuple[bool, str]]:

@@ -180,12 +180,11 @@ CLAIM = Claim(
     "most {x} standard deviations above their mean tends to {limit:result}, which is ninety-five per cent at "
     "{normal-deviations-d100:prediction.4}.",
     meaning="What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
-    "the root of the ratio and not by the ratio itself. The point beyond which five per cent of scores lie, "
-    "taken from their mean, is computed from the law of the scores and measured: for standard normal "
-    "components {normal-point-d2:prediction.3} in two dimensions and {normal-point-d100:prediction.3} in a "
-    "hundred, for uniform ones between zero and one {uniform-point-d3:prediction.2} in three, "
+    "the root of the ratio and not by the ratio itself. The point above which five per cent of scores lie, "
+    "taken from their mean, is computed and measured: for standard normal components "
+    "{normal-point-d2:prediction.3} in two dimensions and {normal-point-d100:prediction.3} in a hundred, for "
+    "uniform ones between zero and one {uniform-point-d3:prediction.2} in three, "
     "{uniform-point-d100:prediction.3} in a hundred and {uniform-point-d1000:prediction.3} in a thousand. "
-    "Where components have a mean, the histogram moves as a whole as well, and in proportion to the "
-    "dimension; the two must not be confused.",
+    "Where components have a mean, the whole histogram moves as well, in proportion to the dimension.",
     symbols={"x": x},
 )

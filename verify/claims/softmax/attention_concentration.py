@@ -143,13 +143,12 @@ CLAIM = Claim(
     "on average over standard normal queries of three dimensions or more, the bound is at most {raw:result}.",
     meaning="How many dimensions saturate the softmax depends on the number of keys, but only through its "
     "logarithm: {freezing-dimension-n16:2} dimensions for sixteen keys, {freezing-dimension-n4096:2} for "
-    "four thousand. The transition is gradual: there, about a quarter or a third of the weight is "
-    "concentrated, and the rest follows slowly. Over {raw-n256-d11:n} keys the mean of {squares} is measured "
+    "four thousand. The transition is gradual. Over {raw-n256-d11:n} keys the mean of {squares} is measured "
     "as {raw-n256-d11:estimate.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:estimate.2} at {raw-n256-d22:d_k}, "
     "{raw-n256-d64:estimate.2} at {raw-n256-d64:d_k} and {raw-n256-d256:estimate.2} at {raw-n256-d256:d_k}; "
-    "scaled, in {scaled-n256-d64:d_k} dimensions, as {scaled-n256-d64:estimate.1}. Heads in use, with "
-    "{scaled-n256-d64:d_k} dimensions and more, are far beyond the transition; without scaling their "
-    "attention would start out as a lookup of a few random keys.",
+    "scaled, in {scaled-n256-d64:d_k} dimensions, as {scaled-n256-d64:estimate.1}. Heads in use have "
+    "{scaled-n256-d64:d_k} dimensions and more: without scaling, their attention would start out as a lookup "
+    "of a few random keys.",
     symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": SQUARES},
     references=(
         cite(
