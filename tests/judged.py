@@ -21,6 +21,7 @@ from verify.evidence.contradictions import decided
 from verify.evidence.judging import (
     MAX_LOOKS,
     OF_ITSELF,
+    WIDE,
     ErrorBudget,
     claim_verdict,
     judge,
@@ -89,10 +90,12 @@ def _check(check: Check, chosen: Settings) -> Check:
         level = 1 - ErrorBudget(chosen.false_alarm).share(looks)
         update = {"looks": looks, "level": level}
         update |= {"blocks": max(1, check.blocks), "draws": max(1, check.draws)}
-        update["tolerance_because"] = check.tolerance_because or "it is made up"
         of_itself = check.tolerance_of == OF_ITSELF
         width = abs(check.prediction) * check.tolerance if of_itself else check.half_width
         width *= bool(check.tolerance)
+        most = WIDE * chosen.tolerance
+        if check.tolerance > most or width > most * abs(check.prediction) > 0:
+            update["tolerance_because"] = check.tolerance_because or "it is made up"
     band = _around(check, width)
     update |= {
         "band": band,

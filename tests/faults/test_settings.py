@@ -389,7 +389,7 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "keys": _field("keys"),
     "queries": lambda cell, value: (
         _field("rows", "queries")(cell, value)
-        if Drawn(cell).kind != "EightBits"
+        if Drawn(cell).kind not in {"EightBits", "SphereRows"}
         else cell.sampler.scores == value * Drawn(cell).keys
     ),
     "vectors": _field("vectors"),

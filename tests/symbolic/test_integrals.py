@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CLAIMS = (
-    "effective-keys",
     "half-precision",
     "heavy-tails",
     "score-law",

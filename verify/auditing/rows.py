@@ -650,12 +650,24 @@ def _comparison(
         "factor": np.where(good, np.vecdot(attended, error), 0.0),
         "kept": np.where(good & has_factor, size, 0.0),
         "room": np.sqrt(length) * allowed,
-        "bias": np.sqrt(length) * bent_by,
+        "bias": np.sqrt(length) * bent_by + np.abs(given.scale) * _stepped(found["variance"], unit) * length,
         "least": (_MEAN_SQUARE * unit**2 * size + given.grain[:, None] ** 2 / 3) / output.shape[-1],
         "weak": weak,
         "hidden": weight,
         "scores": square,
     }
+
+
+def _stepped(variance: Floats, unit: float) -> Floats:
+    """Return the share by which rounding weights to a grid may change what they rise by with the scores.
+
+    Weights of scores that differ by less than the grid's step are rounded to one or two numbers, all of them
+    to the same side of theirs: their errors rise or fall with the scores. A normal score of deviation σ on
+    steps of Δ is off by at most 2Σ_m exp(-2π²m²σ²/Δ²) of its own rise; here Δ is 2u, relative to a weight.
+    Source: B. Widrow and I. Kollár, Quantization Noise (Cambridge University Press 2008), chapter 5.
+    """
+    rate = 2 * math.pi**2 * variance / (2 * unit) ** 2
+    return 2 / np.expm1(np.clip(rate, 1e-9, 700.0))
 
 
 def _allowed(
