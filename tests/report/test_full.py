@@ -6,13 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from markupsafe import Markup
 
 from tests.report.builders import step
 from tests.report.golden import Spelled
 from tests.report.records import record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import ClaimRecord, RouteRecord, RunRecord, Verdict
-from verify.report.formulas import Formulas
+from verify.evidence.load import load
+from verify.files.shipped import folder
+from verify.report.formulas import Formula, Formulas
 from verify.report.full import Argument, FullEdition, full_edition, rules_of, shared_arguments
 from verify.report.run import report_of
 from verify.report.typeset import render
@@ -173,6 +176,26 @@ def test_the_sheet_prints_verdicts_that_differ_and_counts_those_that_do_not() ->
     for check in SCORE_VARIANCE.checks:
         assert f'id="{SCORE_VARIANCE.id}.{check.id}"' in confirmed
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'\bid="([^"]+)"', page))
+
+
+class Styled(Spelled):
+    """Spells a formula's style out."""
+
+    def formula(self, formula: Formula, style: str, latex: str) -> Markup:  # noqa: ARG002
+        """Return the style."""
+        return Markup("⟨{}⟩").format(style)
+
+
+def test_no_formula_leaves_its_column() -> None:
+    """What cannot be broken to half a page is drawn smaller: E[(…)(…)] of sums is 40 em wide."""
+    whole = load(folder("reference") / "results.json")
+    claims = tuple(one for one in whole.claims if one.id in {"correlated-components", "dependent-query-key"})
+    seen = report_of(whole.model_copy(update={"claims": claims, "statements": ()}))
+    page = render("report-full.pdf.j2", seen, Formulas(), Styled(), full=full_edition(seen))
+    sizes = re.findall(r'class="formula">⟨width:([\d.]+)em;min-width:([\d.]+)em', page)
+    column = 85 / 25.4 * 72 / 8.3  # 85 mm, in em of 8.3 points
+    assert max(float(width) for width, _ in sizes) > 1.4 * column
+    assert max(float(least) for _, least in sizes) <= column
 
 
 def test_a_term_leads_to_the_claims_that_use_it() -> None:

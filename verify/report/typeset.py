@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -198,17 +199,20 @@ class _Setter:
     def column_step(self, latex: str) -> dict[str, object]:
         """Return a formula broken to half a page, and whether its rule has room beside it."""
         drawn = column_formula(self._formulas, latex)
-        return {"formula": self._displayed(drawn, latex), "beside": drawn.width <= _BESIDE_WIDTH}
+        formula = self._displayed(drawn, latex, _COLUMN_WIDTH)
+        return {"formula": formula, "beside": drawn.width <= _BESIDE_WIDTH}
 
     def display(self, latex: str) -> Markup:
         """Return a formula on a line of its own, beside its number."""
         return self._displayed(self._formulas.display(latex, NUMBERED_WIDTH), latex)
 
-    def _displayed(self, drawn: Formula, latex: str) -> Markup:
+    def _displayed(self, drawn: Formula, latex: str, room: float = math.inf) -> Markup:
         if drawn.is_text:
             return Markup("<i>{}</i>").format(spoken(latex))
         width = drawn.width * SCALE
-        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", latex)
+        # What cannot be broken to its room is drawn as small as it takes.
+        least = min(0.7 * width, room * SCALE)
+        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{least:.3f}em", latex)
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
