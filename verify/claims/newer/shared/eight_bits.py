@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import hadamard
 
+from verify.claims.newer.shared.rounding import rounded
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.reference_loops import fixed_normals, largest_difference
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
 
 WIDTH = 64
-_LARGEST, _NORMAL = 448.0, 2.0**-6
-"""The largest number of E4M3, and the smallest whose spacing is an eighth to a sixteenth of it."""
-_EXPONENT = ~((1 << 52) - 1)
-"""The bits of a number in double precision that are the power of two below it."""
+_LARGEST, _LEAST = 448.0, 2.0**-9
+"""The largest number of E4M3, and the spacing of its smallest."""
 _RARE, _SIZE = 0.001, 10.0
 """How many components are outliers, and the standard deviation of what these get added."""
 
@@ -39,15 +38,9 @@ def rotation() -> Array:
 def in_e4m3(values: Array) -> Array:
     """Return values, shape (…, n, d), in E4M3, each matrix scaled so that its largest is the format's."""
     scale = np.abs(values).max(axis=(-2, -1), keepdims=True) / _LARGEST
-    found: Array = values / scale
-    spacing = np.maximum(np.abs(found), _NORMAL)
-    words = spacing.view(np.int64)
-    words &= _EXPONENT
-    spacing /= 8
-    found /= spacing
-    np.rint(found, out=found)
-    found *= spacing
-    found *= scale
+    scaled = values / scale
+    small = np.rint(scaled / _LEAST) * _LEAST
+    found: Array = scale * np.where(np.abs(scaled) < 2.0**-6, small, rounded(scaled, 4))
     return found
 
 
