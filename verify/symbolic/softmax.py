@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Idx, Max, Sum, Symbol, exp, log
+from sympy import Idx, Sum, Symbol, exp, log
 
-from verify.symbolic.kernel.words import largest, n, p, s
+from verify.symbolic.kernel.words import n, p, s
 
 i, j = Idx("i"), Idx("j")
 
@@ -39,7 +39,7 @@ def written_out(expression: Any, keys: int) -> Any:
     """Return ``expression`` for ``keys`` keys: sums written out, probabilities as functions of the scores."""
     plain = scores(keys)
     total = sum(map(exp, plain))
-    concrete = expression.subs({n: keys, largest: Max(*plain)}).doit()
+    concrete = expression.subs({n: keys}).doit()
     entries = {s[key]: plain[key - 1] for key in range(1, keys + 1)}
     entries |= {p[key]: exp(plain[key - 1]) / total for key in range(1, keys + 1)}
     return concrete.xreplace(entries)
