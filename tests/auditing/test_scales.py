@@ -217,3 +217,10 @@ def test_powers_that_have_no_end_are_refused_at_once(text: str) -> None:
     """An exponent is a number: else d = 64 would be worked out to more digits than there is memory."""
     with pytest.raises(SettingsError, match="is no number up to 16"):
         scale_expression(text)
+
+
+def test_a_factor_of_ln_n_is_named() -> None:
+    """Where all queries see as many keys, the logarithm of the length is a factor of the scale."""
+    widths = Widths(64, 2, n=32)
+    assert "multiplied by ln 32" in diagnose(math.log(32) / 8, 1 / 8, widths).cause
+    assert "ln 32" not in diagnose(1.01 * math.log(32) / 8, 1 / 8, widths).cause

@@ -242,7 +242,7 @@ def candidates(widths: Widths, intended: float) -> tuple[Candidate, ...]:
     besides; the intended one is not among them.
     """
     found: list[Candidate] = []
-    for candidate in (*_of_widths(widths), *_of_intended(intended, widths.d)):
+    for candidate in (*_of_widths(widths), *_of_intended(intended, widths)):
         if math.isclose(candidate.value, intended, rel_tol=ROUNDING):
             continue
         same = [one for one in found if math.isclose(one.value, candidate.value, rel_tol=ROUNDING)]
@@ -362,8 +362,8 @@ def _of_widths(widths: Widths) -> Iterator[Candidate]:
         yield _root(d // 2, "(d_k/2)", "half the width is taken for d_k")
 
 
-def _of_intended(intended: float, d: int) -> Iterator[Candidate]:
-    default, the_scale, factor = d**-0.5, "the intended scale", "the factor beside 1/√d_k"
+def _of_intended(intended: float, widths: Widths) -> Iterator[Candidate]:
+    default, the_scale, factor = widths.d**-0.5, "the intended scale", "the factor beside 1/√d_k"
     yield Candidate(f"{the_scale} squared", intended**2, "the scale is applied twice")
     yield Candidate(f"minus {the_scale}", -intended, "the sign is reversed")
     if intended > 0 and not math.isclose(intended, default, rel_tol=ROUNDING):
@@ -381,6 +381,9 @@ def _of_intended(intended: float, d: int) -> Iterator[Candidate]:
     yield Candidate(
         f"{the_scale} over ln 2", intended / math.log(2), "the factor log₂e of 2^x is applied to e^x"
     )
+    if widths.n and widths.n > 1:
+        does = f"it is multiplied by ln {widths.n}, {widths.n} being the number of keys"
+        yield Candidate(f"{the_scale} times ln n", intended * math.log(widths.n), does)
     for power in range(1, _POWERS + 1):
         for value, text, of in ((0.5**power, f"1/{2**power}", "of"), (2.0**power, str(2**power), "times")):
             does = f"a further factor {text} is applied, such as a scale left from elsewhere"
