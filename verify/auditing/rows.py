@@ -440,7 +440,7 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     if declared.is_softmax:
         formula = _softmax(given, some, rows, unit)
     elif declared.maps == 2:
-        formula = _difference(call, given, declared, rows, products, (hidden, bias, count), unit)
+        formula = _difference(call, given, declared, rows, keys, (hidden, bias, count), unit)
     else:
         arrays = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
         formula = of_scores(declared, *arrays, given.scale, hidden, bias, unit)
@@ -529,10 +529,9 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
 
 
 def _difference(
-    call: Call, given: _Given, declared: Weighting, rows: slice, products: Floats, seen: Any, unit: float
+    call: Call, given: _Given, declared: Weighting, rows: slice, keys: int, seen: Any, unit: float
 ) -> Formula:
     """Return the first half's attention less a multiple of the second's, each with its own rounding."""
-    keys = products.shape[-1]
     half, times = given.query.shape[-1] // 2, abs(declared.number)
     maps = []
     for part in (slice(half), slice(half, None)):
