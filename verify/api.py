@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verify import defaults
 from verify.engine import runner
-from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up, numbers
+from verify.engine.catalogue import (
+    ClaimFile,
+    ClaimSpecifier,
+    Entries,
+    catalogue_with,
+    choose,
+    look_up,
+    numbers,
+)
 from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store, default_path
@@ -21,10 +30,6 @@ from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from verify.engine.catalogue import ClaimSpecifier, Entries
     from verify.engine.schedule import CellSums
     from verify.evidence import RunRecord
     from verify.evidence.provenance import Reported

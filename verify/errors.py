@@ -6,15 +6,12 @@ import difflib
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from verify.text.escapes import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class VerifyError(Exception):

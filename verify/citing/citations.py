@@ -6,9 +6,11 @@ import dataclasses
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from verify.citing.site import address_on_site
@@ -40,10 +42,6 @@ from verify.text.escapes import (
     prose_for_tex,
 )
 from verify.text.latex import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
 
 AUTHORS = "The sdpa-verify authors"
 _USER = "user"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from verify.citing.exports import EXPORTED, line_text
 from verify.citing.forms import written
-from verify.citing.languages import LANGUAGES, language_of
+from verify.citing.languages import LANGUAGES, Language, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, quotes_in
 from verify.citing.quotations import fault_of, forms_for, same
@@ -28,9 +29,6 @@ from verify.files.reading import MEGABYTE, InputKind, head, read_text
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from verify.citing.languages import Language
     from verify.citing.values import Evidence, Value
 
 _OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])

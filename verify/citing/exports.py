@@ -6,19 +6,15 @@ import csv
 import io
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from verify.citing.forms import own_power
 from verify.citing.languages import MARKUPS
-from verify.citing.values import reading
+from verify.citing.values import Evidence, Value, reading
 from verify.evidence import RunRecord
 from verify.evidence.provenance import command, creation, origin
 from verify.text.escapes import CONTROLS, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from verify.citing.values import Evidence, Value
 
 VALUE_LINE = re.compile(r"^\\verify(?:value|number)\{(?P<key>[^{}]+)\}\{(?P<text>.*)\}%$", re.MULTILINE)
 EXPORTED = "% Values of sdpa-verify "

@@ -14,17 +14,14 @@ A form is options with commas between them, and at the end maybe a sentence in q
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING
 
 from verify.citing.values import ExactNumber, Value
 from verify.errors import CitationError
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _GROUPS = {
     "digits": "precision", "decimals": "precision",

@@ -7,18 +7,16 @@ import json
 import re
 import tokenize
 from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from verify.errors import CitationError
 from verify.text.escapes import LOWERED, RAISED, for_html, for_markdown, for_rst, for_tex
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
 
 class Block(NamedTuple):

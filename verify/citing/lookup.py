@@ -8,23 +8,16 @@ from __future__ import annotations
 import difflib
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verify.citing.forms import formatted
-from verify.citing.values import values_of
+from verify.citing.values import Evidence, Value, values_of
 from verify.errors import CitationError, ResultsError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_either
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from verify.citing.values import Evidence, Value
-
 
 _DIGEST = re.compile("[0-9a-f]{12,64}")
 

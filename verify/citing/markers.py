@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from verify.citing.exports import VALUE_LINE
-from verify.citing.languages import PLAIN_TEXT, Block, LineComment, blank
+from verify.citing.languages import PLAIN_TEXT, Block, Language, LineComment, Passage, blank
 from verify.errors import CitationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from verify.citing.languages import Language, Passage
 
 _TITLED = re.compile(r"(?P<text>.+)<(?P<key>[^<>]+)>", re.DOTALL)
 _END = "/verify"

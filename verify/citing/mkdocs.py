@@ -24,14 +24,13 @@ from mkdocs.plugins import BasePlugin, get_plugin_logger
 from verify.citing.citations import place_in_report
 from verify.citing.languages import language_of
 from verify.citing.lookup import by_key, lookup_in
-from verify.citing.markers import quotes_in
+from verify.citing.markers import Quote, quotes_in
 from verify.citing.quotations import fault_of_text
 from verify.errors import VerifyError
 from verify.evidence.load import load_either, present
 from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
-    from verify.citing.markers import Quote
     from verify.citing.values import Value
 
 _LOG = get_plugin_logger("sdpa-verify")

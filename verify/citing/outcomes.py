@@ -6,18 +6,14 @@ import difflib
 import hashlib
 import json
 import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from verify.citing.documents import ProblemKind
+from verify.citing.documents import Document, Problem, ProblemKind
 from verify.text.escapes import one_line
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from verify.citing.documents import Document, Problem
 
 
 @dataclass(frozen=True)

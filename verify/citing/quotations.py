@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,8 +15,6 @@ from verify.errors import CitationError
 from verify.text import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from verify.citing.values import ExactNumber, Value
 
 _SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")

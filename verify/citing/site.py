@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verify.citing.values import RUN, SOURCE
@@ -9,8 +10,6 @@ from verify.errors import SettingsError
 from verify.text.latex import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verify.evidence import RunRecord
 
 

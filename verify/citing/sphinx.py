@@ -18,6 +18,7 @@ so. In MyST Markdown the role is written ``{verify}`KEY```.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from hashlib import sha256
 from logging import ERROR, WARNING
 from pathlib import Path
@@ -38,8 +39,6 @@ from verify.text.escapes import for_tex
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify.citing.languages import language_of
 from verify.citing.markers import outside
-from verify.citing.quotations import is_of, numbers_in
+from verify.citing.quotations import Number, is_of, numbers_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from verify.citing.quotations import Number
     from verify.citing.values import Value
 
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")

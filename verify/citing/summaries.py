@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 from verify.citing.outcomes import SCHEMA, address
 from verify.citing.values import SOURCE
-from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
+from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
 from verify.evidence.words import badge, figures, most_serious, tallies
 from verify.text import numbers
 from verify.text.escapes import for_html, for_markdown, for_xml, prose_for_markdown
 from verify.text.latex import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from verify.evidence import Statement
 
 Case = tuple[str, str, str]
 """A case's name, "" or "failure", "error" or "skipped", and the message of one that does not pass."""

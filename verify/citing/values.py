@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Outcome, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
@@ -15,9 +16,6 @@ from verify.evidence.words import figures, most_serious
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
 from verify.text.latex import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 AUDIT, RUN, SOURCE = "audit", "run", "source"
 """The keys of an audit and of a run as a whole, and what those of statements start with."""

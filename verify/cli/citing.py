@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,8 +14,6 @@ from verify.cli.console import PATH, end, log, say, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from verify.citing.markers import Quote
     from verify.citing.values import Evidence
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +18,6 @@ from verify.files.names import EDITIONS
 from verify.text.escapes import for_terminal, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from verify.evidence import RunRecord
     from verify.evidence.provenance import Reported
     from verify.executors.workers import Workers

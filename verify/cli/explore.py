@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +14,15 @@ from verify.claims.chapters import CHAPTERS
 from verify.cli.console import fitted
 from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.errors import WorkerError, claim_errors
-from verify.evidence import PROFILES
+from verify.evidence import PROFILES, Fact
 from verify.executors.workers import Task, Workers
-from verify.spec.claim import several
+from verify.spec.claim import Claim, several
 from verify.spec.words import Words, assumed, titled
 from verify.symbolic.printing import latex, unicode_art
 from verify.text.latex import plain, spoken
 from verify.text.numbers import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verify.evidence import Fact
-    from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
 _LEAST = 30

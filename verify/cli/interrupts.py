@@ -8,13 +8,10 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
-
+from types import FrameType
+from typing import Any
 
 INTERRUPTED = "interrupted; all files are whole, unfinished ones as they were"
 """What is said last."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import sys
 import traceback
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +16,6 @@ from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.verifying import processes
 from verify.errors import VerifyError, described, naming_options
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class _Formatter(click.HelpFormatter):

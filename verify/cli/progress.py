@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,6 @@ from verify.text import numbers
 from verify.text.latex import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from verify.engine.runner import Callbacks
     from verify.engine.schedule import Progress as Progressed
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,9 +12,6 @@ from verify.cli.console import PATH, end, say, tell
 from verify.text.escapes import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from verify.engine.store import Contents, Store
 
 _NAMED = 40

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from verify.errors import OutputError, unforeseen
 from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from verify.engine.catalogue import ClaimSpecifier
     from verify.engine.plan import Planned
     from verify.engine.store import Store
@@ -329,13 +328,7 @@ def _verified(
     # Looking for garbage among what is imported took a thirtieth of a short run.
     with made_for_good():
         from verify import api
-        from verify.cli.progress import (
-            closing_lines,
-            following,
-            outcome_line,
-            surprise_line,
-            verdict_line,
-        )
+        from verify.cli.progress import closing_lines, following, outcome_line, surprise_line, verdict_line
         from verify.engine.catalogue import catalogue
         from verify.executors.cluster import Cluster
         from verify.files.writing import check_writable

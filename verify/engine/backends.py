@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import pickle
 import platform
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any, Protocol
 
 from verify.engine.catalogue import ClaimFile
-from verify.engine.evaluate import begin, draw_chunks, forget, resume
+from verify.engine.evaluate import CellToDraw, Work, begin, draw_chunks, forget, resume
 from verify.engine.keys import made_by
 from verify.errors import SettingsError
 from verify.executors.threads import Threads
-from verify.executors.workers import Task, done_now, portable
+from verify.executors.workers import Task, Workers, done_now, portable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from concurrent.futures import Executor, Future
-
-    from verify.engine.evaluate import CellToDraw, Work
-    from verify.executors.workers import Workers
     from verify.montecarlo.blocks import Chunk, Sums
 
     Chunks = Sequence[tuple[CellToDraw, Chunk]]

@@ -14,12 +14,13 @@ tried, and the draws decide which of them is measured.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -39,26 +40,18 @@ from sympy import (
 from verify.engine.on_draws import Draws, OtherLawError, UnknownError, evaluated, in_floats, numbers
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Outputs
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.distributions import NORMAL, Array, Distribution
 from verify.montecarlo.estimands import Bounded, Smooth
-from verify.montecarlo.experiment import Fit, Quantity
+from verify.montecarlo.experiment import Comparison, Fit, Quantity
 from verify.montecarlo.inputs import Input
-from verify.montecarlo.sources import KEYS, Traced
+from verify.montecarlo.sources import KEYS, Traced, VectorSource
 from verify.montecarlo.statistics import Reduced
 from verify.symbolic.arithmetics import Undefined, Unknown
-from verify.symbolic.kernel.core import FLIPPED
+from verify.symbolic.kernel.core import FLIPPED, Theorem
 from verify.symbolic.kernel.hypotheses import Population, Refused, Vectors, assumed, free_symbols
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var, n
 from verify.symbolic.scores import NORMAL_MOMENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from verify.montecarlo.distributions import Array, Distribution
-    from verify.montecarlo.experiment import Comparison
-    from verify.montecarlo.sources import VectorSource
-    from verify.symbolic.kernel.core import Theorem
 
 _SEEDS, _BLOCKS, _FEW = (7, 8), 3, 6
 """Seeds and number of the blocks, and the number of queries or keys where the theorem does not count them.

@@ -13,6 +13,7 @@ import pkgutil
 import re
 import sys
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -21,7 +22,7 @@ from importlib.machinery import ModuleSpec
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -42,9 +43,6 @@ from verify.executors.workers import Task, Workers, using
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 from verify.spec.claim import USER, Claim
 from verify.spec.words import titled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 

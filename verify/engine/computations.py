@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
@@ -33,8 +34,6 @@ from verify.symbolic.kernel.words import p
 from verify.symbolic.scores import NORMAL_MOMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from pydantic_core import ErrorDetails
 
     Characteristic = Callable[[Any], Any]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import io
 import pickle
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.binding import bound
-from verify.engine.catalogue import ClaimFile, InMemoryClaim, resolve
+from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim, resolve
 from verify.engine.measure import measure
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
@@ -38,26 +39,20 @@ from verify.evidence.contradictions import contradictions_of_claim
 from verify.evidence.judging import ErrorBudget, claim_verdict
 from verify.executors.machine import no_garbage_collection
 from verify.executors.threads import one_blas_thread
-from verify.montecarlo.blocks import draw_chunk
+from verify.montecarlo.blocks import BlockSampler, Cell, Chunk, Request, Sums, draw_chunk
+from verify.montecarlo.blocks import Settings as CellSettings
 from verify.montecarlo.devices import Device, DeviceError, moved
 from verify.montecarlo.experiment import Exact, Experiment, Fit, every_comparison, ordinary
-from verify.spec.claim import USER, Claim, several
+from verify.spec.claim import USER, Claim, Findings, several
 from verify.spec.words import Words, assumed
-from verify.symbolic.derivation import relation_of, tried
+from verify.symbolic.derivation import Derivation, ExaminedDerivation, relation_of, tried
 from verify.symbolic.falsifier import FULL, GLANCE
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.printing import latex, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from verify.engine.catalogue import ClaimReference
     from verify.engine.samples import Sampling
     from verify.engine.sources import Wanted
-    from verify.montecarlo.blocks import BlockSampler, Cell, Chunk, Request, Sums
-    from verify.montecarlo.blocks import Settings as CellSettings
-    from verify.spec.claim import Claim, Findings
-    from verify.symbolic.derivation import Derivation, ExaminedDerivation
     from verify.symbolic.routes import Followed
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -20,13 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from verify.engine.catalogue import BuiltIn, ClaimFile
+from verify.engine.catalogue import BuiltIn, ClaimFile, ClaimReference
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from verify.engine.catalogue import ClaimReference
     from verify.engine.sources import Wanted
     from verify.evidence import Settings
 

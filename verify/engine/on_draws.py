@@ -6,6 +6,7 @@ the mean over vectors that all differ.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,6 @@ from verify.symbolic.kernel.hypotheses import free_symbols
 from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.sources import VectorSource
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from threadpoolctl import threadpool_limits
 
@@ -11,24 +11,16 @@ from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.engine.samples import Samples, drawn_by
 from verify.engine.validation import validate
 from verify.errors import ClaimError, WorkerError, claim_errors, correction
-from verify.evidence import Record, Setting
+from verify.evidence import Record, Setting, Settings
 from verify.evidence.judging import ErrorBudget
 from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.machine import peak_memory
 from verify.executors.workers import Task, Workers
-from verify.montecarlo.blocks import CellSampler
+from verify.montecarlo.blocks import Cell, CellSampler
 from verify.montecarlo.distributions import stream
 from verify.montecarlo.experiment import cells_of, every_comparison
-from verify.spec.claim import several
+from verify.spec.claim import Claim, several
 from verify.spec.words import Words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from verify.evidence import Settings
-    from verify.montecarlo.blocks import Cell
-    from verify.spec.claim import Claim
-
 
 TOLERANCES = (0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 """Those of the table of costs."""

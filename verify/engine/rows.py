@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 
 from verify.errors import what_is_wrong
-from verify.evidence import ClaimRecord, DerivationRecord, Proof, digest_of
+from verify.evidence import ClaimRecord, DerivationRecord, Proof, Settings, digest_of
 from verify.evidence.contradictions import contradictions_of_claim, contradictions_of_derivation
 from verify.montecarlo.blocks import Sums
 
 if TYPE_CHECKING:
     from verify.engine.store import StoreRow
-    from verify.evidence import Settings
 
 _Kind = TypeVar("_Kind", ClaimRecord, DerivationRecord)
 _FAILED = "its derivation failed, and such are not kept"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend, P
 from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
 from verify.engine.evaluate import Work, device_errors
 from verify.engine.keys import made_by
-from verify.engine.schedule import Progress, Schedule
+from verify.engine.schedule import OnSums, Progress, Schedule
 from verify.engine.statements import decide
 from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
@@ -38,17 +40,12 @@ from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
 from verify.montecarlo.devices import find_device
 from verify.montecarlo.statistics import FINEST
-from verify.spec.claim import USER
+from verify.spec.claim import USER, Claim
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from concurrent.futures import Executor
-
-    from verify.engine.schedule import OnSums
     from verify.engine.sources import SourceBook
     from verify.engine.store import Store
-    from verify.spec.claim import Claim
 
 _LONGEST_SEED = 4096
 _LEAST_RATE = 1e-30

@@ -6,14 +6,14 @@ Planning and drawing are generators: they yield the requests that they need draw
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from verify.errors import ClaimError, SettingsError
-from verify.montecarlo.blocks import Request, Sums
+from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,
@@ -32,11 +32,8 @@ from verify.montecarlo.experiment import (
 from verify.montecarlo.planning import cheapest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from verify.evidence import Settings
     from verify.evidence.judging import ErrorBudget
-    from verify.montecarlo.blocks import Cell, Sample
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import queue
 import time
 from bisect import insort
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from verify.engine.backends import IN_HAND
+from verify.engine.backends import IN_HAND, Backend
 from verify.engine.catalogue import ClaimFile, broken
-from verify.engine.evaluate import ChunkSums, NeedsDraws, Settled, broken_evidence, is_of, received
+from verify.engine.evaluate import (
+    CellToDraw,
+    ChunkSums,
+    NeedsDraws,
+    Settled,
+    Work,
+    broken_evidence,
+    is_of,
+    received,
+)
 from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
 from verify.engine.rows import (
     chunk_content,
@@ -29,17 +38,12 @@ from verify.engine.rows import (
 )
 from verify.engine.statements import refuse_absent_evidence
 from verify.errors import ClaimError, SourcesError, WorkerError
-from verify.evidence import Proof
+from verify.evidence import ClaimRecord, Proof
 from verify.executors.workers import ProcessEndedError
 from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from verify.engine.backends import Backend
-    from verify.engine.evaluate import CellToDraw, Work
     from verify.engine.store import Store
-    from verify.evidence import ClaimRecord
 
 _Read = TypeVar("_Read")
 

@@ -6,9 +6,11 @@ import difflib
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
 from pydantic_core import PydanticCustomError
@@ -21,10 +23,6 @@ from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.files.shipped import folder
 from verify.text.escapes import one_line
 from verify.text.numbers import as_decimal, is_figure
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 _SOURCES = InputKind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
 _REMEDIES = {

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from verify.engine import computations
-from verify.engine.computations import INCOMPATIBLE
-from verify.evidence import Outcome, Part, Proof, Statement, Verdict
+from verify.engine.computations import INCOMPATIBLE, SampleLaw
+from verify.evidence import ClaimRecord, Outcome, Part, Proof, Record, Statement, Verdict
 from verify.evidence.judging import outcome_of
 from verify.text.numbers import as_printed, last_digit, printed_number, rounds_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from verify.engine.computations import SampleLaw
     from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
-    from verify.evidence import ClaimRecord, Record
 
 
 _ABOUT = ", which is about {}: less than one unit of its last digit away"

@@ -13,19 +13,16 @@ import hashlib
 import os
 import sqlite3
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Self
 
 from platformdirs import user_cache_path
 
 from verify.engine.keys import is_as_loaded
 from verify.errors import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Self
 
 LARGEST = 2 * 10**9
 """Bytes of rows that a store keeps; beyond them those go that were used least recently."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from verify.montecarlo.experiment import (
 from verify.symbolic.kernel.words import RELATION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from verify.montecarlo.blocks import Cell
 
 _SAME_CODE = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -30,11 +31,6 @@ from verify.evidence.texts import (
     refuse,
     refuse_repeated,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Self
-
 
 Origin = Literal["given", "recorded", "configuration", "default", "unknown"]
 """Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""

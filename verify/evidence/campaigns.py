@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Self
 
 from pydantic import model_validator
 
@@ -21,9 +21,6 @@ from verify.evidence.texts import (
     Version,
     refuse,
 )
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class Counted(Record):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -25,10 +26,6 @@ from verify.evidence.texts import (
     refuse_repeated,
 )
 from verify.text import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Self
 
 QUANTITIES = {
     "x": "the input of the layer’s module",

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
 
-from verify.evidence.audits import AuditRecord, Judgement
-from verify.evidence.claims import Check, ClaimRecord, ControlRecord, DerivationRecord, Proof, Verdict
+from verify.evidence.audits import AuditRecord, Finding, Judgement
+from verify.evidence.claims import Band, Check, ClaimRecord, ControlRecord, DerivationRecord, Proof, Verdict
 from verify.evidence.comparisons import Agreement, ComparisonRecord
 from verify.evidence.judging import (
     MAX_LOOKS,
@@ -21,6 +21,7 @@ from verify.evidence.judging import (
     PLACES,
     WIDE,
     ErrorBudget,
+    Interval,
     claim_verdict,
     judge,
     judge_exact,
@@ -30,13 +31,6 @@ from verify.evidence.runs import Outcome, Part, RunRecord, Settings, Statement
 from verify.files.shipped import folder
 from verify.text.numbers import as_printed, rounds_to
 from verify.text.values import value_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verify.evidence.audits import Finding
-    from verify.evidence.claims import Band
-    from verify.evidence.judging import Interval
 
 _DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 _CLOSE, _ROUNDING = 1e-9, 1e-15

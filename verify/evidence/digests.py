@@ -8,14 +8,10 @@ three digits more first, as numbers like 1/32768 = 3.0517578125e-05 lie just bet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
-from verify.evidence.records import fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from verify.evidence.records import Record
+from verify.evidence.records import Record, fingerprint
 
 _DIGITS, _MORE = 10, 3
 _TOGETHER = (

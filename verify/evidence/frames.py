@@ -6,14 +6,13 @@ takes its place, the capsules of Arrow, needs a library of Arrow's on this side.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from verify.errors import SettingsError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from verify.evidence.records import Record
 
 Frame = dict[str, list[Any]]

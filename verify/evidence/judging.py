@@ -7,16 +7,12 @@ that these rules can work out again.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from verify.errors import SettingsError
 from verify.evidence.claims import Check, ControlRecord, Proof, Verdict
 from verify.evidence.runs import Budget, Outcome, Part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 Interval = tuple[float, float]
 

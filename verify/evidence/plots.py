@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
@@ -15,9 +16,6 @@ from verify.text.escapes import pieces
 from verify.text.latex import simple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
-
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 

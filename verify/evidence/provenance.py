@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from verify.defaults import PROFILES
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.runs import RunRecord
 from verify.evidence.texts import in_utc
-from verify.files.names import AUDIT, COMPARISON, RUN
+from verify.files.names import AUDIT, COMPARISON, RUN, Names
 from verify.text import numbers
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from verify.evidence.audits import AuditRecord
-    from verify.files.names import Names
 
     Reported = RunRecord | AuditRecord | ComparisonRecord
     """A record of which there are pages."""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from verify.errors import ClaimError, unknown
 from verify.evidence.texts import few
 from verify.text.escapes import for_html
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
 
 
 class Record(BaseModel):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -32,10 +33,6 @@ from verify.evidence.texts import (
     refuse,
     refuse_repeated,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-    from typing import Self
 
 
 class Outcome(StrEnum):

@@ -8,18 +8,15 @@ The names are those of LaTeX, amsmath and amssymb that only set mathematics.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic_core import PydanticCustomError
 
 from verify.text.escapes import CONTROLS, pieces
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _LONGEST = 20_000
 _DEEPEST = 100

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING, Any
 
-from verify.evidence.audits import Judgement
-from verify.evidence.claims import Check, Proof, Verdict
+from verify.evidence.audits import Finding, Judgement, LayerRecord
+from verify.evidence.claims import Check, ControlRecord, Proof, Setting, Verdict
 from verify.evidence.runs import Outcome
 from verify.text import numbers
 from verify.text.escapes import as_prose
 from verify.text.latex import Prose, slashed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from verify.evidence.audits import Finding, LayerRecord
-    from verify.evidence.claims import ControlRecord, Setting
-
     Judged = Verdict | Proof | Outcome | Judgement
     Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends
 

@@ -13,18 +13,16 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import partial
 from multiprocessing import process
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verify.errors import SettingsError, WorkerError, described
 from verify.executors.machine import KEPT, LARGE, MOST
 from verify.executors.workers import portable, signals_blocked, start_tracker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _JOIN_S = 15
 """Seconds to wait for a scheduler, and for its first worker."""

@@ -11,15 +11,12 @@ import platform
 import signal
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_info
 
 from verify.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 """Parameters of ``mallopt``, as in glibc's malloc.h."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import queue
 import sys
 import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 
 @contextmanager

@@ -16,12 +16,14 @@ import threading
 import time
 import warnings
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from multiprocessing import connection, resource_tracker
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from verify import errors
 from verify.errors import VerifyError, WorkerError, described
@@ -33,10 +35,6 @@ from verify.executors.machine import (
     made_for_good,
     processors,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
 _IN_HAND = 2
 """Tasks sent to a busy process at a time, so that it need not wait for the next one to arrive."""

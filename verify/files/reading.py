@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    import io
-    from collections.abc import Callable, Iterator
-
     from verify.errors import VerifyError
 
 STANDARD_INPUT = Path("-")

@@ -10,16 +10,14 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verify.errors import OutputError
 
 if os.name == "posix":
     import fcntl
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _FULL = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 _FILE, _FOLDER = (".sdpa-verify-", ".tmp"), ("sdpa-verify-", ".dir")

@@ -13,19 +13,14 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from verify.montecarlo.distributions import stream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from verify.montecarlo.distributions import Array
-
+from verify.montecarlo.distributions import Array, stream
 
 Settings = tuple[tuple[str, int | float | str], ...]
 """What a cell is, as names with values, in the order in which they are recorded."""

@@ -13,26 +13,31 @@ import importlib
 import math
 import re
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from verify.montecarlo.distributions import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
+from verify.montecarlo.distributions import (
+    EXPONENTIAL,
+    LAPLACE,
+    NORMAL,
+    RADEMACHER,
+    UNIFORM,
+    UNIT_INTERVAL,
+    Array,
+    Distribution,
+)
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
-from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.inputs import Input, Simulated
 from verify.montecarlo.rows import BothScales, CausalRows, RowSoftmax, RowVariance, SoftmaxRows
-from verify.montecarlo.statistics import Reduced, ScoreMoments, ScorePowers
+from verify.montecarlo.statistics import Reduced, ScoreMoments, ScorePowers, Statistic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import numpy as np
 
     from verify.montecarlo.blocks import Cell, Settings
-    from verify.montecarlo.distributions import Array, Distribution
-    from verify.montecarlo.inputs import Input
-    from verify.montecarlo.statistics import Statistic
 
 
 GENERATOR = "generator"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def stream(seed: int, claim: str, cell: str, batch: int) -> np.random.Generator:

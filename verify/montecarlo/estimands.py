@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from verify.montecarlo import groups, intervals
-from verify.montecarlo.blocks import SHARE, Outputs, numbered
+from verify.montecarlo.blocks import SHARE, Outputs, Sample, numbered
 from verify.montecarlo.groups import Linearised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.montecarlo.blocks import Sample
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.intervals import Interval
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
-from verify.montecarlo.blocks import GROUPS
+from verify.montecarlo.blocks import GROUPS, Sample
 
 if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Sample
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.intervals import Interval
 

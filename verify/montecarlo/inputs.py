@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.distributions import NORMAL, Array, Distribution
 from verify.montecarlo.sources import KEYS, QUERIES, VectorSource
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array, Distribution
 
 
 class Shape(NamedTuple):

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verify.montecarlo.attention import largest, softmax
-from verify.montecarlo.blocks import double
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.blocks import Settings, double
+from verify.montecarlo.distributions import NORMAL, Array, Distribution
 from verify.montecarlo.sources import QUERIES, VectorSource
 from verify.montecarlo.statistics import Statistic, scale_setting
 
 if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.inputs import Shape
 
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from verify.montecarlo.blocks import SHARE, double, numbered
-from verify.montecarlo.sources import QUERIES
+from verify.montecarlo.blocks import SHARE, Settings, double, numbered
+from verify.montecarlo.sources import QUERIES, VectorSource
 
 if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.inputs import Input, Shape
-    from verify.montecarlo.sources import VectorSource
 
 
 FINEST = 1e-4

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 from sympy import Rational, sympify
 
 from verify.errors import ClaimError, unknown
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
+from verify.montecarlo.blocks import BlockSampler, Cell
+from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Distribution
 from verify.montecarlo.estimands import Smooth, component, variance
-from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.inputs import Input, Simulated
 from verify.montecarlo.planning import best_side
-from verify.montecarlo.statistics import Reduced, ScoreMoments
+from verify.montecarlo.statistics import Reduced, ScoreMoments, Statistic
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, with_moments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from verify.montecarlo.blocks import BlockSampler
-    from verify.montecarlo.distributions import Distribution
-    from verify.montecarlo.inputs import Input
-    from verify.montecarlo.statistics import Statistic
-
 
 _Moments = tuple[tuple[float, ...], tuple[float, ...]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -10,32 +11,26 @@ from sympy import Basic, Rational, S, sympify
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
 from verify.evidence.words import cell_text
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.estimands import times
+from verify.montecarlo.estimands import Estimand, times
 from verify.montecarlo.experiment import (
     EXACTLY,
     Allowance,
     Comparison,
     Control,
     Exact,
+    Fit,
     Prediction,
     Quantity,
+    Relation,
     Tolerance,
 )
-from verify.spec.cells import named_by, scaled, setting_of
+from verify.spec.cells import ScoreCell, named_by, scaled, setting_of
 from verify.spec.notation import printed
 from verify.symbolic.printing import latex
-from verify.symbolic.row_integrals import over_lengths
+from verify.symbolic.row_integrals import Approximation, over_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from verify.montecarlo.blocks import Cell, Settings
-    from verify.montecarlo.estimands import Estimand
-    from verify.montecarlo.experiment import Fit, Relation
-    from verify.spec.cells import ScoreCell
-    from verify.symbolic.row_integrals import Approximation
-
 
 _Key = TypeVar("_Key")
 _Given = TypeVar("_Given")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sympy import Basic
@@ -14,9 +15,6 @@ from verify.spec.cells import place_of
 from verify.spec.notation import printed
 from verify.symbolic.printing import function, latex
 from verify.symbolic.scores import d
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 Role = Literal["truth", "measured", "control", "other"]
 Scale = Literal["linear", "log"]

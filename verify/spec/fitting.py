@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import S, diff, log, simplify
 
-from verify.montecarlo.experiment import Fit, Quantity, Tolerance, WeightedFit
+from verify.montecarlo.experiment import Fit, Model, Quantity, Target, Tolerance, WeightedFit
 from verify.spec.cells import place_of
 from verify.spec.checks import EVEN, prediction
 from verify.symbolic.scores import d
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from verify.montecarlo.experiment import Model, Target
 
 
 def in_dimension(members: Sequence[Quantity], n: int) -> Quantity:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from sympy import Add, Basic, Integer, Mul, Symbol, fraction, sqrt, sympify
 from sympy.logic.boolalg import Boolean
@@ -15,10 +16,6 @@ from verify.errors import ClaimError
 from verify.symbolic.kernel.words import RELATION
 from verify.symbolic.printing import _Latex
 from verify.symbolic.scores import d, k, q, score
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,8 +16,6 @@ from verify.symbolic.printing import assumptions_of, latex
 from verify.text.numbers import estimate, exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from verify.evidence import Check, Fact, Figure
     from verify.montecarlo.experiment import Comparison, Experiment, Prediction
     from verify.spec.claim import Claim

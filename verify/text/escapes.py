@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import NamedTuple
 
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 LOWERED = str.maketrans(RAISED, "0123456789-")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from verify.text.escapes import as_prose, pieces
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 class Prose(str):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.text.escapes import pieces
 from verify.text.latex import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _NAME = re.compile(
     r"\\(?P<kind>operatorname|mathrm|mathbb|mathbf|mathcal|mathsf|text|textrm)\*?\s*\{(?P<name>[\w ]+)\}"

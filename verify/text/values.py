@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import Context, Decimal, localcontext
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _TOKEN = re.compile(r"\s*(\\[a-z]+|\d+|[-+^{}()\[\]e])\s*", re.ASCII)
 _EXPONENT = re.compile(r"\de", re.ASCII)

@@ -1,18 +1,16 @@
 """What the claims about gradients alone are derived and measured with."""
 
 from verify.claims.gradients.shared.against_loops import against_loops, softmax_over_queries
+from verify.claims.gradients.shared.samplers import LayerStack, Normalisation, RowGradients, SingleQueries
+from verify.claims.gradients.shared.training import Lookup, TrainingRuns, losses
 from verify.evidence import Layer
 from verify.montecarlo.attention import gradients
 from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.estimands import Ratio
 from verify.montecarlo.experiment import Relation
-from verify.claims.gradients.shared.samplers import RowGradients
 from verify.montecarlo.intervals import student_quantile
-from verify.claims.gradients.shared.samplers import LayerStack, Normalisation
 from verify.montecarlo.reference_loops import OfRows, largest_ratio, spectral_norms
-from verify.claims.gradients.shared.samplers import SingleQueries
 from verify.montecarlo.rows import BothScales
-from verify.claims.gradients.shared.training import Lookup, TrainingRuns, losses
 from verify.symbolic import extremes
 from verify.symbolic.printing import plain
 

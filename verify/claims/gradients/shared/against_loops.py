@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from verify.spec import Control, Exact, loops, no_distance
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.spec import Array
+from verify.spec import Array, Control, Exact, loops, no_distance
 
 SCALE = 0.25
 """The scale at which array code is compared with loops."""

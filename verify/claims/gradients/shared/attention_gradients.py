@@ -26,8 +26,7 @@ from verify.symbolic.attention import (
     m,
 )
 from verify.symbolic.kernel.equations import Identity
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.sums import Surplus
+from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.words import Ordered, n, p
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d

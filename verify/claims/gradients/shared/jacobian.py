@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sympy import (
-    Dummy,
-    Float,
-    Indexed,
-    Integer,
-    KroneckerDelta,
-    Sum,
-)
+from sympy import Dummy, Float, Indexed, Integer, KroneckerDelta, Sum
 
+from verify.montecarlo.distributions import Array
 from verify.symbolic.kernel.algebra import replaced
 from verify.symbolic.kernel.words import M, n, p, x
 from verify.symbolic.printing import function
@@ -21,10 +15,6 @@ from verify.symbolic.softmax import SQUARES, i, j
 
 __all__ = ["CUBES", "ENTRY", "FORM", "FROBENIUS", "LENGTH", "M", "value", "x"]
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 ENTRY = p[i] * (KroneckerDelta(i, j) - p[j])
 """J_ij, the derivative of probability i by score j."""

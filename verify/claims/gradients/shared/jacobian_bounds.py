@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import (
-    Derivative,
-    Dummy,
-    Interval,
-    KroneckerDelta,
-    Range,
-    Rational,
-    Sum,
-    diff,
-    factor,
-    oo,
-    symbols,
-)
+from sympy import Derivative, Dummy, Interval, KroneckerDelta, Range, Rational, Sum, diff, factor, oo, symbols
 
 from verify.claims.gradients.shared.jacobian import FORM, LENGTH
-from verify.symbolic.kernel.hypotheses import NOTHING
 from verify.symbolic.kernel.entries import FamilyPutIn, with_entries
 from verify.symbolic.kernel.equations import Applied, Identity, Replaced
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.sums import Surplus
+from verify.symbolic.kernel.hypotheses import NOTHING
+from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.words import n, p, x
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import i, j

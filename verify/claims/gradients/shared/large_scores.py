@@ -10,18 +10,16 @@ from typing import Any
 
 from sympy import Rational, Sum, Symbol, exp, log, sqrt
 
+from verify.claims.gradients.shared.saturation import VALUES, identity
 from verify.symbolic import extremes
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.kernel.equations import Applied, Replaced, Turned
 from verify.symbolic.kernel.limits import Between, TimesPositive
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, EvenIsMost, LargestScore
-from verify.symbolic.kernel.normal import OneOfAll
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.sums import Surplus
+from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, EvenIsMost, LargestScore, OneOfAll
+from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.routes import Route, Step
-from verify.claims.gradients.shared.saturation import VALUES, identity
 from verify.symbolic.softmax import ENTROPY, SQUARES, TOTAL, i, j
 
 _BELOW = Sum(p[j] * (largest - s[j]), (j, 1, n))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from sympy import IndexedBase, Limit, S, Sum, Symbol, exp, sqrt
 
@@ -19,13 +19,10 @@ from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, Ordered, n, p, s, sigma
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.row_integrals import PRECISE, over_lengths
+from verify.symbolic.row_integrals import PRECISE, Approximation, over_lengths
 from verify.symbolic.row_means import row_mean
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, WEIGHTED_SCORE, i, j
-
-if TYPE_CHECKING:
-    from verify.symbolic.row_integrals import Approximation
 
 Path = Literal["queries", "keys", "values"]
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
-from verify.montecarlo.blocks import double, numbered
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.blocks import Settings, double, numbered
+from verify.montecarlo.distributions import NORMAL, Array, Distribution
 from verify.montecarlo.inputs import bartlett_components, bartlett_setting, bartlett_vectors
 from verify.montecarlo.statistics import shares_within
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array, Distribution
 
 
 @dataclass(frozen=True)

@@ -7,44 +7,24 @@ keys.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
-from sympy import (
-    Derivative,
-    Integral,
-    KroneckerDelta,
-    Range,
-    Rational,
-    Sum,
-    Symbol,
-    exp,
-    gamma,
-    oo,
-    sqrt,
-)
+from sympy import Derivative, Integral, KroneckerDelta, Range, Rational, Sum, Symbol, exp, gamma, oo, sqrt
 
-from verify.symbolic.extremes import BELOW, BY_DENSITY, NORMAL_DENSITY, TIES, by_definition, z
 from verify.claims.gradients.shared.jacobian import FROBENIUS
+from verify.symbolic.extremes import BELOW, BY_DENSITY, NORMAL_DENSITY, TIES, by_definition, z
 from verify.symbolic.kernel.hypotheses import Hypotheses
-from verify.symbolic.kernel.transforms import LargestOfNormal
 from verify.symbolic.kernel.integrals import EulerIntegrals, IntegralByParts, Primitive
 from verify.symbolic.kernel.normal import ByParts
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.sums import Surplus
+from verify.symbolic.kernel.sums import FewKeys, SumIdentity, Surplus
 from verify.symbolic.kernel.terms import in_scores
+from verify.symbolic.kernel.transforms import LargestOfNormal
 from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma
-from verify.symbolic.kernel.sums import FewKeys
 from verify.symbolic.law import lengths
 from verify.symbolic.printing import function
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, j
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 g, r = Ordered("g", "g", positive=True), Symbol("r", positive=True)
 """Variables of integration: the gap of two scores, a query's length."""

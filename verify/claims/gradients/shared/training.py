@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from verify.montecarlo.attention import probabilities, score_gradients
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import NORMAL, Array
 from verify.montecarlo.inputs import bartlett_components, bartlett_setting, bartlett_vectors
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
 
 LAST = 20
 """A run has succeeded if its mean loss over these last steps is below the goal."""

@@ -2,9 +2,8 @@
 
 from verify.montecarlo.distributions import CAUCHY
 from verify.montecarlo.inputs import ProjectedTokens
-from verify.montecarlo.statistics import ComponentMoments
 from verify.montecarlo.rows import CausalRows, RowVariance
-from verify.montecarlo.statistics import OtherTokens, PairMoments
+from verify.montecarlo.statistics import ComponentMoments, OtherTokens, PairMoments
 from verify.symbolic import blocks as block_variances
 
 __all__ = [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import (
@@ -33,9 +34,6 @@ from verify.symbolic.kernel.words import Ordered
 from verify.symbolic.printing import function
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d, score
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 b = Ordered("b", "b", positive=True)
 TAIL = Symbol(r"P(q\cdot k > b)")

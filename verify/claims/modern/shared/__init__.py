@@ -1,9 +1,6 @@
 """What the claims about modern attention alone measure with: its variants, rounding, and recovered scales."""
 
-from verify.montecarlo.estimands import difference, entropy_lost
 from verify.claims.modern.shared.recovery import RecoveredScales, fitted_scale, response
-from verify.montecarlo.statistics import ScoreProducts
-from verify.spec.figures import expected
 from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
@@ -23,6 +20,9 @@ from verify.claims.modern.shared.variants import (
     spacing_above,
     with_linear_bias,
 )
+from verify.montecarlo.estimands import difference, entropy_lost
+from verify.montecarlo.statistics import ScoreProducts
+from verify.spec.figures import expected
 
 __all__ = [
     "BesideSink", "BiasedRows", "CappedScores", "Cosines", "DroppedWeights", "GroupedScores",

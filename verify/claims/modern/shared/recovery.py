@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import NORMAL
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
-
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import NORMAL, Array
 
 _CONVERGED = 1e-13
 """No more rounds follow on steps so small, relative to the scale."""

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.blocks import double
+from verify.montecarlo.blocks import Settings, double
+from verify.montecarlo.distributions import Array
+from verify.montecarlo.inputs import Shape
 from verify.montecarlo.reference_loops import fixed_normals, largest_difference
 from verify.montecarlo.statistics import Statistic, scores_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.inputs import Shape
-
 
 _STEP = 1e-5
 """How far either way the difference reaches that a slope is taken from; it is off by about the square."""

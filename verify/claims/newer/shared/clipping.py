@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verify.montecarlo.attention import softmax
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.reference_loops import fixed_normals, largest_difference
 from verify.montecarlo.statistics import Statistic, scores_of
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
 
 
 def clipped(queries: Array, keys: Array, level: float) -> Array:

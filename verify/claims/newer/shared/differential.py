@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verify.claims.newer.shared.rows import Rows
 from verify.montecarlo.attention import softmax
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import Array
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

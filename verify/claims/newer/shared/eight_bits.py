@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import hadamard
 
 from verify.claims.newer.shared.rounding import rounded
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import NORMAL, Array
 from verify.montecarlo.reference_loops import fixed_normals, largest_difference
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
 
 WIDTH = 64
 _LARGEST, _LEAST = 448.0, 2.0**-9

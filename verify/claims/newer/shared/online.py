@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verify.claims.newer.shared.rounding import rounded
 from verify.claims.newer.shared.rows import Rows
 from verify.montecarlo.attention import softmax
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.reference_loops import fixed_normals, in_single_precision, largest_difference
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
 
 
 def references(scores: Array, threshold: float, *, last: bool = False) -> Array:

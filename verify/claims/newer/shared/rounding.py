@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verify.claims.newer.shared.rows import Rows
-from verify.montecarlo.distributions import UNIT_INTERVAL
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import UNIT_INTERVAL, Array
 
 
 def rounded(values: Array, bits: int) -> Array:

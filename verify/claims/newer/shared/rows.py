@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Distribution
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Array, Distribution
 from verify.montecarlo.rows import NormalRows, of_rows
 from verify.montecarlo.sources import QUERIES, VectorSource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(96)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import NORMAL
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import NORMAL, Array
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize, special
 
 from verify.claims.newer.shared.rows import Rows
 from verify.montecarlo.attention import largest, softmax
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array
+from verify.montecarlo.blocks import Settings
+from verify.montecarlo.distributions import Array
 
 
 @dataclass(frozen=True)

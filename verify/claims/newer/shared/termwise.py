@@ -9,8 +9,8 @@ from sympy import Limit, Range, S, Sum, exp, oo
 
 from verify.montecarlo.attention import softmax
 from verify.symbolic.kernel.calculus import Compared
-from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.kernel.equations import PutIn, Replaced
+from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.kernel.limits import AtLimit
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.words import M, Ordered, n, p, s, x

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.blocks import double
+from verify.montecarlo.blocks import Settings, double
+from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.sources import KEYS, QUERIES, VectorSource
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.distributions import Array, Distribution
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verify.montecarlo.estimands import complement
 from verify.montecarlo.planning import best_queries
+from verify.montecarlo.rows import OfRow
 from verify.spec import NORMAL, Cell, Simulated, SoftmaxRows, cell_of
-
-if TYPE_CHECKING:
-    from verify.montecarlo.rows import OfRow
 
 __all__ = ["attention_cell", "complement"]
 
