@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
-from verify.engine.measure import Decided, measure
+from verify.engine import measure as measuring
+from verify.engine.measure import measure
 from verify.engine.samples import Samples, drawn_by
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
@@ -329,8 +330,8 @@ class TestBounds:
         for predicted in (4.95, 4.999, 5.0):
             one = quantity("bound", 5.0, predicted, relation="≤", spread=5.0)
             measured = Measured(5.0, 0.1, (4.9, 5.1), 100, 100)
-            open_ = Decided(one, measured, (-math.inf, predicted + 0.05), Verdict.UNDECIDED, 6, 0.001)
-            (needed,) = re.findall(r"about ([\d,]+) blocks would decide", open_.check(0.01).reason)
+            open_ = measuring.judged(one, measured, 0.05 / predicted, 6, 0.001)
+            (needed,) = re.findall(r"about ([\d,]+) blocks would decide", open_.reason)
             nearest = min(0.1 / abs(5.0 - edge) for edge in (predicted, predicted + 0.05) if edge != 5.0)
             assert int(needed.replace(",", "")) == pytest.approx(100 * nearest**2, abs=1)
 

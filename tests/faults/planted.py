@@ -17,7 +17,7 @@ import pytest
 from tests.catalogue import CATALOGUE, derivation
 from verify.claims.gradients.shared import samplers
 from verify.claims.newer.shared import rounding
-from verify.engine.measure import _decide
+from verify.engine.measure import judged
 from verify.engine.runner import settings
 from verify.engine.samples import Samples, drawn_by
 from verify.errors import ClaimError
@@ -507,10 +507,11 @@ def _judged(samples: Samples, check: Comparison, look: int) -> tuple[bool, bool]
     A power law through what is not positive is an error of the claim, and no verdict.
     """
     try:
-        decided = _decide(samples, check, look)
+        found = samples.measured(check, samples.budget.share(look))
     except ClaimError:
         return False, True
-    return decided.verdict is Verdict.REFUTED, decided.measured.reliable
+    decided = judged(check, found, samples.settings.tolerance, look, samples.budget.share(look))
+    return decided.verdict is Verdict.REFUTED, found.reliable
 
 
 def first_faults(bench: Bench, chosen: Sequence[str] = (*FAULTS, *OWN_CODE)) -> dict[str, str | None]:

@@ -15,12 +15,11 @@ import numpy as np
 import pytest
 
 from tests.catalogue import CATALOGUE, EACH, derivation, experiment
-from verify.engine.measure import Decided
-from verify.evidence import Verdict
+from verify.engine.measure import control_record, judged
 from verify.evidence.load import load
 from verify.files.shipped import folder
 from verify.montecarlo.estimands import DistanceToLaw, Measured
-from verify.montecarlo.experiment import Exact, Fit, Quantity, band, every_comparison
+from verify.montecarlo.experiment import Exact, Fit, Quantity, every_comparison
 from verify.spec.claim import several
 from verify.spec.words import Words
 
@@ -74,19 +73,10 @@ def nearly(one: Any, other: Any, allowed: float = SAME) -> bool:
     return bool(one == other)
 
 
-def stated(comparison: Comparison, tolerance: float) -> Decided:
-    """Return the comparison as if just judged, with nothing drawn."""
+def stated(comparison: Comparison) -> Measured:
+    """Return what would be measured of a comparison where nothing is drawn."""
     value = comparison.computed if isinstance(comparison, Exact) else 0.0
-    prediction = comparison.prediction.value
-    width = (
-        comparison.allowance.size
-        if isinstance(comparison, Exact)
-        else comparison.tolerance.width(prediction, tolerance)
-    )
-    nothing = Measured(value, 0.0, (value, value), 0, 0)
-    within = band(prediction, width, comparison.relation)
-    # Whatever the verdict: it is what a sample decides, and not compared.
-    return Decided(comparison, nothing, within, Verdict.CONFIRMED, 0, 0.0)
+    return Measured(value, 0.0, (value, value), 0, 0)
 
 
 def other_statements(now: Iterable[Record], before: Iterable[Record]) -> list[str]:
@@ -118,8 +108,10 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     facts = several(claim.facts(derived))
     planned = experiment(name, tolerance)
     now = Words(claim, derived, facts, planned).spoken(planned)
-    checks = [stated(one, tolerance).check(tolerance) for one in now.checks]
-    controls = [stated(one.comparison, tolerance).control(one) for one in now.controls]
+    # Whatever the verdict: it is what a sample decides, and not compared.
+    whole = {one.id: judged(one, stated(one), tolerance, 0, 0.0) for one in every_comparison(now)}
+    checks = [whole[one.id] for one in now.checks]
+    controls = [control_record(one, whole[one.comparison.id], stated(one.comparison)) for one in now.controls]
     assert other_statements(checks, known.checks) == []
     assert other_statements(controls, known.controls) == []
     assert other_statements(facts, known.facts) == []

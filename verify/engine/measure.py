@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scipy import special
@@ -35,73 +34,6 @@ _ENDLESS = 1e12
 """The number of blocks that is never reached."""
 
 
-@dataclass(frozen=True)
-class Decided:
-    """A comparison with its verdict and what it rests on."""
-
-    comparison: Comparison
-    measured: Measured
-    band: tuple[float, float]
-    verdict: Verdict
-    looks: int
-    alpha: float
-
-    def check(self, tolerance: float) -> evidence.Check:
-        """Return this as a check of the claim; ``tolerance`` is the run's."""
-        c, m = self.comparison, self.measured
-        return evidence.Check(
-            id=c.id,
-            quantity=c.label,
-            method=_method(c),
-            cell=_settings(c),
-            prediction=c.prediction.value,
-            prediction_latex=c.prediction.latex,
-            origin=c.prediction.origin,
-            estimate=m.value,
-            standard_error=m.error,
-            interval=m.interval,
-            level=1 - self.alpha,
-            relation=c.relation,
-            tolerance=c.allowance.size if isinstance(c, Exact) else c.tolerance.factor * tolerance,
-            tolerance_of=c.allowance.of if isinstance(c, Exact) else c.tolerance.of,
-            tolerance_because="" if isinstance(c, Exact) else c.tolerance.because,
-            uncontrolled=c.uncontrolled,
-            band=_closed_ends(self.band),
-            verdict=self.verdict,
-            reason=self._reason(),
-            tightness=evidence.tightness(c.relation, c.prediction.origin, m.value, c.prediction.value),
-            looks=self.looks,
-            blocks=m.blocks,
-            draws=m.coordinates,
-        )
-
-    def _reason(self) -> str:
-        """Return why the check is undecided and what would help, or what its interval rests on."""
-        m = self.measured
-        if self.verdict is not Verdict.UNDECIDED:
-            return m.basis
-        return m.doubt or _still_open(m, self.comparison.prediction.value, self.band)
-
-    def control(self, control: Control) -> evidence.ControlRecord:
-        """Return this as the evidence for ``control``."""
-        c, m = self.comparison, self.measured
-        left = self.band if isinstance(c, Exact) else tenable(c.prediction.value, self.band)
-        return evidence.ControlRecord(
-            id=c.id,
-            what=control.what,
-            cell=_settings(c),
-            prediction=c.prediction.value,
-            estimate=m.value,
-            interval=m.interval,
-            relation=c.relation,
-            band=_closed_ends(self.band),
-            verdict=self.verdict,
-            power=refuting_power(m, left, control.truth),
-            blocks=m.blocks,
-            draws=m.coordinates,
-        )
-
-
 def measure(
     experiment: Experiment,
     claim: str,
@@ -116,11 +48,10 @@ def measure(
     samples = Samples(claim, settings, budget)
     comparisons = every_comparison(experiment)
     yield from samples.plan(experiment)
-    decided: dict[str, Decided] = {}
+    found: dict[str, Measured] = {}
+    checks: dict[str, evidence.Check] = {}
     for look in range(1, MAX_LOOKS + 1):
-        pending = [
-            c for c in comparisons if c.id not in decided or decided[c.id].verdict is Verdict.UNDECIDED
-        ]
+        pending = [c for c in comparisons if c.id not in checks or checks[c.id].verdict is Verdict.UNDECIDED]
         if not pending:
             break
         yield from samples.extend(
@@ -129,14 +60,17 @@ def measure(
                 for cell in cells_of(pending)
             ]
         )
-        decided |= {c.id: _decide(samples, c, look) for c in pending}
+        alpha = budget.share(look)
+        found |= {c.id: samples.measured(c, alpha) for c in pending}
+        checks |= {c.id: judged(c, found[c.id], settings.tolerance, look, alpha) for c in pending}
     cells = {cell.id: cell for cell in cells_of(comparisons)}
     findings = Findings(
-        checks={check.id: decided[check.id].check(settings.tolerance) for check in experiment.checks},
+        checks={check.id: checks[check.id] for check in experiment.checks},
         cells=cells,
         samples={name: samples.sample(cell) for name, cell in cells.items()},
     )
-    return findings, tuple(decided[c.comparison.id].control(c) for c in experiment.controls)
+    names = ((one, one.comparison.id) for one in experiment.controls)
+    return findings, tuple(control_record(one, checks[name], found[name]) for one, name in names)
 
 
 def refuting_power(measured: Measured, within: tuple[float, float], truth: float | None = None) -> float:
@@ -154,18 +88,63 @@ def refuting_power(measured: Measured, within: tuple[float, float], truth: float
     return float(room > 0) if error == 0 else float(special.ndtr(room / error))
 
 
-def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
-    """Return the comparison judged on the samples drawn so far."""
-    alpha = samples.budget.share(look)
-    measured = samples.measured(comparison, alpha)
-    prediction = comparison.prediction.value
+def judged(
+    comparison: Comparison, found: Measured, tolerance: float, look: int, alpha: float
+) -> evidence.Check:
+    """Return what was found of a comparison as a check; ``tolerance`` is the run's."""
+    prediction = comparison.prediction
     if isinstance(comparison, Exact):
-        within = band(prediction, comparison.allowance.size, comparison.relation)
-        return Decided(comparison, measured, within, judge_exact(measured.value, within), 0, 0.0)
-    width = comparison.tolerance.width(prediction, samples.settings.tolerance)
-    within = band(prediction, width, comparison.relation)
-    verdict = judge(measured.interval, prediction, within, reliable=measured.reliable)
-    return Decided(comparison, measured, within, verdict, look, alpha)
+        size, of, because = comparison.allowance.size, comparison.allowance.of, ""
+        within = band(prediction.value, size, comparison.relation)
+        verdict, look, alpha = judge_exact(found.value, within), 0, 0.0
+    else:
+        own = comparison.tolerance
+        size, of, because = own.factor * tolerance, own.of, own.because
+        within = band(prediction.value, own.width(prediction.value, tolerance), comparison.relation)
+        verdict = judge(found.interval, prediction.value, within, reliable=found.reliable)
+    reason = found.basis
+    if verdict is Verdict.UNDECIDED:
+        reason = found.doubt or _still_open(found, prediction.value, within)
+    low, high = (end if math.isfinite(end) else None for end in within)
+    return evidence.Check(
+        id=comparison.id,
+        quantity=comparison.label,
+        method=_method(comparison),
+        cell=_settings(comparison),
+        prediction=prediction.value,
+        prediction_latex=prediction.latex,
+        origin=prediction.origin,
+        estimate=found.value,
+        standard_error=found.error,
+        interval=found.interval,
+        level=1 - alpha,
+        relation=comparison.relation,
+        tolerance=size,
+        tolerance_of=of,
+        tolerance_because=because,
+        uncontrolled=comparison.uncontrolled,
+        band=(low, high),
+        verdict=verdict,
+        reason=reason,
+        tightness=evidence.tightness(comparison.relation, prediction.origin, found.value, prediction.value),
+        looks=look,
+        blocks=found.blocks,
+        draws=found.coordinates,
+    )
+
+
+def control_record(control: Control, check: evidence.Check, measured: Measured) -> evidence.ControlRecord:
+    """Return the evidence for a control from what its comparison is as a check."""
+    low, high = check.band
+    within = (-math.inf if low is None else low, math.inf if high is None else high)
+    if not isinstance(control.comparison, Exact):
+        within = tenable(check.prediction, within)
+    same = evidence.ControlRecord.model_fields.keys() & evidence.Check.model_fields.keys()
+    return evidence.ControlRecord(
+        **{name: getattr(check, name) for name in same},
+        what=control.what,
+        power=refuting_power(measured, within, control.truth),
+    )
 
 
 def _still_open(measured: Measured, prediction: float, within: tuple[float, float]) -> str:
@@ -194,11 +173,6 @@ def _method(comparison: Comparison) -> evidence.Method:
     if isinstance(comparison, Exact):
         return "exact"
     return "fit" if isinstance(comparison, Fit) else "monte-carlo"
-
-
-def _closed_ends(within: tuple[float, float]) -> tuple[float | None, float | None]:
-    low, high = (end if math.isfinite(end) else None for end in within)
-    return low, high
 
 
 def _settings(comparison: Comparison) -> dict[str, evidence.Setting]:
