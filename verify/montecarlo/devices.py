@@ -155,7 +155,6 @@ class OnDevice(Reduced):
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return 3 * self.input.held + self.statistic.copies * self.input.shape.m * self.input.shape.n
 
     @property

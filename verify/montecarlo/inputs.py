@@ -83,12 +83,10 @@ class Simulated(Input):
 
     @property
     def shape(self) -> Shape:
-        """Numbers of queries, of keys, and of their components, in one block."""
         return Shape(self.m, self.n, self.d)
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return (
             ("d_k", self.d),
             ("query", self.query.name),
@@ -98,7 +96,6 @@ class Simulated(Input):
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return (self.m + self.n) * (self.d + bool(self.correlation))
 
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:
@@ -147,17 +144,14 @@ class SharedVectors(Input):
 
     @property
     def shape(self) -> Shape:
-        """Numbers of queries, of keys, and of their components, in one block."""
         return Shape(self.m, self.m, self.d)
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return ("d_k", self.d), ("vectors", self.m), ("components", self.distribution.name)
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return self.m * self.d
 
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:
@@ -219,12 +213,10 @@ class Linked(Input):
 
     @property
     def shape(self) -> Shape:
-        """Numbers of queries, of keys, and of their components, in one block."""
         return Shape(self.m, self.m, self.groups * self.half)
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         half = self.half
         queries, keys = self.mixing[:half], self.mixing[half:]
         cross = (
@@ -243,12 +235,10 @@ class Linked(Input):
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return self.m * self.groups * len(self.mixing[0])
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while the queries and keys of one block are drawn."""
         return self.coordinates + self.m * self.groups * len(self.mixing)
 
     @property
@@ -341,12 +331,10 @@ class ProjectedTokens(Input):
 
     @property
     def shape(self) -> Shape:
-        """Numbers of queries, of keys, and of their components, in one block."""
         return Shape(self.m, self.m, self.d)
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return (
             ("d_k", self.d),
             ("token width", self.width),
@@ -356,12 +344,10 @@ class ProjectedTokens(Input):
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return (2 * self.d + self.m) * self.width
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while the queries and keys of one block are drawn."""
         return self.coordinates + 2 * self.m * self.d
 
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:

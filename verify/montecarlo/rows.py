@@ -124,7 +124,6 @@ class SoftmaxRows(Statistic):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each number of a block vector is."""
         return self.wanted
 
     def settings(self, shape: Shape) -> Settings:
@@ -170,7 +169,6 @@ class CausalRows(Statistic):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each number of a block vector is."""
         return tuple(f"{what}-{t}" for what in ("entropy", "sharp") for t in self.positions)
 
     @property
@@ -184,7 +182,6 @@ class CausalRows(Statistic):
         return (("tokens", shape.n), ("mask", "causal"), *scale_setting(self.scale))
 
     def scores(self, shape: Shape) -> int:
-        """Return how many scores of a block enter."""
         return shape.m // len(self.positions) * sum(self.positions)
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -227,7 +224,6 @@ class NormalRows:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return (
             ("n", self.keys),
             ("sigma", self.deviation),
@@ -247,22 +243,18 @@ class NormalRows:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each number of a block vector is."""
         return self.wanted
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return self._drawn * self.keys
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return self.rows * self.keys
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return 5 * self.coordinates
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:

@@ -114,11 +114,9 @@ class ScoreMoments(Statistic):
     columns = True
 
     def settings(self, shape: Shape) -> Settings:
-        """Return what is made of blocks of that shape, as a cell records it."""
         return (*scale_setting(self.scale), *super().settings(shape))
 
     def held(self, shape: Shape) -> int:
-        """Return the numbers that are in memory at once for one block, besides its queries and keys."""
         return 2 * min(shape.d**2, self.scores(shape))
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -149,7 +147,6 @@ class ScorePowers(Statistic):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each number of a block vector is."""
         return tuple(_POWERS[power] for power in self.powers)
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -221,11 +218,9 @@ class OtherTokens(Statistic):
     copies = 2
 
     def settings(self, shape: Shape) -> Settings:  # noqa: ARG002  # the input says it all
-        """Return nothing more than the input says."""
         return ()
 
     def scores(self, shape: Shape) -> int:
-        """Return how many scores of a block enter."""
         return shape.m * (shape.m - 1)
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -266,11 +261,9 @@ class OwnKeys(Statistic):
     paired = True
 
     def settings(self, shape: Shape) -> Settings:  # noqa: ARG002  # pairs are independent, however many
-        """Return nothing more than the input says."""
         return ()
 
     def scores(self, shape: Shape) -> int:
-        """Return how many scores of a block enter."""
         return shape.m
 
 
@@ -284,7 +277,6 @@ class PairShares(OwnKeys):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each number of a block vector is."""
         return numbered(SHARE, len(self.grid))
 
     def settings(self, shape: Shape) -> Settings:  # noqa: ARG002  # pairs are independent, however many
@@ -292,7 +284,6 @@ class PairShares(OwnKeys):
         return (("points", len(self.grid)) if len(self.grid) > 1 else ("point", self.grid[0]),)
 
     def held(self, shape: Shape) -> int:
-        """Return the numbers that are in memory at once for one block, besides its queries and keys."""
         return 2 * shape.m + 2 * len(self.grid)
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -330,7 +321,6 @@ class ComponentMoments(OwnKeys):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each number of a block vector is."""
         queries, keys = ([f"{name}{place + 1}" for place in range(self.size)] for name in "qk")
         return (*queries, *keys, *(query + key for query in queries for key in keys))
 
@@ -356,15 +346,12 @@ class AllPairs(Statistic):
     columns = True
 
     def settings(self, shape: Shape) -> Settings:  # noqa: ARG002  # the input says it all
-        """Return nothing more than the input says."""
         return ()
 
     def scores(self, shape: Shape) -> int:
-        """Return how many scores of a block enter."""
         return shape.m * (shape.m - 1) // 2
 
     def held(self, shape: Shape) -> int:
-        """Return the numbers that are in memory at once for one block, besides its queries and keys."""
         return min(shape.d, shape.m) ** 2
 
     def reduce(self, queries: Array, keys: Array) -> Array:  # noqa: ARG002  # they are the same

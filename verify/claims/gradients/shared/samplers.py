@@ -46,7 +46,6 @@ class RowGradients:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         if self.query_size == 1:
             drawn: Settings = (("query, key, value, upstream", NORMAL.name),)
         else:
@@ -65,7 +64,6 @@ class RowGradients:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the statistics are called."""
         means = (self.mean_square(path, scaled=one) for path in self.PATHS for one in (False, True))
         grids = ((self.grid, False), (self.scaled_grid, True))
         shares = (numbered(self.share(scaled=one), len(grid)) for grid, one in grids)
@@ -83,18 +81,15 @@ class RowGradients:
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         vectors = self.rows + self.keys
         return bartlett_components(vectors, self.d) + vectors * self.value_d
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return self.rows * self.keys
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return 2 * self.coordinates + 6 * self.scores
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
@@ -161,7 +156,6 @@ class SingleQueries:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return (
             ("d_k", self.d),
             ("d_v", self.value_d),
@@ -174,7 +168,6 @@ class SingleQueries:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the statistics are called."""
         of_classes = (name(*ends) for ends in pairwise(self.edges) for name in (self.spread, self.length))
         return ("to-values", "from-above", *of_classes)
 
@@ -190,17 +183,14 @@ class SingleQueries:
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return (self.keys + self.rows) * (self.d + self.value_d)
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return self.rows * self.keys
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return self.coordinates + self.scores * (self.d + self.value_d + 4)
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
@@ -274,7 +264,6 @@ class LayerStack:
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         of_layer = bartlett_components(2 * self.width, self.d, self.width) + self.width**2
         return self.layers * of_layer + 2 * self.tokens * self.width
 
@@ -285,13 +274,11 @@ class LayerStack:
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         of_layer = self.tokens * (2 * min(self.d, self.width) + 4 * self.width + 2 * self.tokens)
         return self.coordinates + self.layers * of_layer
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         times = (
             f", of queries and keys {self.weight_size:.4g} times as large" if self.weight_size != 1 else ""
         )
@@ -307,7 +294,6 @@ class LayerStack:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the statistics are called."""
         of_scales = (
             (self.input_square(scale), *(self.log_growth(scale, depth + 1) for depth in range(self.layers)))
             for scale in range(len(self.scales))

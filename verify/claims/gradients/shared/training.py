@@ -109,7 +109,6 @@ class TrainingRuns:
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         task = self.task
         shown = task.width * self.steps * (task.keys + task.queries)
         return shown + bartlett_components(2 * task.width, self.d)
@@ -121,7 +120,6 @@ class TrainingRuns:
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         task = self.task
         axes = min(self.d, 2 * task.width)
         of_run = 4 * task.width * axes + 2 * (task.keys + task.queries) * axes + self.steps
@@ -133,7 +131,6 @@ class TrainingRuns:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         task, rates = self.task, self.rates
         copied = f"find the copied one of {task.keys} tokens of {task.width} dimensions, noise {task.noise}"
         return (
@@ -148,7 +145,6 @@ class TrainingRuns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the statistics are called."""
         scales, rates = range(len(self.scales)), range(len(self.rates))
         of_runs = (self.success, self.steps_taken)
         at_marks = (self.loss, self.squared_loss)

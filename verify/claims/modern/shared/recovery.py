@@ -39,24 +39,20 @@ class RecoveredScales:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         shape = ("n", self.keys), ("d_k", self.d), ("d_v", self.value_d)
         errors = ("error of an entry", self.error), ("block", f"one row, {self.times} times errors")
         return *shape, ("scale", self.scale), *errors
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return self.d + self.keys * (self.d + self.value_d) + self.times * self.value_d
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return self.keys
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return self.coordinates + self.times * (8 * self.keys + 4 * self.value_d)
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:

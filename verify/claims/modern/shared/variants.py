@@ -158,7 +158,6 @@ class GroupedScores(Statistic):
     names = ("mean", "square", "product", "squares", "fourth")
 
     def settings(self, shape: Shape) -> Settings:
-        """Return what is made of blocks of that shape, as a cell records it."""
         return (*super().settings(shape), ("heads", shape.m))
 
     def reduce(self, queries: Array, keys: Array) -> Array:

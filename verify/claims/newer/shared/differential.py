@@ -30,7 +30,6 @@ class DifferentialRows(Rows):
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return *super().settings, ("r", self.correlation), ("lambda", self.factor)
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:

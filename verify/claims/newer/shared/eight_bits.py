@@ -68,22 +68,18 @@ class EightBits:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return ("n", self.keys), ("d_k", WIDTH), ("format", self.format), ("queries", _QUERIES)
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return 2 * (_QUERIES + self.keys) * WIDTH + self.keys
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return _QUERIES * self.keys
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return 3 * self.coordinates
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:

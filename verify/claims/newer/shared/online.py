@@ -70,7 +70,6 @@ class OnlineRows(Rows):
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return *super().settings, ("t", self.threshold), ("bits", self.bits), ("sigma", self.deviation)
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:

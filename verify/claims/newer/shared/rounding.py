@@ -57,7 +57,6 @@ class LowSums(Rows):
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return *super().settings, ("bits", self.bits), ("terms", "uniform")
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:
@@ -76,7 +75,6 @@ class LowDenominators(Rows):
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return *super().settings, ("bits", self.bits), ("terms", "exponentials of scores less the largest")
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:

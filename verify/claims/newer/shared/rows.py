@@ -41,22 +41,18 @@ class Rows:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return ("n", self.keys), ("rows", self.rows)
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return self.maps * self.rows * self.keys
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return self.coordinates
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return 5 * self.coordinates
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
@@ -83,7 +79,6 @@ class LeadingRows(Rows):
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         drawn = ("lead", f"{self.lead:g} to {self.lead + self.width:g}, uniform"), ("s", self.factor)
         return *super().settings, *drawn
 
@@ -136,7 +131,6 @@ class SigmoidRows(Rows):
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return *super().settings, ("sigma", self.deviation)
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:

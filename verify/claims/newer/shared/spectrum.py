@@ -25,23 +25,19 @@ class SecondValues:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         made_of = (("d_k", self.d),) if self.d else (("scores", "independent"),)
         return ("n", self.keys), ("sigma", self.deviation), *made_of
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return 2 * self.keys * self.d or self.keys**2
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return self.keys**2
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return 4 * self.keys**2
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:

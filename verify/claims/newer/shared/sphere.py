@@ -29,17 +29,14 @@ class SphereRows(Rows):
 
     @property
     def maps(self) -> int:  # type: ignore[override]
-        """How many numbers are drawn for each key."""
         return self.d
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return *super().settings, ("queries", 2 * self.d), ("d_k", self.d), ("beta", self.factor)
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return 2 * self.coordinates
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:

@@ -31,7 +31,6 @@ class ScoresBesideValues:
 
     @property
     def settings(self) -> Settings:
-        """What is drawn, as a cell records it."""
         return (
             ("d_k", self.d),
             ("d_v", self.d_v),
@@ -42,17 +41,14 @@ class ScoresBesideValues:
 
     @property
     def coordinates(self) -> int:
-        """Random components drawn for one block."""
         return (2 * self.d + (self.d_v if self.values else 0)) * self.side
 
     @property
     def scores(self) -> int:
-        """Scores that one block holds."""
         return self.side**2
 
     @property
     def held(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
         return self.coordinates + self.scores
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
