@@ -64,8 +64,7 @@ def _sent(coefficients: Array, vectors: Array) -> Array:
     """Return what queries' ``vectors`` send to every key, by their ``coefficients`` (…, queries, keys)."""
     by_key = np.swapaxes(coefficients, -1, -2)
     # Of one query these are plain products, and many small products of matrices are slow.
-    sent: Array = by_key * vectors if vectors.shape[-2] == 1 else by_key @ vectors
-    return sent
+    return by_key * vectors if vectors.shape[-2] == 1 else by_key @ vectors
 
 
 _FEW = 16
@@ -82,8 +81,7 @@ def largest(rows: Array) -> Array:
         half = (rows.shape[-1] + 1) // 2
         rows = np.maximum(rows[..., :half], rows[..., -half:])
     few = rows.shape[-1] <= _FEW
-    found: Array = reduce(np.maximum, rows.transpose(-1, *range(rows.ndim - 1))) if few else rows.max(axis=-1)
-    return found
+    return reduce(np.maximum, rows.transpose(-1, *range(rows.ndim - 1))) if few else rows.max(axis=-1)
 
 
 def softmax(scores: Array) -> Array:

@@ -170,8 +170,7 @@ class Sample:
         Raises:
             ValueError: no output is called so.
         """
-        places: int = Outputs(zip(self.names, range(len(self.names)), strict=True))[name]
-        return places
+        return Outputs(zip(self.names, range(len(self.names)), strict=True))[name]
 
 
 @dataclass(frozen=True)
@@ -290,8 +289,7 @@ class Sums:
         if not self.groups.size or self.count < GROUPS:
             return np.zeros((0, 0))
         sizes = (self.count + GROUPS - 1 - np.arange(GROUPS)) // GROUPS
-        means: Array = self.shift + self.groups / sizes[:, None]
-        return means
+        return self.shift + self.groups / sizes[:, None]
 
 
 def _shapes(k: int, together: int, order: int) -> tuple[tuple[int, ...], ...]:

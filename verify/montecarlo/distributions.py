@@ -245,8 +245,7 @@ def _fill_exponential(rng: np.random.Generator, out: Array) -> None:
 
 def _words_of(rng: np.random.Generator, many: int) -> NDArray[np.uint32]:
     """Return random numbers of 32 bits, shape (many,)."""
-    words: NDArray[np.uint32] = rng.bit_generator.random_raw((many + 1) // 2).view(np.uint32)[:many]
-    return words
+    return rng.bit_generator.random_raw((many + 1) // 2).view(np.uint32)[:many]
 
 
 def _fill_cauchy(rng: np.random.Generator, out: Array) -> None:

@@ -262,8 +262,7 @@ class WeightedFit:
         root = np.sqrt(np.asarray(self.weights))
         # Columns of very different size (1 and d²) are scaled before the pseudo-inverse.
         size = np.linalg.norm(design * root[:, None], axis=0)
-        solver: Array = (np.linalg.pinv(design * root[:, None] / size) / size[:, None]) * root
-        return solver
+        return (np.linalg.pinv(design * root[:, None] / size) / size[:, None]) * root
 
     def coefficient(self, target: Target, points: Sequence[Measured], alpha: float) -> Measured:
         """Return one coefficient with its interval at false-exclusion rate ``alpha``."""
@@ -304,8 +303,7 @@ class WeightedFit:
 
     def influence(self, target: Target) -> Array:
         """Return how far a coefficient moves with each point's response, shape (points,)."""
-        row: Array = self._solver()[_COLUMN[target]]
-        return row
+        return self._solver()[_COLUMN[target]]
 
     def planned_error(self, target: Target, errors: Sequence[float]) -> float:
         """Return the standard error a coefficient will have if the points have these ``errors``."""

@@ -91,16 +91,14 @@ class Linearised:
         """The means of twice as large groups in ascending order, less the mean of all; none as for groups."""
         sizes = (self.sample.blocks + np.arange(GROUPS)[::-1]) // GROUPS
         sums = (self.groups * sizes).reshape(2, -1).sum(axis=0)
-        means: Array = np.sort(sums / sizes.reshape(2, -1).sum(axis=0))
-        return means
+        return np.sort(sums / sizes.reshape(2, -1).sum(axis=0))
 
     @cached_property
     def groups(self) -> Array:
         """The groups' means, less the mean of all; none where not every group has a block."""
         if not self.sample.groups.size:
             return np.zeros(0)
-        means: Array = (self.sample.groups - self.sample.mean) @ self.slope
-        return means
+        return (self.sample.groups - self.sample.mean) @ self.slope
 
 
 def underrating(blocks: int, kurtosis: float, share: float) -> float:

@@ -248,8 +248,7 @@ class Linked(Input):
         return rows[: self.half] == rows[self.half :] and means[: self.half] == means[self.half :]
 
     def _covariance(self, rows: Matrix, others: Matrix) -> Array:
-        covariance: Array = np.asarray(rows) @ np.asarray(others).T * float(self.distribution.variance)
-        return covariance
+        return np.asarray(rows) @ np.asarray(others).T * float(self.distribution.variance)
 
     def draw(
         self,

@@ -107,8 +107,7 @@ def excluded(shares: NDArray[np.float64], probability: float, alpha: float, tria
     Source: W. Hoeffding, as for ``bounded_mean``; it holds for every number of trials.
     """
     far = scipy.special.rel_entr(shares, probability) + scipy.special.rel_entr(1 - shares, 1 - probability)
-    found: NDArray[np.bool_] = far * trials > math.log(2 / alpha)
-    return found
+    return far * trials > math.log(2 / alpha)
 
 
 def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:
@@ -208,5 +207,4 @@ def _bets(values: Array, alpha: float) -> Array:
     means = (0.5 + np.cumsum(values, axis=-1)) / (count + 1)
     variances = (0.25 + np.cumsum((values - means) ** 2, axis=-1)) / (count + 1)
     earlier = np.concatenate([np.full_like(values[..., :1], 0.25), variances[..., :-1]], axis=-1)
-    bets: Array = np.sqrt(2 * math.log(1 / alpha) / (number * earlier))
-    return bets
+    return np.sqrt(2 * math.log(1 / alpha) / (number * earlier))

@@ -111,8 +111,7 @@ def distance_from_loops(scale: float, softmax: Callable[[Array], Array] | None =
 
 def over_queries(scores: Array) -> Array:
     """Return the softmax along the wrong axis: every key's weights over the queries sum to one."""
-    weights: Array = np.swapaxes(attention.softmax(np.swapaxes(scores, -1, -2)), -1, -2)
-    return weights
+    return np.swapaxes(attention.softmax(np.swapaxes(scores, -1, -2)), -1, -2)
 
 
 def of_halves(scores: Array) -> Array:
@@ -151,8 +150,7 @@ def worst_row(over: OfRows, under: OfRows, keys: int) -> Array:
 
     def negative(scores: Array) -> Array:
         weights = rows(scores.T)
-        result: Array = -over(weights) / under(weights)
-        return result
+        return -over(weights) / under(weights)
 
     found = scipy.optimize.differential_evolution(
         negative,  # type: ignore[arg-type]  # SciPy's stubs know no vectorised functions

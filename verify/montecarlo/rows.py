@@ -52,8 +52,7 @@ def row_means(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
 
     ``scores`` are (blocks, rows, keys); the means are in double precision.
     """
-    means: Array = of_rows(scores, wanted).mean(axis=1, dtype=np.float64)
-    return means
+    return of_rows(scores, wanted).mean(axis=1, dtype=np.float64)
 
 
 class RowSoftmax:
@@ -67,12 +66,10 @@ class RowSoftmax:
         self.scores, self.p, self._xp = scores, softmax(scores) if weights is None else weights, xp
 
     def _top(self, rows: Array) -> Array:
-        found: Array = largest(rows) if self._xp is np else self._xp.amax(rows, axis=-1)
-        return found
+        return largest(rows) if self._xp is np else self._xp.amax(rows, axis=-1)
 
     def _sum(self, terms: str, *of: Array) -> Array:
-        total: Array = self._xp.einsum(f"{terms}->...", *of)
-        return total
+        return self._xp.einsum(f"{terms}->...", *of)
 
     @cached_property
     def largest(self) -> Array:
@@ -90,15 +87,13 @@ class RowSoftmax:
         # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
         # scores those that weigh are near 0 then, and little is lost to rounding.
         moved = self.scores - self._top(self.scores)[..., None]
-        entropy: Array = -self._xp.log(self.largest) - self._sum("...j,...j", self.p, moved)
-        return entropy
+        return -self._xp.log(self.largest) - self._sum("...j,...j", self.p, moved)
 
     @cached_property
     def sharp(self) -> Array:
         """1 where the entropy is more than half a nat below that of even weights, else 0."""
         is_sharp: Any = self.entropy < np.log(self.p.shape[-1]) - 0.5
-        sharp: Array = 1.0 * is_sharp
-        return sharp
+        return 1.0 * is_sharp
 
     @cached_property
     def jacobian(self) -> Array:

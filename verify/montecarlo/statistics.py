@@ -83,8 +83,7 @@ def scale_setting(scale: float) -> Settings:
 
 def scores_of(queries: Array, keys: Array) -> Array:
     """Return all scores QKᵀ in the precision of the queries and keys, shape (…, m, n)."""
-    scores: Array = queries @ keys.swapaxes(-1, -2)
-    return scores
+    return queries @ keys.swapaxes(-1, -2)
 
 
 def shares_within(values: Array, grid: tuple[float, ...]) -> Array:
@@ -94,14 +93,12 @@ def shares_within(values: Array, grid: tuple[float, ...]) -> Array:
     """
     points, (blocks, many) = np.asarray(grid), values.shape
     if len(grid) == 1:
-        share: Array = (values <= points).mean(axis=1, keepdims=True)
-        return share
+        return (values <= points).mean(axis=1, keepdims=True)
     width = len(grid) + 1
     # A search that follows that of a smaller value is short.
     places = np.searchsorted(points, np.sort(values, axis=1)) + width * np.arange(blocks)[:, None]
     histogram = np.bincount(places.ravel(), minlength=width * blocks).reshape(blocks, width)
-    shares: Array = np.cumsum(histogram, axis=1)[:, :-1] / many
-    return shares
+    return np.cumsum(histogram, axis=1)[:, :-1] / many
 
 
 @dataclass(frozen=True)
@@ -132,8 +129,7 @@ class ScoreMoments(Statistic):
             scores = double(scores_of(queries, keys))
             squares = np.einsum("bij,bij->b", scores, scores)
             total = np.einsum("bij->b", scores)
-        moments: Array = np.stack([self.scale * total, self.scale**2 * squares], axis=1) / (m * n)
-        return moments
+        return np.stack([self.scale * total, self.scale**2 * squares], axis=1) / (m * n)
 
 
 _POWERS = {1: "size", 2: "square", 4: "fourth"}
@@ -251,8 +247,7 @@ class ScoreProducts(Statistic):
         rows, columns = (np.einsum("bi,bi->b", one, one) for one in (of_rows, of_columns))
         apart = of_rows.sum(axis=1) ** 2 - rows - columns + squares
         pairs = (m * n, m * n * (n - 1), m * n * (m - 1) * (n - 1))
-        means: Array = np.stack([squares, rows - squares, apart], axis=1) / np.asarray(pairs)
-        return means
+        return np.stack([squares, rows - squares, apart], axis=1) / np.asarray(pairs)
 
 
 class OwnKeys(Statistic):

@@ -82,8 +82,7 @@ def growth(name: str, number: int, over: str | None = None) -> Smooth:
     """Return exp(mean logarithmic growth over ``number`` layers, per layer), or the quotient of two such."""
 
     def grown(mean: Outputs) -> Array:
-        rate: Array = np.exp((mean[name] - (mean[over] if over else 0.0)) / number)
-        return rate
+        return np.exp((mean[name] - (mean[over] if over else 0.0)) / number)
 
     return Smooth(grown, positive=True)
 

@@ -118,8 +118,7 @@ def _held(derived: _Values, what: str, name: str, code: Softmax, keys: int) -> E
 
 def _constant_sum(scores: Array) -> Array:
     """Return exponentials over a sum that does not move with the scores."""
-    weights: Array = np.exp(scores) / np.sum(np.exp(_point(scores.shape[-1])))
-    return weights
+    return np.exp(scores) / np.sum(np.exp(_point(scores.shape[-1])))
 
 
 def experiment(derivation: Derivation) -> Experiment:

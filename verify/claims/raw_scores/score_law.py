@@ -47,8 +47,7 @@ def _equally_probable(density: Callable[..., float], dimension: int) -> Array:
     """Return positive points about equally probable apart, by interpolating the distribution function."""
     fine = np.geomspace(1e-4, 12.0, 400) * np.sqrt(dimension)
     wanted = 0.5 + np.arange(1, GRID // 2) / GRID
-    points: Array = np.interp(wanted, score_law.distribution(density, fine), fine)
-    return points
+    return np.interp(wanted, score_law.distribution(density, fine), fine)
 
 
 def _distance(upper: Array) -> DistanceToLaw:

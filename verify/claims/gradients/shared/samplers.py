@@ -226,14 +226,12 @@ def sums_within(values: Array, of_values: tuple[Array, ...], edges: tuple[float,
         np.bincount(places.ravel(), one.ravel(), minlength=classes * blocks).reshape(blocks, classes)
         for one in of_values
     ]
-    between: Array = np.stack(sums, axis=2, dtype=np.float64)[:, 1:-1].reshape(blocks, -1)
-    return between
+    return np.stack(sums, axis=2, dtype=np.float64)[:, 1:-1].reshape(blocks, -1)
 
 
 def _squares(matrices: Array) -> Array:
     """Return the squared norm of each query's matrix, shape (blocks, rows)."""
-    squares: Array = np.einsum("brij,brij->br", matrices, matrices)
-    return squares
+    return np.einsum("brij,brij->br", matrices, matrices)
 
 
 Normalisation = Literal["after", "before", "none"]
@@ -407,5 +405,4 @@ def _normalised(tokens: Array) -> tuple[Array, Array]:
 def _through_normalisation(upstream: Array, normalised: Array, size: Array) -> Array:
     """Return the gradient before x/rms(x): its part along the token is lost, the rest divided by the size."""
     along = np.einsum("...d,...d->...", upstream, normalised)[..., None] / normalised.shape[-1]
-    back: Array = (upstream - normalised * along) / size
-    return back
+    return (upstream - normalised * along) / size

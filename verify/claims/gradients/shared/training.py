@@ -231,11 +231,9 @@ def steps_to(found: Array, goal: float) -> Array:
     """Return the steps after which the mean loss of the last few is below ``goal``, or all of them."""
     reached = sliding_window_view(found, WINDOW, axis=2).mean(axis=3) < goal
     first = reached.argmax(axis=2) + WINDOW
-    taken: Array = np.where(reached.any(axis=2), first, found.shape[2]).astype(float)
-    return taken
+    return np.where(reached.any(axis=2), first, found.shape[2]).astype(float)
 
 
 def _sign(differences: Array) -> Array:
     # Means of equal numbers in another order may differ in the last digit.
-    sign: Array = np.sign(np.round(differences, 9))
-    return sign
+    return np.sign(np.round(differences, 9))

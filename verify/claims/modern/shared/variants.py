@@ -37,8 +37,7 @@ def rotation_angles(pairs: int) -> Array:
 
     Source: J. Su et al., RoFormer, 2021, section 3.2.2.
     """
-    angles: Array = 10000.0 ** (-np.arange(pairs) / pairs)
-    return angles
+    return 10000.0 ** (-np.arange(pairs) / pairs)
 
 
 def rotated(vectors: Array, position: float) -> Array:
@@ -47,8 +46,7 @@ def rotated(vectors: Array, position: float) -> Array:
     cosines, sines = np.diag(np.cos(angles)), np.diag(np.sin(angles))
     turn = np.empty((2 * len(angles), 2 * len(angles)))
     turn[::2], turn[1::2] = np.hstack([cosines, sines]), np.hstack([-sines, cosines])
-    turned: Array = vectors @ turn.astype(vectors.dtype)
-    return turned
+    return vectors @ turn.astype(vectors.dtype)
 
 
 def with_linear_bias(scores: Array, slope: float) -> Array:
@@ -58,15 +56,13 @@ def with_linear_bias(scores: Array, slope: float) -> Array:
 
 def soft_capped(scores: Array, cap: float) -> Array:
     """Return cap·tanh(scores/cap)."""
-    capped: Array = cap * np.tanh(scores / cap)
-    return capped
+    return cap * np.tanh(scores / cap)
 
 
 def beside_sink(scores: Array, sink: float) -> Array:
     """Return the weights of keys beside a sink: softmax with one score more, which has no value."""
     padded = np.concatenate([scores, np.full((*scores.shape[:-1], 1), sink, scores.dtype)], axis=-1)
-    weights: Array = softmax(padded)[..., :-1]
-    return weights
+    return softmax(padded)[..., :-1]
 
 
 @dataclass(frozen=True)
@@ -110,8 +106,7 @@ class BiasedRows(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return it, shape (blocks, 1)."""
         scores = with_linear_bias(double(scores_of(self.scale * queries, keys)), self.slope)
-        rows: Array = scores.var(axis=2).mean(axis=1, keepdims=True)
-        return rows
+        return scores.var(axis=2).mean(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -142,8 +137,7 @@ class BesideSink(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return it, shape (blocks, 1)."""
         weights = beside_sink(scores_of(self.scale * queries, keys), self.sink)
-        kept: Array = weights.sum(axis=2, dtype=np.float64).mean(axis=1, keepdims=True)
-        return kept
+        return weights.sum(axis=2, dtype=np.float64).mean(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -179,8 +173,7 @@ class GroupedScores(Statistic):
         ]
         many = scores[0].size
         means = (*sums, *(one / (heads - 1) for one in pairs), fourth)
-        found: Array = np.stack(means, axis=1) / many
-        return found
+        return np.stack(means, axis=1) / many
 
 
 @dataclass(frozen=True)
@@ -241,8 +234,7 @@ class RoundedScores(Statistic):
 def rounded(values: Array, bits: int) -> Array:
     """Return the nearest numbers of ``bits`` significant bits, ties to even; no exponent is out of range."""
     fraction, exponent = np.frexp(values)
-    nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
-    return nearest
+    return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
 
 
 def spacing_above(at: float, bits: int) -> float:

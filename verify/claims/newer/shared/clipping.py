@@ -29,8 +29,7 @@ class ClippedScores(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return 1 or 0, shape (blocks, 1)."""
         least = clipped(queries, keys, self.level).min(axis=(1, 2))
-        below: Array = 1.0 * (least < -self.level)[:, None]
-        return below
+        return 1.0 * (least < -self.level)[:, None]
 
 
 def largest_clipped(level: float) -> float:

@@ -26,8 +26,7 @@ _RARE, _SIZE = 0.001, 10.0
 def rotation() -> Array:
     """Return an orthogonal matrix: Hadamard's, with the signs of every third row turned."""
     signs = np.where(np.arange(WIDTH) % 3 == 0, -1.0, 1.0)
-    found: Array = signs[:, None] * hadamard(WIDTH) / math.sqrt(WIDTH)
-    return found
+    return signs[:, None] * hadamard(WIDTH) / math.sqrt(WIDTH)
 
 
 def in_e4m3(values: Array) -> Array:
@@ -35,15 +34,13 @@ def in_e4m3(values: Array) -> Array:
     scale = np.abs(values).max(axis=(-2, -1), keepdims=True) / _LARGEST
     scaled = values / scale
     small = np.rint(scaled / _LEAST) * _LEAST
-    found: Array = scale * np.where(np.abs(scaled) < 2.0**-6, small, rounded(scaled, 4))
-    return found
+    return scale * np.where(np.abs(scaled) < 2.0**-6, small, rounded(scaled, 4))
 
 
 def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
     """Return values, shape (…, n, d), as whole multiples of a 127th of the largest of each matrix."""
     step = np.abs(values).max(axis=axis, keepdims=True) / 127
-    found: Array = step * np.rint(values / step)
-    return found
+    return step * np.rint(values / step)
 
 
 FORMATS: dict[str, Callable[[Array], Array]] = {
@@ -95,8 +92,7 @@ class EightBits:
                 ((softmax(scores) @ values - output) ** 2).mean(axis=(1, 2)),
             ]
         # The squares of rare large errors would decide a mean over blocks.
-        errors: Array = np.sqrt(np.stack([found[0], found[2], found[1], found[3]], axis=1))
-        return errors
+        return np.sqrt(np.stack([found[0], found[2], found[1], found[3]], axis=1))
 
 
 _QUERIES = 8
@@ -110,8 +106,7 @@ def _with_outliers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _scores(queries: Array, keys: Array) -> Array:
-    found: Array = queries @ keys.swapaxes(-1, -2) / math.sqrt(WIDTH)
-    return found
+    return queries @ keys.swapaxes(-1, -2) / math.sqrt(WIDTH)
 
 
 def change_by_rotation(times: float = 1.0) -> float:

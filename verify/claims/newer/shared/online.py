@@ -81,5 +81,4 @@ class OnlineRows(Rows):
     def _error(self, scores: Array, values: Array, exact: Array, threshold: float) -> Array:
         top = references(scores, threshold)[..., -1:]
         parts = rounded(np.exp(scores - top), self.bits)
-        error: Array = ((parts * values).sum(axis=-1) / parts.sum(axis=-1) - exact) ** 2
-        return error
+        return ((parts * values).sum(axis=-1) / parts.sum(axis=-1) - exact) ** 2

@@ -14,14 +14,12 @@ from verify.montecarlo.distributions import UNIT_INTERVAL, Array
 def rounded(values: Array, bits: int) -> Array:
     """Return the nearest numbers of ``bits`` significant bits, ties to even; no exponent is out of range."""
     fraction, exponent = np.frexp(values)
-    nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
-    return nearest
+    return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
 
 
 def in_turn(terms: Array, bits: int) -> Array:
     """Return sums over the last axis, one term after the other, each sum rounded to ``bits``."""
-    total: Array = running(terms, bits)[..., -1]
-    return total
+    return running(terms, bits)[..., -1]
 
 
 def running(terms: Array, bits: int) -> Array:
@@ -37,8 +35,7 @@ def in_pairs(terms: Array, bits: int) -> Array:
     """Return sums over the last axis, of 2^k terms, by pairs of pairs, each rounded to ``bits``."""
     while terms.shape[-1] > 1:
         terms = rounded(terms[..., ::2] + terms[..., 1::2], bits)
-    total: Array = terms[..., 0]
-    return total
+    return terms[..., 0]
 
 
 def sum_of_ones(many: int, bits: int, term: float = 1.0) -> float:

@@ -59,8 +59,7 @@ class Rows:
         """Return the block means of ``count`` blocks, shape (count, len(names))."""
         drawn = self.law.draw(rng, (self.maps, count, self.rows, self.keys))
         found = np.stack(self.reduce(*drawn), axis=-1)
-        means: Array = found.reshape(count, -1, len(self.names)).mean(axis=1)
-        return means
+        return found.reshape(count, -1, len(self.names)).mean(axis=1)
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:
         """Return what each name is of every row, or every key of it, for ``drawn`` of shape (…, keys)."""
@@ -99,8 +98,7 @@ class LeadingRows(Rows):
         def roots(drawn: Array) -> Array:
             of_lead = self.keys ** (-self.factor * (self.lead + self.width * drawn))
             least, most = (self.keys ** (-self.factor * (self.lead + end)) for end in (self.width, 0.0))
-            found: Array = np.sqrt((of_lead - least) / (most - least))
-            return found
+            return np.sqrt((of_lead - least) / (most - least))
 
         def fill(rng: np.random.Generator, out: Array) -> None:
             out[...] = roots(rng.random(out.shape))
@@ -182,8 +180,7 @@ def factor_at(entropy: Array | float) -> Array:
 
     Source: P. Veličković et al., Softmax Is Not Enough, 2025, whose code has these coefficients.
     """
-    factor: Array = np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], entropy), 1.0)
-    return factor
+    return np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], entropy), 1.0)
 
 
 @dataclass(frozen=True)

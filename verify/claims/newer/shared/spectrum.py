@@ -49,5 +49,4 @@ class SecondValues:
             scores = NORMAL.draw(rng, (count, self.keys, self.keys))
         weights = softmax(self.deviation * scores).astype(np.float64)
         squares = np.linalg.eigvalsh(weights @ weights.swapaxes(1, 2))
-        second: Array = np.sqrt(squares[:, -2:-1])
-        return second
+        return np.sqrt(squares[:, -2:-1])

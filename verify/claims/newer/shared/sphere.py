@@ -59,8 +59,7 @@ _LOG = np.linspace(-16.0, 4.0, 161)
 def _cosines(share: Array, d: int) -> Array:
     """Return the cosine that this share of the sphere exceeds."""
     cap = special.betaincinv((d - 1) / 2, 0.5, 2 * np.minimum(share, 1 - share))
-    found: Array = np.where(share < 0.5, 1, -1) * np.sqrt(1 - cap)
-    return found
+    return np.where(share < 0.5, 1, -1) * np.sqrt(1 - cap)
 
 
 def mean_of_largest(keys: int, d: int, factor: float) -> float:
