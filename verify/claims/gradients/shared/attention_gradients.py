@@ -28,7 +28,7 @@ from verify.symbolic.attention import (
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.words import Ordered, n, p
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i
 
@@ -47,16 +47,14 @@ OF_VALUES = Sum(P[a, j] * G[a, b], (a, 1, m))
 def of_queries() -> Route:
     """Return the gradient of the queries by the chain rule."""
     check = DIFFERENTIATED
-    return Route(
+    return Route.of(
         "Queries, by the chain rule",
         DQ[a, h],
-        (
-            Step(OF_QUERIES, "Score $(a, j)$ is $c\\sum_l Q_{a,l}K_{j,l}$", check),
-            Step(
-                c * Sum(OF_SCORES * K[j, h], (j, 1, n)),
-                "The Jacobian of softmax, applied to what reaches the probabilities",
-                check,
-            ),
+        Step(OF_QUERIES, "Score $(a, j)$ is $c\\sum_l Q_{a,l}K_{j,l}$", check),
+        Step(
+            c * Sum(OF_SCORES * K[j, h], (j, 1, n)),
+            "The Jacobian of softmax, applied to what reaches the probabilities",
+            check,
         ),
     )
 
@@ -65,7 +63,7 @@ def of_single_matrices() -> tuple[Route, Route, Route, Route]:
     """Return the gradients of probabilities, scores, keys and values, each in one step."""
 
     def single(title: str, one: str, start: object, end: object, rule: str) -> Route:
-        route = Route(title, start, (Step(end, rule, DIFFERENTIATED),))
+        route = one_step(title, start, end, rule, DIFFERENTIATED)
         return route.defining(f"the loss’s derivative by one {one}")
 
     linear, each = (
@@ -83,30 +81,35 @@ def of_single_matrices() -> tuple[Route, Route, Route, Route]:
 def bounded_values() -> Route:
     """Return that one query sends no more to all values together than it gets."""
     surplus = g**2 * Sum(p[i] * (1 - p[i]), (i, 1, n))
-    return Route(
+    return Route.of(
         "The values of one query together: $dv_j = p_jg$",
         Sum((p[i] * g) ** 2, (i, 1, n)),
-        (
-            Step(g**2 * SQUARES, "The common factor", SumIdentity()),
-            Step(g**2, "Probabilities are at most 1 and sum to 1", Surplus(surplus)),
-        ),
-    ).defining("what one query sends to the values, squared")
+        Step(g**2 * SQUARES, "The common factor", SumIdentity()),
+        Step(g**2, "Probabilities are at most 1 and sum to 1", Surplus(surplus)),
+        defines="what one query sends to the values, squared",
+    )
 
 
 def same_scores() -> Route:
     """Return that a factor on the keys and its inverse on the queries leave the scores as they are."""
-    return Route(
+    return one_step(
         "Queries over t and keys times t: the same scores, so the same probabilities",
         c * Sum(Mul(Q[a, h] / t, t * K[j, h], evaluate=False), (h, 1, d)),
-        (Step(c * Sum(Q[a, h] * K[j, h], (h, 1, d)), "The factors cancel", Identity()),),
-    ).defining("a score of changed vectors")
+        c * Sum(Q[a, h] * K[j, h], (h, 1, d)),
+        "The factors cancel",
+        Identity(),
+        defines="a score of changed vectors",
+    )
 
 
 def unbounded_queries() -> Route:
     """Return that the same factor multiplies the gradient of the queries."""
     start = OF_QUERIES.xreplace({K[j, h]: t * K[j, h]})
-    return Route(
+    return one_step(
         "But t times the gradient of the queries, for any t",
         start,
-        (Step(t * OF_QUERIES, "The common factor", DIFFERENTIATED),),
-    ).defining("the gradient of the queries with changed keys")
+        t * OF_QUERIES,
+        "The common factor",
+        DIFFERENTIATED,
+        defines="the gradient of the queries with changed keys",
+    )

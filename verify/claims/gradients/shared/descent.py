@@ -76,20 +76,18 @@ def one_step() -> Route:
     start = sqrt(c) * (w[e, a] - eta * slope[e, a])
     chained = sqrt(c) * (w[e, a] - eta * c * Sum(A[e, f] * v[f, a], (f, 1, m)))
     renamed = u[e, a] - (c * eta) * Sum(A[e, f] * x[f, a], (f, 1, m))
-    return Route(
+    return Route.of(
         r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$",
         start,
-        (
-            Step(
-                chained,
-                "Chain rule: the score is the scale times a product that is linear in each weight",
-                _CHAINED,
-            ),
-            Step(
-                renamed,
-                r"With $u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: the unscaled step at the rate $c\eta$",
-                _RENAMED,
-            ),
+        Step(
+            chained,
+            "Chain rule: the score is the scale times a product that is linear in each weight",
+            _CHAINED,
+        ),
+        Step(
+            renamed,
+            r"With $u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: the unscaled step at the rate $c\eta$",
+            _RENAMED,
         ),
     )
 
@@ -97,14 +95,10 @@ def one_step() -> Route:
 def same_scores() -> Route:
     """Return the route that shows the scores unchanged."""
     scores = c * Sum(w[e, a] * v[f, a], (a, 1, m))
-    return Route(
+    words = r"$u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: each weight takes a root of the scale"
+    return Route.of(
         "The scores, and with them the loss, are the same",
         scores,
-        (
-            Step(
-                Sum(u[e, a] * x[f, a], (a, 1, m)),
-                r"$u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: each weight takes a root of the scale",
-                _RENAMED,
-            ),
-        ),
-    ).defining("what one pair of entries adds to a score")
+        Step(Sum(u[e, a] * x[f, a], (a, 1, m)), words, _RENAMED),
+        defines="what one pair of entries adds to a score",
+    )

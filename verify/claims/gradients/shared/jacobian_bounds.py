@@ -12,7 +12,7 @@ from verify.symbolic.kernel.equations import Applied, Identity, Replaced
 from verify.symbolic.kernel.hypotheses import NOTHING
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.words import n, p, x
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.softmax import i, j
 
 QUOTIENT = FORM / LENGTH
@@ -39,23 +39,20 @@ def by_row_sums() -> Route:
     apart = 1 - KroneckerDelta(i, j)
     cross = Sum(apart * p[i] * p[j] * (x[i] + x[j]) ** 2, (i, 1, n), (j, 1, n)) / 2
     unequal = 2 * Sum((p[1] - p[i]) * (1 - p[1] - p[i]) * x[i] ** 2, (i, 1, n))
-    return Route(
+    return Route.of(
         r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows",
         FORM,
-        (
-            Step(VARIANCE, "The variance of x under p", SumIdentity()),
-            Step(
-                ROW_SUMS,
-                "Row i holds $p_i(1-p_i)$ twice in absolute value; the difference is "
-                r"$\frac12\sum_{i\ne j} p_ip_j(x_i+x_j)^2$",
-                Surplus(cross),
-            ),
-            Step(
-                BOUND * LENGTH,
-                "$p_1(1-p_1)$ is the largest of its kind: for other keys $p_1 \\ge p_i$ and "
-                "$p_1 + p_i \\le 1$",
-                Surplus(unequal, ordered=True),
-            ),
+        Step(VARIANCE, "The variance of x under p", SumIdentity()),
+        Step(
+            ROW_SUMS,
+            "Row i holds $p_i(1-p_i)$ twice in absolute value; the difference is "
+            r"$\frac12\sum_{i\ne j} p_ip_j(x_i+x_j)^2$",
+            Surplus(cross),
+        ),
+        Step(
+            BOUND * LENGTH,
+            "$p_1(1-p_1)$ is the largest of its kind: for other keys $p_1 \\ge p_i$ and $p_1 + p_i \\le 1$",
+            Surplus(unequal, ordered=True),
         ),
     )
 
@@ -64,28 +61,25 @@ def by_largest() -> Route:
     """Return the bound p₁|x|² of xᵀJx."""
     mean = Sum(p[i] * x[i], (i, 1, n))
     below = Sum((p[1] - p[i]) * x[i] ** 2, (i, 1, n))
-    return Route(
+    return Route.of(
         "By the largest probability",
         FORM,
-        (
-            Step(VARIANCE, "The variance of x under p", SumIdentity()),
-            Step(BELOW_LARGEST, "A square less is more", Surplus(mean**2)),
-            Step(p[1] * LENGTH, "$p_1$ is the largest", Surplus(below, ordered=True)),
-        ),
+        Step(VARIANCE, "The variance of x under p", SumIdentity()),
+        Step(BELOW_LARGEST, "A square less is more", Surplus(mean**2)),
+        Step(p[1] * LENGTH, "$p_1$ is the largest", Surplus(below, ordered=True)),
     )
 
 
 def never_above_half() -> Route:
     """Return the bound ½ of the norm, over all rows."""
     half = Rational(1, 2)
-    return Route(
+    return Route.of(
         "The sums of rows never exceed one half",
         QUOTIENT,
-        (
-            Step(BOUND, "Over $|x|^2$", Replaced(by_row_sums().proved())),
-            Step(half, r"The difference is $2(p_1-\frac12)^2$", Surplus(2 * (p[1] - half) ** 2)),
-        ),
-    ).defining(r"the norm is its largest value over all $x$")
+        Step(BOUND, "Over $|x|^2$", Replaced(by_row_sums().proved())),
+        Step(half, r"The difference is $2(p_1-\frac12)^2$", Surplus(2 * (p[1] - half) ** 2)),
+        defines=r"the norm is its largest value over all $x$",
+    )
 
 
 def from_below() -> tuple[Route, Route]:
@@ -113,7 +107,7 @@ def _towards(title: str, words: str, of: Any, entry: Any, *steps: Step) -> Route
     """Return the chain of ``steps`` from an expression in a direction x, a function of the index."""
     direction = {x: ((_AT,), entry)}
     put_in = Step(with_entries(of, direction), words, FamilyPutIn(direction))
-    return Route(title, of, (put_in, *steps), under=NOTHING.restricted(n, Range(2, oo)))
+    return Route.of(title, of, put_in, *steps, under=NOTHING.restricted(n, Range(2, oo)))
 
 
 def one_ahead() -> tuple[Route, Route, Route]:
@@ -125,28 +119,29 @@ def one_ahead() -> tuple[Route, Route, Route]:
     others = Sum(both * (x[i] - x[j]) ** 2, (i, 1, n), (j, 1, n)) / 2
     hole, form = Dummy(), QUOTIENT_AHEAD * LENGTH
     slope = factor(diff(LEADING, t))
-    above = Route(
+    above = Route.of(
         "One key ahead of the others, which are equal: $p_1 = t/(t+n-1)$",
         form,
-        (
-            Step(
-                LEADING * LENGTH,
-                r"More by $\left(t(\sum x_i)^2+\frac{t-1}{2}\sum_{i,j\ne1}(x_i-x_j)^2\right)/(t+n-1)^2$",
-                Surplus((t * whole + (t - 1) * others) / (t + n - 1) ** 2),
-            ),
-            Step(LEADING, "Over $|x|^2$", Applied(hole / LENGTH, hole)),
+        Step(
+            LEADING * LENGTH,
+            r"More by $\left(t(\sum x_i)^2+\frac{t-1}{2}\sum_{i,j\ne1}(x_i-x_j)^2\right)/(t+n-1)^2$",
+            Surplus((t * whole + (t - 1) * others) / (t + n - 1) ** 2),
         ),
+        Step(LEADING, "Over $|x|^2$", Applied(hole / LENGTH, hole)),
         under=NOTHING.restricted(t, Interval(1, oo)),
-    ).defining(r"$x^{\mathsf T}Jx$ of such a row")
+        defines=r"$x^{\mathsf T}Jx$ of such a row",
+    )
     reached = _towards(
         "That much is reached in the direction of the first key",
         "$x_1 = 1 - 1/n$, and $-1/n$ for all others", QUOTIENT_AHEAD, _FIRST,
         Step(LEADING, "The deltas pick single terms", SumIdentity()),
     )  # fmt: skip
-    moves = Route(
+    moves = one_step(
         "How the norm changes with the lead",
         Derivative(LEADING, t),
-        (Step(slope, "Positive up to $t = n-1$, negative beyond", Identity()),),
+        slope,
+        "Positive up to $t = n-1$, negative beyond",
+        Identity(),
     )
     return (
         above,

@@ -18,7 +18,7 @@ from verify.symbolic.kernel.limits import AtLimit
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, Ordered, n, p, s, sigma
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_integrals import PRECISE, Approximation, over_lengths
 from verify.symbolic.row_means import row_mean
 from verify.symbolic.scores import d
@@ -59,37 +59,34 @@ _AVERAGED = {base: SumIdentity(Families(variances={base: S.One})) for base in (x
 
 def of_small_scores() -> Route:
     """Return what reaches a score where all scores hardly vary."""
-    return Route(
+    return Route.of(
         "What reaches the scores when they hardly vary",
         Limit(_even_attention(tau), tau, 0),
-        (
-            Step(_even_attention(S.Zero), "The total of exponentials is positive: 0 is put in", AtLimit()),
-            Step(
-                (g[j] - Sum(g[i], (i, 1, n)) / n) / n,
-                "Softmax of vanishing scores is even: every probability is one in so many",
-                SumIdentity(),
-            ),
+        Step(_even_attention(S.Zero), "The total of exponentials is positive: 0 is put in", AtLimit()),
+        Step(
+            (g[j] - Sum(g[i], (i, 1, n)) / n) / n,
+            "Softmax of vanishing scores is even: every probability is one in so many",
+            SumIdentity(),
         ),
-    ).defining("the gradient at a score, of scores that vanish")
+        defines="the gradient at a score, of scores that vanish",
+    )
 
 
 def ratio_at_small_scores() -> Route:
     """Return the ratio of one query's gradient at scale 1 to that at 1/√d where scores hardly vary."""
     start = Limit(_norm(tau) / (c * _norm(c * tau)), tau, 0)
-    return Route(
+    return Route.of(
         r"One query’s gradient $c\sum_j\delta_j k_j$ at scale 1, over that at scale $c$",
         start,
-        (
-            Step(
-                1 / c,
-                "Both sums over keys tend to that of even attention; the factor before the keys is left",
-                AtLimit(),
-            ),
-            Step(
-                sqrt(d),
-                r"At the scale $c = 1/\sqrt{d_k}$",
-                PutIn({c: 1 / sqrt(d)}),
-            ),
+        Step(
+            1 / c,
+            "Both sums over keys tend to that of even attention; the factor before the keys is left",
+            AtLimit(),
+        ),
+        Step(
+            sqrt(d),
+            r"At the scale $c = 1/\sqrt{d_k}$",
+            PutIn({c: 1 / sqrt(d)}),
         ),
     )
 
@@ -97,21 +94,30 @@ def ratio_at_small_scores() -> Route:
 def mean_squares() -> tuple[Route, Route, Route]:
     """Return the mean square of Σ δ_i x_i over upstream products, over directions, and along the scores."""
     return (
-        Route(
+        one_step(
             "Over upstream products of mean 0 and variance 1: the mean square of $\\sum_i\\delta_i x_i$",
             OF_DIRECTION,
-            (Step(SPREAD, "The Jacobian is symmetric, and the products are uncorrelated", _AVERAGED[z]),),
-        ).defining("the mean square of what reaches the scores, along x"),
-        Route(
+            SPREAD,
+            "The Jacobian is symmetric, and the products are uncorrelated",
+            _AVERAGED[z],
+            defines="the mean square of what reaches the scores, along x",
+        ),
+        one_step(
             "Components of the keys that the scores do not depend on are such $x_i$, of variance 1",
             E(SPREAD),
-            (Step(FROBENIUS, "They are uncorrelated, too", _AVERAGED[x]),),
-        ).defining("its mean over x of independent components"),
-        Route(
+            FROBENIUS,
+            "They are uncorrelated, too",
+            _AVERAGED[x],
+            defines="its mean over x of independent components",
+        ),
+        one_step(
             "The component of the keys along the query is the score over $c|q|$",
             SPREAD.xreplace({x[i]: s[i], x[j]: s[j]}),
-            (Step(ALONG, "Multiplied out", SumIdentity()),),
-        ).defining("the same along the scores"),
+            ALONG,
+            "Multiplied out",
+            SumIdentity(),
+            defines="the same along the scores",
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from verify.symbolic.kernel.transforms import LargestOfNormal
 from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma
 from verify.symbolic.law import lengths
 from verify.symbolic.printing import function
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, j
 
@@ -43,43 +43,41 @@ PASSED = 2 * Sum(s[j] * p[j] ** 2, (j, 1, n)) - SQUARES * VALUES
 def identity() -> Route:
     """Return E‖J‖² as a mean of scores, exactly, for every number of keys and every deviation."""
     field = Rational(2, 3) * p[j] ** 2 - p[j] * SQUARES / 3
-    return Route(
+    return Route.of(
         "By parts over normal scores: an identity for all n and σ",
         E(FROBENIUS),
-        (
-            Step(
-                E(Sum(Derivative(in_scores(field), s[j]), (j, 1, n))),
-                r"The squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_i^2$",
-                SumIdentity(),
-            ),
-            Step(
-                E(Sum(s[j] * field, (j, 1, n))) / sigma**2,
-                r"Gaussian integration by parts: $\mathbb{E}\,\partial F/\partial s_j = "
-                r"\mathbb{E}[s_jF]/\sigma^2$",
-                ByParts(field),
-            ),
-            Step(E(PASSED) / (3 * sigma**2), "Collecting terms", SumIdentity()),
+        Step(
+            E(Sum(Derivative(in_scores(field), s[j]), (j, 1, n))),
+            r"The squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_i^2$",
+            SumIdentity(),
         ),
-    ).defining("the mean squared norm of the Jacobian")
+        Step(
+            E(Sum(s[j] * field, (j, 1, n))) / sigma**2,
+            r"Gaussian integration by parts: $\mathbb{E}\,\partial F/\partial s_j = "
+            r"\mathbb{E}[s_jF]/\sigma^2$",
+            ByParts(field),
+        ),
+        Step(E(PASSED) / (3 * sigma**2), "Collecting terms", SumIdentity()),
+        defines="the mean squared norm of the Jacobian",
+    )
 
 
 def by_ties() -> Route:
     """Return the same limit another way: how often the two largest scores tie, times what a tie passes."""
     share, boundary = 1 / (1 + exp(-g)), -n * NORMAL_DENSITY * BELOW ** (n - 1) / 3
-    return Route(
+    return Route.of(
         "By ties: the density of a tie of the two largest, times what a tie passes on",
         TIES * Integral(OF_GAP, (g, 0, oo)),
-        (
-            Step(
-                TIES / 3,
-                r"With $p = 1/(1+e^{-g})$: $\int 4p(1-p)\,dp$ from ½ to 1",
-                Primitive(g, 2 * share**2 - 4 * share**3 / 3),
-            ),
-            Step(BY_DENSITY / 3, r"By parts, for $z\varphi(z) = -\varphi'(z)$", IntegralByParts(z, boundary)),
-            by_definition(Rational(1, 3)),
+        Step(
+            TIES / 3,
+            r"With $p = 1/(1+e^{-g})$: $\int 4p(1-p)\,dp$ from ½ to 1",
+            Primitive(g, 2 * share**2 - 4 * share**3 / 3),
         ),
+        Step(BY_DENSITY / 3, r"By parts, for $z\varphi(z) = -\varphi'(z)$", IntegralByParts(z, boundary)),
+        by_definition(Rational(1, 3)),
         under=Hypotheses().restricted(n, Range(2, oo)),
-    ).defining("how densely the two largest tie, times what a tie adds")
+        defines="how densely the two largest tie, times what a tie adds",
+    )
 
 
 def bound() -> Route:
@@ -88,60 +86,52 @@ def bound() -> Route:
     pairs = (1 - p[i] - p[j], (p[i] - p[j]) ** 2)
     rest = sum(Sum(apart * p[i] * p[j] * one, (i, 1, n), (j, 1, n)) for one in pairs) / 2
     below_largest = Sum(p[j] * (largest - s[j]), (j, 1, n))
-    return Route(
+    return Route.of(
         "A bound for all n and σ",
         E(FROBENIUS),
-        (
-            Step(
-                E(1 - SQUARES) / 2,
-                "No eigenvalue is above ½, and their sum is the trace",
-                Surplus(rest),
-            ),
-            Step(E(VALUES) / (2 * sigma**2), "Gaussian integration by parts", ByParts(p[j] / 2)),
-            Step(
-                E(largest) / (2 * sigma**2),
-                "A mean of scores is no more than the largest",
-                Surplus(below_largest / (2 * sigma**2)),
-            ),
-            Step(
-                BY_DENSITY / (2 * sigma),
-                "Scores are σ times standard normal variables, "
-                r"all of them at most z with probability $\Phi(z)^n$",
-                LargestOfNormal(z),
-            ),
-            by_definition(1 / (2 * sigma)),
+        Step(
+            E(1 - SQUARES) / 2,
+            "No eigenvalue is above ½, and their sum is the trace",
+            Surplus(rest),
         ),
+        Step(E(VALUES) / (2 * sigma**2), "Gaussian integration by parts", ByParts(p[j] / 2)),
+        Step(
+            E(largest) / (2 * sigma**2),
+            "A mean of scores is no more than the largest",
+            Surplus(below_largest / (2 * sigma**2)),
+        ),
+        Step(
+            BY_DENSITY / (2 * sigma),
+            "Scores are σ times standard normal variables, "
+            r"all of them at most z with probability $\Phi(z)^n$",
+            LargestOfNormal(z),
+        ),
+        by_definition(1 / (2 * sigma)),
     )
 
 
 def two_keys() -> Route:
     """Return the squared norm for two keys as a function of the gap of their scores."""
-    return Route(
+    return one_step(
         "Two keys with scores a gap g apart",
         FROBENIUS.subs(n, 2),
-        (
-            Step(
-                OF_GAP.subs(g, s[1] - s[2]),
-                "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$, the gap g being $s_1 - s_2$",
-                FewKeys(2),
-            ),
-        ),
-    ).defining("the squared norm of the Jacobian of two keys")
+        OF_GAP.subs(g, s[1] - s[2]),
+        "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$, the gap g being $s_1 - s_2$",
+        FewKeys(2),
+        defines="the squared norm of the Jacobian of two keys",
+    )
 
 
 def inverse_length() -> Route:
     """Return the mean of one over the length of a query with standard normal components."""
-    return Route(
+    return one_step(
         "Unscaled, σ is the length of the query: the mean of one over it",
         Integral(LENGTH_DENSITY / r, (r, 0, oo)),
-        (
-            Step(
-                gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
-                "The integral is a gamma function again, for $d_k > 1$",
-                EulerIntegrals(r),
-            ),
-        ),
-    ).defining("the mean of one over a length of this density")
+        gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
+        "The integral is a gamma function again, for $d_k > 1$",
+        EulerIntegrals(r),
+        defines="the mean of one over a length of this density",
+    )
 
 
 def of_two_keys(dimension: float, scale: float) -> float:
