@@ -84,14 +84,6 @@ def test_a_diff_is_printed_and_nothing_written(project: Path, tool: Tool) -> Non
     assert (project / "docs" / "page.md").read_text(encoding="utf-8") == PAGE.format("7.25")
 
 
-def test_only_what_is_quoted_is_exported(project: Path, tool: Tool) -> None:
-    """Not thousands of lines for one value."""
-    ended = tool("export", "--quoted-in", "docs", "--format", "csv", "--out", "it.csv")
-    assert ended.status == 0
-    lines = (project / "it.csv").read_text(encoding="utf-8").splitlines()
-    assert [line.partition(",")[0] for line in lines] == ["key", "score-variance.slope:estimate"]
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [

@@ -44,7 +44,6 @@ MISUSE = [
     ),
     pytest.param(["plan", "xyz"], "no claim 'xyz'", id="plan-claim"),
     pytest.param(["plan", "--tolerance", "0"], "--tolerance 0: must lie between", id="plan-tolerance"),
-    pytest.param(["plan", "--by-tolerance", "--tolerance", "0.1"], "give one of them", id="plan-both"),
     pytest.param(["plan", "--tolerance", "9e-5"], "serves 0.0001 and more; raise", id="too-fine"),
     pytest.param(
         ["run", "score-variance-general", "--tolerance", "1e-4"],

@@ -69,7 +69,6 @@ PRINTING = [
     ("check-docs", "README.md"),
     ("store", "show", "--store", "no-such-file"),
     ("plan", "over-scaling", "score-variance-ignores-length"),
-    ("plan", "over-scaling", "--by-tolerance"),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verify.engine.catalogue import catalogue
-from verify.engine.plan import Planned, PlannedCell, costs, plan, table
+from verify.engine.plan import Planned, PlannedCell, plan, table
 from verify.engine.runner import settings
 from verify.errors import SettingsError
 from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
@@ -61,22 +61,6 @@ def test_workers_share_all_but_the_longest_chunk() -> None:
     assert [row.wall_s(count) for count in (1, 2, 24)] == [12.0, 6.5, 1.0]
     assert table([row], settings(), 2).splitlines()[-1].split()[-4:] == ["0", "MB", "6.50", "s"]
     assert "2 workers like those of this machine" in table([row], settings(), 2)
-    lines = costs({0.01: [row], 0.0001: None}, 24).splitlines()
-    assert lines[-2].split() == ["±1.00%", "2.0e+00", "0", "MB", "12.00", "s", "1.00", "s"]
-    assert lines[-1].split() == ["±0.01%", "out", "of", "reach"]
-
-
-def test_the_command_says_what_a_tolerance_costs(tool: Callable[..., Ended]) -> None:
-    """Seven tolerances, each with draws and times, growing as it shrinks."""
-    ended = tool("plan", "over-scaling", "--by-tolerance", "--workers", 1000)
-    assert ended.status == 0
-    rows = [line.split() for line in ended.out.splitlines()[4:]]
-    assert [row[0] for row in rows] == [
-        "±1.00%", "±0.50%", "±0.20%", "±0.10%", "±0.05%", "±0.02%", "±0.01%",
-    ]  # fmt: skip
-    draws = [float(row[1]) for row in rows if row[1] != "out"]
-    assert draws == sorted(draws)
-    assert len(draws) >= 4
 
 
 def test_the_impossible_is_refused_with_its_reason() -> None:

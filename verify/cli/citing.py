@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from verify.cli.console import PATH, end, log, say, tell
+from verify.cli.console import PATH, end, say, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
-    from verify.citing.markers import Quote
     from verify.citing.values import Evidence
 
 _Form = TypeVar("_Form")
@@ -177,40 +175,17 @@ def check_docs(
     if not wanted:
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
-    said = _Patience()
-    files = find_documents(wanted, lambda folder: said.tick(f"looking for documents in {folder}"))
+    files = find_documents(wanted)
     record = _settled(results)
     if adopt:
         tell("\n".join(map(str, adopt_forms(check(files, record), record))))
-    checked = Checked(check(said.reading(files), record, strict=strict), origin(record), written=write)
+    checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
     text = changes(checked.documents).removesuffix("\n") if diff else _text(form, render(checked))
     if text:
         (tell if form == "text" and not diff else say)(text)
     end(1 if checked.left else 0)
-
-
-class _Patience:
-    """Says on standard error every few seconds what a command is at."""
-
-    def __init__(self) -> None:
-        self._since = time.monotonic()
-
-    def tick(self, what: str) -> None:
-        """Say it if nothing was said for some seconds."""
-        if time.monotonic() - self._since > _PATIENCE_S:
-            self._since = time.monotonic()
-            log(f"{what}; Ctrl-C ends it")
-
-    def reading(self, files: Sequence[Path]) -> Iterator[Path]:
-        """Yield the files, each as it is read."""
-        for number, file in enumerate(files, 1):
-            self.tick(f"reading {file}, document {number} of {len(files)}")
-            yield file
-
-
-_PATIENCE_S = 5.0
 
 
 def _present(results: Path | None) -> Evidence:
@@ -259,46 +234,24 @@ def _settled(results: Path | None) -> Evidence:
     metavar="FILE",
     help="File to write.  [default: verify with the suffix of the format, as in verify.tex]",
 )
-@click.option(
-    "--quoted-in",
-    "documents",
-    type=PATH,
-    multiple=True,
-    metavar="FILE",
-    help="Only the values that this document, folder or pattern of documents quotes; repeatable.",
-)
 @_results
-def export(
-    names: tuple[str, ...], form: str, out: Path | None, documents: tuple[Path, ...], results: Path | None
-) -> None:
+def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | None) -> None:
     r"""Write the values for other programs.
 
     As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
     All other formats nest the parts of a key, with underscores for hyphens: a value’s text is
     texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate.
     """
-    from verify.citing.documents import check, find_documents
     from verify.citing.exports import FORMATS
-    from verify.citing.lookup import by_key, chosen, lookup_in
+    from verify.citing.lookup import chosen
     from verify.files.writing import write_whole
 
     wanted = _chosen(form, FORMATS)
     record = _present(results)
     path = out or Path(f"verify{wanted.suffix}")
-    listed = chosen(record, names) if names or not documents else []
-    if documents:
-        quoted = [quote for one in check(find_documents(documents), record) for quote in one.quotes]
-        keys = [value.key for value in listed] + [_looked_up(quote) for quote in quoted]
-        known = by_key(record)
-        listed = [lookup_in(known, key) for key in dict.fromkeys(keys)]
-    write_whole(path, _text(form, wanted.write(record, listed)).encode())
+    write_whole(path, _text(form, wanted.write(record, chosen(record, names))).encode())
     say(path)
     end(0)
-
-
-def _looked_up(quote: Quote) -> str:
-    """Return the key of a macro or a role, with its form, or that of a marker, which has its text already."""
-    return quote.key if quote.quoted is None else quote.key.partition("|")[0].strip()
 
 
 @click.command()

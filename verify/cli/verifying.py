@@ -19,7 +19,6 @@ from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
     from verify.engine.catalogue import ClaimSpecifier
-    from verify.engine.plan import Planned
     from verify.engine.store import Store
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
@@ -268,40 +267,20 @@ def render(results: Path, out: Path | None, edition: str, since: Path | None, **
 @click.command()
 @plan_options
 @click.option("--workers", type=int, default=1, show_default=True, help="Workers to plan for.")
-@click.option("--by-tolerance", is_flag=True, help="Show the cost of tolerances from ±1% to ±0.01% instead.")
-def plan(
-    claims: tuple[str, ...],
-    claim_files: tuple[Path, ...],
-    workers: int,
-    by_tolerance: bool,
-    **options: Any,
-) -> None:
+def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int, **options: Any) -> None:
     """Estimate the cost of verifying claims.
 
     The cost is given in blocks, draws, memory and time.
     """
-    if by_tolerance and options["tolerance"] is not None:
-        raise click.UsageError("--by-tolerance and --tolerance: give one of them")
     with processes(claim_files=claim_files) as some:
         from verify import api
-        from verify.engine.plan import TOLERANCES, costs, table
+        from verify.engine.plan import table
         from verify.engine.runner import settings
-        from verify.errors import SettingsError
         from verify.executors.machine import processors
 
         chosen, count = settings(**options), processors(workers, _MOST_PLANNED)
-        wanted: list[ClaimSpecifier] = [*claims, *claim_files]
-
-        def planned(tolerance: float) -> Sequence[Planned] | None:
-            try:
-                return api.plan(wanted, workers=some, **{**options, "tolerance": tolerance})
-            except SettingsError:
-                return None
-
-        if by_tolerance:
-            text = costs({tolerance: planned(tolerance) for tolerance in TOLERANCES}, count)
-        else:
-            text = table(api.plan(wanted, workers=some, **options), chosen, count, columns(sys.stdout))
+        rows = api.plan([*claims, *claim_files], workers=some, **options)
+        text = table(rows, chosen, count, columns(sys.stdout))
     tell(text)
     end(0)
 

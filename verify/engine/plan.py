@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from threadpoolctl import threadpool_limits
 
@@ -21,9 +21,6 @@ from verify.montecarlo.distributions import stream
 from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.spec.claim import Claim, several
 from verify.spec.words import Words
-
-TOLERANCES = (0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
-"""Those of the table of costs."""
 
 
 class PlannedCell(Record):
@@ -169,10 +166,12 @@ def table(rows: Sequence[Planned], settings: Settings, workers: int = 1, columns
 
     The memory of whole processes is what this one has taken, which has derived the claims as a worker does.
     """
+    taken = peak_memory()
+    in_all = f"\na worker's whole process takes about {taken / 1e6:.0f} MB, as this one did" if taken else ""
     whose = "per worker" if workers == 1 else f"for {workers} workers like those of this machine"
     head = (
         f"tolerance {settings.tolerance:g}, false alarms {settings.false_alarm:g} for the whole run, "
-        f"power {settings.power:g}; memory and time {whose}{_in_all()}"
+        f"power {settings.power:g}; memory and time {whose}{in_all}"
     )
     names = ("claim", "checks", "controls", "cells", "blocks", "scores", "draws", "memory", "time")
     lines = [names, *(_cells(row, workers) for row in (*rows, together(rows)))]
@@ -183,27 +182,6 @@ def table(rows: Sequence[Planned], settings: Settings, workers: int = 1, columns
         place = lines[0].index(name)
         lines = [(*line[:place], *line[place + 1 :]) for line in lines]
     return "\n".join([head, "", *drawn])
-
-
-def costs(plans: Mapping[float, Sequence[Planned] | None], workers: int) -> str:
-    """Return what each tolerance costs as text; None is out of reach, and said so."""
-    names = ("tolerance", "draws", "memory", "one worker", f"{workers} workers")
-    lines: list[tuple[str, ...]] = [names[:4] if workers == 1 else names]
-    for tolerance, rows in plans.items():
-        if rows is None:
-            lines.append((f"±{tolerance:.2%}", "out of reach", *[""] * (len(lines[0]) - 2)))
-            continue
-        total = together(rows)
-        times = [total.wall_s(count) for count in sorted({1, workers})]
-        memory = f"{workers * total.memory / 1e6:.0f} MB"
-        lines.append((f"±{tolerance:.2%}", f"{total.draws:.1e}", memory, *map(_time, times)))
-    head = f"first looks; derivations come on top, and do not depend on the tolerance{_in_all()}"
-    return "\n".join([head, "", *_columns(lines)])
-
-
-def _in_all() -> str:
-    taken = peak_memory()
-    return f"\na worker's whole process takes about {taken / 1e6:.0f} MB, as this one did" if taken else ""
 
 
 def together(rows: Sequence[Planned]) -> Planned:
@@ -223,14 +201,6 @@ def _columns(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
             cell.ljust(w) if not n else cell.rjust(w)
             for n, (cell, w) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
-
-
-def _time(seconds: float) -> str:
-    """Return a time in the unit that suits it."""
-    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.2f} s"
 
 
 def _cells(row: Planned, workers: int) -> tuple[str, ...]:
