@@ -6,43 +6,12 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
-
-
-@contextmanager
-def thread_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Yield a function like ``map`` that uses ``workers`` threads; NumPy lets go of the interpreter in them.
-
-    Each thread gets one task, every ``workers``-th item, instead of one task an item: Ctrl-C in the midst
-    of handing out tasks can leave the executor's lock held, and there is next to no such moment here.
-    """
-    if workers == 1:
-        yield map
-        return
-    executor, stop = ThreadPoolExecutor(workers), threading.Event()
-
-    def spread(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        tasks = list(items)
-
-        def share(worker: int) -> list[Any]:
-            return [function(task) for task in tasks[worker::workers] if not stop.is_set()]
-
-        shares = list(executor.map(share, range(workers)))
-        return [shares[place % workers][place // workers] for place in range(len(tasks))]
-
-    try:
-        yield spread
-    except BaseException:
-        # Threads stop after the item at hand; waiting for them here could hang.
-        stop.set()
-        executor.shutdown(wait=False, cancel_futures=True)
-        raise
-    executor.shutdown()
 
 
 class Threads(Executor):
@@ -82,6 +51,22 @@ class Threads(Executor):
     def _serve(self) -> None:
         while (work := self._tasks.get()) is not None:
             work()
+
+
+@contextmanager
+def thread_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """Yield a function like ``map`` that uses ``workers`` threads; NumPy lets go of the interpreter in them.
+
+    After an error they stop with the item at hand, and are not waited for.
+    """
+    if workers == 1:
+        yield map
+        return
+    threads = Threads(workers)
+    try:
+        yield threads.map
+    finally:
+        threads.shutdown()
 
 
 _blas = threading.Lock()
