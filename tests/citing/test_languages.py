@@ -10,12 +10,7 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.documents import ProblemKind, check, fix
-from verify.citing.languages import (
-    LANGUAGES,
-    Language,
-    Passage,
-    language_of,
-)
+from verify.citing.languages import LANGUAGES, Language, Passage, language_of
 from verify.citing.lookup import lookup
 from verify.errors import CitationError
 

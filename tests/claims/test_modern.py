@@ -19,7 +19,6 @@ from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.shared.cosine import ACROSS, ALONG, MEANING, along_the_key, z
 from verify.claims.modern.shared.cosine import n as power
-from verify.claims.modern.shared.recovery import RecoveredScales
 from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
@@ -27,6 +26,7 @@ from verify.claims.modern.shared.variants import (
     Cosines,
     DroppedWeights,
     GroupedScores,
+    RecoveredScales,
     RotatedScores,
     RoundedScores,
     beside_sink,

@@ -9,26 +9,39 @@ import pytest
 from scipy import integrate, stats
 
 from tests.montecarlo.samples import generator
-from verify.claims.newer.shared.clipping import ClippedScores, clipped, distance_from_temperature
-from verify.claims.newer.shared.differential import DifferentialRows, correlation_of_two
-from verify.claims.newer.shared.eight_bits import WIDTH, in_e4m3, in_int8, rotation
-from verify.claims.newer.shared.online import one_pass, references
-from verify.claims.newer.shared.rounding import in_pairs, in_turn, running
+from verify.claims.newer.shared.rounding import (
+    WIDTH,
+    ClippedScores,
+    clipped,
+    distance_from_temperature,
+    in_e4m3,
+    in_int8,
+    in_pairs,
+    in_turn,
+    one_pass,
+    references,
+    rotation,
+    running,
+)
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
+    DifferentialRows,
     LeadingRows,
     Rows,
+    SecondValues,
     SigmoidRows,
     SoftpickRows,
+    SphereRows,
+    correlation_of_two,
     factor_at,
+    growth_of_scale,
+    mean_of_largest,
     mean_of_leader,
     mean_of_sigmoids,
     mean_of_softpick,
     mean_over_signs,
     mean_slope,
 )
-from verify.claims.newer.shared.spectrum import SecondValues
-from verify.claims.newer.shared.sphere import SphereRows, growth_of_scale, mean_of_largest
 from verify.claims.newer.shared.termwise import weight_of_leader
 from verify.montecarlo.attention import softmax
 

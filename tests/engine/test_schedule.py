@@ -14,15 +14,7 @@ import pytest
 
 from verify.engine.backends import ExecutorBackend, InProcessBackend
 from verify.engine.catalogue import BuiltIn, catalogue
-from verify.engine.evaluate import (
-    CellToDraw,
-    ChunkSums,
-    NeedsDraws,
-    Work,
-    begin,
-    draw_chunks,
-    forget,
-)
+from verify.engine.evaluate import CellToDraw, ChunkSums, NeedsDraws, Work, begin, draw_chunks, forget
 from verify.engine.runner import settings
 from verify.engine.schedule import PendingCell, PendingClaim, Progress, Schedule
 from verify.engine.store import Store

@@ -9,9 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from tests.report.records import record
-from verify.evidence import (
-    Fact,
-)
+from verify.evidence import Fact
 from verify.evidence.texts import (
     Address,
     Count,

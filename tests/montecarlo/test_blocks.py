@@ -14,17 +14,7 @@ from hypothesis import strategies as st
 
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import examples
-from verify.montecarlo.blocks import (
-    Cell,
-    CellSampler,
-    Chunk,
-    Drawn,
-    Request,
-    Sums,
-    draw,
-    draw_chunk,
-    sums_of,
-)
+from verify.montecarlo.blocks import Cell, CellSampler, Chunk, Drawn, Request, Sums, draw, draw_chunk, sums_of
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, stream
 from verify.montecarlo.groups import Linearised
 from verify.montecarlo.inputs import SharedVectors

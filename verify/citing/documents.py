@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -20,9 +21,8 @@ from verify.citing.exports import EXPORTED, line_text
 from verify.citing.forms import written
 from verify.citing.languages import LANGUAGES, Language, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
-from verify.citing.markers import Quote, quotes_in
-from verify.citing.quotations import fault_of, forms_for, same
-from verify.citing.strict import numbers_outside
+from verify.citing.markers import Quote, outside, quotes_in
+from verify.citing.quotations import Number, fault_of, forms_for, is_of, numbers_in, same
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord, Verdict
 from verify.files.reading import MEGABYTE, InputKind, head, read_text
@@ -30,6 +30,7 @@ from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
     from verify.citing.values import Evidence, Value
+
 
 _OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
 """Folders of what is made or installed, which hold no documents."""
@@ -428,3 +429,49 @@ def _is_read_again(document: Document, changes: Sequence[tuple[Quote, str, str]]
     except CitationError:
         return False
     return [(one.key, one.quoted) for one in again] == list(wanted.values())
+
+
+_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
+_MEASURED = (":estimate", ":low", ":high", ":halfwidth", ":value")
+_SIGNIFICANT = 3
+_MOST_UNITS_OFF = 10  # units of the last printed digit
+
+
+def numbers_outside(path: Path, text: str, known: Mapping[str, Value]) -> Iterator[tuple[int, str, str]]:
+    """Yield line, key and what to do of each number that a claim named in the same paragraph speaks of.
+
+    Only numbers with a decimal point and three significant digits count. Such a number is to be quoted if it
+    is an estimate, an end of an interval or a computed value of a claim that the paragraph names or quotes;
+    it contradicts the claim if it is none, but differs from one by less than ten units of its last digit.
+    """
+    heads: dict[str, list[Value]] = {}
+    for key, value in known.items():
+        if key.endswith(_MEASURED) and value.figures and value.figures[0].rounding != "fixed":
+            heads.setdefault(key.partition(".")[0], []).append(value)
+    if not heads:
+        return
+    name = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, heads))})(?![\w-])")
+    for passage, prose in outside(path, text, language_of(path)):
+        for paragraph in _PARAGRAPH.finditer(passage.text):
+            named = dict.fromkeys(name.findall(paragraph[0]))
+            for number in numbers_in(prose[slice(*paragraph.span())]) if named else ():
+                at, _ = passage.place(paragraph.start() + number.start, paragraph.start() + number.end)
+                found = _said(number, [value for head in named for value in heads[head]])
+                if found:
+                    yield text.count("\n", 0, at) + 1, *found
+
+
+def _said(number: Number, values: list[Value]) -> tuple[str, str] | None:
+    digits = abs(number.value).scaleb(-number.place)
+    if number.place >= 0 or digits < 10 ** (_SIGNIFICANT - 1):
+        return None
+    printed = f"{number.value:f}"
+    for value in values:
+        if is_of(number, value.figures[0]):
+            return value.key, f"{printed} stands outside markers; quote it"
+    step = Decimal(1).scaleb(number.place)
+    near = [one for one in values if abs(one.figures[0].exact - number.value) < _MOST_UNITS_OFF * step]
+    if near:
+        value = min(near, key=lambda one: abs(one.figures[0].exact - number.value))
+        return value.key, f"{printed} stands outside markers and is not {value.text}; correct or quote it"
+    return None

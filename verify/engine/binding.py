@@ -40,11 +40,10 @@ from sympy import (
 from verify.engine.on_draws import Draws, OtherLawError, UnknownError, evaluated, in_floats, numbers
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Outputs
-from verify.montecarlo.distributions import NORMAL, Array, Distribution
+from verify.montecarlo.distributions import KEYS, NORMAL, Array, Distribution, Traced, VectorSource
 from verify.montecarlo.estimands import Bounded, Smooth
 from verify.montecarlo.experiment import Comparison, Fit, Quantity
 from verify.montecarlo.inputs import Input
-from verify.montecarlo.sources import KEYS, Traced, VectorSource
 from verify.montecarlo.statistics import Reduced
 from verify.symbolic.arithmetics import Undefined, Unknown
 from verify.symbolic.kernel.core import FLIPPED, Theorem

@@ -44,8 +44,7 @@ from verify.symbolic.kernel.hypotheses import free_symbols
 from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.sources import VectorSource
+    from verify.montecarlo.distributions import Array, VectorSource
 
 _FUNCTIONS = {
     exp: np.exp,

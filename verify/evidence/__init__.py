@@ -21,9 +21,8 @@ from verify.evidence.claims import (
     Verdict,
     tightness,
 )
-from verify.evidence.digests import digest_of
 from verify.evidence.plots import Axis, Figure, Layer
-from verify.evidence.records import Record
+from verify.evidence.records import Record, digest_of
 from verify.evidence.runs import (
     Budget,
     DeviceRecord,

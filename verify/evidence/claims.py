@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from verify.errors import ClaimError
-from verify.evidence.digests import digest_of
-from verify.evidence.frames import Frame, frame_of, refuse_unknown_rows, row_of
 from verify.evidence.plots import Figure, plot_figure, plot_interval
-from verify.evidence.records import Record, Shown, by_id, shown, table
+from verify.evidence.records import (
+    Frame,
+    Record,
+    Shown,
+    by_id,
+    digest_of,
+    frame_of,
+    refuse_unknown_rows,
+    row_of,
+    shown,
+    table,
+)
 from verify.evidence.texts import (
     Address,
     Chapter,

@@ -12,8 +12,18 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 from verify import defaults
 from verify.evidence.campaigns import Calibration, FalseClaims, Falsified
 from verify.evidence.claims import ClaimRecord, Proof, Verdict
-from verify.evidence.frames import Frame, frame_of, refuse_unknown_rows, row_of
-from verify.evidence.records import Record, Sealed, Shown, by_id, shown, table
+from verify.evidence.records import (
+    Frame,
+    Record,
+    Sealed,
+    Shown,
+    by_id,
+    frame_of,
+    refuse_unknown_rows,
+    row_of,
+    shown,
+    table,
+)
 from verify.evidence.texts import (
     Address,
     Count,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from verify.montecarlo.distributions import NORMAL, Array, Distribution
-from verify.montecarlo.sources import KEYS, QUERIES, VectorSource
+from verify.montecarlo.distributions import KEYS, NORMAL, QUERIES, Array, Distribution, VectorSource
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings

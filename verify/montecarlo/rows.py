@@ -11,8 +11,7 @@ import numpy as np
 
 from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.blocks import Settings, double
-from verify.montecarlo.distributions import NORMAL, Array, Distribution
-from verify.montecarlo.sources import QUERIES, VectorSource
+from verify.montecarlo.distributions import NORMAL, QUERIES, Array, Distribution, VectorSource
 from verify.montecarlo.statistics import Statistic, scale_setting
 
 if TYPE_CHECKING:

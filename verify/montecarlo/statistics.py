@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from verify.montecarlo.blocks import SHARE, Settings, double, numbered
-from verify.montecarlo.sources import QUERIES, VectorSource
+from verify.montecarlo.distributions import QUERIES, VectorSource
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array

@@ -190,6 +190,7 @@ from verify.montecarlo.distributions import (
     UNIT_INTERVAL,
     Array,
     Distribution,
+    VectorSource,
     stream,
 )
 from verify.montecarlo.estimands import (
@@ -220,7 +221,6 @@ from verify.montecarlo.experiment import (
 from verify.montecarlo.inputs import Input, Linked, Shape, Simulated
 from verify.montecarlo.reference_loops import in_single_precision, largest_difference
 from verify.montecarlo.rows import NormalRows, SoftmaxRows
-from verify.montecarlo.sources import VectorSource
 from verify.montecarlo.statistics import PairShares, ScoreMoments, ScorePowers, Statistic
 from verify.spec import fitting, rules
 from verify.spec.cells import (

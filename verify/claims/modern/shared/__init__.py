@@ -1,6 +1,5 @@
 """What the claims about modern attention alone measure with: its variants, rounding, and recovered scales."""
 
-from verify.claims.modern.shared.recovery import RecoveredScales, fitted_scale, response
 from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
@@ -8,14 +7,17 @@ from verify.claims.modern.shared.variants import (
     Cosines,
     DroppedWeights,
     GroupedScores,
+    RecoveredScales,
     RotatedScores,
     RoundedScores,
     beside_sink,
     change_of_weights,
     distance_from_half,
     distance_of_orders,
+    fitted_scale,
     largest_cosine,
     largest_move,
+    response,
     rotation_angles,
     spacing_above,
     with_linear_bias,

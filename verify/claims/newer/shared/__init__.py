@@ -1,18 +1,33 @@
 """What the claims about newer kinds of attention alone rest on, and measure with."""
 
 from verify.claims.newer.shared import termwise
-from verify.claims.newer.shared.clipping import ClippedScores, distance_from_temperature, largest_clipped
-from verify.claims.newer.shared.differential import DifferentialRows, correlation_of_two
-from verify.claims.newer.shared.eight_bits import EightBits, change_by_rotation
-from verify.claims.newer.shared.online import OnlineRows, distance_from_softmax, largest_partial_sum
-from verify.claims.newer.shared.rounding import LowDenominators, LowSums, running, sum_of_ones
+from verify.claims.newer.shared.rounding import (
+    ClippedScores,
+    EightBits,
+    LowDenominators,
+    LowSums,
+    OnlineRows,
+    change_by_rotation,
+    distance_from_softmax,
+    distance_from_temperature,
+    largest_clipped,
+    largest_partial_sum,
+    running,
+    sum_of_ones,
+)
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
+    DifferentialRows,
     LeadingRows,
     LevelRows,
+    SecondValues,
     SigmoidRows,
     SoftpickRows,
+    SphereRows,
+    correlation_of_two,
     factor_at,
+    growth_of_scale,
+    mean_of_largest,
     mean_of_leader,
     mean_of_sigmoids,
     mean_of_softpick,
@@ -20,8 +35,6 @@ from verify.claims.newer.shared.rows import (
     mean_slope,
     weights_of_levels,
 )
-from verify.claims.newer.shared.spectrum import SecondValues
-from verify.claims.newer.shared.sphere import SphereRows, growth_of_scale, mean_of_largest
 from verify.claims.newer.shared.termwise import N, weight_of_leader
 from verify.montecarlo.estimands import entropy_lost
 from verify.symbolic.kernel.words import M, x

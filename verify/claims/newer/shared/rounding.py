@@ -1,14 +1,21 @@
-"""Numbers of few bits, and sums of them in several orders."""
+"""Numbers of few bits: sums and queries rounded; softmax in one pass, and scores that are clipped."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from scipy.linalg import hadamard
 
 from verify.claims.newer.shared.rows import Rows
+from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Settings
-from verify.montecarlo.distributions import UNIT_INTERVAL, Array
+from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Array
+from verify.montecarlo.reference_loops import fixed_normals, in_single_precision, largest_difference
+from verify.montecarlo.statistics import Statistic, scores_of
 
 
 def rounded(values: Array, bits: int) -> Array:
@@ -79,3 +86,207 @@ class LowDenominators(Rows):
         scores = np.asarray(drawn[0], dtype=np.float64)
         terms = rounded(np.exp(scores - scores.max(axis=-1, keepdims=True)), self.bits)
         return in_turn(terms, self.bits), terms.sum(axis=-1)
+
+
+def references(scores: Array, threshold: float, *, last: bool = False) -> Array:
+    """Return the reference that is stored at each key: a maximum of the scores so far, or one that lags.
+
+    It becomes the score of a key that exceeds it by more than ``threshold``; with ``last``, one that exceeds
+    the maximum so far by more.
+    """
+    stored, highest = scores[..., 0].copy(), scores[..., 0].copy()
+    found = np.empty_like(scores)
+    for key in range(scores.shape[-1]):
+        score = scores[..., key]
+        stored = np.where(score - (highest if last else stored) > threshold, score, stored)
+        highest = np.maximum(highest, score)
+        found[..., key] = stored
+    return found
+
+
+def one_pass(scores: Array, threshold: float, *, last: bool = False) -> tuple[Array, Array]:
+    """Return the weights, and the largest partial sum of exponentials over the reference of its time."""
+    stored = references(scores, threshold, last=last)
+    partial = np.zeros(scores.shape[:-1])
+    most, before = np.zeros_like(partial), stored[..., 0]
+    for key in range(scores.shape[-1]):
+        reference = stored[..., key]
+        partial = partial * np.exp(before - reference) + np.exp(scores[..., key] - reference)
+        most, before = np.maximum(most, partial), reference
+    weights: Array = np.exp(scores - before[..., None]) / partial[..., None]
+    return weights, most
+
+
+def largest_partial_sum(keys: int, threshold: float, *, last: bool = False) -> float:
+    """Return it for scores all ``threshold`` above the first, or each as much above the one before."""
+    steps = np.arange(keys, dtype=np.float64)
+    scores = threshold * (steps if last else np.minimum(steps, 1))
+    return float(one_pass(scores, threshold, last=last)[1])
+
+
+def distance_from_softmax(threshold: float, *, single: bool = False) -> float:
+    """Return how far weights of one pass over fixed scores are from softmax's; in ``single`` too."""
+    scores = 3 * fixed_normals(64, 128)
+    of_pass = in_single_precision(lambda rows: one_pass(rows, threshold)[0]) if single else None
+    weights = of_pass(scores) if of_pass else one_pass(scores, threshold)[0]
+    return largest_difference(weights, softmax(scores))
+
+
+@dataclass(frozen=True)
+class OnlineRows(Rows):
+    """Squared errors of outputs, exponentials rounded to ``bits``, at two thresholds, 0 and another."""
+
+    threshold: float
+    deviation: float = 1.0
+    bits: int = 8
+    names = ("at-zero", "lagging")
+    maps = 2
+
+    @property
+    def settings(self) -> Settings:
+        return *super().settings, ("t", self.threshold), ("bits", self.bits), ("sigma", self.deviation)
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return both for each row; the second numbers are the values."""
+        scores, values = self.deviation * drawn[0], drawn[1]
+        exact = (softmax(scores) * values).sum(axis=-1)
+        return tuple(self._error(scores, values, exact, one) for one in (0.0, self.threshold))
+
+    def _error(self, scores: Array, values: Array, exact: Array, threshold: float) -> Array:
+        top = references(scores, threshold)[..., -1:]
+        parts = rounded(np.exp(scores - top), self.bits)
+        return ((parts * values).sum(axis=-1) / parts.sum(axis=-1) - exact) ** 2
+
+
+WIDTH = 64
+_LARGEST, _LEAST = 448.0, 2.0**-9
+"""The largest number of E4M3, and the spacing of its smallest."""
+_RARE, _SIZE = 0.001, 10.0
+"""How many components are outliers, and the standard deviation of what these get added."""
+
+
+def rotation() -> Array:
+    """Return an orthogonal matrix: Hadamard's, with the signs of every third row turned."""
+    signs = np.where(np.arange(WIDTH) % 3 == 0, -1.0, 1.0)
+    return signs[:, None] * hadamard(WIDTH) / math.sqrt(WIDTH)
+
+
+def in_e4m3(values: Array) -> Array:
+    """Return values, shape (…, n, d), in E4M3, each matrix scaled so that its largest is the format's."""
+    scale = np.abs(values).max(axis=(-2, -1), keepdims=True) / _LARGEST
+    scaled = values / scale
+    small = np.rint(scaled / _LEAST) * _LEAST
+    return scale * np.where(np.abs(scaled) < 2.0**-6, small, rounded(scaled, 4))
+
+
+def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
+    """Return values, shape (…, n, d), as whole multiples of a 127th of the largest of each matrix."""
+    step = np.abs(values).max(axis=axis, keepdims=True) / 127
+    return step * np.rint(values / step)
+
+
+FORMATS: dict[str, Callable[[Array], Array]] = {
+    "E4M3": in_e4m3,
+    "int8": in_int8,
+    "int8 by row": partial(in_int8, axis=-1),
+}
+
+
+@dataclass(frozen=True)
+class EightBits:
+    """Root-mean-square errors of scaled scores, and of outputs, of queries and keys in eight bits.
+
+    A component is standard normal, and one in a thousand has a normal number of standard deviation 10 added.
+    """
+
+    keys: int
+    format: str
+
+    order, univariate = 3, 0
+    names = ("scores", "scores-rotated", "outputs", "outputs-rotated")
+
+    @property
+    def settings(self) -> Settings:
+        return ("n", self.keys), ("d_k", WIDTH), ("format", self.format), ("queries", _QUERIES)
+
+    @property
+    def coordinates(self) -> int:
+        return 2 * (_QUERIES + self.keys) * WIDTH + self.keys
+
+    @property
+    def scores(self) -> int:
+        return _QUERIES * self.keys
+
+    @property
+    def held(self) -> int:
+        return 3 * self.coordinates
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the root-mean-square errors of ``count`` blocks, shape (count, 4)."""
+        queries, keys = (_with_outliers(rng, (count, many, WIDTH)) for many in (_QUERIES, self.keys))
+        values = NORMAL.draw(rng, (count, self.keys, 1)).astype(np.float64)
+        exact = _scores(queries, keys)
+        output, turn, found = softmax(exact) @ values, rotation(), []
+        for pair in ((queries, keys), (queries @ turn, keys @ turn)):
+            scores = _scores(*map(FORMATS[self.format], pair))
+            found += [
+                ((scores - exact) ** 2).mean(axis=(1, 2)),
+                ((softmax(scores) @ values - output) ** 2).mean(axis=(1, 2)),
+            ]
+        # The squares of rare large errors would decide a mean over blocks.
+        return np.sqrt(np.stack([found[0], found[2], found[1], found[3]], axis=1))
+
+
+_QUERIES = 8
+
+
+def _with_outliers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    drawn: Array = NORMAL.draw(rng, shape).astype(np.float64)
+    rare = rng.random(shape, dtype=np.float32) < _RARE
+    drawn[rare] += _SIZE * NORMAL.draw(rng, (int(np.count_nonzero(rare)),))
+    return drawn
+
+
+def _scores(queries: Array, keys: Array) -> Array:
+    return queries @ keys.swapaxes(-1, -2) / math.sqrt(WIDTH)
+
+
+def change_by_rotation(times: float = 1.0) -> float:
+    """Return how far rotation moves fixed scores at most, the matrix multiplied by a number."""
+    queries, keys = fixed_normals(8, WIDTH), fixed_normals(8, WIDTH)[::-1]
+    turn = times * rotation()
+    return largest_difference(_scores(queries @ turn, keys @ turn), _scores(queries, keys))
+
+
+def clipped(queries: Array, keys: Array, level: float) -> Array:
+    """Return the scores after queries and keys are multiplied by √min(1, level/largest), shape (…, m, n)."""
+    largest = scores_of(queries, keys).max(axis=(-2, -1), keepdims=True)
+    root = np.sqrt(np.minimum(1, level / np.maximum(largest, level)))
+    return scores_of(root * queries, root * keys)
+
+
+@dataclass(frozen=True)
+class ClippedScores(Statistic):
+    """Whether a score of the block is below minus the level once the largest is brought to it."""
+
+    level: float
+    names = ("below",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return 1 or 0, shape (blocks, 1)."""
+        least = clipped(queries, keys, self.level).min(axis=(1, 2))
+        return 1.0 * (least < -self.level)[:, None]
+
+
+def largest_clipped(level: float) -> float:
+    """Return the largest of fixed scores after clipping."""
+    return float(clipped(fixed_normals(32, 16), fixed_normals(32, 16)[::-1] + 0.5, level).max())
+
+
+def distance_from_temperature(level: float, power: float = 1.0) -> float:
+    """Return how far weights of clipped scores are from those of scores times (level/largest)^power."""
+    queries, keys = fixed_normals(32, 16), fixed_normals(32, 16)[::-1] + 0.5
+    scores = scores_of(queries, keys)
+    return largest_difference(
+        softmax(clipped(queries, keys, level)), softmax((level / scores.max()) ** power * scores)
+    )

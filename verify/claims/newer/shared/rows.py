@@ -1,4 +1,4 @@
-"""Samplers of rows of scores under newer kinds of attention, and the means over such rows, integrated."""
+"""Samplers of rows and matrices of weights under newer kinds of attention, and their means, integrated."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from scipy import optimize, special
 
-from verify.montecarlo.attention import softmax
+from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.blocks import Settings
-from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Array, Distribution
+from verify.montecarlo.distributions import NORMAL, QUERIES, UNIT_INTERVAL, Array, Distribution, VectorSource
 from verify.montecarlo.rows import NormalRows, of_rows
-from verify.montecarlo.sources import QUERIES, VectorSource
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(96)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -222,3 +222,149 @@ def mean_of_softpick(keys: int) -> float:
     above = np.expm1(scores)
     falls = np.exp(-np.outer(at, np.abs(above)))
     return _over_log(at * keys * (falls @ (density * np.maximum(above, 0))) * (falls @ density) ** (keys - 1))
+
+
+_PAIR_NODES, _PAIR_WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
+_PAIR_WEIGHTS = _PAIR_WEIGHTS / _PAIR_WEIGHTS.sum()
+
+
+@dataclass(frozen=True)
+class DifferentialRows(Rows):
+    """Weights of one map and of one less ``factor`` times another, of normal scores with that correlation.
+
+    The outputs are means over rows and keys: of the difference and its square, of the weight and its square.
+    """
+
+    correlation: float
+    factor: float
+    names = ("mean", "square", "own-mean", "own-square")
+    maps = 2
+
+    @property
+    def settings(self) -> Settings:
+        return *super().settings, ("r", self.correlation), ("lambda", self.factor)
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return the four means of each row."""
+        first, other = drawn
+        second = self.correlation * first + math.sqrt(1 - self.correlation**2) * other
+        own = softmax(first)
+        less = own - self.factor * softmax(second)
+        return tuple(one.mean(axis=-1) for one in (less, less**2, own, own**2))
+
+
+def correlation_of_two(correlation: float) -> float:
+    """Return the correlation of the weights of two maps of two keys, at standard normal scores."""
+    first, second = np.meshgrid(_PAIR_NODES, _PAIR_NODES, indexing="ij")
+    joint = np.outer(_PAIR_WEIGHTS, _PAIR_WEIGHTS)
+    other = correlation * first + math.sqrt(1 - correlation**2) * second
+    one, two = (1 / (1 + np.exp(-math.sqrt(2) * gaps)) - 0.5 for gaps in (first, other))
+    return float((joint * one * two).sum() / (joint * one**2).sum())
+
+
+@dataclass(frozen=True)
+class SphereRows(Rows):
+    """The largest weight of scores ``factor`` times the cosines of keys uniform on a sphere.
+
+    The queries are all unit vectors of the coordinates and their opposites: each sees keys of the same law,
+    and of many keys others are near each.
+    """
+
+    d: int
+    factor: float
+    names = ("largest",)
+    rows = 1
+
+    @property
+    def maps(self) -> int:  # type: ignore[override]
+        return self.d
+
+    @property
+    def settings(self) -> Settings:
+        return *super().settings, ("queries", 2 * self.d), ("d_k", self.d), ("beta", self.factor)
+
+    @property
+    def scores(self) -> int:
+        return 2 * self.coordinates
+
+    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
+        """Return it of each row for each query."""
+        scale = np.float32(self.factor) / np.sqrt(sum(one * one for one in drawn))
+        signs = (scale, -scale)
+        weights = [largest(softmax(one * sign)) for one in drawn for sign in signs]
+        return (np.stack(weights, axis=-1),)
+
+
+_TOP, _TOP_WEIGHTS = np.polynomial.legendre.leggauss(24)
+_TOP, _TOP_WEIGHTS = (1 + _TOP) / 2, _TOP_WEIGHTS / 2
+_BEYOND, _BEYOND_WEIGHTS = np.polynomial.legendre.leggauss(64)
+_BEYOND = (1 + _BEYOND) / 2
+_BEYOND_WEIGHTS = _BEYOND_WEIGHTS / 2 * 4 * _BEYOND**3
+"""The fourth powers of these nodes are close together at 0, where the nearest of many keys are."""
+_SPHERE_LOG = np.linspace(-16.0, 4.0, 161)
+
+
+def _cosines(share: Array, d: int) -> Array:
+    """Return the cosine that this share of the sphere exceeds."""
+    cap = special.betaincinv((d - 1) / 2, 0.5, 2 * np.minimum(share, 1 - share))
+    return np.where(share < 0.5, 1, -1) * np.sqrt(1 - cap)
+
+
+def mean_of_largest(keys: int, d: int, factor: float) -> float:
+    """Return the mean of ``SphereRows``: of E 1/(1 + T), which is ∫ e^(-t) E e^(-tT) dt, over the largest."""
+    nearest = 1 - _TOP ** (1 / keys)
+    others = nearest[:, None] + (1 - nearest[:, None]) * _BEYOND**4
+    terms = np.exp(factor * (_cosines(others, d) - _cosines(nearest, d)[:, None]))
+    at = np.exp(_SPHERE_LOG)
+    of_one = np.exp(-at[:, None, None] * terms) @ _BEYOND_WEIGHTS
+    inner = np.trapezoid((at * np.exp(-at))[:, None] * of_one ** (keys - 1), _SPHERE_LOG, axis=0)
+    return float(_TOP_WEIGHTS @ inner)
+
+
+def growth_of_scale(d: int, few: int, many: int) -> float:
+    """Return the power of the number of keys with which the scale grows that keeps the mean at one half."""
+    scales = [
+        optimize.brentq(lambda log, n=keys: mean_of_largest(n, d, math.exp(log)) - 0.5, 0.0, 20.0, xtol=1e-4)
+        for keys in (few, many)
+    ]
+    return (scales[1] - scales[0]) / math.log(many / few)
+
+
+@dataclass(frozen=True)
+class SecondValues:
+    """The second singular value of n × n weights: of independent normal scores, or of scaled q·k."""
+
+    keys: int
+    deviation: float
+    d: int = 0
+
+    order, univariate = 3, 0
+    names = ("second",)
+
+    @property
+    def settings(self) -> Settings:
+        made_of = (("d_k", self.d),) if self.d else (("scores", "independent"),)
+        return ("n", self.keys), ("sigma", self.deviation), *made_of
+
+    @property
+    def coordinates(self) -> int:
+        return 2 * self.keys * self.d or self.keys**2
+
+    @property
+    def scores(self) -> int:
+        return self.keys**2
+
+    @property
+    def held(self) -> int:
+        return 4 * self.keys**2
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return it of ``count`` matrices, shape (count, 1)."""
+        if self.d:
+            queries, keys = NORMAL.draw(rng, (2, count, self.keys, self.d))
+            scores = queries @ keys.swapaxes(1, 2) / math.sqrt(self.d)
+        else:
+            scores = NORMAL.draw(rng, (count, self.keys, self.keys))
+        weights = softmax(self.deviation * scores).astype(np.float64)
+        squares = np.linalg.eigvalsh(weights @ weights.swapaxes(1, 2))
+        return np.sqrt(squares[:, -2:-1])

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verify.montecarlo.blocks import Settings, double
-from verify.montecarlo.distributions import Array, Distribution
-from verify.montecarlo.sources import KEYS, QUERIES, VectorSource
+from verify.montecarlo.distributions import KEYS, QUERIES, Array, Distribution, VectorSource
 
 
 @dataclass(frozen=True)
