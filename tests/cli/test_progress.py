@@ -20,7 +20,7 @@ from verify.cli.progress import (
     surprise_line,
     verdict_line,
 )
-from verify.engine.schedule import Progress
+from verify.engine.schedule import RunProgress
 from verify.evidence import DeviceRecord, Outcome, Part, Statement, StoreUse, Verdict
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def test_a_surprise_is_one_line_with_both_outcomes() -> None:
 
 def test_progress_and_store_are_said_in_a_line() -> None:
     """Draws, rate, time left and workers; what came from the store, as a share of the draws."""
-    line = progress_line(Progress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7))
+    line = progress_line(RunProgress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7))
     assert line == "4 s left · 3.0e+08 drawn · 1.5e+08/s · 7 working · 1.0e+08 stored"
     assert stored_line(StoreUse(derivations=3, draws=1, drawn=3)).endswith(
         "3 derivations and 25% of the draws"

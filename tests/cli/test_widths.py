@@ -12,7 +12,7 @@ from verify.claims.chapters import CHAPTERS
 from verify.cli.console import columns, fitted
 from verify.cli.main import cli, main
 from verify.cli.progress import progress_line
-from verify.engine.schedule import Progress
+from verify.engine.schedule import RunProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,5 +138,5 @@ def test_words_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_progress_says_what_matters_first(room: int, line: str) -> None:
     """On a narrow terminal the time that is left stays, and nothing is cut within a word."""
-    progress = Progress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7)
+    progress = RunProgress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7)
     assert progress_line(progress, room) == line

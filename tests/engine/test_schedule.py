@@ -16,7 +16,7 @@ from verify.engine.backends import ExecutorBackend, InProcessBackend
 from verify.engine.catalogue import BuiltIn, catalogue
 from verify.engine.evaluate import CellToDraw, ChunkSums, NeedsDraws, Work, begin, draw_chunks, forget
 from verify.engine.runner import settings
-from verify.engine.schedule import PendingCell, PendingClaim, Progress, Schedule
+from verify.engine.schedule import PendingCell, PendingClaim, RunProgress, Schedule
 from verify.engine.store import Store
 from verify.errors import ClaimError, WorkerError
 from verify.executors.workers import ProcessEndedError
@@ -39,7 +39,7 @@ def works(tolerance: float = 0.02, names: Sequence[str] = NAMES) -> list[Work]:
 
 def digests(
     backend: Backend, store: Store | None = None, tolerance: float = 0.02, names: Sequence[str] = NAMES
-) -> tuple[dict[str, str], Progress]:
+) -> tuple[dict[str, str], RunProgress]:
     """Return the digests of the claims settled, by their ids, and how much was drawn."""
     some = works(tolerance, names)
     schedule = Schedule(some, lambda _: backend, store)
@@ -222,9 +222,9 @@ def test_what_a_process_did_not_finish_is_drawn_by_others(alone: dict[str, str],
 
 def test_progress_is_told_in_numbers() -> None:
     """Rate and time left follow from what is drawn; nothing is foreseen before anything is."""
-    progress = Progress(drawn=300, stored=100, wanted=1000, seconds=2.0)
+    progress = RunProgress(drawn=300, stored=100, wanted=1000, seconds=2.0)
     assert (progress.rate, progress.left_s) == (150.0, 4.0)
-    assert Progress(wanted=10).left_s is None
+    assert RunProgress(wanted=10).left_s is None
 
 
 NAME = "sqrt-scaling-unique"

@@ -96,7 +96,7 @@ class Changes(NamedTuple):
         return tuple(said)
 
 
-class _Seen(NamedTuple):
+class _Judged(NamedTuple):
     """What is said of something that has a verdict: what it is, in words, and how that is shown."""
 
     what: str
@@ -192,7 +192,7 @@ def _what(value: Value) -> str:
     return getattr(part, "quantity", "") or getattr(part, "what", "")
 
 
-def _turned(old: Mapping[str, _Seen], new: Mapping[str, _Seen]) -> Iterator[Change]:
+def _turned(old: Mapping[str, _Judged], new: Mapping[str, _Judged]) -> Iterator[Change]:
     """Yield what is judged otherwise than before, of what both records judge."""
     for key, seen in new.items():
         words, earlier = (", ".join(one.word for one in some.badges) for some in (seen, old.get(key, seen)))
@@ -200,30 +200,30 @@ def _turned(old: Mapping[str, _Seen], new: Mapping[str, _Seen]) -> Iterator[Chan
             yield Change(key, Prose(seen.what), earlier, words, "", seen.link, seen.badges[-1].tone)
 
 
-def _judged(record: Evidence) -> dict[str, _Seen]:
+def _judged(record: Evidence) -> dict[str, _Judged]:
     """Return the verdicts of a run with its proofs, or the judgements of an audit, by their keys."""
     seen = {}
     if not isinstance(record, RunRecord):
         for layer, finding in _findings(record):
             link = f"{layer.id}.{finding.name}"
-            seen[f"{layer.id}.{finding.id}"] = _Seen(finding.quantity, (badge(finding.judgement),), link)
+            seen[f"{layer.id}.{finding.id}"] = _Judged(finding.quantity, (badge(finding.judgement),), link)
         return seen
     for claim in record.claims:
         badges = badge(claim.derivation.status), badge(claim.verdict)
-        seen[claim.id] = _Seen(claim.title, badges, claim.id)
+        seen[claim.id] = _Judged(claim.title, badges, claim.id)
         for check in claim.checks:
             key = f"{claim.id}.{check.id}"
-            seen[key] = _Seen(check.quantity, (badge(check.verdict),), key)
+            seen[key] = _Judged(check.quantity, (badge(check.verdict),), key)
         for control in claim.controls:
             key = f"{claim.id}.{control.id}"
-            seen[key] = _Seen(f"negative control: {control.what}", (badge(control.verdict),), key)
+            seen[key] = _Judged(f"negative control: {control.what}", (badge(control.verdict),), key)
     return seen
 
 
-def _stated(record: Evidence) -> dict[str, _Seen]:
+def _stated(record: Evidence) -> dict[str, _Judged]:
     statements = record.statements if isinstance(record, RunRecord) else ()
     return {
-        f"source.{one.id}": _Seen(one.text, (badge(one.outcome),), f"statement-{one.id}")
+        f"source.{one.id}": _Judged(one.text, (badge(one.outcome),), f"statement-{one.id}")
         for one in statements
     }
 

@@ -27,7 +27,7 @@ from verify.text.latex import plain
 
 if TYPE_CHECKING:
     from verify.engine.runner import Callbacks
-    from verify.engine.schedule import Progress as Progressed
+    from verify.engine.schedule import RunProgress
 
 _WIDE = 60
 """Columns from which on a terminal has room for a bar."""
@@ -70,7 +70,7 @@ def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
         def on_start(claim: str) -> None:
             bar.update(task, description=f"deriving {claim}")
 
-        def on_progress(progress: Progressed) -> None:
+        def on_progress(progress: RunProgress) -> None:
             nonlocal shown_at
             if progress.drawn and time.monotonic() - shown_at > _REFRESH_S:
                 shown_at = time.monotonic()
@@ -79,7 +79,7 @@ def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
         yield Callbacks(on_start, lambda _record: bar.update(task, advance=1), on_begin, on_progress)
 
 
-def progress_line(progress: Progressed, room: int = 80) -> str:
+def progress_line(progress: RunProgress, room: int = 80) -> str:
     """Return what is left, how much is drawn, how fast, and by how many workers, as far as there is room."""
     words = [f"{progress.left_s:.0f} s left"] if progress.left_s is not None else []
     words.append(f"{progress.drawn:.1e} drawn")

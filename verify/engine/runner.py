@@ -17,7 +17,7 @@ from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend, P
 from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
 from verify.engine.evaluate import Work, device_errors
 from verify.engine.keys import made_by
-from verify.engine.schedule import OnSums, Progress, Schedule
+from verify.engine.schedule import OnSums, RunProgress, Schedule
 from verify.engine.statements import decide
 from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
@@ -66,7 +66,7 @@ class Callbacks:
     on_start: Callable[[str], None] = field(default=lambda _claim: None)
     on_finish: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
     on_begin: Callable[[int], None] = field(default=lambda _count: None)
-    on_progress: Callable[[Progress], None] = field(default=lambda _progress: None)
+    on_progress: Callable[[RunProgress], None] = field(default=lambda _progress: None)
     on_sums: OnSums | None = None
 
 

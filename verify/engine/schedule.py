@@ -63,7 +63,7 @@ _NEXT, _IN_TURN = -2, -1
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """How far a run is: random components drawn and from the store, of those known to be needed.
 
     ``seconds`` are those since it began, ``workers`` how many are busy.
@@ -328,7 +328,7 @@ class Schedule:
         backend_of: Callable[[Work], Backend],
         store: Store | None = None,
         on_start: Callable[[str], None] = lambda _claim: None,
-        on_progress: Callable[[Progress], None] = lambda _progress: None,
+        on_progress: Callable[[RunProgress], None] = lambda _progress: None,
         on_sums: OnSums | None = None,
     ) -> None:
         self._claims = [
@@ -339,7 +339,7 @@ class Schedule:
         self._queue = WorkQueue()
         self._outcomes: deque[SettledClaim] = deque()
         self._begun = time.monotonic()
-        self.progress = Progress()
+        self.progress = RunProgress()
 
     def run(self) -> Iterator[SettledClaim]:
         """Yield each claim as it is settled.

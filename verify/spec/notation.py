@@ -152,10 +152,10 @@ class Notation:
     @property
     def symbol(self) -> Symbol:
         """The symbol that stands for the expression in print; a power of it gets what brackets it needs."""
-        return _Written(self.latex)
+        return _InlineText(self.latex)
 
 
-class _Written(Symbol):  # type: ignore[misc]  # SymPy has no types
+class _InlineText(Symbol):  # type: ignore[misc]  # SymPy has no types
     @property
     def precedence(self) -> int:
         """What SymPy sets brackets by: those of a product, unless it is a single name."""

@@ -67,7 +67,7 @@ class _Phrase(NamedTuple):
 def in_words(latex: str) -> str:
     """Return a formula in words; a command that is not known here is read as its name."""
     try:
-        words = _Reader(latex).sequence(()).words
+        words = _Speaker(latex).sequence(()).words
     except RecursionError:
         return spoken(latex)
     return re.sub(r"[ ,]*([,;])", r"\1", " ".join(words.split())).strip(", ") or spoken(latex)
@@ -78,7 +78,7 @@ def prose_in_words(prose: str) -> str:
     return "".join(in_words(piece.text) if piece.is_formula else piece.text for piece in pieces(prose))
 
 
-class _Reader:
+class _Speaker:
     """Reads a formula's tokens once, from left to right."""
 
     def __init__(self, latex: str) -> None:

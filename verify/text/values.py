@@ -30,12 +30,12 @@ def value_of(latex: str) -> float | None:
     if is_other or len(tokens) > _MOST_TOKENS:
         return None
     with localcontext(Context(_DIGITS)), suppress(ValueError, ArithmeticError):
-        value = float(_Reader(tokens).value())
+        value = float(_FormulaValue(tokens).value())
         return value if math.isfinite(value) else None
     return None
 
 
-class _Reader:
+class _FormulaValue:
     """Reads a formula from its first token to its last.
 
     Raises:
