@@ -5,26 +5,8 @@ from __future__ import annotations
 from sympy import Mul, Sum
 
 from verify.symbolic.attention import (
-    DIFFERENTIATED,
-    DK,
-    DP,
-    DQ,
-    DS,
-    DV,
-    G,
-    K,
-    P,
-    Q,
-    V,
-    a,
-    b,
-    c,
-    d_v,
-    h,
-    j,
-    k,
-    m,
-)
+    DIFFERENTIATED, DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, k, m,
+)  # fmt: skip
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.words import Ordered, n, p

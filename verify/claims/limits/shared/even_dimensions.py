@@ -9,20 +9,8 @@ from typing import Any
 
 import numpy as np
 from sympy import (
-    I,
-    Integral,
-    Sum,
-    Symbol,
-    binomial,
-    exp,
-    expand_log,
-    factorial,
-    gamma,
-    log,
-    loggamma,
-    oo,
-    sign,
-)
+    I, Integral, Sum, Symbol, binomial, exp, expand_log, factorial, gamma, log, loggamma, oo, sign,
+)  # fmt: skip
 
 from verify.symbolic import characteristic
 from verify.symbolic.kernel.equations import Identity, PutIn, Unfolded

@@ -1,27 +1,10 @@
 """What the claims about modern attention alone measure with: its variants, rounding, and recovered scales."""
 
 from verify.claims.modern.shared.variants import (
-    BesideSink,
-    BiasedRows,
-    CappedScores,
-    Cosines,
-    DroppedWeights,
-    GroupedScores,
-    RecoveredScales,
-    RotatedScores,
-    RoundedScores,
-    beside_sink,
-    change_of_weights,
-    distance_from_half,
-    distance_of_orders,
-    fitted_scale,
-    largest_cosine,
-    largest_move,
-    response,
-    rotation_angles,
-    spacing_above,
-    with_linear_bias,
-)
+    BesideSink, BiasedRows, CappedScores, Cosines, DroppedWeights, GroupedScores, RecoveredScales,
+    RotatedScores, RoundedScores, beside_sink, change_of_weights, distance_from_half, distance_of_orders,
+    fitted_scale, largest_cosine, largest_move, response, rotation_angles, spacing_above, with_linear_bias,
+)  # fmt: skip
 from verify.montecarlo.estimands import difference, entropy_lost
 from verify.montecarlo.statistics import ScoreProducts
 from verify.spec.figures import expected

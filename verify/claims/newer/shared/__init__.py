@@ -2,39 +2,15 @@
 
 from verify.claims.newer.shared import termwise
 from verify.claims.newer.shared.rounding import (
-    ClippedScores,
-    EightBits,
-    LowDenominators,
-    LowSums,
-    OnlineRows,
-    change_by_rotation,
-    distance_from_softmax,
-    distance_from_temperature,
-    largest_clipped,
-    largest_partial_sum,
-    running,
+    ClippedScores, EightBits, LowDenominators, LowSums, OnlineRows, change_by_rotation,
+    distance_from_softmax, distance_from_temperature, largest_clipped, largest_partial_sum, running,
     sum_of_ones,
-)
+)  # fmt: skip
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows,
-    DifferentialRows,
-    LeadingRows,
-    LevelRows,
-    SecondValues,
-    SigmoidRows,
-    SoftpickRows,
-    SphereRows,
-    correlation_of_two,
-    factor_at,
-    growth_of_scale,
-    mean_of_largest,
-    mean_of_leader,
-    mean_of_sigmoids,
-    mean_of_softpick,
-    mean_over_signs,
-    mean_slope,
-    weights_of_levels,
-)
+    AdaptiveRows, DifferentialRows, LeadingRows, LevelRows, SecondValues, SigmoidRows, SoftpickRows,
+    SphereRows, correlation_of_two, factor_at, growth_of_scale, mean_of_largest, mean_of_leader,
+    mean_of_sigmoids, mean_of_softpick, mean_over_signs, mean_slope, weights_of_levels,
+)  # fmt: skip
 from verify.claims.newer.shared.termwise import N, weight_of_leader
 from verify.montecarlo.estimands import entropy_lost
 from verify.symbolic.kernel.words import M, x
