@@ -27,7 +27,6 @@ from verify.evidence import (
     ControlRecord,
     DerivationRecord,
     Fact,
-    Figure,
     OrdinaryFit,
     Proof,
     RouteRecord,
@@ -128,17 +127,6 @@ class ChunkSums:
     spent_s: float
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What is on record of a claim besides its derivation."""
-
-    checks: tuple[Check, ...] = ()
-    controls: tuple[ControlRecord, ...] = ()
-    fits: tuple[OrdinaryFit, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    series: tuple[Figure, ...] = ()
-
-
 @dataclass
 class ClaimEvaluation:
     """A claim that is being evaluated in this process.
@@ -183,7 +171,7 @@ class ClaimEvaluation:
             derivation = claim.derived()
             planned = None if self.proof else self._prove(claim, derivation)
         proof = DerivationRecord.model_validate_json(self.proof)
-        words, evidence = Words(claim, derivation), Evidence()
+        words, evidence = Words(claim, derivation), dict[str, Any]()
         if proof.status is not Proof.FAILED:
             experiment, facts = planned or self._planned(claim, derivation)
             words = replace(words, facts=facts, experiment=experiment)
@@ -192,16 +180,16 @@ class ClaimEvaluation:
             findings, controls = yield from measure(experiment, claim.id, self.work.settings, budget)
             checks = tuple(findings.checks.values())
             drawn = replace(words, checks=checks)
-            evidence = Evidence(
-                checks=checks,
-                controls=controls,
-                fits=tuple(_ordinary_fits(experiment, findings)),
-                facts=facts,
-                series=tuple(map(drawn.drawn, several(claim.figures(derivation, findings)))),
-            )
+            evidence = {
+                "checks": tuple(_with_origin(check, proof) for check in checks),
+                "controls": controls,
+                "fits": tuple(_ordinary_fits(experiment, findings)),
+                "facts": facts,
+                "series": tuple(map(drawn.drawn, several(claim.figures(derivation, findings)))),
+            }
         else:
             self._derived_at = time.perf_counter()
-        return claim_record(words, proof, evidence).model_dump_json(by_alias=True)
+        return claim_record(words, proof, **evidence).model_dump_json(by_alias=True)
 
     def _prove(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]] | None:
         """Check the derivation and put it on record; return what is planned, unless it failed."""
@@ -393,22 +381,26 @@ _REACHES: dict[Reach, Literal["all-values", "these-values", "reviewed", "numeric
 }
 
 
-def claim_record(words: Words, proof: DerivationRecord, evidence: Evidence) -> ClaimRecord:
+def claim_record(
+    words: Words,
+    proof: DerivationRecord,
+    checks: tuple[Check, ...] = (),
+    controls: tuple[ControlRecord, ...] = (),
+    **others: Any,
+) -> ClaimRecord:
     """Return the sealed record of a claim in these ``words``, with its evidence and verdict."""
-    claim = words.claim
-    evidence = replace(evidence, checks=tuple(_with_origin(check, proof) for check in evidence.checks))
-    ids = [one.id for one in evidence.checks]
+    claim, ids = words.claim, [one.id for one in checks]
     if claim.headline and ids and claim.headline not in ids:
         near = nearest(claim.headline, ids)
         raise ClaimError(
             f"claim {claim.id}: its headline {claim.headline!r} is no check of it; {near or 'name one'}"
         )
-    verdict, reason = claim_verdict(proof.status, proof.reason, evidence.checks, evidence.controls)
+    verdict, reason = claim_verdict(proof.status, proof.reason, checks, controls)
     return ClaimRecord(
         id=claim.id,
         chapter=claim.chapter,
         chapter_title=CHAPTERS[claim.chapter].title,
-        **words.found(evidence.checks).said(),
+        **words.found(checks).said(),
         assumptions=claim.assumptions,
         references=claim.references,
         authors=claim.authors,
@@ -416,7 +408,9 @@ def claim_record(words: Words, proof: DerivationRecord, evidence: Evidence) -> C
         verdict=verdict,
         reason=reason,
         derivation=proof,
-        **vars(evidence),
+        checks=checks,
+        controls=controls,
+        **others,
     ).sealed()
 
 

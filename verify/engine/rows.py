@@ -24,21 +24,6 @@ _DIGITS = 15
 """The most that a number of draws has."""
 
 
-def chunk_content(key: bytes, sums: Sums) -> bytes:
-    """Return the content of a chunk's row."""
-    return key + sums.to_bytes()
-
-
-def derivation_content(key: bytes, record: str) -> bytes:
-    """Return the content of the row of a checked derivation, given as JSON."""
-    return key + record.encode()
-
-
-def claim_content(key: bytes, record: str, draws: int) -> bytes:
-    """Return the content of the row of a settled claim, given as JSON, and how many numbers it took."""
-    return key + f"{draws}\n{record}".encode()
-
-
 def chunk_of(key: bytes, content: bytes) -> Sums:
     """Return the sums that a row holds.
 

@@ -29,11 +29,8 @@ from verify.engine.evaluate import (
 )
 from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
 from verify.engine.rows import (
-    chunk_content,
     chunk_of,
-    claim_content,
     claim_of,
-    derivation_content,
     derivation_of,
 )
 from verify.engine.statements import refuse_absent_evidence
@@ -442,14 +439,12 @@ class Schedule:
         if self._store is None or (record and record.derivation.status is Proof.FAILED):
             return
         if claim.derivation_key is not None and not claim.proof:
-            self._store.put(
-                "derivation", claim.derivation_key, derivation_content(claim.derivation_key, result.proof)
-            )
+            key = claim.derivation_key
+            self._store.put("derivation", key, key + result.proof.encode())
         if claim.settled_key is not None and isinstance(result, Settled):
             draws = sum(cell.asked.batch_draws * cell.drawn.batches for cell in claim.cells.values())
-            self._store.put(
-                "claim", claim.settled_key, claim_content(claim.settled_key, result.record, draws)
-            )
+            key = claim.settled_key
+            self._store.put("claim", key, key + f"{draws}\n{result.record}".encode())
 
     def _evaluate(self, claim: PendingClaim) -> Tasks:
         future = claim.backend.evaluate(claim.work, claim.proof, tuple(claim.answers))
@@ -563,7 +558,7 @@ class Schedule:
             if chunk.stop % cell.asked.chunk_batches:
                 keys.append(cell.beginning(claim.work.claim.id, chunk))
             for key in keys:
-                self._store.put("chunk", key, chunk_content(key, sums))
+                self._store.put("chunk", key, key + sums.to_bytes())
 
     def _drawn(
         self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: int, future: Future[Any]
