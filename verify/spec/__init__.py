@@ -182,91 +182,32 @@ from verify.montecarlo import reference_loops as loops
 from verify.montecarlo.attention import probabilities, softmax
 from verify.montecarlo.blocks import BlockSampler, Cell, Sample
 from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    LAPLACE,
-    NORMAL,
-    RADEMACHER,
-    UNIFORM,
-    UNIT_INTERVAL,
-    Array,
-    Distribution,
-    VectorSource,
+    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array, Distribution, VectorSource,
     stream,
-)
+)  # fmt: skip
 from verify.montecarlo.estimands import (
-    Bounded,
-    DistanceToLaw,
-    Estimand,
-    Goal,
-    Measured,
-    Quantile,
-    Smooth,
-    complex_step,
-    component,
-    covariance,
-    kurtosis,
-    ratio,
-    variance,
-)
+    Bounded, DistanceToLaw, Estimand, Goal, Measured, Quantile, Smooth, complex_step, component, covariance,
+    kurtosis, ratio, variance,
+)  # fmt: skip
 from verify.montecarlo.experiment import (
-    Allowance,
-    Comparison,
-    Control,
-    Exact,
-    Experiment,
-    Prediction,
-    Quantity,
-    Tolerance,
-)
+    Allowance, Comparison, Control, Exact, Experiment, Prediction, Quantity, Tolerance,
+)  # fmt: skip
 from verify.montecarlo.inputs import Input, Linked, Shape, Simulated
 from verify.montecarlo.reference_loops import in_single_precision, largest_difference
 from verify.montecarlo.rows import NormalRows, SoftmaxRows
 from verify.montecarlo.statistics import PairShares, ScoreMoments, ScorePowers, Statistic
 from verify.spec import fitting, rules
 from verify.spec.cells import (
-    UNIFORM_COMPONENTS,
-    Components,
-    cell_of,
-    cells_of,
-    for_components,
-    normal,
-    scaled,
-    score_cell,
+    UNIFORM_COMPONENTS, Components, cell_of, cells_of, for_components, normal, scaled, score_cell,
     variance_of_scores,
-)
+)  # fmt: skip
 from verify.spec.checks import (
-    EVEN,
-    ROUNDING,
-    biased,
-    capped,
-    computed,
-    fact,
-    in_turn,
-    integrated,
-    mean_of_rows,
-    means,
-    no_distance,
-    of_deviation,
-    of_probability,
-    over_cells,
-    prediction,
-    sharper,
-    threshold,
-    variances,
-    wrong,
-    wrong_fits,
-)
+    EVEN, ROUNDING, biased, capped, computed, fact, in_turn, integrated, mean_of_rows, means, no_distance,
+    of_deviation, of_probability, over_cells, prediction, sharper, threshold, variances, wrong, wrong_fits,
+)  # fmt: skip
 from verify.spec.claim import (
-    HOEFFDING,
-    INDEPENDENT,
-    STANDARD_COMPONENTS,
-    STEIN,
-    VASWANI,
-    Claim,
-    Findings,
-    assume,
-    cite,
-)
+    HOEFFDING, INDEPENDENT, STANDARD_COMPONENTS, STEIN, VASWANI, Claim, Findings, assume, cite,
+)  # fmt: skip
 from verify.spec.figures import beside, estimates, figure, line, measured, scatter
 from verify.spec.fitting import fits
 from verify.spec.notation import Notation, printed
@@ -280,26 +221,9 @@ from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var, n, p, s, 
 from verify.symbolic.printing import function, latex, ordered
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.scores import (
-    CENTRED,
-    GENERAL,
-    NORMAL_MOMENTS,
-    NORMAL_VECTORS,
-    STANDARD,
-    d,
-    index,
-    k,
-    kurtosis_route,
-    mean_route,
-    moment_steps,
-    mu_k,
-    mu_q,
-    one_product,
-    q,
-    score,
-    sigma_k,
-    sigma_q,
-    variance_route,
-)
+    CENTRED, GENERAL, NORMAL_MOMENTS, NORMAL_VECTORS, STANDARD, d, index, k, kurtosis_route, mean_route,
+    moment_steps, mu_k, mu_q, one_product, q, score, sigma_k, sigma_q, variance_route,
+)  # fmt: skip
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j
 
 if TYPE_CHECKING:

@@ -108,81 +108,35 @@ by_component          an expression with every mean split by linearity and indep
 from typing import TYPE_CHECKING
 
 from verify.symbolic.kernel.calculus import (
-    AtItsLeast,
-    AtItsMost,
-    Compared,
-    FromZero,
-    Jensen,
-    OnRange,
-    Rising,
-    Solved,
-)
+    AtItsLeast, AtItsMost, Compared, FromZero, Jensen, OnRange, Rising, Solved,
+)  # fmt: skip
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
-    Applied,
-    Assuming,
-    ClosedSums,
-    Equivalent,
-    FirstTerms,
-    Identity,
-    PutIn,
-    Replaced,
-    Turned,
-    Unfolded,
-)
+    Applied, Assuming, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded,
+)  # fmt: skip
 from verify.symbolic.kernel.hypotheses import Hypotheses, Vectors
 from verify.symbolic.kernel.integrals import (
-    EulerIntegrals,
-    Even,
-    IntegralByParts,
-    Integrated,
-    Primitive,
-    SameIntegrands,
-    Substituted,
-)
+    EulerIntegrals, Even, IntegralByParts, Integrated, Primitive, SameIntegrands, Substituted,
+)  # fmt: skip
 from verify.symbolic.kernel.laws import (
-    AlikeTerms,
-    AlongAndAcross,
-    DensityGiven,
-    NormalGiven,
-    RootOfMeanSquare,
-    SumOfSquares,
-    density,
-    exceeds,
+    AlikeTerms, AlongAndAcross, DensityGiven, NormalGiven, RootOfMeanSquare, SumOfSquares, density, exceeds,
     normal_density,
-)
+)  # fmt: skip
 from verify.symbolic.kernel.limits import AboutTheMean, AtLimit, Between, CentralLimit, TimesPositive
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments, WhichCoincide
 from verify.symbolic.kernel.moments import Evaluation, by_component
 from verify.symbolic.kernel.normal import (
-    ByParts,
-    EvenIsMost,
-    LargestScore,
-    OneOfAll,
-    OverQueries,
-    Shifted,
-    TotalGrows,
-)
+    ByParts, EvenIsMost, LargestScore, OneOfAll, OverQueries, Shifted, TotalGrows,
+)  # fmt: skip
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.special_integrals import (
-    BesselIntegrals,
-    BinomialTheorem,
-    Exchanged,
-    GammaTail,
-    GaussIntegrals,
-    SplitAt,
-)
+    BesselIntegrals, BinomialTheorem, Exchanged, GammaTail, GaussIntegrals, SplitAt,
+)  # fmt: skip
 from verify.symbolic.kernel.sums import FewKeys, SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.transforms import (
-    SCORES,
-    DensityByTransform,
-    LargestOfNormal,
-    Moments,
-    Multiplied,
-    OverNormal,
-    SameLaw,
-)
+    SCORES, DensityByTransform, LargestOfNormal, Moments, Multiplied, OverNormal, SameLaw,
+)  # fmt: skip
 from verify.symbolic.kernel.words import MatrixShape, largest
 from verify.symbolic.routes import by
 from verify.symbolic.scores import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
