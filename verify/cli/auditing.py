@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli.console import PATH, end, rendered, say, say_outdated, tell
+from verify.cli.console import PATH, end, out_option, rendered, say, say_outdated, tell
 from verify.errors import OutputError
 
 NAMES = ("audit.json", "audit.html", "audit.pdf")
@@ -54,9 +54,7 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
 @click.option(
     "--workers", type=int, help="Number of worker processes; does not affect results.  [default: all]"
 )
-@click.option(
-    "--out", type=PATH, default=Path("audit"), show_default=True, metavar="DIR", help="Folder to write to."
-)
+@out_option("audit")
 @click.option("--no-pages", is_flag=True, help="Write audit.json only, without audit.html and audit.pdf.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
 def audit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,15 +27,14 @@ class _FormatOption(click.Option):
         return "|".join(getattr(importlib.import_module(f"verify.citing.{module}"), table))
 
 
-def _results(command: Callable[..., None]) -> Callable[..., None]:
-    return click.option(
-        "--results",
-        type=PATH,
-        metavar="FILE",
-        help="A results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input."
-        "  [default: what [tool.sdpa-verify] in pyproject.toml names, else reports/results.json, else the"
-        " reference run shipped with the tool]",
-    )(command)
+_results = click.option(
+    "--results",
+    type=PATH,
+    metavar="FILE",
+    help="A results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input."
+    "  [default: what [tool.sdpa-verify] in pyproject.toml names, else reports/results.json, else the"
+    " reference run shipped with the tool]",
+)
 
 
 @click.command()

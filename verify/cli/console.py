@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,6 +24,20 @@ if TYPE_CHECKING:
     from verify.executors.workers import Workers
 
 PATH = click.Path(path_type=Path)
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+"""Gives a command options."""
+
+
+def together(*options: Decorator) -> Decorator:
+    """Return several options as one decorator."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def out_option(folder: str, text: str = "Folder to write to.") -> Decorator:
+    """Return the option of where to write, with a default."""
+    return click.option("--out", type=PATH, default=Path(folder), show_default=True, metavar="DIR", help=text)
+
 
 _UNSAID = "verify.unsaid"
 """Where a command's context keeps why standard output could not be written."""

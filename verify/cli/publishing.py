@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, say, tell
+from verify.cli.console import PATH, end, out_option, say, tell
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
@@ -40,14 +40,7 @@ def compare(old: Path, new: Path, form: str) -> None:
 
 
 @click.command()
-@click.option(
-    "--out",
-    type=PATH,
-    default=Path("site"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder to write; one that contains anything but such a site is left unchanged.",
-)
+@out_option("site", "Folder to write; one that contains anything but such a site is left unchanged.")
 @click.option(
     "--results",
     type=PATH,

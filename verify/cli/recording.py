@@ -6,19 +6,12 @@ from pathlib import Path
 
 import click
 
-from verify.cli.console import PATH, complain, end
+from verify.cli.console import complain, end, out_option
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is the name of a module, as in python -m.")
-@click.option(
-    "--out",
-    type=PATH,
-    default=Path("recording"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder to write to.",
-)
+@out_option("recording")
 @click.option(
     "--max-sequences", type=int, default=200, show_default=True, help="Sequences kept for each layer."
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,9 +28,9 @@ def _store(path: Path | None) -> Store:
     return Store(place)
 
 
-def _option(command: Callable[..., None]) -> Callable[..., None]:
-    text = "The store.  [default: in the user's cache folder]"
-    return click.option("--store", type=PATH, metavar="FILE", help=text)(command)
+_option = click.option(
+    "--store", type=PATH, metavar="FILE", help="The store.  [default: in the user's cache folder]"
+)
 
 
 @click.group(no_args_is_help=False)

@@ -6,14 +6,25 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from verify import defaults
-from verify.cli.console import PATH, columns, end, log, rendered, say, say_outdated, tell
+from verify.cli.console import (
+    PATH,
+    columns,
+    end,
+    log,
+    out_option,
+    rendered,
+    say,
+    say_outdated,
+    tell,
+    together,
+)
 from verify.errors import OutputError, unforeseen
 from verify.files.names import EDITIONS
 
@@ -30,134 +41,105 @@ _MOST_PLANNED = 1_000_000
 """Workers that a plan can be made for: no cluster has as many."""
 
 
-def plan_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command what says which claims to verify, and how well."""
-    options = (
-        click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
-        click.option(
-            "--seed", type=int, default=defaults.SEED, show_default=True, help="Root seed of all draws."
-        ),
-        click.option(
-            "--profile",
-            default=defaults.PROFILE,
-            show_default=True,
-            metavar="|".join(defaults.PROFILES),
-            help="Tolerance 5%, 1% or 0.2%.",
-        ),
-        click.option("--tolerance", type=float, help="Relative tolerance, in place of the profile's."),
-        click.option(
-            "--false-alarm",
-            type=float,
-            default=defaults.FALSE_ALARM,
-            show_default=True,
-            help="False-alarm rate of the whole run.",
-        ),
-        click.option(
-            "--power",
-            type=float,
-            default=defaults.POWER,
-            show_default=True,
-            help="Probability that a check decides at its planned sample.",
-        ),
-        click.option(
-            "--claims",
-            "claim_files",
-            type=PATH,
-            multiple=True,
-            metavar="FILE",
-            help="A claim file of your own, of at most 1 MB; repeatable.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def edition_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the choice of an edition of the PDF."""
-    return click.option(
-        "--edition",
-        type=click.Choice(EDITIONS),
-        default=EDITIONS[0],
+plan_options = together(
+    click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
+    click.option(
+        "--seed", type=int, default=defaults.SEED, show_default=True, help="Root seed of all draws."
+    ),
+    click.option(
+        "--profile",
+        default=defaults.PROFILE,
         show_default=True,
-        help="The PDF: at most 14 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
-    )(command)
-
-
-def since_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an earlier run that the page is to compare this one with."""
-    return click.option(
-        "--since",
+        metavar="|".join(defaults.PROFILES),
+        help="Tolerance 5%, 1% or 0.2%.",
+    ),
+    click.option("--tolerance", type=float, help="Relative tolerance, in place of the profile's."),
+    click.option(
+        "--false-alarm",
+        type=float,
+        default=defaults.FALSE_ALARM,
+        show_default=True,
+        help="False-alarm rate of the whole run.",
+    ),
+    click.option(
+        "--power",
+        type=float,
+        default=defaults.POWER,
+        show_default=True,
+        help="Probability that a check decides at its planned sample.",
+    ),
+    click.option(
+        "--claims",
+        "claim_files",
         type=PATH,
-        metavar="OLD",
-        help="An earlier results.json; the page then says what changed since.",
-    )(command)
+        multiple=True,
+        metavar="FILE",
+        help="A claim file of your own, of at most 1 MB; repeatable.",
+    ),
+)
+"""Which claims to verify, and how well."""
 
+edition_option = click.option(
+    "--edition",
+    type=click.Choice(EDITIONS),
+    default=EDITIONS[0],
+    show_default=True,
+    help="The PDF: at most 14 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
+)
+since_option = click.option(
+    "--since",
+    type=PATH,
+    metavar="OLD",
+    help="An earlier results.json; the page then says what changed since.",
+)
+words_options = together(
+    click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
+    click.option("--question", metavar="TEXT", help="The question that its first page answers."),
+    click.option("--author", metavar="NAME", help="Author of the report."),
+)
+"""The words of the report that its user may choose."""
 
-def words_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the words of the report that its user may choose."""
-    options = (
-        click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
-        click.option("--question", metavar="TEXT", help="The question that its first page answers."),
-        click.option("--author", metavar="NAME", help="Author of the report."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that, and what says by how many processors, for which statements and where to."""
-    options = (
-        plan_options,
-        words_options,
-        click.option(
-            "--workers", type=int, help="Number of worker processes; does not affect results.  [default: all]"
-        ),
-        click.option(
-            "--cluster",
-            metavar="ADDRESS|local:N",
-            help="Workers of a Dask cluster: its scheduler's address, or N processes for this run alone.",
-        ),
-        click.option(
-            "--device",
-            metavar="cuda|cuda:N|cpu",
-            help="Draw scores and softmax rows with PyTorch on this device, in single precision and from "
-            "other random streams, so digits differ. Tested on cpu only, never on a GPU.",
-        ),
-        click.option(
-            "--store",
-            type=PATH,
-            metavar="FILE",
-            help="Where finished work is kept for later runs, on a disk of this machine.  "
-            "[default: in the user's cache folder]",
-        ),
-        click.option("--fresh", is_flag=True, help="Use no store: derive and draw everything now."),
-        click.option(
-            "--sources",
-            type=PATH,
-            metavar="FILE|PACK",
-            help="Statements to decide in place of the five documents': a TOML file of at most 1 MB, - for "
-            "standard input, or a shipped pack: introductions. Without CLAIMS only what they need is run; an "
-            "empty file has none.",
-        ),
-        click.option(
-            "--lenient-sources",
-            is_flag=True,
-            help="Do not exit with 1 if a statement of --sources is misprinted or wrong.",
-        ),
-        click.option(
-            "--out",
-            type=PATH,
-            default=Path("reports"),
-            show_default=True,
-            metavar="DIR",
-            help="Folder to write to.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+run_options = together(
+    plan_options,
+    words_options,
+    click.option(
+        "--workers", type=int, help="Number of worker processes; does not affect results.  [default: all]"
+    ),
+    click.option(
+        "--cluster",
+        metavar="ADDRESS|local:N",
+        help="Workers of a Dask cluster: its scheduler's address, or N processes for this run alone.",
+    ),
+    click.option(
+        "--device",
+        metavar="cuda|cuda:N|cpu",
+        help="Draw scores and softmax rows with PyTorch on this device, in single precision and from "
+        "other random streams, so digits differ. Tested on cpu only, never on a GPU.",
+    ),
+    click.option(
+        "--store",
+        type=PATH,
+        metavar="FILE",
+        help="Where finished work is kept for later runs, on a disk of this machine.  "
+        "[default: in the user's cache folder]",
+    ),
+    click.option("--fresh", is_flag=True, help="Use no store: derive and draw everything now."),
+    click.option(
+        "--sources",
+        type=PATH,
+        metavar="FILE|PACK",
+        help="Statements to decide in place of the five documents': a TOML file of at most 1 MB, - for "
+        "standard input, or a shipped pack: introductions. Without CLAIMS only what they need is run; an "
+        "empty file has none.",
+    ),
+    click.option(
+        "--lenient-sources",
+        is_flag=True,
+        help="Do not exit with 1 if a statement of --sources is misprinted or wrong.",
+    ),
+    out_option("reports"),
+)
+"""All that, and by how many processors, for which statements and where to."""
 
 
 @click.command()
