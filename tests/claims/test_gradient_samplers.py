@@ -20,7 +20,7 @@ from verify.claims.gradients.shared.samplers import (
     sums_within,
 )
 from verify.claims.gradients.shared.training import LAST, WINDOW, Lookup, TrainingRuns, losses, steps_to
-from verify.montecarlo.blocks import numbered
+from verify.montecarlo.blocks import numbered, output_name
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
 from verify.montecarlo.inputs import bartlett_components
 
@@ -178,12 +178,16 @@ def test_layers_by_differences(monkeypatch: pytest.MonkeyPatch, where: Normalisa
                 gradient = back(before, weights[depth - passed :], upstream, scale, where)
                 log = math.log(np.linalg.norm(gradient) / np.linalg.norm(upstream))
                 assert math.isclose(
-                    found[block, sampler.names.index(sampler.log_growth(number, passed))], log, abs_tol=SINGLE
+                    found[block, sampler.names.index(output_name("log-growth", number, passed))],
+                    log,
+                    abs_tol=SINGLE,
                 )
             # A square is off by twice as much, relative to it, as the norm, whose logarithm is tested above.
             square = float(np.mean(gradient**2))
             assert math.isclose(
-                found[block, sampler.names.index(sampler.input_square(number))], square, rel_tol=2 * SINGLE
+                found[block, sampler.names.index(output_name("input-square", number))],
+                square,
+                rel_tol=2 * SINGLE,
             )
 
 
@@ -278,9 +282,11 @@ def test_nothing_breaks_where_a_row_is_saturated() -> None:
 def test_classes_are_named_by_their_edges() -> None:
     """Two names for each class, in the order of the edges; between no two successive ones there is none."""
     classes = ((0.0, 0.1), (0.1, 0.5), (0.5, 1.0))
-    of_classes = [name for ends in classes for name in (SAMPLER.spread(*ends), SAMPLER.length(*ends))]
+    of_classes = [
+        name for ends in classes for name in (output_name("spread", *ends), output_name("length", *ends))
+    ]
     assert SAMPLER.names == ("to-values", "from-above", *of_classes)
-    assert SAMPLER.length(0.0, 0.5) not in SAMPLER.names
+    assert output_name("length", 0.0, 0.5) not in SAMPLER.names
 
 
 TASK = Lookup(keys=3, copies=2, width=2, noise=0.5)
@@ -386,22 +392,22 @@ def test_statistics_by_loops(runs: TrainingRuns) -> None:
         for scale in range(3):
             own = [2 * scale, 2 * scale + 1]
             good = [float(np.mean(found[seed, run, -LAST:]) < 0.3) for run in own]
-            assert value_of(seed, runs.any_success(scale)) == max(good)
+            assert value_of(seed, output_name("any-success", scale)) == max(good)
             measures.append((sum(good) / 2, -taken[seed, own].mean(), -taken[seed, own].min()))
             for rate, run in enumerate(own):
-                assert value_of(seed, runs.success(scale, rate)) == good[rate]
-                assert value_of(seed, runs.steps_taken(scale, rate)) == taken[seed, run]
+                assert value_of(seed, output_name("success", scale, rate)) == good[rate]
+                assert value_of(seed, output_name("steps", scale, rate)) == taken[seed, run]
                 for mark, step in enumerate(runs.marks):
                     value = found[seed, run, step]
-                    assert value_of(seed, runs.loss(scale, rate, mark)) == value
-                    assert value_of(seed, runs.squared_loss(scale, rate, mark)) == value**2
+                    assert value_of(seed, output_name("loss", scale, rate, mark)) == value
+                    assert value_of(seed, output_name("squared-loss", scale, rate, mark)) == value**2
         for one in range(3):
             for other in range(3):
                 for measure in range(3):
                     gap = measures[one][measure] - measures[other][measure]
                     better = 0.5 if abs(gap) < 1e-9 else float(gap > 0)
-                    assert value_of(seed, runs.better(one, other, measure)) == better
-                    half = value_of(seed, runs.difference(one, other, measure))
+                    assert value_of(seed, output_name("better", one, other, measure)) == better
+                    half = value_of(seed, output_name("difference", one, other, measure))
                     assert math.isclose(half, (1 + gap) / 2)
     assert values.shape == (5, len(set(runs.names)))
 
@@ -411,10 +417,12 @@ def test_scales_and_rates_are_paired(runs: TrainingRuns) -> None:
     twice = TrainingRuns(3, (0.5, 0.5), (1.0, 1.0), 20, 0.3, (0, 19), TASK)
     values = twice.sample(np.random.default_rng(5), 6)
     for measure in range(3):
-        assert np.all(values[:, twice.names.index(twice.better(0, 1, measure))] == 0.5)
+        assert np.all(values[:, twice.names.index(output_name("better", 0, 1, measure))] == 0.5)
     for mark in range(2):
         columns = [
-            values[:, twice.names.index(twice.loss(scale, rate, mark))] for scale in (0, 1) for rate in (0, 1)
+            values[:, twice.names.index(output_name("loss", scale, rate, mark))]
+            for scale in (0, 1)
+            for rate in (0, 1)
         ]
         assert all(np.array_equal(columns[0], one) for one in columns[1:])
     assert runs.sample(np.random.default_rng(5), 2).shape == (2, len(runs.names))

@@ -52,6 +52,11 @@ def numbered(name: str, many: int) -> tuple[str, ...]:
     return tuple(f"{name}-{place}" for place in range(many))
 
 
+def output_name(what: str, *of: object) -> str:
+    """Return the name of an output by what it is and what it is of: loss-0-2 at a scale and a rate."""
+    return "-".join(map(str, (what, *of)))
+
+
 def double(numbers: Array) -> Array:
     """Return ``numbers`` in double precision, in which they are summed."""
     return numbers.astype(np.float64, copy=False)

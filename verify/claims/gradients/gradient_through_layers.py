@@ -7,7 +7,8 @@ import numpy as np
 from sympy import Expr, Rational, S, Symbol, expand, limit, oo, sqrt
 
 from verify.claims.gradients.shared import (
-    Layer, LayerStack, Normalisation, Outputs, Relation, against_loops, softmax_over_queries, stack,
+    Layer, LayerStack, Normalisation, Outputs, Relation, against_loops, output_name,
+    softmax_over_queries, stack,
 )  # fmt: skip
 from verify.spec import (
     Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Quantity, Smooth, assume, biased,
@@ -75,7 +76,7 @@ class Stack:
 
     def log_growth(self, scale: str, depth: int | None = None) -> str:
         """Return the name of the logarithmic growth over all or some layers at the scale of that name."""
-        return self.sampler.log_growth(self.scales.index(scale), depth or self.layers)
+        return output_name("log-growth", self.scales.index(scale), depth or self.layers)
 
 
 def growth(name: str, number: int, over: str | None = None) -> Smooth:
@@ -111,7 +112,7 @@ def _small_scores(result: Expr, tolerance: float) -> list[Quantity]:
         name = f"small-scores-n{tokens}-l{depth}"
         cell = cell_of(name, LayerStack(tokens, width, 1, depth, (float(TINY),), "none"), scale=TINY)
         in_all, each = (one.subs({n: tokens, stack.layers: depth}) for one in (result, _per_layer(result)))
-        squares = (LayerStack.input_square(0), "output-square")
+        squares = (output_name("input-square", 0), "output-square")
         root = ratio(*squares, 1 / (2 * depth))
         checks.append(Quantity(name, MEAN_SQUARE, cell, ratio(*squares), prediction(in_all)))
         checks.append(Quantity(f"{name}-per-layer", PER_LAYER, cell, root, prediction(each)))

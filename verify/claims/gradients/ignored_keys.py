@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from sympy import Abs, Expr, Idx, KroneckerDelta, Rational, S, Sum, sqrt
 
-from verify.claims.gradients.shared import Relation, SingleQueries, gradients, jacobian
+from verify.claims.gradients.shared import Relation, SingleQueries, gradients, jacobian, output_name
 from verify.spec import (
     E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, Ordered,
     Prediction, Quantity, Route, Step, Tolerance, assume, cell_of, computed, estimates, figure, function, i,
@@ -83,7 +83,7 @@ def _of_class(name: str, low: float, high: float, expected: Prediction) -> Quant
     sampler = SingleQueries(DIMENSION, KEYS, 1, ROWS, float(SCALES[name]), EDGES[name], RADEMACHER)
     cell = cell_of(name, sampler, scale=SCALES[name])
     label = rf"mean of $\|dk_j\|$ over that of $c|q|\,p_j(1-p_j)\max|dP|$, $p_j$ from {low:g} to {high:g}"
-    estimand = ratio(sampler.length(low, high), sampler.spread(low, high))
+    estimand = ratio(output_name("length", low, high), output_name("spread", low, high))
     return Quantity(f"{name}-{_slug(high)}", label, cell, estimand, expected)
 
 

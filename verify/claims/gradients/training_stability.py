@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Expr, Rational, S, sqrt
 
 from verify.claims.gradients.shared import (
-    Layer, Lookup, Relation, TrainingRuns, against_loops, descent, losses, softmax_over_queries,
-    student_quantile,
+    Layer, Lookup, Relation, TrainingRuns, against_loops, descent, losses, output_name,
+    softmax_over_queries, student_quantile,
 )  # fmt: skip
 from verify.spec import (
     NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
@@ -89,26 +89,26 @@ def _share(name: str, dimension: int, output: str, label: str, bound: Expr, rela
 def _duel(dimension: int, name: str, measure: str, least: Expr, other: str = UNSCALED) -> Quantity:
     """Return the check that the root's scale fares better than another in at least that share of seeds."""
     label = f"in which the scale {ROOT} {measure} than {other}, equal ones half"
-    better = TrainingRuns.better(_number(ROOT), _number(other), list(MEASURES).index(measure))
+    better = output_name("better", _number(ROOT), _number(other), list(MEASURES).index(measure))
     return _share(name, dimension, better, label, least, "≥")
 
 
 def _gap(name: str, measure: str, what: str) -> Quantity:
     """Return the check that the root's scale is better than none on average over the seeds."""
-    difference = TrainingRuns.difference(_number(ROOT), _number(UNSCALED), list(MEASURES).index(measure))
+    difference = output_name("difference", _number(ROOT), _number(UNSCALED), list(MEASURES).index(measure))
     cell, estimand = cell_of(f"d{D}", _runs(D)), Bounded(difference, signed=True)
     return Quantity(name, what, cell, estimand, threshold(0), Tolerance(1.0, 1.0, "the whole range"), "≥")
 
 
 def _never(name: str, scale: str) -> Quantity:
     """Return the check that most seeds succeed at no rate."""
-    succeeds, label = TrainingRuns.any_success(_number(scale)), f"that succeed at some rate, {scale}"
+    succeeds, label = output_name("any-success", _number(scale)), f"that succeed at some rate, {scale}"
     return _share(f"{name}-never-succeeds", D, succeeds, label, HALF, "≤")
 
 
 def _at_rate(name: str, scale: str, rate: float, relation: Relation) -> Quantity:
     """Return the check that nearly all seeds succeed at a rate, or that hardly any does."""
-    succeeds, label = TrainingRuns.success(_number(scale), RATES.index(rate)), f"the rate {rate:g}, {scale}"
+    succeeds, label = output_name("success", _number(scale), RATES.index(rate)), f"the rate {rate:g}, {scale}"
     bound = NEARLY_ALL if relation == "≥" else 1 - NEARLY_ALL
     return _share(name, D, succeeds, f"that succeed at {label}", bound, relation)
 
@@ -158,7 +158,7 @@ def _controls() -> tuple[Control, ...]:
 
 def _success_by_rate(findings: Findings, scale: str) -> Layer:
     """Return the share of seeds that succeed at each rate, with intervals at the level of the checks."""
-    outputs = (TrainingRuns.success(_number(scale), rate) for rate in range(len(RATES)))
+    outputs = (output_name("success", _number(scale), rate) for rate in range(len(RATES)))
     found = findings.estimated(f"d{D}", map(Bounded, outputs), like="success-rate")
     return estimates(printed(scale), RATES, found, "measured" if scale == ROOT else "other")
 
@@ -166,11 +166,11 @@ def _success_by_rate(findings: Findings, scale: str) -> Layer:
 def _loss_at_best_rate(findings: Findings, scale: str) -> Layer:
     """Return the mean loss over the seeds, at the rate of fewest steps, in a band of its standard errors."""
     sample, alpha = findings.samples[f"d{D}"], 1 - findings.checks["success-rate"].level
-    runs, mean, number = _runs(D), sample.outputs, _number(scale)
-    best = min(range(len(RATES)), key=lambda rate: float(mean[runs.steps_taken(number, rate)]))
+    mean, number = sample.outputs, _number(scale)
+    best = min(range(len(RATES)), key=lambda rate: float(mean[output_name("steps", number, rate)]))
     marks = range(len(MARKS))
-    losses_ = np.array([mean[runs.loss(number, best, mark)] for mark in marks])
-    squares = np.array([mean[runs.squared_loss(number, best, mark)] for mark in marks])
+    losses_ = np.array([mean[output_name("loss", number, best, mark)] for mark in marks])
+    squares = np.array([mean[output_name("squared-loss", number, best, mark)] for mark in marks])
     half = student_quantile(alpha, sample.blocks) * np.sqrt((squares - losses_**2) / sample.blocks)
     found = zip(losses_, zip(losses_ - half, losses_ + half, strict=True), strict=True)
     steps, label = [mark + 1 for mark in MARKS], printed(f"{scale}, rate {RATES[best]:g}")

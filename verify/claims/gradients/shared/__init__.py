@@ -5,7 +5,7 @@ from verify.claims.gradients.shared.samplers import LayerStack, Normalisation, R
 from verify.claims.gradients.shared.training import Lookup, TrainingRuns, losses
 from verify.evidence import Layer
 from verify.montecarlo.attention import gradients
-from verify.montecarlo.blocks import Outputs
+from verify.montecarlo.blocks import Outputs, output_name
 from verify.montecarlo.estimands import Ratio
 from verify.montecarlo.experiment import Relation
 from verify.montecarlo.intervals import student_quantile
@@ -17,5 +17,6 @@ from verify.symbolic.printing import plain
 __all__ = [
     "BothScales", "Layer", "LayerStack", "Lookup", "Normalisation", "OfRows", "Outputs", "Ratio", "Relation",
     "RowGradients", "SingleQueries", "TrainingRuns", "against_loops", "extremes", "gradients",
-    "largest_ratio", "losses", "plain", "softmax_over_queries", "spectral_norms", "student_quantile",
+    "largest_ratio", "losses", "output_name", "plain", "softmax_over_queries", "spectral_norms",
+    "student_quantile",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
-from verify.montecarlo.blocks import Settings, double, numbered
+from verify.montecarlo.blocks import Settings, double, numbered, output_name
 from verify.montecarlo.distributions import NORMAL, Array, Distribution
 from verify.montecarlo.inputs import bartlett_components, bartlett_setting, bartlett_vectors
 from verify.montecarlo.statistics import shares_within
@@ -141,7 +141,7 @@ class SingleQueries:
     gradients are taken by themselves. Statistics, means over the queries: the squared norms of what it sends
     to the values, and of the gradient at its output; then, for the keys whose probabilities p lie between
     each two successive ``edges``, the sum of p(1-p), and the sum of their gradients' norms in units of
-    scale·|query|·max|dP|. ``spread`` and ``length`` give these last two's names.
+    scale·|query|·max|dP|. These last two are called ``spread`` and ``length``, with both edges.
     """
 
     d: int
@@ -168,18 +168,10 @@ class SingleQueries:
 
     @property
     def names(self) -> tuple[str, ...]:
-        of_classes = (name(*ends) for ends in pairwise(self.edges) for name in (self.spread, self.length))
+        of_classes = (
+            output_name(one, *ends) for ends in pairwise(self.edges) for one in ("spread", "length")
+        )
         return ("to-values", "from-above", *of_classes)
-
-    @staticmethod
-    def spread(low: float, high: float) -> str:
-        """Return the name of the sum of p(1-p) over the keys between two successive edges."""
-        return f"spread-{low}-{high}"
-
-    @staticmethod
-    def length(low: float, high: float) -> str:
-        """Return the name of the sum of the gradients' norms over the same keys."""
-        return f"length-{low}-{high}"
 
     @property
     def coordinates(self) -> int:
@@ -246,8 +238,8 @@ class LayerStack:
     Of more dimensions than ``width``, weights of queries and keys are drawn in the axes that the keys' span.
     N divides every token by its root mean square. Tokens and the gradient at the output are standard normal.
     All ``scales`` see the same draws. Statistics: the mean square of the gradient's entries at the output;
-    then for each scale that at the input, and the logarithm of the gradient's norm over that at the output
-    after 1, 2, …, ``layers`` layers on its way back.
+    then for each scale that at the input, ``input-square``, and the logarithm of the gradient's norm over
+    that at the output, ``log-growth``, after 1, 2, …, ``layers`` layers on its way back.
     """
 
     tokens: int
@@ -293,20 +285,13 @@ class LayerStack:
     @property
     def names(self) -> tuple[str, ...]:
         of_scales = (
-            (self.input_square(scale), *(self.log_growth(scale, depth + 1) for depth in range(self.layers)))
+            (
+                output_name("input-square", scale),
+                *(output_name("log-growth", scale, depth + 1) for depth in range(self.layers)),
+            )
             for scale in range(len(self.scales))
         )
         return ("output-square", *chain.from_iterable(of_scales))
-
-    @staticmethod
-    def input_square(scale: int) -> str:
-        """Return the name of the input gradient's mean square at the scale of that number."""
-        return f"input-square-{scale}"
-
-    @staticmethod
-    def log_growth(scale: int, layers: int) -> str:
-        """Return the name of the logarithmic growth over ``layers`` layers."""
-        return f"log-growth-{scale}-{layers}"
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` stacks, shape (count, 1 + scales·(1 + layers))."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from verify.montecarlo.attention import probabilities, score_gradients
-from verify.montecarlo.blocks import Settings
+from verify.montecarlo.blocks import Settings, output_name
 from verify.montecarlo.distributions import NORMAL, Array
 from verify.montecarlo.inputs import bartlett_components, bartlett_setting, bartlett_vectors
 
@@ -89,12 +89,13 @@ class TrainingRuns:
     """Blocks are seeds: one initialisation and one sequence of data, trained at every scale and rate.
 
     Weights start normal with variance 1/width, in the axes that they span: scores and descent know their
-    inner products alone, and stay within what they span. Statistics, all between 0 and 1, with names given
-    by the methods: for each scale and rate whether the run succeeds, its steps to the goal (over ``steps``,
-    which also stands for never), and its loss and squared loss at each of the steps ``marks``; for each
-    scale whether any rate succeeds; and for each pair of scales how the first fares against the second in
-    the share of rates that succeed, in the mean steps over all rates, and in the steps at the best rate of
-    each: whether better (1 better, ½ equal, 0 worse), and by how much ((1 + difference)/2).
+    inner products alone, and stay within what they span. Statistics, all between 0 and 1: for each scale and
+    rate whether the run succeeds, ``success``, its steps to the goal (over ``steps``, which also stands for
+    never), and its ``loss`` and ``squared-loss`` at each of the steps ``marks``; for each scale whether any
+    rate succeeds, ``any-success``; and for each pair of scales how the first fares against the second in 0
+    the share of rates that succeed, 1 the mean steps over all rates, and 2 the steps at the best rate of
+    each: whether ``better`` (1 better, ½ equal, 0 worse), and by how much, (1 + ``difference``)/2. Names end
+    in the numbers of scale and rate, or of both scales, and of mark or measure.
     """
 
     d: int
@@ -146,53 +147,14 @@ class TrainingRuns:
     @property
     def names(self) -> tuple[str, ...]:
         scales, rates = range(len(self.scales)), range(len(self.rates))
-        of_runs = (self.success, self.steps_taken)
-        at_marks = (self.loss, self.squared_loss)
+        runs, pairs = [*product(scales, rates)], product(scales, scales, range(_MEASURES))
+        at_marks = [(*run, mark) for run in runs for mark in range(len(self.marks))]
         return (
-            *(name(*run) for name in of_runs for run in product(scales, rates)),
-            *(name(*one) for name in at_marks for one in product(scales, rates, range(len(self.marks)))),
-            *map(self.any_success, scales),
-            *(
-                name(*one)
-                for one in product(scales, scales, range(_MEASURES))
-                for name in (self.better, self.difference)
-            ),
+            *(output_name(what, *run) for what in ("success", "steps") for run in runs),
+            *(output_name(what, *one) for what in ("loss", "squared-loss") for one in at_marks),
+            *(output_name("any-success", scale) for scale in scales),
+            *(output_name(what, *pair) for pair in pairs for what in ("better", "difference")),
         )
-
-    @staticmethod
-    def success(scale: int, rate: int) -> str:
-        """Return the name of whether a run succeeds."""
-        return f"success-{scale}-{rate}"
-
-    @staticmethod
-    def steps_taken(scale: int, rate: int) -> str:
-        """Return the name of the share of the steps that a run takes to the goal."""
-        return f"steps-{scale}-{rate}"
-
-    @staticmethod
-    def loss(scale: int, rate: int, mark: int) -> str:
-        """Return the name of a run's loss at one of the marks."""
-        return f"loss-{scale}-{rate}-{mark}"
-
-    @staticmethod
-    def squared_loss(scale: int, rate: int, mark: int) -> str:
-        """Return the name of a run's squared loss at one of the marks."""
-        return f"squared-loss-{scale}-{rate}-{mark}"
-
-    @staticmethod
-    def any_success(scale: int) -> str:
-        """Return the name of whether any rate succeeds."""
-        return f"any-success-{scale}"
-
-    @staticmethod
-    def better(scale: int, other: int, measure: int) -> str:
-        """Return the name of one scale against another: 0 successes, 1 mean steps, 2 best steps."""
-        return f"better-{scale}-{other}-{measure}"
-
-    @staticmethod
-    def difference(scale: int, other: int, measure: int) -> str:
-        """Return the name of by how much one scale is better than another, as (1 + difference)/2."""
-        return f"difference-{scale}-{other}-{measure}"
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` seeds, one row each."""
