@@ -15,7 +15,7 @@ printed               text printed from objects, marked so that it may stand in 
 assume                the assumptions of a claim: shared ones, then its own by their ids
 INDEPENDENT           all components of query and key are independent
 STANDARD_COMPONENTS   independent, mean 0, variance 1: what every introduction assumes
-cite                  a reference of its own: key, text, address
+cite                  its reference: key, text, address; several are added up
 HOEFFDING             Hoeffding 1948, on U-statistics
 STEIN                 Stein 1981, on integration by parts
 VASWANI               Vaswani et al. 2017, Attention Is All You Need

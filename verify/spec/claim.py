@@ -232,9 +232,15 @@ def assume(*shared: Assumption, **own: str) -> tuple[Assumption, ...]:
     return (*shared, *(Assumption(id=name.replace("_", "-"), text=text) for name, text in own.items()))
 
 
-def cite(key: str, text: str, url: str | None = None) -> Reference:
-    """Return a reference by its ``key``, such as "vaswani2017", its bibliographic ``text`` and address."""
-    return Reference(key=key, text=text, url=url)
+def cite(key: str, text: str, url: str | None = None) -> tuple[Reference]:
+    """Return a claim's references where this is the only one; two are added up with ``+``.
+
+    Args:
+        key: A name for it, such as "vaswani2017".
+        text: Its bibliographic text.
+        url: Its address, if it has one.
+    """
+    return (Reference(key=key, text=text, url=url),)
 
 
 HOEFFDING = cite(

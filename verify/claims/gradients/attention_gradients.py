@@ -224,8 +224,8 @@ CLAIM = Claim(
         "dK": matrices.DK,
     },
     references=(
-        VASWANI,
-        cite(
+        *VASWANI,
+        *cite(
             "dao2022",
             "T. Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, "
             "NeurIPS 2022.",

@@ -178,5 +178,5 @@ CLAIM = Claim(
     "almost uniform row transmits little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions "
     "still transmit more unscaled. All this is for random queries and keys, as at the start of training.",
     symbols={"n": n, "sigma": sigma, "largest": extremes.LARGEST, "middle": E(1 - SQUARES) / 2, "norm": SIZE},
-    references=(STEIN,),
+    references=STEIN,
 )

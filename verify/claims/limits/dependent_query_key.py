@@ -114,11 +114,9 @@ CLAIM = Claim(
     "dependence can lower the variance as well as raise it, for {square} may be negative. Where {C} is "
     "zero, the formula of the earlier chapters is recovered.",
     symbols={"C": C, "square": SQUARE, "crossed": CROSSED, "of_means": OF_MEANS, "other_way": OTHER_WAY},
-    references=(
-        cite(
-            "isserlis1918",
-            "L. Isserlis, On a formula for the product-moment coefficient of any order of a normal "
-            "frequency distribution in any number of variables, Biometrika 12 (1918), 134-139.",
-        ),
+    references=cite(
+        "isserlis1918",
+        "L. Isserlis, On a formula for the product-moment coefficient of any order of a normal "
+        "frequency distribution in any number of variables, Biometrika 12 (1918), 134-139.",
     ),
 )

@@ -103,13 +103,13 @@ CLAIM = Claim(
     "of attention.",
     symbols={"D": D, "v": v, "projected": Notation(r"q\cdot k/\sqrt{d_k}", PROJECTED / sqrt(d))},
     references=(
-        cite(
+        *cite(
             "glorot2010",
             "X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural "
             "networks, AISTATS 2010.",
             "https://proceedings.mlr.press/v9/glorot10a.html",
         ),
-        cite(
+        *cite(
             "he2015",
             "K. He et al., Delving Deep into Rectifiers, ICCV 2015.",
             "https://arxiv.org/abs/1502.01852",

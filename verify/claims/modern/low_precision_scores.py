@@ -106,12 +106,12 @@ CLAIM = Claim(
     assumptions=assume(nearest="To nearest, ties to even, within a format’s normal numbers."),
     symbols={"b": b, "epsilon": epsilon},
     references=(
-        cite(
+        *cite(
             "kalamkar2019",
             "D. Kalamkar et al., A Study of BFLOAT16 for Deep Learning Training, 2019.",
             "https://arxiv.org/abs/1905.12322",
         ),
-        cite(
+        *cite(
             "micikevicius2022",
             "P. Micikevicius et al., FP8 Formats for Deep Learning, 2022.",
             "https://arxiv.org/abs/2209.05433",

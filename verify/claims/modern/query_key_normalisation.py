@@ -98,12 +98,12 @@ CLAIM = Claim(
     "their bound by its square.",
     symbols={"cosine": cosine.COSINE, "left": d**-2},
     references=(
-        cite(
+        *cite(
             "henry2020",
             "A. Henry et al., Query-Key Normalization for Transformers, Findings of EMNLP 2020.",
             "https://arxiv.org/abs/2010.04245",
         ),
-        cite(
+        *cite(
             "dehghani2023",
             "M. Dehghani et al., Scaling Vision Transformers to 22 Billion Parameters, ICML 2023: "
             "normalised queries and keys.",

@@ -92,12 +92,10 @@ CLAIM = Claim(
     headline="lost-c32",
     symbols={"c": c, "s": score, "capped": CAPPED, "most": E(2 * score**4 / (3 * c**2))},
     assumptions=assume(INDEPENDENT, normal="Every component is standard normal."),
-    references=(
-        cite(
-            "gemma2024",
-            "Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size, 2024: a cap of 50 on "
-            "scores.",
-            "https://arxiv.org/abs/2408.00118",
-        ),
+    references=cite(
+        "gemma2024",
+        "Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size, 2024: a cap of 50 on "
+        "scores.",
+        "https://arxiv.org/abs/2408.00118",
     ),
 )

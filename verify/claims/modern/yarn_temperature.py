@@ -102,11 +102,9 @@ CLAIM = Claim(
     "from {squares-s1:prediction.2} to {squares-s16:prediction.2}, by a factor of more than "
     "{many-keys-s16:2}. It was fitted to trained models, whose scores are not random.",
     symbols={"s": longer, "ell": ell, "n": n, "sigma": sigma, "sum": E(SQUARES)},
-    references=(
-        cite(
-            "peng2024",
-            "B. Peng et al., YaRN: Efficient Context Window Extension of Large Language Models, ICLR 2024.",
-            "https://arxiv.org/abs/2309.00071",
-        ),
+    references=cite(
+        "peng2024",
+        "B. Peng et al., YaRN: Efficient Context Window Extension of Large Language Models, ICLR 2024.",
+        "https://arxiv.org/abs/2309.00071",
     ),
 )

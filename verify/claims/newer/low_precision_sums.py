@@ -99,12 +99,12 @@ CLAIM = Claim(
     headline="bfloat16-ones",
     symbols={"h": h, "b": b, "both": b + h},
     references=(
-        cite(
+        *cite(
             "kalamkar2019",
             "D. Kalamkar et al., A Study of BFLOAT16 for Deep Learning Training, 2019.",
             "https://arxiv.org/abs/1905.12322",
         ),
-        cite(
+        *cite(
             "higham1993",
             "N. J. Higham, The Accuracy of Floating Point Summation, SIAM Journal on Scientific Computing "
             "14 (1993), 783-799.",

@@ -104,18 +104,18 @@ CLAIM = Claim(
     "{cost-s3:sigma=}.",
     symbols={"r": r, "t": t, "n": n},
     references=(
-        cite(
+        *cite(
             "milakov2018",
             "M. Milakov and N. Gimelshein, Online Normalizer Calculation for Softmax, 2018.",
             "https://arxiv.org/abs/1805.02867",
         ),
-        cite(
+        *cite(
             "dao2022",
             "T. Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, "
             "NeurIPS 2022.",
             "https://arxiv.org/abs/2205.14135",
         ),
-        cite(
+        *cite(
             "zadouri2026",
             "T. Zadouri et al., FlashAttention-4: Algorithm and Kernel Pipelining Co-Design for Asymmetric "
             "Hardware Scaling, 2026.",

@@ -114,13 +114,11 @@ CLAIM = Claim(
     headline="scalable-n10000",
     symbols={"s": s, "g": g, "R": R, "n": N, "lead": s * g, "eps": termwise.beyond,
              "crossing": exp(1 / s)},
-    references=(
-        cite(
+    references=cite(
             "nakanishi2025",
             "K. M. Nakanishi, Scalable-Softmax Is Superior for Attention, 2025.",
             "https://arxiv.org/abs/2501.19399",
         ),
-    ),
 )  # fmt: skip
 
 

@@ -86,11 +86,9 @@ CLAIM = Claim(
     "{below-d16:estimate.2} in {below-d16:d_k} dimensions. This does softmax no harm, since such keys get "
     "little weight; in a low-precision format they may still overflow.",
     symbols={"gamma": gamma, "tau": tau, "top": top},
-    references=(
-        cite(
-            "kimi2025",
-            "Kimi Team, Kimi K2: Open Agentic Intelligence, 2025: QK-Clip.",
-            "https://arxiv.org/abs/2507.20534",
-        ),
+    references=cite(
+        "kimi2025",
+        "Kimi Team, Kimi K2: Open Agentic Intelligence, 2025: QK-Clip.",
+        "https://arxiv.org/abs/2507.20534",
     ),
 )

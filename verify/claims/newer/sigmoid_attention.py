@@ -116,12 +116,9 @@ CLAIM = Claim(
     "one.",
     headline="sum-n1024",
     symbols={"n": n, "m": m, "mu": mu_2, "v": characteristic.v, "power": power},
-    references=(
-        cite(
-            "ramapuram2025",
-            "J. Ramapuram et al., Theory, Analysis, and Best Practices for Sigmoid Self-Attention, ICLR "
-            "2025.",
-            "https://arxiv.org/abs/2409.04431",
-        ),
+    references=cite(
+        "ramapuram2025",
+        "J. Ramapuram et al., Theory, Analysis, and Best Practices for Sigmoid Self-Attention, ICLR 2025.",
+        "https://arxiv.org/abs/2409.04431",
     ),
 )

@@ -91,12 +91,10 @@ CLAIM = Claim(
     "away. A model of independent scores describes them less and less well as keys are added.",
     headline="least-shared-n64",
     symbols={"v": v},
-    references=(
-        cite(
-            "naitsaada2025",
-            "T. Nait Saada, A. Naderi and J. Tanner, Mind the Gap: A Spectral Analysis of Rank Collapse "
-            "and Signal Propagation in Attention Layers, ICML 2025.",
-            "https://arxiv.org/abs/2410.07799",
-        ),
+    references=cite(
+        "naitsaada2025",
+        "T. Nait Saada, A. Naderi and J. Tanner, Mind the Gap: A Spectral Analysis of Rank Collapse "
+        "and Signal Propagation in Attention Layers, ICML 2025.",
+        "https://arxiv.org/abs/2410.07799",
     ),
 )

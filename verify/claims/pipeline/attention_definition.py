@@ -135,5 +135,5 @@ CLAIM = Claim(
     "plain loops, with no mask, a causal one and one for padding. A mask must set scores to minus infinity; "
     "zero is a score like any other. A row whose keys are all masked has no softmax.",
     symbols={"product": Notation(r"q_a\cdot k_j", SCORE_OF)},
-    references=(VASWANI,),
+    references=VASWANI,
 )

@@ -98,5 +98,5 @@ CLAIM = Claim(
     meaning="The variance of the matrix is that of its entries, whatever its size, and it comes from the "
     "dimension of queries and keys. But its entries are not as many independent observations: treating them "
     "so makes intervals far too short, which is why this tool takes whole matrices as its units.",
-    references=(HOEFFDING,),
+    references=HOEFFDING,
 )

@@ -206,5 +206,5 @@ CLAIM = Claim(
     "is {relative-bias:2%} low. And its nearly five thousand pairs are worth far fewer independent ones: a "
     "single run scatters by an eighth to a seventh.",
     symbols={"V": V, "N": N, "mu": mu, "sigma": sigma},
-    references=(HOEFFDING,),
+    references=HOEFFDING,
 )

@@ -118,11 +118,9 @@ CLAIM = Claim(
     "one only as dimensions are added. Intervals for normal data are therefore invalid for scores of few "
     "dimensions.",
     symbols={"x": x},
-    references=(
-        cite(
-            "dlmf",
-            "NIST Digital Library of Mathematical Functions, 10.32.11 (Basset's integral).",
-            "https://dlmf.nist.gov/10.32",
-        ),
+    references=cite(
+        "dlmf",
+        "NIST Digital Library of Mathematical Functions, 10.32.11 (Basset's integral).",
+        "https://dlmf.nist.gov/10.32",
     ),
 )

@@ -71,5 +71,5 @@ CLAIM = Claim(
     "Doubling the dimension doubles the variance, so a typical raw score grows like {root_d}. Nothing here "
     "needs the normal law: only these means and variances.",
     assumptions=STANDARD_COMPONENTS,
-    references=(VASWANI,),
+    references=VASWANI,
 )

@@ -70,5 +70,5 @@ CLAIM = Claim(
     "then gives softmax scores spread like those of one dimension. It fixes the spread under the stated "
     "assumptions; trained queries and keys need not keep to them.",
     assumptions=STANDARD_COMPONENTS,
-    references=(VASWANI,),
+    references=VASWANI,
 )

@@ -160,5 +160,5 @@ CLAIM = Claim(
     "keys in {rows-below-n64-d4:d_k} dimensions {rows-below-n64-d4:estimate.2%} lose more than half a nat. "
     "Any further sharpness on average is learnt, not given by the initialisation.",
     symbols={"sigma": sigma, "n": n, "half_sigma": sigma / 2, "half_square": sigma**2 / 2},
-    references=(STEIN,),
+    references=STEIN,
 )
