@@ -88,9 +88,9 @@ def test_names_are_few() -> None:
 
 def test_the_first_mistake_is_the_one_that_is_named() -> None:
     """What is no mistake is not looked at, and signs of a format stand for themselves."""
-    refuse([(False, "not this")])
+    refuse((False, "not this"))
     with pytest.raises(PydanticCustomError, match=r"^this \{0\}$"):
-        refuse([(False, "not this"), (True, "this {0}"), (True, "nor that")])
+        refuse((False, "not this"), (True, "this {0}"), (True, "nor that"))
 
 
 def test_a_name_given_twice_is_refused() -> None:

@@ -111,24 +111,18 @@ class Finding(Record):
         low, high = self.interval
         lowest, highest = self.band or (None, None)
         refuse(
-            [
-                (lowest is not None and highest is not None and lowest > highest, "its band is upside down"),
-                (self.decides and self.judgement is Judgement.REPORTED, "it decides, but is only reported"),
-            ]
+            (lowest is not None and highest is not None and lowest > highest, "its band is upside down"),
+            (self.decides and self.judgement is Judgement.REPORTED, "it decides, but is only reported"),
         )
         if self.estimate is None:
             refuse(
-                [
-                    (low is not None or high is not None, "it has an interval but no estimate"),
-                    (self.standard_error is not None, "it has a standard error but no estimate"),
-                ]
+                (low is not None or high is not None, "it has an interval but no estimate"),
+                (self.standard_error is not None, "it has a standard error but no estimate"),
             )
             return self
         refuse(
-            [
-                (low is not None and low > self.estimate, "its estimate lies below its interval"),
-                (high is not None and high < self.estimate, "its estimate lies above its interval"),
-            ]
+            (low is not None and low > self.estimate, "its estimate lies below its interval"),
+            (high is not None and high < self.estimate, "its estimate lies above its interval"),
         )
         return self
 
@@ -177,14 +171,12 @@ class LayerRecord(Record):
     def _agrees_with_itself(self) -> Self:
         heads = {one.head for one in self.findings if one.head is not None}
         refuse(
-            [
-                (self.id in RESERVED, f"{self.id} means something else in keys; choose another id"),
-                (self.tokens[0] > self.tokens[1], "its fewest tokens are more than its most"),
-                (
-                    max(heads, default=-1) >= self.heads,
-                    f"it has {self.heads} heads, and a finding on another",
-                ),
-            ]
+            (self.id in RESERVED, f"{self.id} means something else in keys; choose another id"),
+            (self.tokens[0] > self.tokens[1], "its fewest tokens are more than its most"),
+            (
+                max(heads, default=-1) >= self.heads,
+                f"it has {self.heads} heads, and a finding on another",
+            ),
         )
         refuse_repeated((one.id for one in self.findings), "findings")
         return self

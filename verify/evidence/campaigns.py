@@ -44,10 +44,8 @@ class Counted(Record):
     @model_validator(mode="after")
     def _counts(self) -> Self:
         refuse(
-            [
-                (self.events > self.trials, "it has more events than trials"),
-                (self.low > self.high, "its bounds are upside down"),
-            ]
+            (self.events > self.trials, "it has more events than trials"),
+            (self.low > self.high, "its bounds are upside down"),
         )
         return self
 
@@ -74,10 +72,8 @@ class Calibration(Record):
     def _counts_something_together(self) -> Self:
         for one in self.together:
             refuse(
-                [
-                    (one.level is None, f"{one.what!r} is counted together at no level"),
-                    (not self.cells(one), f"no row belongs to {one.what!r}, counted together"),
-                ]
+                (one.level is None, f"{one.what!r} is counted together at no level"),
+                (not self.cells(one), f"no row belongs to {one.what!r}, counted together"),
             )
         return self
 
@@ -105,10 +101,8 @@ class FalseKind(Record):
     @model_validator(mode="after")
     def _counts(self) -> Self:
         refuse(
-            [
-                (max(self.caught, self.neighbours) > self.of, f"more of kind {self.kind!r} than there are"),
-                (sum(self.by.values()) != self.caught, f"those of kind {self.kind!r} do not add up"),
-            ]
+            (max(self.caught, self.neighbours) > self.of, f"more of kind {self.kind!r} than there are"),
+            (sum(self.by.values()) != self.caught, f"those of kind {self.kind!r} do not add up"),
         )
         return self
 

@@ -104,9 +104,9 @@ class Check(Record):
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
-        refuse(_misplaced(self))
+        refuse(*_misplaced(self))
         wanted = tightness(self.relation, self.origin, self.estimate, self.prediction)
-        refuse([(self.tightness not in {None, wanted}, "its tightness is not estimate over bound")])
+        refuse((self.tightness not in {None, wanted}, "its tightness is not estimate over bound"))
         return self
 
     def __repr_args__(self) -> Shown:
@@ -158,7 +158,7 @@ class ControlRecord(Record):
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
-        refuse(_misplaced(self))
+        refuse(*_misplaced(self))
         return self
 
     def __repr_args__(self) -> Shown:
@@ -341,12 +341,12 @@ class ClaimRecord(Record):
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
-        refuse([(self.id in RESERVED, f"{self.id} means something else in keys; choose another id")])
+        refuse((self.id in RESERVED, f"{self.id} means something else in keys; choose another id"))
         named: tuple[Check | ControlRecord | Fact, ...] = (*self.checks, *self.controls, *self.facts)
         refuse_repeated((one.id for one in named), "findings")
         refuse_repeated((one.id for one in self.series), "figures")
         absent = self.headline and self.checks and self.headline not in {one.id for one in self.checks}
-        refuse([(bool(absent), f"its headline {self.headline} is no check of it")])
+        refuse((bool(absent), f"its headline {self.headline} is no check of it"))
         return self
 
     @model_serializer(mode="wrap")

@@ -97,7 +97,7 @@ class ComparedPart(Record):
 
     @model_validator(mode="after")
     def _is_known(self) -> Self:
-        refuse([(self.name not in QUANTITIES, f"there is no quantity {self.name}")])
+        refuse((self.name not in QUANTITIES, f"there is no quantity {self.name}"))
         return self
 
 

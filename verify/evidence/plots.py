@@ -43,7 +43,7 @@ class Layer(Record):
         sizes = {len(self.x), len(self.y), *(len(ends) for ends in (self.lo, self.hi) if ends)}
         missing = bool(self.lo) != bool(self.hi) or (self.kind == "band" and not self.lo and bool(self.x))
         refuse(
-            [(len(sizes) > 1, "its points differ in number"), (missing, "ends of its intervals are missing")]
+            (len(sizes) > 1, "its points differ in number"), (missing, "ends of its intervals are missing")
         )
         return self
 

@@ -243,7 +243,7 @@ class RunRecord(Sealed):
         refuse_repeated((source.id for source in self.sources), "sources")
         refuse_repeated((statement.id for statement in self.statements), "statements")
         known = {source.id for source in self.sources}
-        refuse((one.source not in known, f"statement {one.id} is of no source") for one in self.statements)
+        refuse(*((one.source not in known, f"statement {one.id} is of no source") for one in self.statements))
         return self
 
     def claim(self, name: str) -> ClaimRecord:

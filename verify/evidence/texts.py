@@ -179,7 +179,7 @@ def moment(text: str) -> str:
     return text
 
 
-def refuse(mistakes: Iterable[tuple[bool, str]]) -> None:
+def refuse(*mistakes: tuple[bool, str]) -> None:
     """Refuse what parts of a record say together: the first of the pairs (is it so?, what is wrong).
 
     Raises:
@@ -198,7 +198,7 @@ def refuse_repeated(names: Iterable[str], of: str) -> None:
     """
     seen: set[str] = set()
     for name in names:
-        refuse([(name in seen, f"{name} is the name of two {of}")])
+        refuse((name in seen, f"{name} is the name of two {of}"))
         seen.add(name)
 
 
