@@ -1,4 +1,4 @@
-"""What tests of several modules share: the tool called in this process, and one quick run of all claims."""
+"""What tests of several modules share: the tool called in this process, and quick runs, and the reference."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+from tests.catalogue import QUICKLY_RUN
 from tests.tool import EXAMPLE, Ended, example_claim
 from verify import api
 from verify.cli.main import main
 from verify.engine.catalogue import catalogue
-from verify.evidence.load import load
+from verify.evidence.load import load, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +38,7 @@ settings.load_profile("tests")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a campaign of faults test a few claims without measuring all others."""
     parser.addoption(
-        "--claims", default="", metavar="IDS", help="claims of the quick run that tests share, by commas"
+        "--claims", default="", metavar="IDS", help="claims of the quick runs that tests share, by commas"
     )
     parser.addoption(
         "--reference", default="", metavar="FILE", help="results to compare with, in place of the reference"
@@ -48,16 +49,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what tests other claims than the chosen ones."""
     chosen = _chosen(config)
     if chosen:
-        others = set(catalogue()) - set(chosen)
-        items[:] = [one for one in items if _claim_of(one) not in others]
+        # What runs all claims then runs these, and a few others need not be.
+        others = {*catalogue(), "few"} - set(chosen)
+        items[:] = [one for one in items if not others & {_given(one, "name"), _given(one, "quick")}]
 
 
 def _chosen(config: pytest.Config) -> list[str]:
     return [name for name in config.getoption("claims").split(",") if name]
 
 
-def _claim_of(item: pytest.Item) -> object:
-    return getattr(item, "callspec", None) and item.callspec.params.get("name")  # type: ignore[attr-defined]
+def _given(item: pytest.Item, name: str) -> object:
+    return getattr(item, "callspec", None) and item.callspec.params.get(name)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -94,19 +96,27 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     return run
 
 
-@pytest.fixture(scope="session")
-def quick(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> RunRecord:
-    """Return one run of all claims in the quick profile, with two workers; test processes share it."""
-    chosen = _chosen(pytestconfig)
+@pytest.fixture(scope="session", params=["few", pytest.param("all", marks=pytest.mark.slow)])
+def quick(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> RunRecord:
+    """Return one run in the quick profile, of a few claims or of all, which test processes share."""
+    chosen = _chosen(pytestconfig) or (sorted(QUICKLY_RUN) if request.param == "few" else [])
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return api.run(chosen, profile="quick", workers=2, store=False)
-    shared = tmp_path_factory.getbasetemp().parent / "quick.json"
+    shared = tmp_path_factory.getbasetemp().parent / f"{request.param}.json"
     with FileLock(f"{shared}.lock"):
         if not shared.exists():
             shared.write_text(
                 api.run(chosen, profile="quick", workers=2, store=False).to_json(), encoding="utf-8"
             )
     return load(shared)
+
+
+@pytest.fixture(scope="session")
+def reference() -> RunRecord:
+    """Return the reference that ships: all claims, all statements."""
+    return shipped()
 
 
 @pytest.fixture(scope="session")
