@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,11 +63,18 @@ def _given(item: pytest.Item, name: str) -> object:
     return getattr(item, "callspec", None) and item.callspec.params.get(name)  # type: ignore[attr-defined]
 
 
+@pytest.fixture(scope="session")
+def common(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all processes share that test together."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _own_cache(common: Path) -> Iterator[None]:
     """Keep drawings in a folder of the tests' own, not in the user's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(common / "cache"))
         yield
 
 
@@ -96,21 +104,30 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     return run
 
 
+@pytest.fixture(scope="session")
+def shared(common: Path) -> Callable[[str, Callable[[], str]], Path]:
+    """Return a function that returns a file of a name, made by the first process that asks for it."""
+
+    def made(name: str, text: Callable[[], str]) -> Path:
+        file = common / name
+        with FileLock(f"{file}.lock"):
+            if not file.exists():
+                file.write_text(text(), encoding="utf-8")
+        return file
+
+    return made
+
+
 @pytest.fixture(scope="session", params=["few", pytest.param("all", marks=pytest.mark.slow)])
 def quick(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+    request: pytest.FixtureRequest,
+    pytestconfig: pytest.Config,
+    shared: Callable[[str, Callable[[], str]], Path],
 ) -> RunRecord:
     """Return one run in the quick profile, of a few claims or of all, which test processes share."""
     chosen = _chosen(pytestconfig) or (sorted(QUICKLY_RUN) if request.param == "few" else [])
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        return api.run(chosen, profile="quick", workers=2, store=False)
-    shared = tmp_path_factory.getbasetemp().parent / f"{request.param}.json"
-    with FileLock(f"{shared}.lock"):
-        if not shared.exists():
-            shared.write_text(
-                api.run(chosen, profile="quick", workers=2, store=False).to_json(), encoding="utf-8"
-            )
-    return load(shared)
+    run = partial(api.run, chosen, profile="quick", workers=2, store=False)
+    return load(shared(f"{request.param}.json", lambda: run().to_json()))
 
 
 @pytest.fixture(scope="session")
