@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from functools import partial
+from inspect import getsource
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,15 +46,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--reference", default="", metavar="FILE", help="results to compare with, in place of the reference"
     )
+    parser.addoption(
+        "--extras", action="store_true", help="only tests that are skipped where an extra is not installed"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what tests other claims than the chosen ones."""
+    """Leave out what tests other claims than the chosen ones, or asks for none of the extras."""
+    if config.getoption("extras"):
+        items[:] = [one for one in items if isinstance(one, pytest.Function) and _asks_for_more(one)]
     chosen = _chosen(config)
     if chosen:
         # What runs all claims then runs these, and a few others need not be.
         others = {*catalogue(), "few"} - set(chosen)
         items[:] = [one for one in items if not others & {_given(one, "name"), _given(one, "quick")}]
+
+
+def _asks_for_more(test: pytest.Function) -> bool:
+    """Return whether a test, or its whole file, asks for a library that the tool does without."""
+    whole = re.search(
+        r"^[^ \n].*importorskip|^from tests\.auditing\.pytorch", getsource(test.module), re.MULTILINE
+    )
+    return bool(whole) or "importorskip" in getsource(test.function)
 
 
 def _chosen(config: pytest.Config) -> list[str]:
