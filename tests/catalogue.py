@@ -26,6 +26,14 @@ QUICKLY_MADE = {
     "worked-dot-products",
 }
 """Claims that take a fraction of a second: exact and drawn ones, with fits and without."""
+QUICKLY_RUN = {
+    *QUICKLY_MADE,
+    "attention-entropy",
+    "ignored-keys",
+    "score-variance",
+    "softmax-worked-examples",
+}
+"""Claims of the quick run by default: those, one with two routes, bounds, figures of its own, and facts."""
 EACH_QUICKLY_MADE = pytest.mark.parametrize(
     "name",
     [name if name in QUICKLY_MADE else pytest.param(name, marks=pytest.mark.slow) for name in CATALOGUE],

@@ -1,20 +1,24 @@
-"""What tests of several modules share: the tool called in this process, and one quick run of all claims."""
+"""What tests of several modules share: the tool called in this process, and quick runs, and the reference."""
 
 from __future__ import annotations
 
 import itertools
 import os
+import re
+from functools import partial
+from inspect import getsource
 from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+from tests.catalogue import QUICKLY_RUN
 from tests.tool import EXAMPLE, Ended, example_claim
 from verify import api
 from verify.cli.main import main
 from verify.engine.catalogue import catalogue
-from verify.evidence.load import load
+from verify.evidence.load import load, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,34 +41,55 @@ settings.load_profile("tests")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a campaign of faults test a few claims without measuring all others."""
     parser.addoption(
-        "--claims", default="", metavar="IDS", help="claims of the quick run that tests share, by commas"
+        "--claims", default="", metavar="IDS", help="claims of the quick runs that tests share, by commas"
     )
     parser.addoption(
         "--reference", default="", metavar="FILE", help="results to compare with, in place of the reference"
     )
+    parser.addoption(
+        "--extras", action="store_true", help="only tests that are skipped where an extra is not installed"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what tests other claims than the chosen ones."""
+    """Leave out what tests other claims than the chosen ones, or asks for none of the extras."""
+    if config.getoption("extras"):
+        items[:] = [one for one in items if isinstance(one, pytest.Function) and _asks_for_more(one)]
     chosen = _chosen(config)
     if chosen:
-        others = set(catalogue()) - set(chosen)
-        items[:] = [one for one in items if _claim_of(one) not in others]
+        # What runs all claims then runs these, and a few others need not be.
+        others = {*catalogue(), "few"} - set(chosen)
+        items[:] = [one for one in items if not others & {_given(one, "name"), _given(one, "quick")}]
+
+
+def _asks_for_more(test: pytest.Function) -> bool:
+    """Return whether a test, or its whole file, asks for a library that the tool does without."""
+    whole = re.search(
+        r"^[^ \n].*importorskip|^from tests\.auditing\.pytorch", getsource(test.module), re.MULTILINE
+    )
+    return bool(whole) or "importorskip" in getsource(test.function)
 
 
 def _chosen(config: pytest.Config) -> list[str]:
     return [name for name in config.getoption("claims").split(",") if name]
 
 
-def _claim_of(item: pytest.Item) -> object:
-    return getattr(item, "callspec", None) and item.callspec.params.get("name")  # type: ignore[attr-defined]
+def _given(item: pytest.Item, name: str) -> object:
+    return getattr(item, "callspec", None) and item.callspec.params.get(name)  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="session")
+def common(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all processes share that test together."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _own_cache(common: Path) -> Iterator[None]:
     """Keep drawings in a folder of the tests' own, not in the user's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(common / "cache"))
         yield
 
 
@@ -95,18 +120,35 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
 
 @pytest.fixture(scope="session")
-def quick(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> RunRecord:
-    """Return one run of all claims in the quick profile, with two workers; test processes share it."""
-    chosen = _chosen(pytestconfig)
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        return api.run(chosen, profile="quick", workers=2, store=False)
-    shared = tmp_path_factory.getbasetemp().parent / "quick.json"
-    with FileLock(f"{shared}.lock"):
-        if not shared.exists():
-            shared.write_text(
-                api.run(chosen, profile="quick", workers=2, store=False).to_json(), encoding="utf-8"
-            )
-    return load(shared)
+def shared(common: Path) -> Callable[[str, Callable[[], str]], Path]:
+    """Return a function that returns a file of a name, made by the first process that asks for it."""
+
+    def made(name: str, text: Callable[[], str]) -> Path:
+        file = common / name
+        with FileLock(f"{file}.lock"):
+            if not file.exists():
+                file.write_text(text(), encoding="utf-8")
+        return file
+
+    return made
+
+
+@pytest.fixture(scope="session", params=["few", pytest.param("all", marks=pytest.mark.slow)])
+def quick(
+    request: pytest.FixtureRequest,
+    pytestconfig: pytest.Config,
+    shared: Callable[[str, Callable[[], str]], Path],
+) -> RunRecord:
+    """Return one run in the quick profile, of a few claims or of all, which test processes share."""
+    chosen = _chosen(pytestconfig) or (sorted(QUICKLY_RUN) if request.param == "few" else [])
+    run = partial(api.run, chosen, profile="quick", workers=2, store=False)
+    return load(shared(f"{request.param}.json", lambda: run().to_json()))
+
+
+@pytest.fixture(scope="session")
+def reference() -> RunRecord:
+    """Return the reference that ships: all claims, all statements."""
+    return shipped()
 
 
 @pytest.fixture(scope="session")

@@ -33,15 +33,15 @@ def _with(record: RunRecord, claim: ClaimRecord) -> RunRecord:
     return record.model_copy(update={"claims": (claim,)})
 
 
-def test_a_good_run_has_cases_and_no_problems(quick: RunRecord) -> None:
+def test_a_good_run_has_cases_and_no_problems(reference: RunRecord) -> None:
     """One suite for each claim; derivation, checks and controls are its cases, each named once."""
-    suites = _suites(quick)
-    sources = [f"source {one.id}" for one in quick.sources]
-    assert list(suites) == [*(claim.id for claim in quick.claims), *sources]
+    suites = _suites(reference)
+    sources = [f"source {one.id}" for one in reference.sources]
+    assert list(suites) == [*(claim.id for claim in reference.claims), *sources]
     cases = [case.attrib["name"] for name in sources for case in suites[name].iter("testcase")]
-    assert cases == [one.id for one in quick.statements]
+    assert cases == [one.id for one in reference.statements]
     assert all(_problems(suites[name]) == {} for name in sources)
-    for claim in quick.claims:
+    for claim in reference.claims:
         suite = suites[claim.id]
         cases = [case.attrib["name"] for case in suite.iter("testcase")]
         properties = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
@@ -96,11 +96,11 @@ def test_approximate_is_no_failure(small: RunRecord) -> None:
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_statements_are_cases(quick: RunRecord, own: bool) -> None:
+def test_statements_are_cases(reference: RunRecord, own: bool) -> None:
     """One of the user's own that is misprinted fails; one that ships and is known to be does not."""
-    run = quick.model_copy(update={"run": quick.run.model_copy(update={"own_sources": own})})
-    opened = quick.statements[0].model_copy(update={"outcome": Outcome.OPEN})
-    run = run.model_copy(update={"statements": (opened, *quick.statements[1:])})
+    run = reference.model_copy(update={"run": reference.run.model_copy(update={"own_sources": own})})
+    opened = reference.statements[0].model_copy(update={"outcome": Outcome.OPEN})
+    run = run.model_copy(update={"statements": (opened, *reference.statements[1:])})
     bad = {one.id: "failure" for one in run.statements if own and one.outcome is Outcome.MISPRINTED}
     suites = _suites(run)
     found = {
@@ -166,11 +166,13 @@ def test_every_claim_has_a_row_and_failures_a_sentence() -> None:
     assert {line.count("|") for line in table.splitlines()[1:] if line.startswith("|")} == {8}
 
 
-def test_a_good_run_is_short(quick: RunRecord) -> None:
+def test_a_good_run_is_short(reference: RunRecord) -> None:
     """No sentence but the heading and the counts; the statements' outcomes close it."""
-    text = to_markdown(quick).decode()
-    assert f"\n{quick.measured_checks} measured and {quick.exact_checks} exact checks; " in text
-    assert text.startswith(f"## sdpa-verify: {len(quick.claims)} of {len(quick.claims)} claims hold\n")
+    text = to_markdown(reference).decode()
+    assert f"\n{reference.measured_checks} measured and {reference.exact_checks} exact checks; " in text
+    assert text.startswith(
+        f"## sdpa-verify: {len(reference.claims)} of {len(reference.claims)} claims hold\n"
+    )
     assert "\n- **" not in text
     assert "33 hold, 11 hold with conditions, 2 misprinted." in text.splitlines()[-1]
 

@@ -49,28 +49,28 @@ def assert_own_text(known: dict[str, Value], value: Value) -> None:
         assert fault_of(known, value.key, value.text) == "", value.key
 
 
-def test_keys_are_unique_and_looked_up(quick: RunRecord) -> None:
+def test_keys_are_unique_and_looked_up(reference: RunRecord) -> None:
     """Every key of the whole catalogue stands for one value, and is found."""
-    listed = list(values(quick))
+    listed = list(values(reference))
     keys = [value.key for value in listed]
     assert len(set(keys)) == len(keys)
     for value in listed[::97]:
-        assert lookup(quick, value.key) == value
+        assert lookup(reference, value.key) == value
 
 
-def test_every_finding_can_be_quoted(quick: RunRecord) -> None:
+def test_every_finding_can_be_quoted(reference: RunRecord) -> None:
     """Claims, checks, controls, facts and the sources' statements all have keys."""
-    keys = {value.key for value in values(quick)}
-    for claim in quick.claims:
+    keys = {value.key for value in values(reference)}
+    for claim in reference.claims:
         assert f"{claim.id}:verdict" in keys
         names = [one.id for group in (claim.checks, claim.controls, claim.facts) for one in group]
         assert {f"{claim.id}.{name}" for name in names} <= keys
-    assert {f"source.{statement.id}:outcome" for statement in quick.statements} <= keys
+    assert {f"source.{statement.id}:outcome" for statement in reference.statements} <= keys
 
 
-def test_a_text_agrees_with_its_own_value(quick: RunRecord) -> None:
+def test_a_text_agrees_with_its_own_value(reference: RunRecord) -> None:
     """What is listed is right when quoted as it is, and each figure is printed as it is rounded."""
-    known = by_key(quick)
+    known = by_key(reference)
     for value in known.values():
         assert_own_text(known, value)
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 
-from tests.catalogue import CATALOGUE, EACH, EACH_QUICKLY_MADE, QUICKLY_MADE, derivation, experiment
+from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, QUICKLY_MADE, derivation, experiment
 from tests.following import holds_with
 from verify import api
 from verify.engine import runner
@@ -42,7 +42,7 @@ from verify.text.latex import spoken
 from verify.text.numbers import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Figure, Layer, RunRecord
     from verify.montecarlo.experiment import Comparison
@@ -60,8 +60,6 @@ NO_DRAWS = {
     "worked-dot-products",
 }
 """Claims of exact values only."""
-MEASURED_ONLY: set[str] = set()
-"""Claims that rest on measurement alone, and say so."""
 EACH_KIND = pytest.mark.parametrize("name", ["over-scaling", "scaling-exponent", "softmax-identities"])
 """Drawn, fitted and computed: for what every claim has from the engine."""
 
@@ -82,24 +80,18 @@ def settled(claim: Claim, **settings: Any) -> ClaimRecord:
 # --- what a claim is ----------------------------------------------------------------------------------
 
 
-@EACH
-def test_the_id_is_the_name_of_the_file(name: str) -> None:
-    """Ids are permanent, and the file is found by its claim."""
-    claim = CATALOGUE[name]
-    assert claim.id == name
-    module = claim.derive.__module__
-    assert module.rpartition(".")[2] == name.replace("-", "_")
-    assert module.split(".")[2] == claim.chapter
+def test_ids_are_the_names_of_files_and_of_nothing_else() -> None:
+    """Ids are permanent, and the file is found by its claim; an assumption is stated once."""
+    for name, claim in CATALOGUE.items():
+        assert claim.id == name
+        module = claim.derive.__module__
+        assert module.rpartition(".")[2] == name.replace("-", "_")
+        assert module.split(".")[2] == claim.chapter
+        ids = [one.id for one in claim.assumptions]
+        assert len(set(ids)) == len(ids), name
 
 
-@EACH
-def test_assumptions_have_names_of_their_own(name: str) -> None:
-    """What an author states besides the theorem's hypotheses is stated once."""
-    ids = [one.id for one in CATALOGUE[name].assumptions]
-    assert len(set(ids)) == len(ids)
-
-
-@EACH
+@EACH_QUICKLY_MADE
 def test_no_step_repeats_the_one_before(name: str) -> None:
     """A step that changes nothing on the page says nothing to its reader, and its rule is not applied."""
     derived = derivation(name)
@@ -124,30 +116,26 @@ def test_gradients_are_called_by_their_names() -> None:
 # --- what the run finds -------------------------------------------------------------------------------
 
 
-@EACH
-def test_the_derivation_holds(records: dict[str, ClaimRecord], name: str) -> None:
-    """Every step holds, says how it was checked, and the routes agree; or it says why nothing is derived."""
-    derivation = records[name].derivation
-    if name in MEASURED_ONLY:
-        assert derivation.status is Proof.NOT_CLAIMED
-        assert derivation.reason
-        return
-    steps = [step for route in derivation.routes for step in route.steps]
-    assert steps
-    assert all(step.holds and step.rule and step.checked_by for step in steps)
-    reaches = {step.reach for step in steps}
-    proved_or_read = Proof.REVIEWED if "reviewed" in reaches else Proof.PROVED
-    whole = Proof.AT_EXAMPLES if reaches & {"these-values", "numerically"} else proved_or_read
-    assert derivation.status is (Proof.IN_PART if derivation.beyond else whole), derivation.reason
-    assert all(route.theorem and route.subject and route.result for route in derivation.routes)
+def test_the_derivation_holds(records: dict[str, ClaimRecord]) -> None:
+    """Every step holds, says how it was checked, and the routes agree."""
+    for name, record in records.items():
+        derivation = record.derivation
+        steps = [step for route in derivation.routes for step in route.steps]
+        assert steps, name
+        assert all(step.holds and step.rule and step.checked_by for step in steps), name
+        reaches = {step.reach for step in steps}
+        proved_or_read = Proof.REVIEWED if "reviewed" in reaches else Proof.PROVED
+        whole = Proof.AT_EXAMPLES if reaches & {"these-values", "numerically"} else proved_or_read
+        assert derivation.status is (Proof.IN_PART if derivation.beyond else whole), (name, derivation.reason)
+        assert all(route.theorem and route.subject and route.result for route in derivation.routes), name
 
 
-@EACH
-def test_round_figures_are_called_thresholds(records: dict[str, ClaimRecord], name: str) -> None:
+def test_round_figures_are_called_thresholds(records: dict[str, ClaimRecord]) -> None:
     """A one-sided check against a plain decimal was not derived, and does not say so."""
-    for check in records[name].checks:
-        if check.relation != "=" and _is_round(check.prediction_latex):
-            assert check.origin == "set", check.id
+    for name, record in records.items():
+        for check in record.checks:
+            if check.relation != "=" and _is_round(check.prediction_latex):
+                assert check.origin == "set", (name, check.id)
 
 
 def _is_round(prediction: str) -> bool:
@@ -180,29 +168,34 @@ def test_round_figures_are_recognised(prediction: str, round_figure: bool) -> No
     assert _is_round(prediction) == round_figure
 
 
-@EACH
-def test_every_check_agrees(records: dict[str, ClaimRecord], name: str) -> None:
-    """The claim and each of its checks are confirmed, or approximate."""
-    record = records[name]
+def test_every_check_agrees(records: dict[str, ClaimRecord]) -> None:
+    """Each claim and each of its checks are confirmed, or approximate."""
     agreeing = {Verdict.CONFIRMED, Verdict.APPROXIMATE}
-    assert {check.id: check.verdict for check in record.checks if check.verdict not in agreeing} == {}
-    assert record.verdict in agreeing, record.reason
+    for name, record in records.items():
+        assert record.verdict in agreeing, (name, record.reason)
+        assert {check.id: check.verdict for check in record.checks if check.verdict not in agreeing} == {}, (
+            name
+        )
 
 
-@EACH
-def test_every_wrong_version_is_refuted(records: dict[str, ClaimRecord], name: str) -> None:
+def test_every_wrong_version_is_refuted(records: dict[str, ClaimRecord]) -> None:
     """A control is there to be refuted, with a known power; at least one is no mere shift of the value."""
-    controls = records[name].controls
-    assert {one.id: one.verdict for one in controls} == {one.id: Verdict.REFUTED for one in controls}
-    assert all(0.5 < one.power <= 1 for one in controls), {one.id: one.power for one in controls}
-    assert [one.id for one in controls if one.id != "biased-prediction"]
-    assert len({one.what for one in controls}) == len(controls)
+    for name, record in records.items():
+        controls = record.controls
+        assert {one.id: one.verdict for one in controls if one.verdict is not Verdict.REFUTED} == {}, name
+        assert all(0.5 < one.power <= 1 for one in controls), {one.id: one.power for one in controls}
+        assert [one.id for one in controls if one.id != "biased-prediction"], name
+        assert len({one.what for one in controls}) == len(controls), name
 
 
-@EACH
-def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord], name: str) -> None:
+def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord]) -> None:
     """Intervals hold their estimates, bands their predictions; what is drawn has a standard error."""
-    record = records[name]
+    for name, record in records.items():
+        _are_in_order(record)
+        assert (name in NO_DRAWS) == all(check.method == "exact" for check in record.checks), name
+
+
+def _are_in_order(record: ClaimRecord) -> None:
     for check in record.checks:
         low, high = check.interval
         assert low <= check.estimate <= high
@@ -218,37 +211,31 @@ def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord], name: 
         record.facts,
     )
     names = [one.id for group in groups for one in group]
-    assert len(set(names)) == len(names)
-    assert (name in NO_DRAWS) == all(check.method == "exact" for check in record.checks)
+    assert len(set(names)) == len(names), record.id
 
 
-@EACH
-def test_a_decimal_is_printed_once(records: dict[str, ClaimRecord], name: str) -> None:
-    """A formula that is itself a number reads the same as the value, so that the report leaves it out."""
-    for fact in records[name].facts:
-        if re.fullmatch(r"-?[0-9.]+", fact.latex):
-            assert spoken(fact.latex) == exact(fact.value), fact.id
+def test_what_is_said_of_numbers_and_fits_is_said_once(records: dict[str, ClaimRecord]) -> None:
+    """A formula that is a number reads the same as the value; each of several fits names its points."""
+    for name, record in records.items():
+        for fact in record.facts:
+            if re.fullmatch(r"-?[0-9.]+", fact.latex):
+                assert spoken(fact.latex) == exact(fact.value), (name, fact.id)
+        fitted = [one.quantity for one in record.fits]
+        assert len(set(fitted)) == len(fitted), name
 
 
-@EACH
-def test_ordinary_fits_say_what_they_go_through(records: dict[str, ClaimRecord], name: str) -> None:
-    """Where one claim fits several lines, each says which points are its own."""
-    fitted = [one.quantity for one in records[name].fits]
-    assert len(set(fitted)) == len(fitted)
-
-
-@EACH_QUICKLY_MADE
-def test_all_latex_can_be_typeset(records: dict[str, ClaimRecord], name: str) -> None:
+def test_all_latex_can_be_typeset(records: dict[str, ClaimRecord]) -> None:
     """Every formula that a reader may meet is drawn by MathJax without complaint."""
-    record, formulas = records[name], Formulas()
-    for text in _prose(record):
-        assert text.count("$") % 2 == 0, text
-        assert "\\" not in re.sub(r"\$[^$]*\$", "", text), text
-        for piece in pieces(text):
-            if piece.is_formula:
-                formulas.inline(piece.text)
-    for formula in _displayed(record):
-        formulas.display(formula)
+    formulas = Formulas()
+    for record in records.values():
+        for text in _prose(record):
+            assert text.count("$") % 2 == 0, text
+            assert "\\" not in re.sub(r"\$[^$]*\$", "", text), text
+            for piece in pieces(text):
+                if piece.is_formula:
+                    formulas.inline(piece.text)
+        for formula in _displayed(record):
+            formulas.display(formula)
 
 
 def _prose(record: ClaimRecord) -> Iterator[str]:
@@ -272,12 +259,11 @@ def _displayed(record: ClaimRecord) -> Iterator[str]:
     yield from (one.latex for one in record.facts)
 
 
-@EACH
-def test_figures_are_well_formed(records: dict[str, ClaimRecord], name: str) -> None:
+def test_figures_are_well_formed(records: dict[str, ClaimRecord]) -> None:
     """Layers are complete and can be shown on their axes; words that replace the figure say something."""
-    figures = records[name].series
-    assert len({one.id for one in figures}) == len(figures)
-    for one in figures:
+    figures = {(name, one.id): one for name, record in records.items() for one in record.series}
+    assert len(figures) == sum(len(record.series) for record in records.values())
+    for one in figures.values():
         assert len(one.alt.split()) >= 8
         assert not set("$\\_^") & set(one.alt), "the alternative text is read aloud"
         assert one.title != one.alt
@@ -300,16 +286,12 @@ def _is_well_formed(figure: Figure, layer: Layer) -> None:
     assert list(layer.x) == sorted(layer.x)
 
 
-@pytest.mark.parametrize(
-    "names", [QUICKLY_MADE, pytest.param(CATALOGUE, marks=pytest.mark.slow)], ids=["few", "all"]
-)
-def test_all_figures_can_be_drawn(quick: RunRecord, names: Collection[str]) -> None:
+def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
     """Each figure of the catalogue becomes an SVG, whose texts hold no LaTeX."""
-    claims = tuple(claim for claim in quick.claims if claim.id in names)
-    drawn = draw_figures(quick.model_copy(update={"claims": claims}), workers=1)
+    drawn = draw_figures(quick, workers=1)
     texts = {name: " ".join(ET.fromstring(svg).itertext()) for name, svg in drawn.items()}  # noqa: S314
     assert {name: text for name, text in texts.items() if re.search(r"[\\${}]", text)} == {}
-    every = {f"{claim.id}.{one.id}" for claim in claims for one in claim.series}
+    every = {f"{claim.id}.{one.id}" for claim in quick.claims for one in claim.series}
     assert {name.removeprefix(HALF).removeprefix(FRONT) for name in drawn} == every
 
 
@@ -317,30 +299,26 @@ def test_all_figures_can_be_drawn(quick: RunRecord, names: Collection[str]) -> N
 
 
 @EACH_KIND
-def test_the_evidence_depends_on_nothing_but_seed_and_settings(
-    records: dict[str, ClaimRecord], name: str
-) -> None:
+def test_the_evidence_depends_on_nothing_but_seed_and_settings(quick: RunRecord, name: str) -> None:
     """One worker instead of two, and no other claims beside it: the same record, to the last bit."""
-    alone = api.run([name], profile="quick", workers=1).claims
-    assert alone == (records[name],)
-    assert alone[0].model_dump_json() == records[name].model_dump_json()
+    (alone,) = api.run([name], profile="quick", workers=1, store=False).claims
+    assert alone.model_dump_json() == quick.claim(name).model_dump_json()
 
 
-@EACH
-def test_the_digest_covers_the_record(records: dict[str, ClaimRecord], name: str) -> None:
+def test_the_digest_covers_the_record(records: dict[str, ClaimRecord]) -> None:
     """A change anywhere in a claim's record changes its digest, of a number one within its ten digits."""
-    record = records[name]
-    assert record.digest == digest_of(record)
-    assert digest_of(record.model_copy(update={"reason": "because"})) != record.digest
-    first = record.checks[0]
-    another = first.model_copy(update={"estimate": first.estimate + 1e-6 * max(1, abs(first.estimate))})
-    assert digest_of(record.model_copy(update={"checks": (another, *record.checks[1:])})) != record.digest
+    for record in records.values():
+        assert record.digest == digest_of(record)
+        assert digest_of(record.model_copy(update={"reason": "because"})) != record.digest
+        first = record.checks[0]
+        another = first.model_copy(update={"estimate": first.estimate + 1e-6 * max(1, abs(first.estimate))})
+        assert digest_of(record.model_copy(update={"checks": (another, *record.checks[1:])})) != record.digest
 
 
-def test_another_seed_gives_other_draws(records: dict[str, ClaimRecord]) -> None:
+def test_another_seed_gives_other_draws(small: RunRecord) -> None:
     """The seed reaches every drawn estimate."""
-    (other,) = api.run(["sqrt-scaling-unique"], profile="quick", seed=2, workers=1).claims
-    mine = records["sqrt-scaling-unique"]
+    (other,) = api.run(["sqrt-scaling-unique"], profile="quick", seed=2, workers=1, store=False).claims
+    (mine,) = small.claims
     assert not {check.estimate for check in mine.checks} & {check.estimate for check in other.checks}
 
 
@@ -376,14 +354,14 @@ def _well_outside(one: Comparison, found: Check) -> float:
 
 
 @EACH_QUICKLY_MADE
-def test_a_prediction_off_by_three_tolerances_is_refuted(records: dict[str, ClaimRecord], name: str) -> None:
+def test_a_prediction_off_by_three_tolerances_is_refuted(reference: RunRecord, name: str) -> None:
     """Not a single check of any claim confirms a value that lies well outside its tolerance."""
-    found = {check.id: check for check in records[name].checks}
-    record = settled(predicting(CATALOGUE[name], lambda one: _well_outside(one, found[one.id])))
+    right = reference.claim(name)
+    record = settled(predicting(CATALOGUE[name], lambda one: _well_outside(one, right.check(one.id))))
     assert record.verdict is Verdict.REFUTED
     passed = {check.id for check in record.checks if check.verdict is not Verdict.REFUTED}
     assert not passed
-    assert record.derivation.status is records[name].derivation.status
+    assert record.derivation.status is right.derivation.status
 
 
 @pytest.mark.parametrize(
@@ -521,7 +499,7 @@ def uncovered(experiment: Experiment) -> set[str]:
     }
 
 
-@EACH
+@EACH_QUICKLY_MADE
 def test_every_check_has_a_control_through_the_same_code(name: str) -> None:
     """What could compare a value with itself is seen in a control that does so too, and is not refuted."""
     assert not uncovered(experiment(name))

@@ -152,7 +152,12 @@ def _processor_s(pid: int) -> float:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads processor time from /proc")
 @pytest.mark.parametrize(
-    ("after", "number"), [(0.15, signal.SIGINT), (0.4, signal.SIGTERM), (0.8, signal.SIGHUP)]
+    ("after", "number"),
+    [
+        pytest.param(0.15, signal.SIGINT, marks=pytest.mark.slow),
+        (0.4, signal.SIGTERM),
+        pytest.param(0.8, signal.SIGHUP, marks=pytest.mark.slow),
+    ],
 )
 def test_a_signal_while_importing(reports: Path, after: float, number: int) -> None:
     """The first second belongs to the libraries; Ctrl-C, CI or a closed terminal end it too."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.catalogue import CATALOGUE, EACH, derivation, experiment
+from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation, experiment
 from verify.engine.measure import control_record, judged
 from verify.evidence.load import load
 from verify.files.shipped import folder
@@ -50,15 +50,9 @@ def reference_run(pytestconfig: pytest.Config) -> RunRecord:
 
 
 @pytest.fixture(scope="module")
-def reference(reference_run: RunRecord) -> dict[str, ClaimRecord]:
-    """Return the claims of the reference."""
-    return {claim.id: claim for claim in reference_run.claims}
-
-
-@pytest.fixture(scope="module")
-def quickly(quick: RunRecord) -> dict[str, ClaimRecord]:
-    """Return the claims of the quick run."""
-    return {claim.id: claim for claim in quick.claims}
+def pairs(quick: RunRecord, reference_run: RunRecord) -> list[tuple[ClaimRecord, ClaimRecord]]:
+    """Return each claim of the quick run, and the same of the reference."""
+    return [(claim, reference_run.claim(claim.id)) for claim in quick.claims]
 
 
 def nearly(one: Any, other: Any, allowed: float = SAME) -> bool:
@@ -98,12 +92,12 @@ def _same(name: str) -> float:
     return 2 * float(np.finfo(np.float32).eps) if "single-precision" in name else SAME
 
 
-@EACH
+@EACH_QUICKLY_MADE
 def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
-    reference: dict[str, ClaimRecord], reference_run: RunRecord, name: str
+    reference_run: RunRecord, name: str
 ) -> None:
     """And so are relations, labels, words of controls; values computed without draws to their rounding."""
-    known, tolerance = reference[name], reference_run.run.settings.tolerance
+    known, tolerance = reference_run.claim(name), reference_run.run.settings.tolerance
     claim, derived = CATALOGUE[name], derivation(name)
     facts = several(claim.facts(derived))
     planned = experiment(name, tolerance)
@@ -125,25 +119,22 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     assert moved == {}
 
 
-@EACH
-def test_the_derivation_is_that_of_the_reference(
-    reference: dict[str, ClaimRecord], quickly: dict[str, ClaimRecord], name: str
-) -> None:
+def test_derivations_are_those_of_the_reference(pairs: list[tuple[ClaimRecord, ClaimRecord]]) -> None:
     """Every formula, rule and check of every step, and what is derived, set or computed."""
-    assert quickly[name].derivation == reference[name].derivation
-    now, known = ({one.id: one.origin for one in each[name].checks} for each in (quickly, reference))
-    assert now == {one: known[one] for one in now}
+    for quickly, known in pairs:
+        assert quickly.derivation == known.derivation, known.id
+        now, before = ({one.id: one.origin for one in each.checks} for each in (quickly, known))
+        assert now == {one: before[one] for one in now}, known.id
 
 
-@EACH
-def test_derived_curves_are_those_of_the_reference(
-    reference: dict[str, ClaimRecord], quickly: dict[str, ClaimRecord], name: str
-) -> None:
+def test_derived_curves_are_those_of_the_reference(pairs: list[tuple[ClaimRecord, ClaimRecord]]) -> None:
     """What a figure draws as the truth does not depend on the sample."""
-    now, before = (_layers(one, truth=True) for one in (quickly[name], reference[name]))
-    assert now.keys() == before.keys() or measures_less(quickly[name], reference[name])
-    assert now.keys() <= before.keys()
-    assert [key for key in now if not nearly(now[key].model_dump(), before[key].model_dump(), 1e-9)] == []
+    for quickly, known in pairs:
+        now, before = (_layers(one, truth=True) for one in (quickly, known))
+        assert now.keys() == before.keys() or measures_less(quickly, known), known.id
+        assert now.keys() <= before.keys(), known.id
+        changed = [key for key in now if not nearly(now[key].model_dump(), before[key].model_dump(), 1e-9)]
+        assert changed == [], known.id
 
 
 def measures_less(now: ClaimRecord, before: ClaimRecord) -> bool:
@@ -162,42 +153,38 @@ def _layers(record: ClaimRecord, *, truth: bool) -> dict[tuple[str, str, int], L
     return found
 
 
-@EACH
-def test_drawn_points_are_near_those_of_the_reference(
-    reference: dict[str, ClaimRecord], quickly: dict[str, ClaimRecord], name: str
-) -> None:
+def test_drawn_points_are_near_those_of_the_reference(pairs: list[tuple[ClaimRecord, ClaimRecord]]) -> None:
     """What a figure draws from the sample stands where it stood, and differs by no more than the two bars."""
-    now, before = (_layers(one, truth=False) for one in (quickly[name], reference[name]))
-    fewer = measures_less(quickly[name], reference[name])
-    assert now.keys() == before.keys() or fewer
     far = {}
-    for key, layer in now.items():
-        known = before[key]
-        same = nearly(layer.x, known.x, 1e-9)
-        assert same or fewer or not layer.lo, key
-        if layer.lo and same:
-            spreads = np.hypot(np.subtract(layer.hi, layer.lo), np.subtract(known.hi, known.lo)) / 2
-            far[key] = float(np.max(np.abs(np.subtract(layer.y, known.y)) - spreads))
+    for quickly, reference in pairs:
+        now, before = (_layers(one, truth=False) for one in (quickly, reference))
+        fewer = measures_less(quickly, reference)
+        assert now.keys() == before.keys() or fewer, reference.id
+        for key, layer in now.items():
+            known = before[key]
+            same = nearly(layer.x, known.x, 1e-9)
+            assert same or fewer or not layer.lo, (reference.id, key)
+            if layer.lo and same:
+                spreads = np.hypot(np.subtract(layer.hi, layer.lo), np.subtract(known.hi, known.lo)) / 2
+                far[reference.id, key] = float(np.max(np.abs(np.subtract(layer.y, known.y)) - spreads))
     assert {key: by for key, by in far.items() if by > 0} == {}
 
 
-@EACH
-def test_quick_estimates_agree_with_the_reference(
-    reference: dict[str, ClaimRecord], quickly: dict[str, ClaimRecord], name: str
-) -> None:
+def test_quick_estimates_agree_with_the_reference(pairs: list[tuple[ClaimRecord, ClaimRecord]]) -> None:
     """Two samples of one quantity differ by no more than their errors; of a control, than its intervals.
 
     A control whose world is wrong by several tolerances says so in its settings, and is another quantity. So
     is the distance of a wrong world from a law or a curve: it weighs points by the run's tolerances, or takes
     the largest of many gaps.
     """
-    now, before = quickly[name], reference[name]
-    assert apart(now.checks, before.checks, _error) == {}
-    worlds = {one.id: _world(one) for one in before.controls}
-    distances = {one.comparison.id for one in experiment(name, 0.05).controls if _is_distance(one.comparison)}
-    alike = [one for one in now.controls if _world(one) == worlds[one.id] and one.id not in distances]
-    assert len(alike) >= len(before.controls) - len(distances) - 1
-    assert apart(alike, before.controls, _half) == {}
+    for now, before in pairs:
+        assert apart(now.checks, before.checks, _error) == {}, now.id
+        worlds = {one.id: _world(one) for one in before.controls}
+        controls = experiment(now.id, 0.05).controls
+        distances = {one.comparison.id for one in controls if _is_distance(one.comparison)}
+        alike = [one for one in now.controls if _world(one) == worlds[one.id] and one.id not in distances]
+        assert len(alike) >= len(before.controls) - len(distances) - 1, now.id
+        assert apart(alike, before.controls, _half) == {}, now.id
 
 
 def _is_distance(comparison: Comparison) -> bool:
@@ -234,9 +221,9 @@ def _half(control: ControlRecord) -> float:
     return (control.interval[1] - control.interval[0]) / 2
 
 
-def test_every_difference_is_seen(reference: dict[str, ClaimRecord]) -> None:
+def test_every_difference_is_seen(reference: RunRecord) -> None:
     """A changed prediction, setting, band, allowance, fact or estimate is named."""
-    known = reference["score-variance"]
+    known = reference.claim("score-variance")
     check = known.checks[0]
     changes = (
         {"prediction": check.prediction * (1 + 1e-9)},

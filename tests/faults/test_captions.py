@@ -132,9 +132,9 @@ CAPTIONS = (
 
 
 @pytest.mark.parametrize("caption", CAPTIONS, ids=lambda one: f"{one.claim}: {one.words}")
-def test_a_caption_says_what_is_drawn(quick: RunRecord, caption: Caption) -> None:
-    """Its words are there, and what they say holds of the data."""
-    record = next(claim for claim in quick.claims if claim.id == caption.claim)
+def test_a_caption_says_what_is_drawn(reference: RunRecord, caption: Caption) -> None:
+    """Its words are there, and what they say holds of the data of the reference."""
+    record = reference.claim(caption.claim)
     figure = next(one for one in record.series if one.id == caption.figure)
     assert caption.words in f"{figure.title} {figure.alt}"
     assert caption.holds(record, figure)

@@ -12,9 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
-from tests.catalogue import EACH
 from verify.montecarlo.intervals import bounded_mean
 
 if TYPE_CHECKING:
@@ -29,12 +27,6 @@ SAME = 1e-9
 """Relative distance of equal numbers."""
 
 Point = tuple[float, float, float, float]
-
-
-@pytest.fixture(scope="module")
-def records(quick: RunRecord) -> dict[str, ClaimRecord]:
-    """Return the claims of the quick run."""
-    return {claim.id: claim for claim in quick.claims}
 
 
 def points(layer: Layer) -> list[Point]:
@@ -276,12 +268,11 @@ OWN: dict[tuple[str, str], Callable[[ClaimRecord, Figure], list[str]]] = {
 """Figures that show something else than checks, with what they must keep to."""
 
 
-@EACH
-def test_figures_show_what_was_found(records: dict[str, ClaimRecord], name: str) -> None:
+def test_figures_show_what_was_found(quick: RunRecord) -> None:
     """Every measured point is a check's, at its place; every prediction lies on a curve that is drawn."""
-    record = records[name]
     wrong = {}
-    for figure in record.series:
-        own = OWN.get((name, figure.id))
-        wrong[figure.id] = own(record, figure) if own else wrong_points(record, figure)
+    for record in quick.claims:
+        for figure in record.series:
+            key = (record.id, figure.id)
+            wrong[key] = OWN.get(key, wrong_points)(record, figure)
     assert {key: value for key, value in wrong.items() if value} == {}

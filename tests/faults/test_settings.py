@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.catalogue import EACH, experiment
+from tests.catalogue import EACH_QUICKLY_MADE, experiment
 from tests.faults.planted import changed
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
@@ -463,13 +463,13 @@ def cells(name: str) -> list[Cell]:
     return cells_of(every_comparison(experiment(name)))
 
 
-@EACH
+@EACH_QUICKLY_MADE
 def test_settings_are_those_of_the_sampler(name: str) -> None:
     """Dimensions, sizes, scales, laws with their moments, correlations, masks."""
     assert {cell.id: wrong for cell in cells(name) if (wrong := wrong_settings(cell))} == {}
 
 
-@EACH
+@EACH_QUICKLY_MADE
 def test_grids_that_stand_for_a_scale_are_one_grid_in_scaled_scores(name: str) -> None:
     """Where unscaled scores are counted at points over the scale, all scales count at the same points."""
     grids = []

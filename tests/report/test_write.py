@@ -355,6 +355,7 @@ def test_without_any_place_each_library_does_what_it_can(monkeypatch: pytest.Mon
         assert dict(os.environ) == before
 
 
+@pytest.mark.slow
 def test_without_a_javascript_engine_formulas_are_plain_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
