@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -40,18 +40,20 @@ _SYSTEM = frozenset(map(Path, ("/dev", "/proc", "/sys")))
 """Folders whose files are no documents, and some without end."""
 
 
-def find_documents(paths: Sequence[Path]) -> list[Path]:
+def find_documents(paths: Sequence[Path], enter: Callable[[Path], None] = lambda _folder: None) -> list[Path]:
     """Return the files that the paths name, each once: a folder's documents, the files of a pattern.
+
+    ``enter`` is called with each folder that is looked through.
 
     Raises:
         CitationError: a pattern fits no file, or a folder holds no document.
     """
-    return list(dict.fromkeys(file for path in paths for file in _files(path)))
+    return list(dict.fromkeys(file for path in paths for file in _files(path, enter)))
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path, enter: Callable[[Path], None]) -> list[Path]:
     if path.is_dir():
-        found = sorted(_within(path))
+        found = sorted(_within(path, enter))
         if not found:
             raise CitationError(f"{path}: holds no document that can be checked; give another")
         return found
@@ -64,13 +66,14 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _within(folder: Path) -> Iterator[Path]:
+def _within(folder: Path, enter: Callable[[Path], None]) -> Iterator[Path]:
+    enter(folder)
     for path in folder.iterdir():
         if path.name.startswith(".") or path.is_symlink():
             continue
         if path.is_dir():
             if path.name not in _OTHERS and path.absolute() not in _SYSTEM:
-                yield from _within(path)
+                yield from _within(path, enter)
         elif path.suffix.lower() in LANGUAGES and path.is_file():
             yield path
 

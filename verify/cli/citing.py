@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from verify.cli.console import PATH, end, say, tell
+from verify.cli.console import PATH, end, log, say, say_outdated, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
@@ -174,17 +175,40 @@ def check_docs(
     if not wanted:
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
-    files = find_documents(wanted)
+    said = _Patience()
+    files = find_documents(wanted, lambda folder: said.tick(f"looking for documents in {folder}"))
     record = _settled(results)
     if adopt:
         tell("\n".join(map(str, adopt_forms(check(files, record), record))))
-    checked = Checked(check(files, record, strict=strict), origin(record), written=write)
+    checked = Checked(check(said.reading(files), record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
     text = changes(checked.documents).removesuffix("\n") if diff else _text(form, render(checked))
     if text:
         (tell if form == "text" and not diff else say)(text)
     end(1 if checked.left else 0)
+
+
+class _Patience:
+    """Says on standard error every few seconds what a command is at."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def tick(self, what: str) -> None:
+        """Say it if nothing was said for some seconds."""
+        if time.monotonic() - self._since > _PATIENCE_S:
+            self._since = time.monotonic()
+            log(f"{what}; Ctrl-C ends it")
+
+    def reading(self, files: Sequence[Path]) -> Iterator[Path]:
+        """Yield the files, each as it is read."""
+        for number, file in enumerate(files, 1):
+            self.tick(f"reading {file}, document {number} of {len(files)}")
+            yield file
+
+
+_PATIENCE_S = 5.0
 
 
 def _present(results: Path | None) -> Evidence:
@@ -198,15 +222,20 @@ def _present(results: Path | None) -> Evidence:
 def _settled(results: Path | None) -> Evidence:
     """Return the same, but no quick run unless it was named: documents are not compared with one by accident.
 
+    Which pages beside a run's file are not of that run is said: a report may have been killed.
+
     Raises:
         ResultsError: the last run is coarser than a standard one.
     """
     from verify.citing.configuration import configuration
     from verify.evidence import PROFILES, RunRecord
     from verify.evidence.load import LAST_RUN
+    from verify.evidence.provenance import names
 
     record = _present(results)
     named = results or configuration().results_file
+    if (file := named or LAST_RUN).is_file() and file.name == names(record).evidence:
+        say_outdated(record, file.parent)
     is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
     if named is None and is_coarse:
         raise ResultsError(

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,12 @@ from verify.cli.console import (
     tell,
     together,
 )
-from verify.errors import OutputError, unforeseen
+from verify.errors import OutputError, VerifyError, unforeseen
 from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
     from verify.engine.catalogue import ClaimSpecifier
+    from verify.engine.schedule import RunProgress
     from verify.engine.store import Store
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
@@ -151,6 +152,7 @@ def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool
 
     These are report.html, report.pdf and results.json.
     """
+    from verify.evidence.load import as_written
     from verify.files.names import RUN
     from verify.report.cache import usable_caches
     from verify.report.write import prepare_for_pdf
@@ -158,9 +160,12 @@ def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool
     # Before anything is measured, and before this run's results may take the place of the earlier ones.
     earlier = _earlier(since)
     with usable_caches(), processes(**options) as workers:
-        prepare_for_pdf(workers)
-        record = _verified(out, options, workers, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
-        rendered(record, out, workers, record.run.phases_s, edition, earlier)
+        names = RUN.evidence, RUN.page, RUN.sheet_of(edition)
+        if not (out / RUN.page).exists():
+            prepare_for_pdf(workers)
+        found = _verified(out, options, workers, names, lambda: prepare_for_pdf(workers))
+        record = as_written(found, out / RUN.evidence)
+        rendered(record, out, workers, found.run.phases_s, edition, earlier)
     end(record.lenient_exit_status if lenient_sources else record.exit_status)
 
 
@@ -277,11 +282,16 @@ def _earlier(path: Path | None) -> RunRecord | None:
 
 
 def _verified(
-    out: Path, options: dict[str, Any], workers: Workers, names: Sequence[str] = ("results.json",)
+    out: Path,
+    options: dict[str, Any],
+    workers: Workers,
+    names: Sequence[str] = ("results.json",),
+    on_work: Callable[[], object] = lambda: None,
 ) -> RunRecord:
     """Run the verification with its progress on standard error and its verdicts on standard output.
 
-    ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
+    ``names`` are the files that are to be written to ``out``: whether they can be is tried first. ``on_work``
+    is called as soon as something is computed that is not in the store.
     """
     from verify.executors.machine import made_for_good
 
@@ -310,6 +320,7 @@ def _verified(
         # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
         following(try_folder) as callbacks,
     ):
+        callbacks.on_progress = _calling_at_work(on_work, callbacks.on_progress)
         given = {**options, "workers": workers, "store": store or False, "executor": executor}
         record = api.run(claims, callbacks=callbacks, **given)
     for claim in record.claims:
@@ -323,6 +334,22 @@ def _verified(
         log(line)
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+def _calling_at_work(
+    on_work: Callable[[], object], then: Callable[[RunProgress], None]
+) -> Callable[[RunProgress], None]:
+    """Return what follows progress with ``then``, and once calls ``on_work`` as soon as workers are busy."""
+    waiting = [on_work]
+
+    def follow(progress: RunProgress) -> None:
+        if progress.workers and waiting:
+            # What cannot be got ready fails where it is needed.
+            with contextlib.suppress(VerifyError):
+                waiting.pop()()
+        then(progress)
+
+    return follow
 
 
 @contextlib.contextmanager

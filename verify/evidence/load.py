@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from verify.errors import ResultsError, what_is_wrong
-from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord, digest_of
+from verify.evidence import Calibration, FalseClaims, Falsified, Record, Run, RunRecord, digest_of
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.contradictions import contradictions
@@ -21,6 +22,9 @@ from verify.files.shipped import folder
 
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
+
+_TIMES = ("created", "elapsed_s", "phases_s", "spent_s", "stored")
+"""What two runs that found the same differ in: when, how long, and how much came from the store."""
 
 _Record = TypeVar("_Record", bound=Record)
 _Sealed = TypeVar("_Sealed", RunRecord, AuditRecord, ComparisonRecord)
@@ -122,6 +126,24 @@ def load(path: Path) -> RunRecord:
     """
     path = _as_path(path, _RESULTS.kind)
     return _read(_content(path, _RESULTS.kind, _RESULTS.again), _RESULTS, path)
+
+
+def as_written(record: RunRecord, path: Path) -> RunRecord:
+    """Return a run as ``path`` has it, if that differs in times alone and nothing was computed since.
+
+    What is taken from the store was found when it was computed. Any other run is returned as it is.
+    """
+    used = record.run.stored
+    if used is None or used.drawn or used.derivations < len(record.claims):
+        return record
+    with contextlib.suppress(ResultsError, LookupError, TypeError, ValueError):
+        content = _content(path, _RESULTS.kind, _RESULTS.again)
+        times = {name: content["run"][name] for name in _TIMES}
+        run = Run.model_validate(record.run.model_dump(mode="json") | times)
+        same = record.model_copy(update={"run": run}).sealed()
+        if same.model_dump(mode="json", by_alias=True) == content:
+            return same
+    return record
 
 
 def load_audit(path: Path) -> AuditRecord:

@@ -23,13 +23,15 @@ from verify.evidence.provenance import names
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole
-from verify.report.cache import usable_caches
+from verify.report.cache import MadePages, usable_caches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from verify.evidence.provenance import Reported
+    from verify.report.parts import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,12 @@ def write_report(
 
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
     ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor;
-    page and PDF are made at the same time, so the time of the PDF is what it takes beyond the page's.
+    page and PDF are made at the same time, so the time of the PDF is what it takes beyond the page's. Where
+    both are there already, made of this very record by this version, they stay, and there is no such phase.
     What cannot be rendered is left out and named in ``problem``, along with any older one that stays in
-    its place; the results are written all the same.
+    its place; the results are written all the same. All files are moved to their places together, when they
+    are complete; a report that is killed before leaves the new results, and older pages as they were, which
+    the next command that reads or writes there says of them: each page has the time of its run.
 
     Raises:
         OutputError: the results cannot be written; what was there before is untouched.
@@ -84,27 +89,17 @@ def write_report(
     sheet = called.sheet_of(edition)
     results = out / called.evidence
     write_whole(results, record.to_json().encode())
+    made = MadePages(edition, record.to_json(), earlier.to_json() if earlier else "")
+    if made.has(out / called.page, out / sheet):
+        return Written((results, out / called.page, out / sheet), phases, None)
     pages: dict[Path, bytes] = {}
     problem: RenderError | None = None
     try:
         with unforeseen(), usable_caches(), using(workers) as some:
             apart = prepare_for_pdf(some)
-            with phase("figures"):
-                from verify.report.parts import draw_figures  # noqa: PLC0415 - libraries that may fail to load
-
-                figures = draw_figures(record, some, edition)
-            with phase("formulas"):
-                from verify.report.formulas import Formulas  # noqa: PLC0415
-                from verify.report.parts import Parts, draw_formulas, report_on  # noqa: PLC0415
-
-                report = report_on(record, earlier)
-                try:
-                    formulas = draw_formulas(report, some)
-                except FormulaError as error:
-                    problem, formulas = error, Formulas(as_text=True)
-                parts = Parts(report, formulas, figures)
+            parts, problem = _drawn(record, some, edition, earlier, phase)
             with phase("html"):
-                from verify.report.html import render_html  # noqa: PLC0415
+                from verify.report.html import render_html  # noqa: PLC0415 - libraries that may fail to load
                 from verify.report.pdf import render_pdf  # noqa: PLC0415
 
                 printing = Task(render_pdf, (record, parts, edition), apart)
@@ -121,9 +116,34 @@ def write_report(
     except OutputError as error:
         problem = RenderError(f"{error}; the results are written")
         pages.clear()
-    if problem is not None:
+    if problem is None:
+        made.add(pages)
+    else:
         problem = _with_leftovers(problem, out, {called.page, sheet} - {path.name for path in pages})
     return Written((results, *pages), phases, problem)
+
+
+def _drawn(
+    record: Reported,
+    workers: Workers,
+    edition: str,
+    earlier: RunRecord | None,
+    phase: Callable[[str], AbstractContextManager[None]],
+) -> tuple[Parts, RenderError | None]:
+    """Return what page and print share, and why its formulas are plain text, if they are."""
+    with phase("figures"):
+        from verify.report.parts import draw_figures  # noqa: PLC0415 - libraries that may fail to load
+
+        figures = draw_figures(record, workers, edition)
+    with phase("formulas"):
+        from verify.report.formulas import Formulas  # noqa: PLC0415
+        from verify.report.parts import Parts, draw_formulas, report_on  # noqa: PLC0415
+
+        report = report_on(record, earlier)
+        try:
+            return Parts(report, draw_formulas(report, workers), figures), None
+        except FormulaError as error:
+            return Parts(report, Formulas(as_text=True), figures), error
 
 
 def _refuse_other_than_records(record: object, edition: str, earlier: object) -> None:
