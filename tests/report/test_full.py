@@ -118,9 +118,10 @@ def test_every_claim_is_there_and_figures_are_numbered(full: FullEdition, run: R
     """Figures have the numbers of their claims, in that order, and are drawn at half the width."""
     assert [one.card.claim.id for one in full.cards] == [claim.id for claim in run.claims]
     numbers = [one.card.number for one in full.cards for _ in one.card.claim.series]
-    assert [one.number for one in full.figures] == numbers
+    figures = [figure for one in full.cards for figure in one.figures]
+    assert [one.number for one in figures] == numbers
     keys = [f"half.{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series]
-    assert [one.key for one in full.figures] == keys
+    assert [one.key for one in figures] == keys
 
 
 def test_checks_stand_in_two_tables_none_twice(full: FullEdition, run: RunRecord) -> None:
@@ -186,16 +187,18 @@ class Styled(Spelled):
         return Markup("⟨{}⟩").format(style)
 
 
-def test_no_formula_leaves_its_column() -> None:
-    """What cannot be broken to half a page is drawn smaller: E[(…)(…)] of sums is 40 em wide."""
+def test_each_step_is_as_wide_as_its_formula() -> None:
+    """Steps stand in lines: the widest, E[(…)(…)] of sums, is 40 em wide and fits on the page."""
     whole = load(folder("reference") / "results.json")
     claims = tuple(one for one in whole.claims if one.id in {"correlated-components", "dependent-query-key"})
     seen = report_of(whole.model_copy(update={"claims": claims, "statements": ()}))
     page = render("report-full.pdf.j2", seen, Formulas(), Styled(), full=full_edition(seen))
-    sizes = re.findall(r'class="formula">⟨width:([\d.]+)em;min-width:([\d.]+)em', page)
-    column = 85 / 25.4 * 72 / 8.3  # 85 mm, in em of 8.3 points
-    assert max(float(width) for width, _ in sizes) > 1.4 * column
-    assert max(float(least) for _, least in sizes) <= column
+    rooms = re.findall(r'<li style="width:([\d.]+)em">(?:(?!</li>).)*⟨width:([\d.]+)em;min-width', page)
+    assert len(rooms) == sum(
+        len(route.steps) for one in full_edition(seen).cards for route in one.routes
+    ) + sum(len(one.routes) for one in full_edition(seen).cards)
+    assert all(float(formula) < float(room) for room, formula in rooms)
+    assert 40 < max(float(room) for room, _ in rooms) < 188 / 25.4 * 72 / 8.3  # 188 mm, in em of 8.3 points
 
 
 def test_a_term_leads_to_the_claims_that_use_it() -> None:

@@ -343,9 +343,7 @@ def _explained(seen: Seen, subject: Subject) -> dict[str, Any]:
             return refuted | {"cause": said, "fix": fault.explanations[0].fix}
     worst = max(faults, key=lambda one: one.worst, default=None)
     where = (
-        ""
-        if worst is None
-        else f" (row {worst.row} of sequence {worst.sequence}, the first it was looked for in)"
+        "" if worst is None else f" (row {worst.row} of sequence {worst.sequence}, the first row searched)"
     )
     reason = (
         f"the output is not the attention of the queries, keys and values recorded{where}, "

@@ -77,7 +77,7 @@ def audit(
     or safetensors file with q, k and, where there are any, v, out, mask (True where a key may be seen), bias,
     sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), documents (of
     each token), intended, intended_mask and weights (sigmoid, sigmoid-ln-n, softpick, clipped=C or
-    differential=LAMBDA, where they are no softmax).
+    differential=LAMBDA, where they are not a softmax).
 
     With --against, write comparison.json, comparison.html and comparison.pdf instead: the first layer and
     head in which the two differ by more than rounding, and in which quantity. The status is 0 if no

@@ -72,7 +72,11 @@ def columns(stream: TextIO) -> int | None:
 
 
 def fitted(text: str, width: int | None, hang: int = 4) -> str:
-    """Return text whose lines are broken between words, the rest of each set in by ``hang`` more."""
+    """Return text whose lines are broken between words, the rest of each set in by ``hang`` more.
+
+    A longer word, such as a key, a path or a digest, is never broken, so that it can be copied: it alone may
+    be longer than the line, and the terminal wraps it.
+    """
     if width is None:
         return text
     return "\n".join(_broken(line, width, hang) for line in text.split("\n"))

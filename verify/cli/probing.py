@@ -37,10 +37,10 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
     "--weights",
     default="",
     metavar="KIND",
-    help="What makes weights of scores where it is no softmax: sigmoid, sigmoid-ln-n, softpick, clipped=C or "
-    "differential=LAMBDA.",
+    help="What turns scores into weights if it is not a softmax: sigmoid, sigmoid-ln-n, softpick, clipped=C "
+    "or differential=LAMBDA.",
 )
-@click.option("--gradient", is_flag=True, help="Compare dQ, dK and dV with the formula's too.")
+@click.option("--gradient", is_flag=True, help="Also compare dQ, dK and dV with the formula's.")
 @click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
 @click.option(

@@ -25,13 +25,13 @@ from verify.cli.console import complain, end, out_option
 @click.option(
     "--inputs",
     is_flag=True,
-    help="Keep what each layer's module was given too, to compare two recordings by.",
+    help="Also keep the input of each layer's module, to compare two recordings by.",
 )
 @click.option(
     "--weights",
     default="",
     metavar="KIND",
-    help="Declare what all calls make of scores where it is no softmax: sigmoid, sigmoid-ln-n, softpick, "
+    help="Declare what turns scores into weights where it is not a softmax: sigmoid, sigmoid-ln-n, softpick, "
     "clipped=C or differential=LAMBDA.",
 )
 @click.argument("program")

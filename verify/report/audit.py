@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import ROUND_HALF_UP
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord, runs, shared, where
@@ -358,7 +359,10 @@ def _quantities(layers: Sequence[LayerRecord]) -> Iterable[QuantitySummary]:
         ends = (values[0], values[(len(values) - 1) // 2], values[-1]) if values else ()
         references = sorted({one.reference.value for _, one in found if one.reference})
         bands = {held_against(one) for _, one in found}
-        least, median, largest = (numbers.exact(end, _DIGITS) for end in ends) if ends else ("–",) * 3
+        # With its nines, what is 1 but for rounding would need more digits than are asked for.
+        least, median, largest = (
+            (numbers.exact(end, _DIGITS, ROUND_HALF_UP) for end in ends) if ends else ("–",) * 3
+        )
         yield QuantitySummary(
             name=name,
             quantity=Prose(capitalised(found[0][1].quantity)),

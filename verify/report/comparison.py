@@ -80,7 +80,7 @@ class Comparison(NamedTuple):
         words = {
             Agreement.DIFFERS: "more than rounding, or anything before it, can explain.",
             Agreement.FOLLOWS: "it differs, but no more than earlier differences may cause.",
-            Agreement.SAME: "up to rounding, or exactly for masks and scales.",
+            Agreement.SAME: "up to rounding, or exactly for masks and scales; each output by its formula.",
             Agreement.UNKNOWN: "it was not recorded, or neither output follows its own formula.",
         }
         return tuple((_BADGES[one], text) for one, text in words.items())

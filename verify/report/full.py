@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from verify.evidence import ClaimRecord, OrdinaryFit, RouteRecord, StepRecord, Verdict
 from verify.evidence.words import decisive_check
 from verify.report.run import HALF, ChapterView, Report
-from verify.report.tables import CheckTable, TableRow, check_table
-from verify.text.latex import plain
+from verify.report.tables import CheckTable, check_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from verify.report.cards import Card, FigureView
 
-_SHORT = 60  # letters, in two lines at most
 _SHORTEST = 3  # steps of an argument
 _FEWEST = 4  # claims that share it
 _MOST = 8  # claims; a term of the index that more of them use says nothing
@@ -103,9 +101,8 @@ class FullCard(NamedTuple):
     """A claim; ``legend`` are the ways its steps are checked, by their letters, a lone one without a letter.
 
     ``measured`` and ``exact`` are its two tables of checks; ``confirmed`` and ``refuted`` whether all checks
-    and all controls are, and ``power`` that of all controls, empty where they differ. The rows of ``exact``
-    are ``short`` if half a page is wide enough for each. ``decisive`` is the anchor of the check with the
-    narrowest margin, empty where the verdict names what decided it.
+    and all controls are, and ``power`` that of all controls, empty where they differ. ``decisive`` is the
+    anchor of the check with the narrowest margin, empty where the verdict names what decided it.
     """
 
     card: Card
@@ -114,7 +111,6 @@ class FullCard(NamedTuple):
     figures: tuple[FigureView, ...]
     measured: CheckTable
     exact: CheckTable
-    short: bool
     confirmed: bool
     refuted: bool
     power: str
@@ -131,11 +127,6 @@ class FullEdition(NamedTuple):
     def cards(self) -> tuple[FullCard, ...]:
         """All claims, in order."""
         return tuple(card for _, cards in self.chapters for card in cards)
-
-    @property
-    def figures(self) -> tuple[FigureView, ...]:
-        """All figures, in order."""
-        return tuple(figure for card in self.cards for figure in card.figures)
 
     @property
     def fits(self) -> tuple[tuple[Card, OrdinaryFit], ...]:
@@ -172,18 +163,11 @@ def _card(card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str])
         figures=tuple(one._replace(key=HALF + one.key) for one in card.figures),
         measured=check_table(claim.id, measured, wide=True),
         exact=exact,
-        short=all(_is_short(row) for group in exact.groups for row in group.rows),
         confirmed=confirmed,
         refuted=card.controls.refuted == len(card.controls.rows),
         power=powers.pop() if len(powers) == 1 else "",
         decisive=f"{claim.id}.{decisive.id}" if confirmed and decisive and len(measured) > 1 else "",
     )
-
-
-def _is_short(row: TableRow) -> bool:
-    """Whether what an exact check compares fits well into half a page, beside its two values."""
-    name = " ".join(row.title) if row.title else row.label
-    return len(plain(f"{name} {row.remark}")) <= _SHORT
 
 
 def _routes(

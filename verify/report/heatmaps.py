@@ -6,6 +6,7 @@ import statistics
 from bisect import bisect
 from collections import Counter
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -387,7 +388,7 @@ def _cells(grid: Grid, scale: ColourScale, frame: _Frame) -> Iterator[str]:
     if frame.labelled:
         for place, value in grid.estimates.items():
             x, y = frame.corner(*place)
-            shade, text = scale.shade_of(grid.cells[place]), numbers.exact(value, 3)
+            shade, text = scale.shade_of(grid.cells[place]), numbers.exact(value, 3, ROUND_HALF_UP)
             if len(text) * _LETTER < frame.wide + 2:
                 ink = f'class="ink-{shade}" fill="{SHADES[shade].ink}"'
                 yield _text(x + frame.wide / 2, y + frame.high / 2 + 3, text, "middle", ink)

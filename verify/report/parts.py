@@ -22,7 +22,7 @@ from verify.report.comparison import Comparison, comparison_report
 from verify.report.formulas import MATHJAX, Formulas, typeset
 from verify.report.heatmaps import draw_map, draw_overview, grids, overview
 from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
-from verify.report.typeset import NUMBERED_WIDTH, RELATIONS, column_formula, step_formula
+from verify.report.typeset import NUMBERED_WIDTH, RELATIONS, step_formula
 from verify.text.escapes import pieces
 from verify.text.latex import Prose, Tex
 
@@ -192,7 +192,6 @@ def _formulas(requests: Sequence[str]) -> list[str]:
         if is_step:
             step_formula(drawer, Tex(latex))
             drawer.display(latex, NUMBERED_WIDTH)
-            column_formula(drawer, latex)
         else:
             drawer.inline(latex)
         drawings.append(drawer.dump())

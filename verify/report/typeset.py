@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,8 +32,9 @@ _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
 _WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
 _FULL_WIDTH = 44.0  # em of a formula on a line of its own
 NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
-_COLUMN_WIDTH = 25.8  # em of a formula in half a page, below its rule
-_BESIDE_WIDTH = 17.0  # em of one there that has its rule beside it
+_RELATION = 1.8  # em of a relation before a formula
+_RULE_LETTER, _RULE_ROOM = 0.26, 24.0  # em of a letter of a rule in two lines above a formula; of all of it
+_LETTERS = 6  # of a formula in a rule, about
 _TALL = 12.0  # em of a formula of many lines, which gets fewer and longer ones
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
@@ -140,7 +140,7 @@ def render(
     environment.globals.update(
         relations=RELATIONS,
         step=setter.step,
-        column_step=setter.column_step,
+        room_of=setter.room_of,
         display=setter.display,
         mark=medium.mark,
         figure=medium.figure,
@@ -169,15 +169,6 @@ def step_formula(formulas: Formulas, latex: str) -> tuple[Formula, str]:
     return formulas.display(latex, _FULL_WIDTH), "full"
 
 
-def column_formula(formulas: Formulas, latex: str) -> Formula:
-    """Return a formula broken to half a page.
-
-    Raises:
-        RenderError: the LaTeX cannot be typeset.
-    """
-    return formulas.display(latex, _COLUMN_WIDTH)
-
-
 class _Setter:
     """Turns what a template prints into markup."""
 
@@ -196,23 +187,21 @@ class _Setter:
         drawn, room = step_formula(self._formulas, latex)
         return {"formula": self._displayed(drawn, latex), "room": room}
 
-    def column_step(self, latex: str) -> dict[str, object]:
-        """Return a formula broken to half a page, and whether its rule has room beside it."""
-        drawn = column_formula(self._formulas, latex)
-        formula = self._displayed(drawn, latex, _COLUMN_WIDTH)
-        return {"formula": formula, "beside": drawn.width <= _BESIDE_WIDTH}
+    def room_of(self, latex: str, rule: Markup) -> float:
+        """Return the width (em) of a step in a line of steps: its formula's, and room for its rule above."""
+        drawn = self._formulas.display(latex, NUMBERED_WIDTH)
+        letters = len(rule.striptags()) + _LETTERS * rule.count("<img")
+        return max((drawn.width + _RELATION) * SCALE, min(1.5 + _RULE_LETTER * letters, _RULE_ROOM))
 
     def display(self, latex: str) -> Markup:
         """Return a formula on a line of its own, beside its number."""
         return self._displayed(self._formulas.display(latex, NUMBERED_WIDTH), latex)
 
-    def _displayed(self, drawn: Formula, latex: str, room: float = math.inf) -> Markup:
+    def _displayed(self, drawn: Formula, latex: str) -> Markup:
         if drawn.is_text:
             return Markup("<i>{}</i>").format(spoken(latex))
         width = drawn.width * SCALE
-        # What cannot be broken to its room is drawn as small as it takes.
-        least = min(0.7 * width, room * SCALE)
-        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{least:.3f}em", latex)
+        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", latex)
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)

@@ -140,8 +140,8 @@ def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) 
 def exact(value: float, digits: int = 6, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return a value that has no uncertainty, to at most ``digits`` significant digits, no padding.
 
-    ``rounding`` is a mode of the ``decimal`` module. What falls short of 1 by more than floating-point error
-    is not rounded to the nearest, which is 1: all its nines show, and the digit after them.
+    ``rounding`` is a mode of the ``decimal`` module. By default, what falls short of 1 by more than
+    floating-point error is not rounded to 1: all its nines show, and the digit after them.
 
     Raises:
         ValueError: the value is not finite.
