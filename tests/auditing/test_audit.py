@@ -77,7 +77,7 @@ def test_what_could_not_be_judged_is_named(options: tuple[dict[str, Any], ...], 
     record = audit_recording(Recording("a program", layers), audit_settings("0.3"))
     assert [text[: len(start)] for text, start in zip(record.left_out, said, strict=True)] == said
     assert (record.unseen, record.exit_status, record.verdict) == (("output",), 3, "confirmed in part")
-    assert str(record).endswith("rows compared, not seen: output")
+    assert "rows compared, not seen: output; declared: weights softmax, mask " in str(record)
     allowed = audit_recording(Recording("a program", layers), audit_settings("0.3", allow_unseen=["output"]))
     assert (allowed.unseen, allowed.exit_status, allowed.verdict) == ((), 0, "confirmed")
 

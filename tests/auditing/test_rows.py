@@ -14,7 +14,7 @@ from verify.auditing.arrays import in_memory
 from verify.auditing.layers import Seen, run_through
 from verify.auditing.recording import Call
 from verify.auditing.references import over_rows
-from verify.auditing.rows import FEWEST_KEYS, RowMeans, look
+from verify.auditing.rows import FEWEST_KEYS, RowMeans, look, vectors_of
 from verify.montecarlo.rows import of_rows
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def seen(one: Call) -> Seen:
 
 def test_moments_are_those_of_numpy() -> None:
     """Means and unbiased covariances of the vectors, and of a pair the products that have no bias."""
-    found, _ = look(Call(Q, K + 2), np.arange(2), np.full(2, OTHER_SCALE), 2.0**-24)
+    found = vectors_of(Call(Q, K + 2))
     for mean, spread, vectors in ((found.query, found.of_query, Q), (found.key, found.of_key, K + 2)):
         assert mean == pytest.approx(vectors[:, 0].mean(axis=1), rel=1e-5)
         for place in (0, 1):
@@ -230,18 +230,14 @@ def test_independence_is_over_scores_with_the_other_sequence() -> None:
 
 def test_a_single_vector_has_no_covariance() -> None:
     """One token has a mean, and NaN for all that takes two."""
-    found, _ = look(Call(Q[:, :, :1], K), np.arange(1), np.ones(1), 2.0**-24)
+    found = vectors_of(Call(Q[:, :, :1], K))
     assert found.query[0] == pytest.approx(Q[0, 0, 0])
     assert np.isnan(found.of_query).all()
 
 
 def test_keys_that_no_query_sees_do_not_count() -> None:
     """Padding may hold anything, as may what a bias hides and what lies beyond the last causal query."""
-
-    def of_keys(one: Call) -> Any:
-        return look(one, np.arange(1), np.ones(1), 2.0**-24)[0]
-
-    wanted = of_keys(Call(Q, K[:, :, :20]))
+    wanted = vectors_of(Call(Q, K[:, :, :20]))
     padded = K.copy()
     padded[:, :, 20:] = np.nan
     shown = np.arange(30) < 20
@@ -252,11 +248,11 @@ def test_keys_that_no_query_sees_do_not_count() -> None:
         {"causal": True},
     )
     for one in options:
-        found = of_keys(Call(Q, padded, **one))
-        assert found.keys == [20]
+        found = vectors_of(Call(Q, padded, **one))
+        assert (found.keys == 20).all()
         assert found.of_key == pytest.approx(wanted.of_key)
-    nothing = of_keys(Call(Q, K, mask=np.zeros((1, 1, 1, 30), dtype=bool)))
-    assert nothing.keys == [0]
+    nothing = vectors_of(Call(Q, K, mask=np.zeros((1, 1, 1, 30), dtype=bool)))
+    assert (nothing.keys == 0).all()
     assert np.isnan(nothing.key).all()
 
 

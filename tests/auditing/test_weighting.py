@@ -177,6 +177,7 @@ def test_files_declare_it(tmp_path: Path, ending: str) -> None:
     assert record.exit_status == 0
     assert record.layers[0].d_k == WIDTH // 2
     assert record.layers[0].notes[0].startswith("weights are declared as differential=0.8")
+    assert str(record).endswith("; declared: weights differential=0.8, mask none")
     verify.auditing.files.write(Recording("again", [Layer("one", [call])]), tmp_path / "again")
     assert verify.audit(tmp_path / "again", workers=1).exit_status == 0
 

@@ -509,6 +509,8 @@ class _LayerAudit:
         findings = [one for kind in kinds() for one in _found(kind, seen, subjects)]
         findings.sort(key=lambda one: -1 if one.head is None else one.head)
         compared = [one.compared for one in seen.batches if one.compared is not None]
+        told = self.declared()
+        declared = {"weights": told["weights"], "mask": told["mask"], "intended mask": self.mask}
         tokens = [one.queries for one in seen.batches]
         return LayerRecord(
             id=name,
@@ -525,6 +527,7 @@ class _LayerAudit:
             rows_without_key=sum(int(one.means.blind.sum()) for one in seen.batches),
             dtype=self.dtype,
             backend=one_line(self.layer.backend),
+            declared={what: value for what, value in declared.items() if value},
             intention=intention,
             findings=tuple(findings),
             notes=(*map(_plain, self.layer.notes), *self._notes()),

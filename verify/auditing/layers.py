@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_
 from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
 from verify.auditing.reconstruction import Progress, examine
 from verify.auditing.recording import ARRAYS, Call
-from verify.auditing.rows import Compared, RowMeans, each, hidden_from, unseen
+from verify.auditing.rows import Compared, RowMeans, each, hidden_from, unseen, vectors_of
 from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _BATCH = 1 << 25
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "documents")
 _STRIP = 1 << 20
 
-Spreads = tuple[Any, RowMeans]
-"""Places of sequences, and what their rows are like."""
+Spreads = tuple[Any, dict[str, Any]]
+"""Places of sequences, and the numbers that those of pairs are made of, by their names."""
 
 
 class Pairs(NamedTuple):
@@ -99,12 +99,6 @@ class Batch(NamedTuple):
     mask: str
     misseen: list[Misseen | None] | None
     weak_mask: float | None
-
-
-def _field(place: int, batch: Batch) -> Any:
-    """Return one of the numbers of rows; what pairs were made of is not kept."""
-    array = batch.means[place]
-    return array if len(array) else np.zeros((len(batch.places), 0))
 
 
 @dataclass
@@ -172,9 +166,11 @@ class Seen:
         """What rows of new sequences are like, shape (sequences, heads); NaN where scores are not finite."""
         if not any(not one.continues for one in self.batches):
             return None
-        found = RowMeans(
-            *(self.in_order(partial(_field, place), new=True) for place in range(len(RowMeans._fields)))
-        )
+
+        def of_all(at: int) -> Any:
+            return self.in_order(lambda one: one.means[at], new=True)
+
+        found = RowMeans(*map(of_all, range(len(RowMeans._fields))))
         lost = {
             name: np.where(found.finite, getattr(found, name), np.nan)
             for name in ("variance", "between", "entropy", "squares", "jacobian", "largest_weight")
@@ -270,8 +266,8 @@ def _keep(
         # Rows of a difference of two maps have no scores of their own.
         is_new = not call.continues and weighting(call.weights).maps == 1
         if is_new:
-            spreads.append((places, means))
-        nothing = np.zeros((0, 0))
+            numbers = {"variance": means.variance, "scale": means.scale, "finite": means.finite}
+            spreads.append((places, numbers | each(vectors_of(call, mapper), shaped)._asdict()))
         seen.batches.append(
             Batch(
                 places=places,
@@ -283,7 +279,7 @@ def _keep(
                 dtype=dtype_of(call),
                 unit=unit_of(call),
                 continues=not is_new,
-                means=means._replace(query=nothing, key=nothing, of_query=nothing, of_key=nothing),
+                means=means,
                 compared=compared,
                 scale=found.scale.reshape(shape),
                 implied=found.implied.reshape(shape),
@@ -339,16 +335,13 @@ def _stacked(calls: Sequence[Call]) -> Call:
     return replace(calls[0], **joined)
 
 
-_OF_PAIRS = ("query", "key", "of_query", "of_key", "queries", "keys", "variance", "scale", "finite")
-
-
 def _pair(spreads: Sequence[Spreads], seen: Seen) -> Spreads | None:
     """Keep the numbers of pairs, and return the sequence that is left over."""
     if not spreads:
         return None
     places = np.concatenate([places for places, _ in spreads])
     order = np.argsort(places)
-    arrays = {name: [getattr(means, name) for _, means in spreads] for name in _OF_PAIRS}
+    arrays = {name: [numbers[name] for _, numbers in spreads] for name in spreads[0][1]}
     for name in ("of_query", "of_key"):
         arrays[name] = _of_one_size(arrays[name])
     whole = {name: some[0] if len(some) == 1 else np.concatenate(some) for name, some in arrays.items()}
@@ -361,8 +354,7 @@ def _pair(spreads: Sequence[Spreads], seen: Seen) -> Spreads | None:
             seen.pairs.append(_numbers(*sides))
     if even == len(places):
         return None
-    last = {name: array[order[even:]] for name, array in whole.items()}
-    return places[order[even:]], spreads[-1][1]._replace(**last)
+    return places[order[even:]], {name: array[order[even:]] for name, array in whole.items()}
 
 
 def _of_one_size(spreads: list[Floats]) -> list[Floats]:
@@ -469,8 +461,9 @@ def _margins(call: Call) -> Margins:
         if array is None:
             continue
         of_head = shared if name in ("keys", "values") else np.arange(heads)
+        flat = array.reshape(*array.shape[:2], -1)
         with np.errstate(all="ignore"):
-            sizes = np.abs(array).max(axis=(2, 3)).astype(np.float64)
+            sizes = np.maximum(flat.max(axis=2), -flat.min(axis=2)).astype(np.float64)
         largest[name] = np.where(np.isfinite(sizes), sizes, math.inf)[:, of_head]
         for sequence, own in zip(*np.nonzero(~np.isfinite(sizes)), strict=True):
             wrong = ~np.isfinite(to_numpy(array[sequence, own]))

@@ -7,7 +7,7 @@ A block is one head of one sequence; blocks are numbered sequence by sequence.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -67,9 +67,7 @@ class RowMeans(NamedTuple):
     ``variance`` is the unbiased one of c·q·k_j over the keys j that a query sees, ``between`` the variance
     of the rows' own means, ``scale`` is c. The others are of the softmax, with bias, soft-cap and sink:
     ``entropy`` is over the logarithm of the number of keys, a sink being one; ``squares`` is Σp²,
-    ``jacobian`` ‖J‖²_F, ``largest_weight`` max p. ``query`` and ``key`` are means of the vectors, shape
-    (blocks, d), and ``of_query`` and ``of_key`` their unbiased covariances, shape (blocks, d, d), or of fewer
-    than d vectors a smaller A, shape (blocks, vectors, d), of which AᵀA is that.
+    ``jacobian`` ‖J‖²_F, ``largest_weight`` max p.
     """
 
     scale: Floats
@@ -87,12 +85,6 @@ class RowMeans(NamedTuple):
     squares: Floats
     jacobian: Floats
     largest_weight: Floats
-    queries: Floats
-    keys: Floats
-    query: Floats
-    key: Floats
-    of_query: Floats
-    of_key: Floats
 
     @property
     def unscaled_variance(self) -> Floats:
@@ -100,6 +92,22 @@ class RowMeans(NamedTuple):
         return np.divide(
             self.variance, self.scale**2, out=np.zeros_like(self.variance), where=self.scale != 0
         )
+
+
+class Vectors(NamedTuple):
+    """Numbers of the vectors of blocks, ``queries`` and ``keys``; padding and keys that none sees are none.
+
+    ``query`` and ``key`` are their means, shape (blocks, d), and ``of_query`` and ``of_key`` their unbiased
+    covariances, shape (blocks, d, d), or of fewer than d vectors a smaller A, shape (blocks, vectors, d), of
+    which AᵀA is that.
+    """
+
+    queries: Floats
+    keys: Floats
+    query: Floats
+    key: Floats
+    of_query: Floats
+    of_key: Floats
 
 
 class Compared(NamedTuple):
@@ -222,13 +230,40 @@ def look(call: Call, blocks: Places, scale: Floats, unit: float, mapper: Mapper 
 
     The call's arrays are NumPy's. Without values or output nothing is compared.
     """
-    _, _, queries, d = map(int, call.query.shape)
-    step = max(1, _PIECE // (queries * max(int(call.key.shape[2]), d)))
-    places = [slice(start, start + step) for start in range(0, len(blocks), step)]
-    found = list(mapper(lambda some: _chunk(call, blocks[some], scale[some], unit), places))
+    found = list(
+        mapper(lambda some: _chunk(call, blocks[some], scale[some], unit), _pieces(call, len(blocks)))
+    )
     means = RowMeans(*map(np.concatenate, zip(*(one for one, _ in found), strict=True)))
     compared = [one for _, one in found if one is not None]
     return means, Compared(*map(np.concatenate, zip(*compared, strict=True))) if compared else None
+
+
+def _pieces(call: Call, blocks: int) -> Iterator[slice]:
+    """Yield the places of blocks that are looked at together."""
+    _, _, queries, d = map(int, call.query.shape)
+    step = max(1, _PIECE // (queries * max(int(call.key.shape[2]), d)))
+    return (slice(start, min(start + step, blocks)) for start in range(0, blocks, step))
+
+
+def vectors_of(call: Call, mapper: Mapper = map) -> Vectors:
+    """Return what the vectors of all blocks of a call are like, what is not finite taken for 0."""
+    (sequences, heads, queries, d), keys = map(int, call.query.shape), int(call.key.shape[2])
+    blocks = np.arange(sequences * heads)
+    made = Vectors(
+        *(np.empty(len(blocks)) for _ in "qk"),
+        *(np.empty((len(blocks), d)) for _ in "qk"),
+        *(np.empty((len(blocks), min(count, d), d)) for count in (queries, keys)),
+    )
+
+    def fill(some: slice) -> None:
+        padding, seen = unseen(call, blocks[some])
+        uses = (None if padding is None else ~padding, seen)
+        for at, (side, use) in enumerate(zip(_sides(call, blocks[some])[:2], uses, strict=True)):
+            _spread(_taken(*side)[0], use, [array[some] for array in made[at::2]])
+
+    with np.errstate(all="ignore"):
+        list(mapper(fill, _pieces(call, len(blocks))))
+    return made
 
 
 def each(found: T, change: Callable[[Any], Any]) -> T:
@@ -247,14 +282,15 @@ def replaced(found: Looked, places: Places, other: Looked) -> None:
 class _Given(NamedTuple):
     """The arrays of a few blocks in float64, what is not finite replaced by 0, and where that is.
 
-    Numbers of a type do not get finer without end: ``grain`` bounds what that moves a row of the output by,
-    by the numbers of the output and by the weights.
+    ``squares`` are |q|², |k|², |v|² and |o|². Numbers of a type do not get finer without end: ``grain``
+    bounds what that moves a row of the output by, by the numbers of the output and by the weights.
     """
 
     query: Floats
     key: Floats
     value: Floats | None
     output: Floats | None
+    squares: list[Any]
     scale: Floats
     sink: Floats | None
     grain: Floats
@@ -264,46 +300,66 @@ class _Given(NamedTuple):
     broken_outputs: NDArray[np.bool_] | None
 
 
-def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
+def _sides(call: Call, blocks: Places) -> list[tuple[Array, Places]]:
+    """Return queries, keys, values and output with the places of some blocks among all heads of sequences."""
     sequence, head = np.divmod(blocks, call.query.shape[1])
     shared = head // (call.query.shape[1] // call.key.shape[1])
-    is_compared = call.value is not None and call.output is not None
     sides = ((call.query, head), (call.key, shared), (call.value, shared), (call.output, head))
-    arrays: list[Any] = []
-    broken: list[Any] = []
-    for array, own in sides if is_compared else sides[:2]:
-        taken = np.asarray(array)[sequence, own].astype(np.float64)
-        # One number that is not finite makes the sum so.
-        finite = None if math.isfinite(float(taken.sum())) else np.isfinite(taken)
-        broken.append(None if finite is None or finite.all() else ~finite.all(axis=-1))
-        arrays.append(taken if finite is None else np.where(finite, taken, 0.0))
+    return [(array, sequence * (0 if array is None else array.shape[1]) + own) for array, own in sides]
+
+
+def _taken(array: Array, places: Places) -> tuple[Floats, Floats, Any]:
+    """Return the vectors of blocks, their squared lengths, and which are not finite, None where all are."""
+    whole, first = np.asarray(array), int(places[0])
+    whole = whole.reshape(-1, *whole.shape[2:])
+    # Neighbours need no copy before they are converted.
+    are_neighbours = np.array_equal(places, np.arange(first, first + len(places)))
+    part = whole[first : first + len(places)] if are_neighbours else whole[places]
+    taken = part.astype(np.float64)
+    squares = np.vecdot(taken, taken)
+    # One number that is not finite makes the sum so.
+    if math.isfinite(float(squares.sum())) or (finite := np.isfinite(taken)).all():
+        return taken, squares, None
+    taken = np.where(finite, taken, 0.0)
+    return taken, np.vecdot(taken, taken), ~finite.all(axis=-1)
+
+
+def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
+    is_compared = call.value is not None and call.output is not None
+    sides = _sides(call, blocks)[: 4 if is_compared else 2]
+    arrays, squares, broken = (
+        [*some, None, None][:4] for some in zip(*(_taken(*one) for one in sides), strict=True)
+    )
     grain = np.zeros(len(blocks))
     if is_compared:
-        grain = _level(*arrays[2:])
-        grain = grain_of(call) * (grain + np.sqrt((arrays[2] ** 2).sum(axis=(1, 2))))
-    query, key, value, output, *_ = [*arrays, None, None]
-    lost: list[Any] = [*broken, None, None][:4]
+        levelled = _level(*arrays[2:])
+        if levelled is not None:
+            squares[2:] = (np.vecdot(one, one) for one in arrays[2:])
+        else:
+            levelled = np.full(len(blocks), math.sqrt(arrays[2].shape[-1]))
+        grain = grain_of(call) * (levelled + np.sqrt(squares[2].sum(axis=1)))
+    head = blocks % call.query.shape[1]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
-    return _Given(query, key, value, output, scale[:, None], sink, grain, *lost)
+    return _Given(*arrays, squares, scale[:, None], sink, grain, *broken)
 
 
-def _level(value: Floats, output: Floats) -> Floats:
+def _level(value: Floats, output: Floats) -> Floats | None:
     """Divide columns that differ in size by powers of 2: a large one would hide what is wrong in others.
 
     Each column of the output is a mean of that of the values, and is rounded for itself. Returned is the
-    length of what a row of ones has become, shape (blocks,).
+    length of what a row of ones has become, shape (blocks,); None where columns are of one size.
     """
     sizes = np.frexp(np.maximum(value.max(axis=1), -value.min(axis=1)))
     powers = np.where(sizes[0] > 0, sizes[1], np.iinfo(np.int32).max)
     least = powers.min(axis=1, keepdims=True)
     powers = np.minimum(np.where(sizes[0] > 0, sizes[1], least) - least, _MOST_LEVELLED)
-    if (powers > 1).any():
-        shift = -powers[:, None]
-        np.ldexp(value, shift, out=value)
-        np.ldexp(output, shift, out=output)
-        found: Floats = np.sqrt((np.ldexp(1.0, -powers) ** 2).sum(axis=1))
-        return found
-    return np.full(len(value), math.sqrt(value.shape[-1]))
+    if not (powers > 1).any():
+        return None
+    factor = np.ldexp(1.0, -powers)
+    value *= factor[:, None]
+    output *= factor[:, None]
+    found: Floats = np.sqrt((factor**2).sum(axis=1))
+    return found
 
 
 def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Compared | None]:
@@ -317,8 +373,8 @@ def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowM
             for start in range(0, queries, size)
         ]
         rows = {name: np.concatenate([one[name] for one in strips], axis=1) for name in strips[0]}
-        padding, seen = unseen(call, blocks)
-        means = _means(call, given, blocks, rows, padding, seen)
+        padding, _ = unseen(call, blocks)
+        means = _means(call, given, blocks, rows, padding)
         return means, None if given.output is None else _sums(given, rows, unit)
 
 
@@ -408,26 +464,22 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     products = given.query[:, rows] @ given.key[:, :keys].mT
     scores = given.scale[:, :, None] * products
     shape = scores.shape[:2]
-    count, known = np.full(shape, keys), scores
+    count = np.full(shape, keys)
     if hidden is not None:
         # Of what is broadcast, one number stands for all keys.
         count = np.broadcast_to(keys - hidden.sum(axis=2) * (keys // hidden.shape[2]), shape)
-        known = np.where(hidden, 0.0, scores)
-    mean = known.sum(axis=-1) / np.maximum(count, 1)
-    centred = scores - mean[:, :, None]
-    if hidden is not None:
-        np.copyto(centred, 0.0, where=hidden)
     some = _scored(call, given, products, scores, hidden, bias, count)
+    mean, variance = _moments(given, some, scores, count)
     sink = 0.0 if given.sink is None else some.extra * (given.sink - some.top)
     number = count + (given.sink is not None)
     squared = some.raised * some.raised
     found = {
         "count": count,
         "mean": mean,
-        "variance": np.vecdot(centred, centred) / np.maximum(count - 1, 1),
+        "variance": variance,
         "highest": np.where(count > 0, some.highest, -math.inf),
         "entropy": (np.log(some.total) - (some.inner + sink) / some.total) / np.log(np.maximum(number, 2)),
-        "squares": (squared.sum(axis=-1) + some.extra**2) / some.total**2,
+        "squares": (_over_keys(squared) + some.extra**2) / some.total**2,
         "cubes": (np.vecdot(squared, some.raised) + some.extra**3) / some.total**3,
         "largest": np.exp(some.highest - some.top) / some.total,
         "broken": _broken(rows, hidden, keys, shape, (given.broken_queries, given.broken_keys)),
@@ -473,12 +525,35 @@ def _scored(
         raised = np.where(hidden | (count == 0)[:, :, None], 0.0, raised)
     moved = raised * scores
     extra = np.zeros(top.shape) if given.sink is None else np.exp(given.sink - top)
-    total = raised.sum(axis=-1) + extra
+    total = _over_keys(raised) + extra
     total = np.where(total > 0, total, 1.0)
-    inner = moved.sum(axis=-1)
+    inner = _over_keys(moved)
     return _Scored(
         hidden, products, scores, rise, top, highest, raised, everything, moved, inner, extra, total
     )
+
+
+def _moments(given: _Given, some: _Scored, scores: Floats, count: Any) -> tuple[Floats, Floats]:
+    """Return mean and variance of c·q·k over the keys that rows see; ``scores`` are that where it is bent."""
+    shift, number = some.top, np.maximum(count, 1)
+    moved = some.scores
+    if some.rise is not None or given.sink is not None:
+        # Numbers near 0 lose nothing to rounding.
+        shift = shift if some.rise is None else 0.0
+        moved = moved if some.rise is None else scores
+        most = moved.max(axis=-1)
+        moved, shift = moved - most[:, :, None], shift + most
+    moved = moved if some.hidden is None else np.where(some.hidden, 0.0, moved)
+    total = _over_keys(moved)
+    variance = (np.vecdot(moved, moved) - total**2 / number) / np.maximum(count - 1, 1)
+    return shift + total / number, np.maximum(variance, 0.0)
+
+
+def _over_keys(array: Floats) -> Floats:
+    """Return sums over the last axis, which a product of matrices takes half the time for."""
+    ones = np.ones(array.shape[-1])
+    found: Floats = (array.reshape(-1, len(ones)) @ ones).reshape(array.shape[:-1])
+    return found
 
 
 class Formula(NamedTuple):
@@ -505,11 +580,12 @@ class Formula(NamedTuple):
 
 def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
     keys = some.products.shape[-1]
-    value, key = given.value[:, :keys], given.key[:, :keys]  # type: ignore[index]
-    lengths = np.stack([np.vecdot(value, value), np.vecdot(key, key)], axis=-1)
-    weighted = some.raised @ np.concatenate([value, lengths], axis=-1)
-    weighted /= some.total[..., None]
-    attended, of_values, of_keys = weighted[..., :-2], weighted[..., -2], weighted[..., -1]
+    value = given.value[:, :keys]  # type: ignore[index]
+    lengths = some.raised @ np.stack([given.squares[2][:, :keys], given.squares[1][:, :keys]], axis=-1)
+    lengths /= some.total[..., None]
+    of_values, of_keys = lengths[..., 0], lengths[..., 1]
+    attended = some.raised @ value
+    attended /= some.total[..., None]
     size = np.vecdot(attended, attended)
     whole = (some.total - some.extra) / some.total
     sigma = np.sqrt(np.maximum(of_values - (2 - whole) * size, 0.0))
@@ -519,11 +595,11 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
     slope, by = _by_scale(given, some, value, attended)
     turned = share = None
     if some.hidden is not None:
-        theirs = (some.everything - some.raised) @ np.concatenate(
-            [value, np.ones((*value.shape[:2], 1))], axis=-1
-        )
-        share = theirs[..., -1] / some.total
-        turned = theirs[..., :-1] / some.total[..., None] - share[..., None] * attended
+        theirs = some.everything - some.raised
+        share = _over_keys(theirs) / some.total
+        turned = theirs @ value
+        turned /= some.total[..., None]
+        turned -= share[..., None] * attended
     bent = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
     return Formula(attended, allowed, slope, by, square, bent, some.hidden, turned, share)
 
@@ -536,6 +612,8 @@ def _difference(
     maps = []
     for part in (slice(half), slice(half, None)):
         own = given._replace(query=given.query[..., part], key=given.key[..., part])
+        lengths = (np.vecdot(one, one) for one in (own.query, own.key))
+        own = own._replace(squares=[*lengths, *given.squares[2:]])
         products = own.query[:, rows] @ own.key[:, :keys].mT
         scored = _scored(call, own, products, own.scale[:, :, None] * products, *seen)
         maps.append(_softmax(own, scored, rows, unit))
@@ -641,7 +719,7 @@ def _comparison(
         "ratio": ratio,
         "lost": broken,
         "error": np.where(compared, distance**2, 0.0),
-        "output": np.where(compared, np.vecdot(output, output), 0.0),
+        "output": np.where(compared, given.squares[3][:, rows], 0.0),
         "attention": np.where(compared, size, 0.0),
         "along": np.where(good, np.vecdot(slope, error) * by, 0.0),
         "slope": length,
@@ -685,7 +763,7 @@ def _allowed(
     if unit > SINGLE:
         of_each = some.raised @ given.key[:, : some.products.shape[-1]] ** 2
         inputs = given.scale**2 * np.vecdot(query**2, of_each) / some.total
-    width = math.sqrt(query.shape[-1]) * np.abs(given.scale) * np.sqrt(np.vecdot(query, query) * of_keys)
+    width = math.sqrt(query.shape[-1]) * np.abs(given.scale) * np.sqrt(given.squares[0][:, rows] * of_keys)
     room = unit * np.sqrt(9 * square**2 + 4 * inputs) * sigma + single * width * sigma
     steep = 3 * unit * np.abs(some.highest) > _LINEAR
     if steep.any():
@@ -738,9 +816,7 @@ def _broken(
     return found
 
 
-def _means(
-    call: Call, given: _Given, blocks: Places, rows: dict[str, Any], padding: Any, seen: Any
-) -> RowMeans:
+def _means(call: Call, given: _Given, blocks: Places, rows: dict[str, Any], padding: Any) -> RowMeans:
     count, broken = rows["count"], rows["broken"]
     padded = np.zeros(count.shape, dtype=bool) if padding is None else np.broadcast_to(padding, count.shape)
     use = (count >= FEWEST_KEYS) & ~padded & ~broken
@@ -761,8 +837,6 @@ def _means(
         patterns[place] = known[code]
     middle = mean(rows["mean"])
     squares = rows["squares"]
-    queries, query, of_query = _spread(given.query, None if padding is None else ~padding)
-    keys_seen, key, of_key = _spread(given.key, seen)
     finite = ~broken.any(axis=1) & np.isfinite(np.where(count > 0, rows["variance"], 0.0)).all(axis=1)
     largest = rows["highest"].max(axis=1)
     if broken.any():
@@ -783,12 +857,6 @@ def _means(
         squares=mean(squares),
         jacobian=mean(squares - 2 * rows["cubes"] + squares**2),
         largest_weight=mean(rows["largest"]),
-        queries=np.broadcast_to(queries, used.shape),
-        keys=np.broadcast_to(keys_seen, used.shape),
-        query=query,
-        key=key,
-        of_query=of_query,
-        of_key=of_key,
     )
 
 
@@ -805,25 +873,25 @@ def _largest_of_all(call: Call, blocks: Places, scale: Floats) -> Floats:
     return found
 
 
-def _spread(vectors: Floats, use: Any) -> tuple[Any, Floats, Floats]:
-    """Return number, mean and spread of the vectors of each block that are of ``use``; see `RowMeans`."""
-    if use is None:
-        count: Any = np.array([vectors.shape[1]])
-        mean = vectors.mean(axis=1)
-        moved = vectors - mean[:, None]
+def _spread(vectors: Floats, use: Any, into: list[Floats]) -> None:
+    """Put number, mean and spread of the vectors of each block that are of ``use`` there; see `Vectors`."""
+    number, mean, spread = into
+    shown = np.ones((1, vectors.shape[1])) if use is None else use.astype(np.float64)
+    number[:] = shown.sum(axis=1)
+    np.divide((shown[:, None] @ vectors)[:, 0], number[:, None], out=mean)
+    moved = vectors - mean[:, None]
+    moved *= (shown / np.sqrt(np.where(number > 1, number - 1, np.nan))[:, None])[..., None]
+    if moved.shape[1] < moved.shape[2]:
+        spread[:] = moved
     else:
-        count = use.sum(axis=1)
-        mean = np.where(use[..., None], vectors, 0.0).sum(axis=1) / count[:, None]
-        moved = np.where(use[..., None], vectors - mean[:, None], 0.0)
-    moved /= np.sqrt(np.where(count > 1, count - 1, np.nan))[:, None, None]
-    return count, mean, moved if moved.shape[1] < moved.shape[2] else moved.mT @ moved
+        np.matmul(moved.mT, moved, out=spread)
 
 
 def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
     compared, ratio, along, length = rows["compared"], rows["ratio"], rows["along"], rows["slope"]
     several = compared & (rows["count"] > 1)
     many = np.where(several.any(axis=1), several.sum(axis=1), np.nan)
-    size = np.sqrt(np.vecdot(given.query, given.query))
+    size = np.sqrt(given.squares[0])
     # Of several sums at once: along the three directions, and their squared lengths.
     along = np.stack([along, rows["factor"], rows["weak"]], axis=-1)
     lengths = np.stack([length, rows["kept"], rows["hidden"]], axis=-1)

@@ -93,8 +93,10 @@ def audit(
     from verify.auditing.audit import audit as audit_recording
     from verify.citing.configuration import configuration
     from verify.citing.summaries import to_junit
+    from verify.executors.machine import keep_freed
     from verify.files.writing import check_writable, write_whole
 
+    keep_freed()
     for name in NAMES[:1] if no_pages else NAMES:
         check_writable(out, name)
     if junit is not None:

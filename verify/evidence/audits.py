@@ -146,7 +146,8 @@ class LayerRecord(Record):
 
     ``tokens`` are the fewest and most that a sequence has; ``key_heads`` differs from ``heads`` where queries
     share keys. Of all ``rows``, of every head and sequence, ``rows_compared`` were compared with the formula,
-    and ``rows_without_key`` see none, so that there is nothing to hold them against.
+    and ``rows_without_key`` see none, so that there is nothing to hold them against. ``declared`` has in words
+    what calls declare as "weights" and "mask", and what was meant as "intended mask".
     """
 
     id: Slug
@@ -163,6 +164,7 @@ class LayerRecord(Record):
     rows_without_key: Count = 0
     dtype: Line
     backend: Line = ""
+    declared: Named[Line] = Field(default_factory=dict)
     intention: Intention
     findings: Many[Finding]
     notes: Many[Text] = ()
@@ -277,7 +279,7 @@ class AuditRecord(Sealed):
 
     @property
     def looked_at(self) -> str:
-        """What was compared, in words: calls, sequences and rows, and how many rows see no key."""
+        """What was compared, in words: calls, sequences, rows, rows without a key, and what was declared."""
         calls, sequences, rows, compared, blind = (
             sum(getattr(one, name) for one in self.layers)
             for name in ("calls", "sequences", "rows", "rows_compared", "rows_without_key")
@@ -289,7 +291,12 @@ class AuditRecord(Sealed):
             parts.append(f"{counted(blind, 'row')} without a key")
         if self.unseen:
             parts.append(f"not seen: {', '.join(self.unseen)}")
-        return ", ".join(parts)
+        declared: dict[str, dict[str, None]] = {}
+        for layer in self.layers:
+            for what, value in layer.declared.items():
+                declared.setdefault(what, {})[value] = None
+        said = ", ".join(f"{what} {' or '.join(values)}" for what, values in declared.items())
+        return ", ".join(parts) + (f"; declared: {said}" if said else "")
 
     def __repr_args__(self) -> Shown:
         yield "layers", len(self.layers)

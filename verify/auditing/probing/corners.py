@@ -7,7 +7,7 @@ and scores, and compared row by row within what rounding leaves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -17,7 +17,7 @@ from verify.auditing.arrays import GRAINS, unit_roundoff
 from verify.auditing.probing.experiments import UNITS, Mask, stored
 from verify.auditing.probing.function import STRIDES, Callee, RefusedError
 from verify.auditing.rows import of_scores
-from verify.auditing.weighting import SOFTMAX, Weighting
+from verify.auditing.weighting import OF_SCORES, SOFTMAX, Weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,7 +95,10 @@ class CornerCase(NamedTuple):
 
 @dataclass
 class Expected:
-    """The attention of a case: weights, output, and what rounding may leave of each row."""
+    """The attention of a case: weights, output, and what rounding may leave of each row.
+
+    ``other`` is the second of two maps, to be added to this one so often as ``times`` says.
+    """
 
     weights: Floats
     output: Floats
@@ -105,20 +108,38 @@ class Expected:
     value: Floats
     scale: float
     scores: Floats
-    order: list[int] = field(default_factory=list)
+    order: list[int]
+    other: Expected | None = None
+    times: float = 1.0
 
-    def gradients(self, upstream: Floats, softcap: float | None) -> tuple[Floats, Floats, Floats]:
+    def gradients(self, upstream: Floats, formula: FoundFormula, seen: Floats) -> list[Floats]:
         """Return dQ, dK and dV of the sum of output times ``upstream``; source: the chain rule."""
+        if self.other is not None:
+            one = replace(self, other=None).gradients(upstream, formula, seen)
+            other = self.other.gradients(self.times * upstream, formula, seen)
+            return [*(np.concatenate(some, axis=-1) for some in zip(one[:2], other[:2], strict=True)),
+                    one[2] + other[2]]  # fmt: skip
         inner = upstream @ np.swapaxes(self.value, -1, -2)
-        slope = self.weights * (inner - (inner * self.weights).sum(-1, keepdims=True))
-        if softcap is not None:
-            slope = slope * (1 - (self.scores / softcap) ** 2)
+        slope = inner - (inner * self.weights).sum(-1, keepdims=True)
+        kind = formula.weighting.kind
+        if kind == "softpick":
+            above = np.where(seen, np.expm1(self.scores), 0.0)
+            slope = np.where(above > 0, inner, 0.0) - np.sign(above) * (inner - slope)
+            slope *= np.where(seen, np.exp(self.scores), 0.0) / np.abs(above).sum(-1, keepdims=True)
+        elif kind in OF_SCORES:
+            slope = OF_SCORES[kind](self.scores, inner, ~seen).slope
+        else:
+            slope *= self.weights
+        if kind == "clipped":
+            slope *= np.abs(self.scores) < formula.weighting.number
+        if formula.softcap is not None:
+            slope *= 1 - (self.scores / formula.softcap) ** 2
         whole = (
             self.scale * slope @ self.key,
             self.scale * np.swapaxes(slope, -1, -2) @ self.query,
             np.swapaxes(self.weights, -1, -2) @ upstream,
         )
-        return whole[0], self._together(whole[1]), self._together(whole[2])
+        return [whole[0], self._together(whole[1]), self._together(whole[2])]
 
     def _together(self, array: Floats) -> Floats:
         """Return the sums over query heads that share a key head."""
@@ -181,8 +202,13 @@ def _weighed(
             )
             for part in (slice(half), slice(half, None))
         )
-        one.output, one.room = one.output - times * other.output, one.room + abs(times) * other.room
-        return one
+        return replace(
+            one,
+            output=one.output - times * other.output,
+            room=one.room + abs(times) * other.room,
+            other=other,
+            times=-times,
+        )
     heads, (sequences, _, queries, d) = case.query.shape[1], case.query.shape
     key, value = (one[:, order] for one in (case.key, case.value))
     scale = formula.scale(d, heads, key.shape[2])
@@ -194,7 +220,9 @@ def _weighed(
     lost = GRAINS[case.callee.dtype] * np.linalg.norm(value, axis=(2, 3))[..., None]
     room = _ROOM * (found.allowed.reshape(shape) + lost)
     output = found.attended.reshape(*shape, -1)
-    return Expected(output, output, room, case.query, key, value, scale, output, order)
+    scores = scale * case.query @ np.swapaxes(key, -1, -2)
+    weights = OF_SCORES[formula.weighting.kind](scores, scores, ~seen).weights
+    return Expected(weights, output, room, case.query, key, value, scale, scores, order)
 
 
 @dataclass(frozen=True)
@@ -398,8 +426,6 @@ class Corners:
 
     def _gradient(self, make: Callable[[], CornerCase], place: int) -> tuple[CornerOutcome, str]:
         """Return how dQ, dK or dV differs from the formula's."""
-        if self.formula.weighting != SOFTMAX:
-            raise RefusedError("gradients of weights that are declared as no softmax are not compared")
         case = make()
         seen = self.formula.visible(case.query.shape[2], case.key.shape[2])
         if seen is None:
@@ -409,7 +435,7 @@ class Corners:
         wanted = computed(self.formula, case, 2.0**-24, seen)
         upstream = np.random.default_rng(4).standard_normal(wanted.output.shape)
         given = case.callee.gradients(case.query, case.key, case.value, upstream)[place]
-        formula = wanted.gradients(upstream, self.formula.softcap)[place]
+        formula = wanted.gradients(upstream, self.formula, seen)[place]
         if given is None:
             return "wrong", "there is none"
         spread = float(np.sqrt((wanted.weights * wanted.scores**2).sum(-1)).max())
