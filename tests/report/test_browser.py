@@ -226,7 +226,8 @@ def found(page: str, tmp_path: Path, shared: Callable[[str, Callable[[], str]], 
     """Return what the probe finds in a wide window."""
     options = ("--window-size=1280,900", "--force-prefers-reduced-motion")
     file = shared("found.json", lambda: json.dumps(seen(page, tmp_path, *options)))
-    return json.loads(file.read_text(encoding="utf-8"))
+    probed: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return probed
 
 
 def test_no_error_and_nothing_from_outside(found: dict[str, Any]) -> None:
