@@ -44,6 +44,7 @@ def test_a_shipped_claim_is_found_alone() -> None:
         assert shipped(name) is None
 
 
+@pytest.mark.slow
 def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
     """Neither can two files share one; for claims made in this process see ``tests/test_api.py``."""
     one, two = claim_file(), claim_file(name="other/doubled_keys.py")
@@ -231,6 +232,7 @@ def test_what_a_claims_function_does_wrong_is_reported_by_line(
     assert str(caught.value).endswith(f"; correct the claim file {path}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["show", pytest.param("plan", marks=pytest.mark.slow)])
 def test_a_derivation_that_raises_is_reported_without_a_run(
     tool: Callable[..., Ended], claim_file: Write, command: str
@@ -308,6 +310,7 @@ def test_what_rests_on_a_module_beside_is_stored_with_it(tmp_path: Path) -> None
     assert [drawn(), drawn()] == [("confirmed", True)] * 2
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_module_beside_is_one_line(tmp_path: Path) -> None:
     """Which names the claim file, its line, and the module."""
     path = with_module_beside(tmp_path, "key_lengths.py", "(keys**2)")

@@ -37,6 +37,7 @@ def test_what_is_wrong_with_a_device_is_no_mistake_in_a_claim() -> None:
         raise DeviceError("cuda: fails; leave --device out")
 
 
+@pytest.mark.slow
 def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
     """With status 2, and nothing is written."""
     ended = finish(begin("run", "score-mean", "--device", "gpu", "--fresh", "--out", tmp_path / "out"))

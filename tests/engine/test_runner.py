@@ -48,6 +48,7 @@ def test_progress_is_reported(workers: int) -> None:
     assert [record.id for record in run.claims] == list(claims)
 
 
+@pytest.mark.slow
 def test_a_broken_claim_ends_the_run(claim_file: Write) -> None:
     """What a process of its own finds wrong with a claim file arrives as the same one line."""
     path = claim_file(("Derivation.of(variance_route(2 * score, STANDARD))", "1 / 0"))

@@ -300,9 +300,9 @@ def test_the_same_seed_tries_the_same() -> None:
 
 def test_time_is_limited() -> None:
     """What is slow stops, and says so."""
-    start = time.perf_counter()
+    start = time.process_time()
     tried = falsify(BY_DRAWS["by parts"], seconds=0.3)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert "stopped after 0.3 s" in tried.why
 
 
