@@ -74,16 +74,6 @@ def test_mending_writes_the_present_figures(tmp_path: Path, run: RunRecord) -> N
     assert fix(check([path], run)) == []
 
 
-def test_code_in_markdown_quotes_nothing(tmp_path: Path, run: RunRecord) -> None:
-    """A document may show how to quote; a code span inside a quotation is quoted all the same."""
-    digest = run.claims[0].digest
-    text = f"`{quoted('0')}`\n\n```html\n{quoted('0')}\n```\n~~~\n<!-- verify: x -->\n~~~\n"
-    path = written(tmp_path, text + quoted(f"`{digest}`", f"{run.claims[0].id}:digest"))
-    (document,) = check([path], run)
-    assert [quote.key for quote in document.quotes] == [f"{run.claims[0].id}:digest"]
-    assert document.problems == []
-
-
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\xff", b"text\0text"])
 def test_a_binary_file_is_refused(tmp_path: Path, run: RunRecord, content: bytes) -> None:
     """It is named, with what to give instead."""
