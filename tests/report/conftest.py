@@ -1,6 +1,5 @@
 """The made-up run, rendered once for all tests of the report."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -44,9 +43,3 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty cache folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def _one_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw in this process what no test asks several for: another one takes a second to start."""
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
