@@ -192,13 +192,12 @@ def test_each_step_is_as_wide_as_its_formula() -> None:
     whole = load(folder("reference") / "results.json")
     claims = tuple(one for one in whole.claims if one.id in {"correlated-components", "dependent-query-key"})
     seen = report_of(whole.model_copy(update={"claims": claims, "statements": ()}))
-    page = render("report-full.pdf.j2", seen, Formulas(), Styled(), full=full_edition(seen))
+    full = full_edition(seen)
+    page = render("report-full.pdf.j2", seen, Formulas(), Styled(), full=full)
     rooms = re.findall(r'<li style="width:([\d.]+)em">(?:(?!</li>).)*⟨width:([\d.]+)em;min-width', page)
-    assert len(rooms) == sum(
-        len(route.steps) for one in full_edition(seen).cards for route in one.routes
-    ) + sum(len(one.routes) for one in full_edition(seen).cards)
+    assert len(rooms) == sum(1 + len(route.steps) for one in full.cards for route in one.routes)
     assert all(float(formula) < float(room) for room, formula in rooms)
-    assert 40 < max(float(room) for room, _ in rooms) < 188 / 25.4 * 72 / 8.3  # 188 mm, in em of 8.3 points
+    assert 40 < max(float(room) for room, _ in rooms) < 188 / 25.4 * 72 / 7.6  # 188 mm, in em of 7.6 points
 
 
 def test_a_term_leads_to_the_claims_that_use_it() -> None:
