@@ -349,6 +349,10 @@ class PutIn(Rule):
     known: Any = None
     moves: ClassVar[bool] = True
 
+    def put(self, part: Any) -> Any:
+        """Return a part at these values."""
+        return part.xreplace(dict(self.values))
+
     @property
     def label(self) -> str:
         """How the step follows, in words."""
