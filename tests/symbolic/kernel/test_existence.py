@@ -39,7 +39,8 @@ from verify.symbolic.kernel.words import largest
 a, t, u, w = symbols("a t u w", positive=True)
 r = symbols("r", real=True)
 STARTS = Integral(exp(r * w), (w, 0, oo))  # diverges for some r, or all
-NORMAL = Hypotheses(law=Population({q: (1, 0, 1), k: (1, 0, 1)}, d, normal=(q, k)))
+VECTORS = Population({q: (1, 0, 1), k: (1, 0, 1)}, d, normal=(q, k))
+NORMAL = Hypotheses(law=VECTORS)
 SCORES = Hypotheses(law=NORMAL_SCORES)
 SIGNS = Hypotheses(law=Population({q: (1, 0, 1, 0, 1)}, d))
 SQUARES = Sum(q[i] ** 2, (i, 1, d))
@@ -127,7 +128,7 @@ def test_both_sides_exist_or_neither() -> None:
     """A mean and the integral that it is: the formula for one shows that of the other, where d > 1."""
     mean = E(1 / sqrt(SQUARES))
     whole = Integral(chi_square_density(w, d) / sqrt(w), (w, 0, oo))
-    found = prove(SumOfSquares(NORMAL.law, q, w), mean, whole)
+    found = prove(SumOfSquares(VECTORS, q, w), mean, whole)
     assert {*open_in(found)} == {mean, whole}
     value = gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2))
     done = chained(found, prove(EulerIntegrals(w), whole, value))

@@ -54,6 +54,7 @@ from verify.symbolic.kernel.hypotheses import (
     kept,
     parts_of,
 )
+from verify.symbolic.kernel.limits import limit_at_infinity
 from verify.symbolic.kernel.ranges import is_nonzero, range_from
 from verify.symbolic.kernel.signs import is_known, is_real, refuse_unless_smooth, visibly
 from verify.symbolic.kernel.special_integrals import ByFormula
@@ -196,9 +197,9 @@ def _is_there(one: Any, under: Hypotheses) -> bool:
     if isinstance(one, E | Var):
         return _has_mean(one.args[0] ** 2 if isinstance(one, Var) else one.args[0], under)
     if isinstance(one, Limit):
-        return False
+        return one.args[2] == oo and _refuses_nothing(limit_at_infinity, *one.args[:2], under)
     if isinstance(one, Derivative):
-        return all(_is_smooth(one.expr, by, under) for by in one.variables)
+        return all(_refuses_nothing(refuse_unless_smooth, one.expr, by, under) for by in one.variables)
     if any(len(limit) != len("xab") for limit in one.limits):
         raise Refused(f"{one} has no ends")
     ((variable, low, high), *outer) = one.limits
@@ -212,9 +213,9 @@ def _is_there(one: Any, under: Hypotheses) -> bool:
     return on.converges(function.xreplace({variable: on.at}))
 
 
-def _is_smooth(expression: Any, by: Any, under: Hypotheses) -> bool:
+def _refuses_nothing(rule: Callable[..., Any], *given: Any) -> bool:
     try:
-        refuse_unless_smooth(expression, by, under)
+        rule(*given)
     except Refused:
         return False
     return True
@@ -292,11 +293,15 @@ class _Growth:
         if power.is_nonnegative:
             powers = self.of(base)
             return powers and {one: order * power for one, order in powers.items()}
+        return {} if self._is_away(base) else None
+
+    def _is_away(self, base: Any) -> bool:
+        """Return whether one over something is bounded, which is a sum of what is not negative."""
         terms = Add.make_args(base)
         apart = all(visibly(one) or is_known(one, NOTHING) for one in terms)
-        return {} if apart and any(map(self._is_away, terms)) else None
+        return apart and any(map(self._is_term_away, terms))
 
-    def _is_away(self, term: Any) -> bool:
+    def _is_term_away(self, term: Any) -> bool:
         """Return whether what is not negative is a positive number, or has terms exp(x) of normal numbers."""
         if not has_any(term, self.random):
             return is_known(term, NOTHING, strict=True)
@@ -323,7 +328,7 @@ class _Growth:
             return self.of(s[1])
         if isinstance(inside, Sum) and isinstance(inside.function, exp):
             return self.of(inside.function.args[0])
-        return None
+        return self.of(inside) if self._is_away(inside) else None
 
 
 _BOUNDS: dict[Any, Any] = {

@@ -185,19 +185,18 @@ class On:
     def converges(self, function: Any, known: tuple[Theorem, ...] = ()) -> bool:
         """Return whether the integral of a function over the range surely converges.
 
-        It is continuous up to its finite ends, or bounded, and dies away at the others; or one of the
-        integrals ``known``, over the same range, is that of a multiple, or of what is at least as large
-        everywhere.
+        It is continuous up to its finite ends and dies away at the others, or is bounded and both ends are
+        finite; or one of the integrals ``known``, over the same range, is that of a multiple, or of what is
+        at least as large everywhere.
         """
         if any(self._is_within(function, one) for one in known):
             return True
         ends = [one for one in (self.low, self.high) if one not in {-oo, oo}]
-        inside = self.is_continuous(function) and all(
-            self.value_at(function, {self.at: one}) is not None or self.is_bounded(function) for one in ends
-        )
-        return inside and all(
-            self.dies_away(function, one) for one in (self.low, self.high) if one in {-oo, oo}
-        )
+        if not self.is_continuous(function):
+            return False
+        if all(self.value_at(function, {self.at: one}) is not None for one in ends):
+            return all(self.dies_away(function, one) for one in (self.low, self.high) if one not in ends)
+        return len(ends) == len((self.low, self.high)) and self.is_bounded(function)
 
     def _is_within(self, function: Any, theorem: Theorem) -> bool:
         whole = theorem.lhs
