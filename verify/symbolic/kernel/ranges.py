@@ -46,7 +46,7 @@ from sympy.polys.polyerrors import PolynomialError
 
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused
-from verify.symbolic.kernel.signs import is_known, is_real, where_defined
+from verify.symbolic.kernel.signs import is_known, is_real, stand_in, where_defined
 from verify.symbolic.kernel.words import OPAQUE
 
 if TYPE_CHECKING:
@@ -71,12 +71,15 @@ class On:
 
     @cached_property
     def at(self) -> Any:
-        """A symbol that has all values inside the range, and says which sign they have."""
+        """A symbol that has all values inside the range, and says which sign they have.
+
+        It is the same for one range, so that what is known of a function there is known again.
+        """
         if self.low != -oo and is_known(self.low, self.given):
-            return Dummy("at", positive=True)
+            return stand_in((self.low, self.high), positive=True)
         if self.high != oo and is_known(-self.high, self.given):
-            return Dummy("at", negative=True)
-        return Dummy("at", real=True)
+            return stand_in((self.low, self.high), negative=True)
+        return stand_in((self.low, self.high), real=True)
 
     @cached_property
     def under(self) -> Hypotheses:
@@ -91,7 +94,7 @@ class On:
         if not self.at.is_positive:
             return False
         # What is positive is the logarithm of what is more than 1.
-        grown = expression.xreplace({self.at: log(1 + Dummy(positive=True))})
+        grown = expression.xreplace({self.at: log(1 + stand_in(self.at, positive=True))})
         return is_known(grown, self.given, strict=strict)
 
     def settled(self, expression: Any) -> Any:
