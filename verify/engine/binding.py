@@ -36,6 +36,7 @@ from sympy import (
     Symbol,
     sympify,
 )  # fmt: skip
+from sympy.polys.polyerrors import PolynomialError
 
 from verify.engine.on_draws import Draws, OtherLawError, UnknownError, evaluated, in_floats, numbers
 from verify.errors import ClaimError
@@ -72,6 +73,7 @@ _NOT_EVALUATED = (
     Refused,
     ArithmeticError,
     LookupError,
+    PolynomialError,
     TypeError,
     ValueError,
 )

@@ -12,6 +12,7 @@ from verify.errors import ClaimError, unknown
 from verify.symbolic.falsifier import NOWHERE, Counterexample, falsify, falsify_all
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.existence import open_in
 from verify.symbolic.routes import Route, Step
 
 if TYPE_CHECKING:
@@ -188,6 +189,11 @@ class Derivation:
             for one in followed
             for number, step in enumerate(one.steps, 1)
             if not step.holds
+        ]
+        wrong += [
+            f"“{one.route.title}”: not known to exist: {doubted[0]}"
+            for one in followed
+            if one.theorem and (doubted := open_in(one.theorem))
         ]
         wrong += self.misfits()
         if self.unclaimed:

@@ -5,13 +5,13 @@ from verify.symbolic.kernel import (
     core,
     entries,
     equations,
+    existence,
     integrals,
     laws,
     limits,
     matrices,
     moments,
     normal,
-    ranges,
     signs,
     special_integrals,
     sums,
@@ -19,7 +19,7 @@ from verify.symbolic.kernel import (
 )
 
 RULES = core.close(
-    ranges.refuse_divergent,
+    existence.where_all_exists,
     signs.where_variances_are_real,
     signs.refuse_outside_assumptions,
     signs.refuse_contradictory,

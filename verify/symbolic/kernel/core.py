@@ -12,7 +12,7 @@ import sys
 from contextvars import copy_context
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 from sympy import (
@@ -83,18 +83,29 @@ class Conclusion:
     order: tuple[Any, int] | None = None
 
 
+Existence = Literal["", "alike", "all"]
+"""What a rule says of what its sides name: nothing, that one exists if the other does, or that all does."""
+
+
 class Rule:
     """A way to a theorem. Only those that the kernel's own modules register prove anything.
 
     A rule is a frozen dataclass whose fields are expressions, theorems and other plain values. ``conclude``
     gets the two sides, of which the second is what the author says follows, and the hypotheses so far; it
     decides or refuses. ``moves`` is whether it turns a whole theorem, its field ``known``, into another,
-    ``integrates`` whether it shows by itself that the integrals in its two sides converge.
+    ``integrates`` whether it shows by itself that integrals over the variables in its fields converge, or the
+    limit that it finds. ``existence`` is "alike" where what one side names exists if what the other does, and
+    "all" where all of that does. ``put`` is what a part becomes where a whole theorem is moved.
     """
 
     moves: ClassVar[bool] = False
     integrates: ClassVar[bool] = False
+    existence: ClassVar[Existence] = ""
     label: Any = ""
+
+    def put(self, part: Any) -> Any:
+        """Return what a part of the theorem that is moved becomes."""
+        return part
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return what follows.

@@ -25,7 +25,7 @@ from sympy.core.function import AppliedUndef
 from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.gate import bound_in, changed_in
-from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, assumed, parts_of
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, assumed, has_any, parts_of
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import everywhere, is_known, is_real, where_defined
 from verify.symbolic.kernel.sums import where_sums_are_defined, where_zero
@@ -69,6 +69,10 @@ class FamilyPutIn(Rule):
     moves: ClassVar[bool] = True
     label = "what holds for all entries holds for these"
 
+    def put(self, part: Any) -> Any:
+        """Return a part with these entries."""
+        return with_entries(part, self.families)
+
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the theorem with these entries."""
         known, found = self.known, self.known.hypotheses
@@ -107,7 +111,7 @@ def _refuse_assumed(base: Any, known: Hypotheses) -> None:
         raise Refused(f"{base} is no family of any real numbers")
     if base == p:
         raise Refused(f"{base} are probabilities")
-    if any(base in about for about in known.entries):
+    if any(has_any(part, [base]) for _, *about in known.entries for part in about):
         raise Refused(f"something is assumed of {base}")
     if known.law and base in known.law.moments:
         raise Refused(f"{base} is random")

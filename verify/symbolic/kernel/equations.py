@@ -37,7 +37,7 @@ from sympy import (
 from sympy.core.function import AppliedUndef
 
 from verify.symbolic.kernel.algebra import is_zero, vanishes_in_exponentials
-from verify.symbolic.kernel.core import FLIPPED, Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import FLIPPED, Conclusion, Existence, Rule, Theorem, rule
 from verify.symbolic.kernel.gate import bound_in, changed_in, labels_in, random_names, rests_on
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, Vectors, assumed, kept
 from verify.symbolic.kernel.signs import (
@@ -349,6 +349,10 @@ class PutIn(Rule):
     known: Any = None
     moves: ClassVar[bool] = True
 
+    def put(self, part: Any) -> Any:
+        """Return a part at these values."""
+        return part.xreplace(dict(self.values))
+
     @property
     def label(self) -> str:
         """How the step follows, in words."""
@@ -504,6 +508,11 @@ class Applied(Rule):
     known: Any = None
     moves: ClassVar[bool] = True
     label = "the same is done to both sides"
+
+    @property
+    def existence(self) -> Existence:  # type: ignore[override]
+        """That both contexts exist where one does, if both sides are equal."""
+        return "alike" if self.known.relation == "=" else ""
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of the contexts."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from sympy import Add, I, Integral, Interval, Mul, Poly, Pow, S, diff, exp, expand, gamma, log, oo
 
-from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, kept
 from verify.symbolic.kernel.ranges import On, defined, gathered, range_from
@@ -194,6 +194,7 @@ class SameIntegrands(Rule):
     side may be ``new``.
     """
 
+    existence: ClassVar[Existence] = "alike"
     variable: Any
     new: Any = None
     known_integrals: tuple[Theorem, ...] = ()

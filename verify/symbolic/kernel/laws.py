@@ -8,7 +8,7 @@ to Probability Theory and Its Applications, volume II, chapters II, III and XV.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import (
     Derivative,
@@ -30,7 +30,7 @@ from sympy import (
     sqrt,
 )
 
-from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import refuse_nested
@@ -195,6 +195,7 @@ class NormalGiven(Rule):
     every variance v > 0, and E g(part) is E h(σ²·Σa_i²), for g that is bounded or nowhere negative.
     """
 
+    existence: ClassVar[Existence] = "alike"
     law: Population
     family: Any
     part: Any
@@ -236,6 +237,7 @@ class DensityGiven(Rule):
     variance, so that the slope may be taken under the mean.
     """
 
+    existence: ClassVar[Existence] = "all"
     law: Population
     family: Any
     part: Any
@@ -262,6 +264,7 @@ class SumOfSquares(Rule):
     d degrees of freedom, over a positive ``variable``.
     """
 
+    existence: ClassVar[Existence] = "alike"
     law: Population
     family: Any
     variable: Any
@@ -336,6 +339,7 @@ class AlongAndAcross(Rule):
     first and bounded or nowhere negative, is the integral against twice the density of z > 0 and that of w.
     """
 
+    existence: ClassVar[Existence] = "alike"
     law: Population
     family: Any
     part: Any
@@ -381,6 +385,7 @@ class AlikeTerms(Rule):
     A term depends on its ``index`` by entries of families alone, each of which has it at one place.
     """
 
+    existence: ClassVar[Existence] = "alike"
     law: Population
     index: Any
     label = "linearity: the terms are alike"

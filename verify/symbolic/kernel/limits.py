@@ -68,6 +68,7 @@ class AtLimit(Rule):
     exponent whole; so is a logarithm of what is positive. Where a sign is not known, it becomes a hypothesis.
     """
 
+    integrates: ClassVar[bool] = True
     label = "everything is continuous there, so the point is put in"
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
@@ -177,6 +178,7 @@ class Between(Rule):
     are none of the limit's hypotheses.
     """
 
+    integrates: ClassVar[bool] = True
     variable: Any
     other: Theorem
     known: Any = None
@@ -309,6 +311,7 @@ class CentralLimit(Rule):
     (1 + erf(x/√2))/2. The mean and the variance of a term are those of the ``law``, by the moment calculus.
     """
 
+    integrates: ClassVar[bool] = True
     law: Population
     label = "the central limit theorem"
 

@@ -33,7 +33,7 @@ from sympy import (
 )
 
 from verify.symbolic.kernel.algebra import is_zero, replaced
-from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import is_inside, same
 from verify.symbolic.kernel.gate import depending_on
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
@@ -62,6 +62,7 @@ def _of_normal_scores(before: Any, after: Any) -> Hypotheses:
 class ByParts(Rule):
     """What is averaged differs by Σ(∂F_j/∂s_j - s_j·F_j/σ²) for the ``field`` F_j, whose mean is 0."""
 
+    existence: ClassVar[Existence] = "alike"
     field: Any
     label = "any number of keys: the difference is a divergence, whose mean is 0"
 
@@ -257,6 +258,7 @@ class Shifted(Rule):
     every term is shifted in its own entry. In f a sum over all entries moves by what its one term does.
     """
 
+    existence: ClassVar[Existence] = "alike"
     entry: Any
     by: Any
     law: Population = NORMAL_SCORES
@@ -413,8 +415,8 @@ class OverQueries(Rule):
     def _refuse_other_hypotheses(self, known: Theorem, names: set[Any]) -> None:
         """Refuse a theorem of other scores, for some σ only, or in which the query stands already."""
         found = known.hypotheses
-        if found.law != NORMAL_SCORES:
-            raise Refused("the theorem is not one of independent normal scores")
+        if found.law != NORMAL_SCORES or any(one[0] == "exists" for one in found.entries):
+            raise Refused("the theorem is not one of independent normal scores, with means that exist")
         if any(sigma in one.free_symbols for one in found.conditions) or sigma in dict(found.domains):
             raise Refused(f"it holds for some values of {sigma} only")
         if depending_on(sigma, found) != {sigma} or s in dict(found.definitions):

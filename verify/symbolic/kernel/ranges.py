@@ -6,7 +6,7 @@ one into another has to know that it converges, or 1 = 2 would follow from ∞ =
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -44,14 +44,13 @@ from sympy import (
 from sympy.core.sorting import default_sort_key
 from sympy.polys.polyerrors import PolynomialError
 
-from verify.symbolic.kernel.core import Same, premises_of
 from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused, parts_of
-from verify.symbolic.kernel.signs import is_known, is_real, where_defined
+from verify.symbolic.kernel.hypotheses import Hypotheses, Refused
+from verify.symbolic.kernel.signs import is_known, is_real, stand_in, where_defined
 from verify.symbolic.kernel.words import OPAQUE
 
 if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Rule, Theorem
+    from verify.symbolic.kernel.core import Theorem
 
 _SMOOTH = (Add, Mul, exp, erf, erfc, sin, cos, sinh, cosh, tanh)
 _WITHIN_ONE = (erf, sin, cos, tanh)
@@ -72,12 +71,15 @@ class On:
 
     @cached_property
     def at(self) -> Any:
-        """A symbol that has all values inside the range, and says which sign they have."""
+        """A symbol that has all values inside the range, and says which sign they have.
+
+        It is the same for one range, so that what is known of a function there is known again.
+        """
         if self.low != -oo and is_known(self.low, self.given):
-            return Dummy("at", positive=True)
+            return stand_in((self.low, self.high), positive=True)
         if self.high != oo and is_known(-self.high, self.given):
-            return Dummy("at", negative=True)
-        return Dummy("at", real=True)
+            return stand_in((self.low, self.high), negative=True)
+        return stand_in((self.low, self.high), real=True)
 
     @cached_property
     def under(self) -> Hypotheses:
@@ -92,7 +94,7 @@ class On:
         if not self.at.is_positive:
             return False
         # What is positive is the logarithm of what is more than 1.
-        grown = expression.xreplace({self.at: log(1 + Dummy(positive=True))})
+        grown = expression.xreplace({self.at: log(1 + stand_in(self.at, positive=True))})
         return is_known(grown, self.given, strict=strict)
 
     def settled(self, expression: Any) -> Any:
@@ -137,8 +139,11 @@ class On:
         """Return whether an expression surely stays between two numbers all over the range."""
         if not expression.has(self.at):
             return True
-        if isinstance(expression, Add | Mul | Max | Min | Abs) and all(map(self.is_bounded, expression.args)):
-            return True
+        if isinstance(expression, Add | Mul | Max | Min | Abs):
+            bounded = map(self.is_bounded, expression.args)
+            small = isinstance(expression, Min) and all(map(self.is_nonnegative, expression.args))
+            if any(bounded) if small else all(bounded):
+                return True
         if isinstance(expression, _WITHIN_ONE):
             return is_real(expression.args[0])
         if isinstance(expression, exp):
@@ -183,18 +188,18 @@ class On:
     def converges(self, function: Any, known: tuple[Theorem, ...] = ()) -> bool:
         """Return whether the integral of a function over the range surely converges.
 
-        It is continuous up to its finite ends and dies away at the others; or one of the integrals ``known``,
-        over the same range, is that of a multiple, or of what is at least as large everywhere.
+        It is continuous up to its finite ends and dies away at the others, or is bounded and both ends are
+        finite; or one of the integrals ``known``, over the same range, is that of a multiple, or of what is
+        at least as large everywhere.
         """
         if any(self._is_within(function, one) for one in known):
             return True
         ends = [one for one in (self.low, self.high) if one not in {-oo, oo}]
-        inside = self.is_continuous(function) and all(
-            self.value_at(function, {self.at: one}) is not None for one in ends
-        )
-        return inside and all(
-            self.dies_away(function, one) for one in (self.low, self.high) if one in {-oo, oo}
-        )
+        if not self.is_continuous(function):
+            return False
+        if all(self.value_at(function, {self.at: one}) is not None for one in ends):
+            return all(self.dies_away(function, one) for one in (self.low, self.high) if one not in ends)
+        return len(ends) == len((self.low, self.high)) and self.is_bounded(function)
 
     def _is_within(self, function: Any, theorem: Theorem) -> bool:
         whole = theorem.lhs
@@ -351,38 +356,6 @@ def _reduced(expression: Any, small: Any) -> Any:
     powers = [min(power for (power,) in part.monoms()) for part in (top, below)]
     common = min(powers)
     return expand(top.as_expr() / small**common) / expand(below.as_expr() / small**common)
-
-
-def refuse_divergent(rule: Rule, under: Hypotheses, *sides: Any) -> Hypotheses:
-    """Return hypotheses as they are; an integral of numbers alone, up to a factor, is known to converge.
-
-    Its rule shows that, or a premise, or it is continuous and dies away.
-
-    Raises:
-        Refused: it is not known to converge.
-    """
-    found = set().union(*(parts_of(side, Integral) for side in sides))
-    if not found or isinstance(rule, Same):  # a chain begins with its start
-        return under
-    given = [getattr(rule, part.name) for part in fields(rule)] if rule.integrates else []  # type: ignore[arg-type]
-    over = {one for each in given for one in (each if isinstance(each, tuple) else (each,))}
-    shown = [known for known in premises_of(rule) if not isinstance(known.rule, Same)]
-    for one in found.difference(
-        *(parts_of(side, Integral) for known in shown for side in (known.lhs, known.rhs))
-    ):
-        if any(len(limit) != len("xab") for limit in one.limits):
-            raise Refused(f"{one} has no ends")
-        if len(one.limits) > 1:
-            continue
-        ((variable, low, high),) = one.limits
-        if variable in over:
-            continue
-        function = one.function.as_independent(variable, as_Add=False)[1]
-        if function.free_symbols <= {variable} and low.is_number and high.is_number:
-            on = range_from(low, high, NOTHING) if low.is_extended_real else None
-            if on is None or not on.converges(function.xreplace({variable: on.at})):
-                raise Refused(f"not known to converge: {one}")
-    return under
 
 
 @dataclass(frozen=True)

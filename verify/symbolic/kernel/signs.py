@@ -155,11 +155,12 @@ def _forms(expression: Any, under: Hypotheses, strict: bool) -> Iterator[Any]:
 
 
 _COUNT = count()
-"""Numbers the kernel's own symbols, which no author's expression holds."""
+"""Numbers the kernel's own symbols."""
 
 
 @kept  # the same symbol for the same part, so that SymPy knows what it found of it
-def _stand_in(_part: Any, **assumptions: Any) -> Any:
+def stand_in(_part: Any, **assumptions: Any) -> Any:
+    """Return a symbol of the kernel's own, which no author's expression holds."""
     return Symbol(f"_at{next(_COUNT)}", **assumptions)
 
 
@@ -169,17 +170,17 @@ def _with_signs_of_parts(expression: Any, under: Hypotheses) -> Any:
     Entries are real, a mean or a sum of what is positive is positive, and exp(u) is above 1 for u > 0, below
     for u < 0. What has a sign for any values of the symbols has it for those that the parts have together.
     """
-    put = {one: _stand_in(one, real=True) for one in parts_of(expression, Indexed)}
+    put = {one: stand_in(one, real=True) for one in parts_of(expression, Indexed)}
     for one in parts_of(expression, Sum, E):
         whole = isinstance(one, E) or _is_not_empty(one, under)
         if whole and is_known(one.args[0], under, strict=True):
-            put[one] = _stand_in(one, positive=True)
+            put[one] = stand_in(one, positive=True)
     for one in expression.atoms(exp):
         exponent = parametrised(one.args[0], under, strict=True)
         if exponent.is_nonnegative:
-            put[one] = 1 + _stand_in(one, positive=exponent.is_positive, nonnegative=True)
+            put[one] = 1 + stand_in(one, positive=exponent.is_positive, nonnegative=True)
         elif exponent.is_nonpositive:
-            put[one] = 1 / (1 + _stand_in(one, positive=exponent.is_negative, nonnegative=True))
+            put[one] = 1 / (1 + stand_in(one, positive=exponent.is_negative, nonnegative=True))
     return expression.xreplace(put)
 
 
@@ -205,7 +206,7 @@ def visibly(expression: Any) -> bool:
 
 def is_real(expression: Any) -> bool:
     """Return whether an expression is real, entries of families being real numbers."""
-    plain = expression.xreplace({one: _stand_in(one, real=True) for one in parts_of(expression, Indexed)})
+    plain = expression.xreplace({one: stand_in(one, real=True) for one in parts_of(expression, Indexed)})
     sums = {
         one: Dummy(nonnegative=True) if visibly(one) else Dummy(real=True)
         for one in plain.atoms(Sum, E, Integral)
@@ -376,7 +377,7 @@ def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) ->
 
 def _by_signs(symbol: Any, domain: Set, *, strict: bool) -> Any:
     if isinstance(domain, Range) and domain.start.is_finite:
-        return domain.start + _stand_in(symbol, integer=True, nonnegative=True)
+        return domain.start + stand_in(symbol, integer=True, nonnegative=True)
     if isinstance(domain, FiniteSet) and len(domain) == 1:
         return next(iter(domain))
     if not isinstance(domain, Interval) or domain == assumed(symbol):
@@ -385,10 +386,10 @@ def _by_signs(symbol: Any, domain: Set, *, strict: bool) -> Any:
         if strict and domain.end != oo and not domain.right_open:
             return symbol
         sign = {"positive": True} if domain.left_open else {"nonnegative": True}
-        rest = _stand_in(symbol, **sign)
+        rest = stand_in(symbol, **sign)
         width = domain.end - domain.start
         return domain.start + (rest if domain.end == oo else width * rest / (1 + rest))
-    return domain.end - _stand_in(symbol, nonnegative=True) if domain.end.is_finite else symbol
+    return domain.end - stand_in(symbol, nonnegative=True) if domain.end.is_finite else symbol
 
 
 def _by_sturm(expression: Any, under: Hypotheses, *, strict: bool) -> bool:

@@ -37,7 +37,7 @@ from sympy import (
 )
 from sympy.polys.polyerrors import PolynomialError
 
-from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused
@@ -111,6 +111,7 @@ class ByFormula(Rule):
     there alone. What stands before an integral stays.
     """
 
+    existence: ClassVar[Existence] = "alike"
     integrates: ClassVar[bool] = True
     variables: tuple[Any, ...]
 
@@ -129,7 +130,7 @@ class ByFormula(Rule):
         """Return the equation, where the integrals converge."""
         conditions: list[Any] = []
         sides = (before, after)
-        done, other = (self._done(side, conditions) for side in sides)
+        done, other = (self._done(side, conditions, under) for side in sides)
         if (done, other) == sides or not alike(done, other):
             raise Refused(f"the sides are {done} and {other}")
         inside = {one for side in sides for mean in side.atoms(E, Var) for one in mean.free_symbols}
@@ -141,14 +142,18 @@ class ByFormula(Rule):
                 under = under.having(one > 0)
         return Conclusion(hypotheses=where_defined(before, where_defined(after, under)))
 
-    def _done(self, side: Any, conditions: list[Any]) -> Any:
+    def _done(self, side: Any, conditions: list[Any], under: Hypotheses) -> Any:
         if not isinstance(side, Integral):
-            return side.xreplace({one: self._done(one, conditions) for one in outermost(side, Integral)})
-        function, left = self._done(side.function, conditions), []
+            return side.xreplace(
+                {one: self._done(one, conditions, under) for one in outermost(side, Integral)}
+            )
+        function, left = self._done(side.function, conditions, under), []
         for limit in side.limits:
             if limit[0] not in self.variables:
                 left.append(limit)
                 continue
+            if left and not is_known(function, under):
+                raise Refused(f"{limit[0]} may not come first: not known to be nowhere negative: {function}")
             function, needed = self.formula(function, *limit)
             conditions.extend(needed)
         return Integral(function, *left) if left else function
@@ -309,6 +314,7 @@ class SplitAt(Rule):
     That goes for the larger or smaller of two and for sizes, too. Either part surely converges.
     """
 
+    existence: ClassVar[Existence] = "alike"
     integrates: ClassVar[bool] = True
     variable: Any
     at: Any
@@ -369,6 +375,7 @@ def _decided(one: Any, is_positive: Any) -> Any:
 class BinomialTheorem(Rule):
     """(a + b)^n is the sum of C(n, j)·a^(n-j)·b^j over j from 0 to n, n being a whole number from 0 on."""
 
+    existence: ClassVar[Existence] = "alike"
     power: Any
     second: Any
     index: Any
@@ -399,6 +406,11 @@ class Exchanged(Rule):
 
     finite: Theorem | None = None
     label = "sums and integrals of what is nowhere negative change their order"
+
+    @property
+    def existence(self) -> Existence:  # type: ignore[override]
+        """That all exists where the rest has a finite value."""
+        return "alike" if self.finite is None else "all"
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation."""

@@ -36,7 +36,7 @@ from sympy import (
     tanh,
 )
 
-from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.gate import depending_on
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, component
@@ -111,6 +111,7 @@ class OverNormal(Rule):
     slowly that the integral over the ``variable`` converges.
     """
 
+    existence: ClassVar[Existence] = "alike"
     population: Population
     combination: Any
     variable: Any
@@ -187,6 +188,7 @@ class LargestOfNormal(Rule):
     Φ(z)^n, whose derivative is its density. Source: H. A. David, H. N. Nagaraja, Order Statistics, 2.1.
     """
 
+    existence: ClassVar[Existence] = "alike"
     variable: Any
     label = r"the largest is at most z with probability $\Phi(z)^n$, whose derivative is its density"
 
@@ -368,6 +370,7 @@ class SameLaw(Rule):
     nowhere negative. If it is ∫ cos(tu)·ρ, then X is symmetric, and E g(X) is ∫ (g(u) + g(-u))/2·ρ.
     """
 
+    existence: ClassVar[Existence] = "alike"
     of: Theorem
     transform: Theorem
     label = "the same characteristic function, which determines the law"
@@ -400,6 +403,7 @@ class DensityByTransform(Rule):
     all real t and a positive f, which is then the density at every x > 0 where it is continuous.
     """
 
+    existence: ClassVar[Existence] = "all"
     of: Theorem
     transform: Theorem
     label = "the density with this transform; a characteristic function determines its law"

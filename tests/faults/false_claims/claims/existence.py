@@ -1,0 +1,83 @@
+"""Integrals, means, limits and derivatives that need not exist, and cancel; or are taken in another order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sympy import Abs, Derivative, IndexedBase, Integral, Limit, S, cos, exp, oo, sign, sin
+
+from tests.faults.false_claims.shared import NOTHING, Pair, a, h, of_derivations, r, steps, t, w
+from verify.spec import E, Population, Var, d
+from verify.spec.rules import AtLimit, EulerIntegrals, Hypotheses, Identity, Shifted
+
+if TYPE_CHECKING:
+    from verify.spec import Derivation
+
+y = IndexedBase("y")
+NORMAL = Population({y: (1, 0, 1)}, d, normal=(y,))
+OF_TWO = Hypotheses(law=Population({y: (1, 0, 1)}, d))
+OF_FOUR = Hypotheses(law=Population({y: (1, 0, 1, 0, 2)}, d))
+
+
+def cancelled(part: Any, under: Hypotheses = NOTHING) -> Derivation:
+    """Return the derivation of a² from what cancels, where the part is a number."""
+    return steps((part + a) ** 2 - part**2 - 2 * a * part, (a**2, Identity()), under=under)
+
+
+def shifted(part: Any, moved: Any) -> Derivation:
+    """Return the derivation of a mean with its normal number shifted by h."""
+    return steps(E(part), (E(moved * exp(-h * y[1] - h**2 / 2)), Shifted(y[1], h, NORMAL)))
+
+
+PAIRS: dict[str, Pair] = {
+    "derivative": of_derivations(
+        # False: abs(r) has the slope sign(r), at r = 0 too; true: r² has the slope 2r.
+        "A slope",
+        lambda: steps(Derivative(Abs(r), r), (sign(r), Identity())),
+        lambda: steps(Derivative(r**2, r), (2 * r, Identity())),
+    ),
+    "integral": of_derivations(
+        # False: ∫e^(tw) dw may be subtracted from itself; true: ∫e^(-tw) dw may.
+        "An integral with a symbol in it",
+        lambda: cancelled(Integral(exp(t * w), (w, 0, oo))),
+        lambda: cancelled(Integral(exp(-t * w), (w, 0, oo))),
+    ),
+    "limit": of_derivations(
+        # False: the limit of aw is a number; true: that of a·cos(w) at 0 is a.
+        "A limit",
+        lambda: cancelled(Limit(a * w, w, oo)),
+        lambda: steps(Limit(a * cos(r), r, 0), (a, AtLimit())),
+    ),
+    "moment": of_derivations(
+        # False: a law of which two moments are known has the fourth; true: of which four are.
+        "A fourth moment",
+        lambda: cancelled(E(y[1] ** 4), OF_TWO),
+        lambda: cancelled(E(y[1] ** 4), OF_FOUR),
+    ),
+    "order": of_derivations(
+        # False: ∫∫sin(rw)e^(-tw) is done over t first; true: what is nowhere negative is.
+        "Two integrals in another order",
+        lambda: steps(
+            Integral(sin(r * w) * exp(-t * w), (w, 0, oo), (t, 0, oo)),
+            (Integral(sin(r * w) / w, (w, 0, oo)), EulerIntegrals(t)),
+        ),
+        lambda: steps(
+            Integral(w * exp(-w - t * w), (w, 0, oo), (t, 0, oo)),
+            (Integral(exp(-w), (w, 0, oo)), EulerIntegrals(t)),
+            (S.One, EulerIntegrals(w)),
+        ),
+    ),
+    "shift": of_derivations(
+        # False: E e^(y²) of a standard normal y stays what it is if y is shifted. Shifted by
+        # h and by -h, and with both added, it would be less than itself. True: E e^y is one.
+        "A mean that is infinite",
+        lambda: shifted(exp(y[1] ** 2), exp((y[1] + h) ** 2)),
+        lambda: shifted(exp(y[1]), exp(y[1] + h)),
+    ),
+    "variance": of_derivations(
+        # False: squares of what has three moments have a variance; true: of what has four.
+        "The variance of a square",
+        lambda: cancelled(Var(y[1] ** 2), OF_TWO),
+        lambda: cancelled(Var(y[1] ** 2), OF_FOUR),
+    ),
+}
