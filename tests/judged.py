@@ -73,10 +73,11 @@ def _with_status(proof: DerivationRecord) -> DerivationRecord:
     if not all(step.holds for step in steps):
         return proof.model_copy(update={"status": Proof.FAILED})
     if not steps and proof.status is not Proof.FAILED:
-        return proof.model_copy(update={"status": Proof.NOT_CLAIMED})
+        return proof.model_copy(update={"status": Proof.NOT_CLAIMED, "agreement": ""})
     called = {True: Proof.IN_PART, False: Proof.PROVED}[bool(proof.beyond)]
     is_open = proof.status in {Proof.FAILED, Proof.NOT_CLAIMED}
-    return proof if is_open else proof.model_copy(update={"status": called})
+    update = {"status": called, "agreement": proof.agreement or "the route ends in the stated result"}
+    return proof if is_open else proof.model_copy(update=update)
 
 
 def _check(check: Check, chosen: Settings) -> Check:

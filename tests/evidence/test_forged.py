@@ -88,6 +88,8 @@ FORGED: dict[str, tuple[Change, str]] = {
     "another level": (_set("claims", 0, "checks", 0, "level", to=0.5), "its level is not that of look 1"),
     "no draws": (_set("claims", 0, "checks", 0, "blocks", to=0), "with 0 blocks in 1 looks"),
     "called proved": (_set("claims", 3, "derivation", "status", to="proved"), "called proved"),
+    "called reviewed": (_set("claims", 0, "derivation", "status", to="reviewed"), "called reviewed"),
+    "called not claimed": (_set("claims", 0, "derivation", "status", to="not-claimed"), "called not-claimed"),
     "a step does not hold": (
         _set("claims", 0, "derivation", "routes", 0, "steps", 0, "holds", to=False),
         "its steps say otherwise",

@@ -8,9 +8,11 @@ import pytest
 from sympy import Derivative, Eq, Interval, S, Symbol, symbols
 
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.kernel.core import Reach, is_theorem
+from verify.symbolic.kernel.calculus import Compared
+from verify.symbolic.kernel.core import Reach, Reviewed, is_theorem, prove
 from verify.symbolic.kernel.equations import Applied, Equivalent, FirstTerms, Identity, PutIn, Turned
 from verify.symbolic.kernel.hypotheses import NOTHING, Refused
+from verify.symbolic.kernel.limits import Between
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.routes import By, Definition, Route, Step, by, made_by, one_step
 
@@ -143,6 +145,15 @@ class TestBy:
                 reach,
                 Reach.ALL_VALUES,
             ]
+
+    def test_a_step_reaches_no_further_than_what_its_rule_rests_on(self) -> None:
+        """A limit between two bounds, of which the other one is reviewed."""
+        above = prove(Reviewed("it is read", "≤"), a / (x + 1), a / x)
+        steps = Step(S.Zero, "", Compared("≥")), Step(S.Zero, "", Between(x, above))
+        followed = Route.of("r", a / (x + 1), *steps).followed()
+        assert followed.theorem is not None
+        assert followed.theorem.reach is Reach.REVIEWED
+        assert [one.reach for one in followed.steps] == [Reach.ALL_VALUES, Reach.REVIEWED]
 
     @pytest.mark.parametrize(
         ("relations", "whole"),

@@ -42,6 +42,13 @@ _OWN_BANDS: dict[str, Band] = {
     "overflow": (None, 1.0),
 }
 """What an audit's findings that are no statistics are compared with where no gate is given."""
+_BY_LEAST_REACH = {
+    "numerically": Proof.AT_EXAMPLES,
+    "these-values": Proof.AT_EXAMPLES,
+    "reviewed": Proof.REVIEWED,
+    "all-values": Proof.PROVED,
+}
+"""What a derivation is called by the least reach of its steps."""
 _BFLOAT16 = 2.0**-8
 _VECTORS = {"x", "q", "k", "v"}
 
@@ -184,17 +191,11 @@ def contradictions_of_derivation(proof: DerivationRecord) -> Iterator[str]:
     """Yield what the steps of a derivation say against its status."""
     steps = [step for route in proof.routes for step in route.steps]
     reaches = {step.reach for step in steps}
-    goes_beyond = {
-        Proof.PROVED: reaches != {"all-values"},
-        Proof.REVIEWED: not reaches or bool(reaches & {"these-values", "numerically"}),
-        Proof.AT_EXAMPLES: not reaches,
-        Proof.IN_PART: not reaches,
-    }.get(proof.status, False)
-    is_derived = proof.status not in {Proof.FAILED, Proof.NOT_CLAIMED}
-    if (
-        goes_beyond
-        or (is_derived and (proof.status is Proof.IN_PART) != bool(proof.beyond))
-        or (proof.status is not Proof.FAILED and not all(step.holds for step in steps))
+    derived = next((status for reach, status in _BY_LEAST_REACH.items() if reach in reaches), None)
+    status = derived and Proof.IN_PART if proof.beyond else derived
+    if proof.status is not Proof.FAILED and (
+        proof.status is not (status if proof.agreement else Proof.NOT_CLAIMED)
+        or not all(step.holds for step in steps)
     ):
         yield f"its derivation is called {proof.status}, and its steps say otherwise"
 

@@ -16,6 +16,7 @@ from verify.errors import ClaimError
 from verify.symbolic.kernel.words import RELATION
 from verify.symbolic.printing import _Latex
 from verify.symbolic.scores import d, k, q, score
+from verify.text.escapes import for_terminal
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
 
@@ -48,8 +49,8 @@ def refuse_typed(claim: str, where: str, text: str) -> None:
     for place, sign in enumerate(blank):
         if _is_formula(sign):
             raise ClaimError(
-                f"claim {claim}: its {where} types “{_around(text, place)}”; put a slot there, such as "
-                "{theorem}, or a fact, check or symbol by its name"
+                f"claim {claim}: its {where} types “{for_terminal(_around(text, place))}”; put a slot "
+                "there, such as {theorem}, or a fact, check or symbol by its name"
             )
 
 

@@ -208,8 +208,7 @@ class Derivation:
                 followed, agreement, "failed", "both sides are alike: that proves nothing"
             )
         taken = [step.reach for one in followed for step in one.steps]
-        reach = min([*taken, *(one.theorem.reach for one in followed if one.theorem)])
-        status: Status = "in-part" if self.beyond else _BY_REACH[reach]
+        status: Status = "in-part" if self.beyond else _BY_REACH[min(taken)]
         return ExaminedDerivation(followed, agreement, status, f"{_all_hold(len(taken))}, {agreement}", main)
 
     def meaning_of(self, start: Any) -> str:

@@ -170,6 +170,7 @@ class Route:
 
     def _followed(self) -> Followed:
         taken: list[TakenStep] = []
+        reached = Reach.ALL_VALUES
         try:
             known: Theorem | None = prove(Same(), self.start, self.start, self.under)
         except Exception as error:  # noqa: BLE001  # whatever a rule raises, the step does not hold
@@ -181,6 +182,10 @@ class Route:
                 taken.append(_missed(step, error))
                 known = None
                 continue
+            # What the chain loses with a step, by a condition of its rule too, is the step's.
+            if found.reach < min(reached, reach):
+                reach = found.reach
+            reached = min(reached, reach)
             taken.append(TakenStep(step, relation, reach))
             known = found
         return Followed(self, tuple(taken), known if all(one.holds for one in taken) else None)
