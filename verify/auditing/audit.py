@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from verify.auditing.arrays import dtype_of, to_numpy
 from verify.auditing.blocks import OWN_RULE, Subject
-from verify.auditing.exact import EXACT, Exact
+from verify.auditing.exact import EXACT, ExactFinding
 from verify.auditing.files import load
 from verify.auditing.layers import Seen, run_through
 from verify.auditing.masks import intended_mask
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 Gates = str | Iterable[str] | Mapping[str, tuple[float | None, float | None] | None]
 """Gates as they are given: FINDING or FINDING:LOW..HIGH, one or several, or bands by findings' names."""
 
-FindingKind = Exact | Statistical
+FindingKind = ExactFinding | Statistical
 """A kind of finding: it makes findings of what is kept of a layer, head by head."""
 
 FALSE_ALARM = 1e-3

@@ -45,7 +45,7 @@ _WIDER = "scale the queries before the product, or keep scores in float32"
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactFinding:
     """A kind of finding that makes at most one of a head, and judges it by a rule of its own.
 
     ``of_head`` makes findings of what was kept of a layer, on the subject's head. ``places`` counts its
@@ -488,10 +488,10 @@ def _mask(seen: Seen, subject: Subject) -> list[Finding]:
 
 
 EXACT = (
-    Exact("mask", _mask),
-    Exact("scale-applied", _scale_applied),
-    Exact("scale-implied", _scale_implied, places=1),
-    Exact("reconstruction", _reconstruction),
-    Exact("overflow", _overflow),
+    ExactFinding("mask", _mask),
+    ExactFinding("scale-applied", _scale_applied),
+    ExactFinding("scale-implied", _scale_implied, places=1),
+    ExactFinding("reconstruction", _reconstruction),
+    ExactFinding("overflow", _overflow),
 )
 """The kinds of exact findings, in the order in which they are shown."""

@@ -98,7 +98,7 @@ class Interface:
                 arguments = [Arguments(*given, **options) for given, options in inner]
                 fits = len(arguments) == 1 and arguments[0].query.shape == query.shape
                 own = arguments[0] if fits else None
-                given = _Given(module, query, key, value, attention_mask, kwargs, own, backend)
+                given = _AttentionArguments(module, query, key, value, attention_mask, kwargs, own, backend)
                 self._mode.keep(
                     lambda: self._mode.scaled((query, key, value), *given.seen(result[0], self._masks))
                 )
@@ -109,7 +109,7 @@ class Interface:
 
 
 @dataclass(frozen=True)
-class _Given:
+class _AttentionArguments:
     """What an attention function of transformers was given.
 
     ``inner`` is what PyTorch's attention was given by it in turn, whose scale and mask are what counts.
