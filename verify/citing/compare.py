@@ -13,20 +13,18 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.citing.lookup import by_key
+from verify.citing.values import Evidence, Value
 from verify.errors import ResultsError
 from verify.evidence import RunRecord
+from verify.evidence.audits import AuditRecord, Finding, LayerRecord
 from verify.evidence.provenance import digest, origin
 from verify.evidence.words import Badge, badge
 from verify.text import numbers
 from verify.text.escapes import for_markdown, prose_for_markdown
 from verify.text.latex import Prose, plain
-
-if TYPE_CHECKING:
-    from verify.citing.values import Evidence, Value
-    from verify.evidence.audits import AuditRecord, Finding, LayerRecord
 
 _DIGITS = 1e-9
 """What may differ in numbers that are equal to ten digits, as a share of the largest that belongs to them."""

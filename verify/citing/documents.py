@@ -15,7 +15,6 @@ from decimal import Decimal
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verify.citing.exports import EXPORTED, line_text
 from verify.citing.forms import written
@@ -23,14 +22,11 @@ from verify.citing.languages import LANGUAGES, Language, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, outside, quotes_in
 from verify.citing.quotations import Number, fault_of, forms_for, is_of, numbers_in, same
+from verify.citing.values import Evidence, Value
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord, Verdict
 from verify.files.reading import MEGABYTE, InputKind, head, read_text
 from verify.files.writing import clear_leftovers, is_read_only, write_together
-
-if TYPE_CHECKING:
-    from verify.citing.values import Evidence, Value
-
 
 _OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
 """Folders of what is made or installed, which hold no documents."""

@@ -6,16 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.citing.forms import written
 from verify.citing.languages import MARKUPS, Markup
 from verify.citing.lookup import lookup_in, shortened
+from verify.citing.values import ExactNumber, Value
 from verify.errors import CitationError
 from verify.text import numbers
-
-if TYPE_CHECKING:
-    from verify.citing.values import ExactNumber, Value
 
 _SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from verify.citing.values import RUN, SOURCE
 from verify.errors import SettingsError
+from verify.evidence import RunRecord
 from verify.text.latex import plain
-
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
 
 
 def place_on_site(key: str) -> str:

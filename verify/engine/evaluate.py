@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.binding import bound
 from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim, resolve
 from verify.engine.measure import measure
+from verify.engine.samples import Sampling
+from verify.engine.sources import Wanted
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
 from verify.errors import ClaimError, SettingsError, claim_errors, correction, nearest
@@ -48,11 +50,7 @@ from verify.symbolic.derivation import Derivation, ExaminedDerivation, relation_
 from verify.symbolic.falsifier import FULL, GLANCE
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.printing import latex, plain
-
-if TYPE_CHECKING:
-    from verify.engine.samples import Sampling
-    from verify.engine.sources import Wanted
-    from verify.symbolic.routes import Followed
+from verify.symbolic.routes import Followed
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
 from verify.engine.catalogue import BuiltIn, ClaimFile, ClaimReference
+from verify.engine.sources import Wanted
+from verify.evidence import Settings
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from verify.engine.sources import Wanted
-    from verify.evidence import Settings
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of this package."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from scipy import special
 
@@ -12,6 +11,7 @@ from verify.engine.samples import Samples, Sampling
 from verify.evidence import Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, ErrorBudget, judge, judge_exact
 from verify.montecarlo.blocks import Request
+from verify.montecarlo.estimands import Measured
 from verify.montecarlo.experiment import (
     Comparison,
     Control,
@@ -25,10 +25,6 @@ from verify.montecarlo.experiment import (
     tenable,
 )
 from verify.spec.claim import Findings
-
-if TYPE_CHECKING:
-    from verify.montecarlo.estimands import Measured
-
 
 _ENDLESS = 1e12
 """The number of blocks that is never reached."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, ctx
@@ -38,13 +38,11 @@ from sympy import (
 from sympy.matrices.expressions import MatrixSymbol, Transpose
 from sympy.matrices.expressions.matexpr import MatrixElement
 
+from verify.montecarlo.distributions import Array, VectorSource
 from verify.symbolic.arithmetics import FLOATS
 from verify.symbolic.balls import Scene, value
 from verify.symbolic.kernel.hypotheses import free_symbols
 from verify.symbolic.kernel.words import E, Var
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array, VectorSource
 
 _FUNCTIONS = {
     exp: np.exp,

@@ -6,17 +6,15 @@ settings and all else it depends on: what was put under another key is of someth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
+from verify.engine.store import StoreRow
 from verify.errors import what_is_wrong
 from verify.evidence import ClaimRecord, DerivationRecord, Proof, Settings, digest_of
 from verify.evidence.contradictions import contradictions_of_claim, contradictions_of_derivation
 from verify.montecarlo.blocks import Sums
-
-if TYPE_CHECKING:
-    from verify.engine.store import StoreRow
 
 _Kind = TypeVar("_Kind", ClaimRecord, DerivationRecord)
 _FAILED = "its derivation failed, and such are not kept"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -18,7 +17,9 @@ from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
 from verify.engine.evaluate import Work, device_errors
 from verify.engine.keys import made_by
 from verify.engine.schedule import OnSums, RunProgress, Schedule
+from verify.engine.sources import SourceBook
 from verify.engine.statements import decide
+from verify.engine.store import Store
 from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
     PROFILES,
@@ -42,10 +43,6 @@ from verify.montecarlo.devices import find_device
 from verify.montecarlo.statistics import FINEST
 from verify.spec.claim import USER, Claim
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from verify.engine.sources import SourceBook
-    from verify.engine.store import Store
 
 _LONGEST_SEED = 4096
 _LEAST_RATE = 1e-30

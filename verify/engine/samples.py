@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from verify.errors import ClaimError, SettingsError
+from verify.evidence import Settings
+from verify.evidence.judging import ErrorBudget
 from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
@@ -30,10 +32,6 @@ from verify.montecarlo.experiment import (
     tenable,
 )
 from verify.montecarlo.planning import cheapest
-
-if TYPE_CHECKING:
-    from verify.evidence import Settings
-    from verify.evidence.judging import ErrorBudget
 
 T = TypeVar("T")
 

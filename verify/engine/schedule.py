@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,13 +34,11 @@ from verify.engine.rows import (
     derivation_of,
 )
 from verify.engine.statements import refuse_absent_evidence
+from verify.engine.store import Store
 from verify.errors import ClaimError, SourcesError, WorkerError
 from verify.evidence import ClaimRecord, Proof
 from verify.executors.workers import ProcessEndedError
 from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums
-
-if TYPE_CHECKING:
-    from verify.engine.store import Store
 
 _Read = TypeVar("_Read")
 

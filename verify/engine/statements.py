@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from verify.engine import computations
 from verify.engine.computations import INCOMPATIBLE, SampleLaw
+from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
 from verify.evidence import ClaimRecord, Outcome, Part, Proof, Record, Statement, Verdict
 from verify.evidence.judging import outcome_of
 from verify.text.numbers import as_printed, last_digit, printed_number, rounds_to
-
-if TYPE_CHECKING:
-    from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
-
 
 _ABOUT = ", which is about {}: less than one unit of its last digit away"
 _BOUNDS = (INCOMPATIBLE, 1e-4, 1e-5)

@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verify.errors import ClaimError
 from verify.evidence import SLUG
 from verify.evidence.judging import WIDE
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Distribution, moments_contradiction
 from verify.montecarlo.experiment import (
     Comparison,
@@ -22,9 +23,6 @@ from verify.montecarlo.experiment import (
     route_of,
 )
 from verify.symbolic.kernel.words import RELATION
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell
 
 _SAME_CODE = {
     "quantity": "the same kinds of input, statistic and estimand, and the same relation",

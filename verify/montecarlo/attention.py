@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
+from verify.montecarlo.distributions import Array
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
+import numpy as np
+
+from verify.montecarlo.blocks import Cell, Settings
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     LAPLACE,
@@ -33,12 +36,6 @@ from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment,
 from verify.montecarlo.inputs import Input, Simulated
 from verify.montecarlo.rows import BothScales, CausalRows, RowSoftmax, RowVariance, SoftmaxRows
 from verify.montecarlo.statistics import Reduced, ScoreMoments, ScorePowers, Statistic
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from verify.montecarlo.blocks import Cell, Settings
-
 
 GENERATOR = "generator"
 """The setting of a cell that a device has drawn: by what."""

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from verify.montecarlo import groups, intervals
 from verify.montecarlo.blocks import SHARE, Outputs, Sample, numbered
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.groups import Linearised
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.intervals import Interval
-
+from verify.montecarlo.intervals import Interval
 
 MIN_BLOCKS = 128
 """Fewer blocks than this are never judged: the block mean must be close to normal in its far tails."""

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from verify.montecarlo import intervals
+from verify.montecarlo.blocks import BlockSampler, Cell, Settings
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import Estimand, Measured, too_skewed
 from verify.montecarlo.statistics import Reduced
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import BlockSampler, Cell, Settings
-    from verify.montecarlo.distributions import Array
-
 
 Relation = Literal["=", "≤", "≥"]
 """What is said of a quantity: that it equals the prediction, or that the prediction bounds it."""

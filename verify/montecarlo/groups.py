@@ -6,16 +6,13 @@ import math
 import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
 from verify.montecarlo.blocks import GROUPS, Sample
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.intervals import Interval
+from verify.montecarlo.distributions import Array
+from verify.montecarlo.intervals import Interval
 
 FALSE_CONTRADICTION = 1e-6
 """Probability at most with which a right block variance is said to be contradicted, at one look."""

@@ -6,14 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from verify.montecarlo.blocks import Settings
 from verify.montecarlo.distributions import KEYS, NORMAL, QUERIES, Array, Distribution, VectorSource
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Settings
 
 
 class Shape(NamedTuple):

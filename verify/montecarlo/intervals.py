@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from verify.montecarlo.distributions import Array
-
+from verify.montecarlo.distributions import Array
 
 Interval = tuple[float, float]
 

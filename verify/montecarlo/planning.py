@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import MIN_BLOCKS
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
 
 SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 

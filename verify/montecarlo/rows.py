@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.blocks import Settings, double
 from verify.montecarlo.distributions import NORMAL, QUERIES, Array, Distribution, VectorSource
+from verify.montecarlo.inputs import Shape
 from verify.montecarlo.statistics import Statistic, scale_setting
-
-if TYPE_CHECKING:
-    from verify.montecarlo.inputs import Shape
 
 
 def rows_of(queries: Array, keys: Array) -> Array:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from verify.montecarlo.blocks import SHARE, Settings, double, numbered
-from verify.montecarlo.distributions import QUERIES, VectorSource
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.inputs import Input, Shape
-
+from verify.montecarlo.distributions import QUERIES, Array, VectorSource
+from verify.montecarlo.inputs import Input, Shape
 
 FINEST = 1e-4
 """The smallest tolerance of a run: what single precision does to an estimate stays far below it."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sympy import Basic, Rational, S, sympify
 
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
 from verify.evidence.words import cell_text
+from verify.montecarlo.blocks import Cell, Settings
 from verify.montecarlo.estimands import Estimand, times
 from verify.montecarlo.experiment import (
     EXACTLY,
@@ -28,9 +29,6 @@ from verify.spec.cells import ScoreCell, named_by, scaled, setting_of
 from verify.spec.notation import printed
 from verify.symbolic.printing import latex
 from verify.symbolic.row_integrals import Approximation, over_lengths
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell, Settings
 
 _Key = TypeVar("_Key")
 _Given = TypeVar("_Given")

@@ -7,17 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Assumption, Check, Fact, Figure, Reference
+from verify.montecarlo.blocks import Cell, Sample
+from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Experiment
 from verify.spec.notation import refuse_typed, refuse_values, unmarked
 from verify.symbolic.derivation import Derivation
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell, Sample
-    from verify.montecarlo.estimands import Estimand
 
 _One = TypeVar("_One", Fact, Figure)
 _Kind = TypeVar("_Kind")

@@ -6,21 +6,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from sympy import Symbol, sympify
 
 from verify.errors import ClaimError, unknown
+from verify.evidence import Check, Fact, Figure
+from verify.montecarlo.experiment import Comparison, Experiment, Prediction
+from verify.spec.claim import Claim
 from verify.spec.notation import PIECE, SYMBOLS, Notation, expression_of, in_line, refuse_typed
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.kernel.core import Theorem
 from verify.symbolic.printing import assumptions_of, latex
 from verify.text.numbers import estimate, exact
-
-if TYPE_CHECKING:
-    from verify.evidence import Check, Fact, Figure
-    from verify.montecarlo.experiment import Comparison, Experiment, Prediction
-    from verify.spec.claim import Claim
-    from verify.symbolic.derivation import Derivation
-    from verify.symbolic.kernel.core import Theorem
 
 _NUMBERED = re.compile(r"(.*?)(?:\.?([0-9]+))?(%)?", re.DOTALL)
 _NUMBER = re.compile(r"\$([0-9.]+)\$")
