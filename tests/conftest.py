@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
 from inspect import getsource
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,9 +23,6 @@ from verify.engine.catalogue import catalogue
 from verify.evidence.load import load, shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from verify.evidence import RunRecord
 
 _numbers = itertools.count()

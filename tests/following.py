@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from verify.symbolic.routes import Route
-
-if TYPE_CHECKING:
-    from verify.symbolic.routes import Step
+from verify.symbolic.routes import Route, Step
 
 
 def with_step(route: Route, position: int, **changed: Any) -> Route:

@@ -7,6 +7,7 @@ versions and instructions, a digest.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from verify.evidence.load import load
 from verify.files.shipped import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verify.evidence import ClaimRecord, RunRecord
 
 SAME = ("python", "numpy", "scipy", "sympy", "linear algebra")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -10,14 +11,9 @@ from hypothesis import strategies as st
 from tests.judged import judged
 from verify import evidence
 from verify.evidence import Outcome, Proof, Verdict
-from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL
+from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, Distribution
 from verify.montecarlo.estimands import Measured
 from verify.text.escapes import CONTROLS
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from verify.montecarlo.distributions import Distribution
 
 FALSE_ALARM = 1e-6
 """How often a statistical assertion may fail for a right program; every bound is derived from it."""

@@ -8,6 +8,7 @@ import runpy
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,8 +22,6 @@ from verify.engine.store import default_path
 from verify.errors import ClaimError, naming_arguments, naming_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify import Claim
     from verify.evidence import RunRecord
 

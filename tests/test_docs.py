@@ -7,9 +7,11 @@ import json
 import re
 import runpy
 import tomllib
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from matplotlib import pyplot as plt
 
 import verify
 from tests.auditing.calls import SCALE, arrays, of_calls
-from tests.tool import EXAMPLE, ROOT, blocks, examples, page
+from tests.tool import EXAMPLE, ROOT, Ended, blocks, examples, page
 from verify import spec
 from verify.auditing import alternatives
 from verify.auditing.audit import kind_of
@@ -32,12 +34,6 @@ from verify.evidence import ClaimRecord, Outcome, RunRecord
 from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
 from verify.spec.claim import _PARAMETERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.tool import Ended
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")

@@ -6,16 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from verify import __main__ as entry
 from verify.cli import interrupts
 from verify.cli import main as command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class EndedError(Exception):

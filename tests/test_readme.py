@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 import pytest
@@ -16,9 +16,6 @@ from verify.cli.main import cli
 from verify.evidence.load import load
 from verify.files.shipped import folder
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_it_is_short() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tests.reference import differences
@@ -12,12 +10,9 @@ from verify.engine.catalogue import catalogue
 from verify.engine.runner import settings
 from verify.engine.sources import packs, read_sources
 from verify.engine.statements import decide
-from verify.evidence import Outcome, Verdict
+from verify.evidence import Outcome, RunRecord, Verdict
 from verify.evidence.load import load
 from verify.files.shipped import folder
-
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
 
 
 @pytest.fixture(scope="module")

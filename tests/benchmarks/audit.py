@@ -13,17 +13,14 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verify.auditing.audit import audit_recording, audit_settings
 from verify.auditing.recording import Call, Layer, Recording
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 HEADS, SEQUENCES, TOKENS, D = 12, 64, 512, 64
 LAYERS = 12

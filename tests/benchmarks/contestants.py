@@ -7,12 +7,9 @@ import importlib.util
 import math
 import random
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _AT_ONCE = 2_000_000
 """Components that the vectorised contestants hold at once."""

@@ -10,10 +10,10 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from verify.evidence import Axis, Figure, Layer
 from verify.executors.threads import thread_map
@@ -22,9 +22,6 @@ from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
 from verify.report.figures import draw as draw_figure
 from verify.spec.cells import score_cell
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 
 def certificate(d: int, tolerance: float, alpha: float = 6e-7, workers: int = 1) -> float:

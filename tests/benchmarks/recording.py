@@ -8,17 +8,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _SEQUENCES, _TOKENS, _WIDTH, _HEADS, _LAYERS = 8, 128, 256, 4, 4
 

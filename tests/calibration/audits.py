@@ -7,6 +7,7 @@ autoregression with coefficient 0.99 show that treating tokens as independent fa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from verify.auditing.statistical import HeadQuantity, dependence, share_interval
 from verify.montecarlo import intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]

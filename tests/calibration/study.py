@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
@@ -42,9 +42,6 @@ from verify.spec.cells import score_cell
 from verify.spec.checks import prediction
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 SEED = 20170612
 CONFIDENCE = 0.9999

@@ -9,6 +9,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
@@ -19,8 +20,6 @@ from tests.report.records import record
 from verify.citing.documents import adopt, check, fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verify.evidence import Check, RunRecord
 
 _MODES = {"estimate": ROUND_HALF_EVEN, "low": ROUND_FLOOR, "high": ROUND_CEILING}

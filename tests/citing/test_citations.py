@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from citeproc import Citation as Cited
@@ -16,11 +15,8 @@ from pybtex.database import parse_string
 from tests.auditing.records import bad
 from tests.report.records import record
 from verify.citing import citations
-from verify.citing.citations import cite
+from verify.citing.citations import Citation, cite
 from verify.text.escapes import for_tex
-
-if TYPE_CHECKING:
-    from verify.citing.citations import Citation
 
 STYLE = """<?xml version="1.0" encoding="utf-8"?>
 <style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +17,10 @@ from tests.report.records import CLAIMS, PAIRWISE, record
 from verify.citing.compare import FORMS, Changes, compare
 from verify.cli.publishing import compare as command
 from verify.errors import ResultsError
-from verify.evidence import Fact, Outcome, Proof, Verdict
+from verify.evidence import ClaimRecord, Fact, Outcome, Proof, RunRecord, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from tests.tool import Ended
-    from verify.evidence import ClaimRecord, RunRecord
 
 FIRST = PAIRWISE.checks[0]
 KEY = f"{PAIRWISE.id}.{FIRST.id}"

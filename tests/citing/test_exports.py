@@ -9,8 +9,10 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -24,10 +26,6 @@ from verify.citing.lookup import by_key, lookup
 from verify.citing.values import ExactNumber, Value
 from verify.citing.values import values_of as values
 from verify.evidence.load import shipped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 RUN = record()
 HOSTILE = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from tests.auditing.records import bad
 from tests.report.records import record
 from verify.citing.lookup import by_key, chosen, lookup
 from verify.errors import CitationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("digits", [12, 16, 64])

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.report.records import record
 from tests.tool import ROOT
 from verify.citing.lookup import lookup
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("mkdocs", reason="needs the extra [mkdocs]")
 pytestmark = pytest.mark.slow

@@ -7,7 +7,8 @@ import json
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,6 @@ from tests.report.records import record
 from tests.tool import ROOT
 from verify.citing import mystmd
 from verify.citing.lookup import lookup
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "score-variance.slope:estimate"
 

@@ -6,7 +6,8 @@ import json
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,9 +18,6 @@ from verify.citing import outcomes
 from verify.citing.documents import check, fix
 from verify.citing.outcomes import Checked, address, changes
 from verify.cli.main import cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

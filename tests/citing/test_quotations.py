@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verify.citing.languages import MARKUPS
 from verify.citing.lookup import by_key
 from verify.citing.quotations import fault_of, forms_for, same
 from verify.evidence.load import shipped
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import shutil
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import redirect_stderr
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sphinx.cmd.build import build_main
@@ -20,10 +21,6 @@ from tests.tool import ROOT
 from verify.citing.lookup import lookup
 from verify.citing.values import values_of as values
 from verify.evidence import Outcome, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 CONF = """extensions = ["verify.citing.sphinx", "myst_parser"]
 exclude_patterns = ["out"]

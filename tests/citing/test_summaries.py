@@ -12,10 +12,9 @@ import pytest
 from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
 from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_markdown, to_sarif
-from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
+from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
 
 if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord, RunRecord
     from verify.evidence.audits import AuditRecord
 
 

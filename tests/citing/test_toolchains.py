@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +18,6 @@ from verify.citing.documents import check, fix
 from verify.citing.exports import FORMATS
 from verify.citing.lookup import lookup
 from verify.citing.values import values_of as values
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

@@ -12,16 +12,14 @@ from tests.report.records import record
 from verify.citing.forms import written
 from verify.citing.lookup import by_key, chosen, lookup, lookup_in
 from verify.citing.quotations import fault_of
-from verify.citing.values import level_text, reading
+from verify.citing.values import Value, level_text, reading
 from verify.citing.values import values_of as values
 from verify.errors import CitationError
-from verify.evidence import Outcome, Verdict
+from verify.evidence import Outcome, RunRecord, Verdict
 from verify.report.audit import audit_report
 from verify.text import numbers
 
 if TYPE_CHECKING:
-    from verify.citing.values import Value
-    from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
 
 

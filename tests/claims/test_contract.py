@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import ModuleType
@@ -20,8 +21,21 @@ from tests.following import holds_with
 from verify import api
 from verify.engine import runner
 from verify.engine.sources import read_sources
-from verify.evidence import PROFILES, Proof, Verdict, digest_of
+from verify.evidence import (
+    PROFILES,
+    Check,
+    ClaimRecord,
+    ControlRecord,
+    Fact,
+    Figure,
+    Layer,
+    Proof,
+    RunRecord,
+    Verdict,
+    digest_of,
+)
 from verify.montecarlo.experiment import (
+    Comparison,
     Exact,
     Experiment,
     Fit,
@@ -42,10 +56,6 @@ from verify.text.latex import spoken
 from verify.text.numbers import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Figure, Layer, RunRecord
-    from verify.montecarlo.experiment import Comparison
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation
 

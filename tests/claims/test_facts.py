@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,9 +14,6 @@ from scipy import stats
 from verify.engine import catalogue
 from verify.montecarlo.experiment import Quantity
 from verify.spec.claim import several
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CATALOGUE = catalogue.catalogue()
 

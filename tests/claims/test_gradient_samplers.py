@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +23,6 @@ from verify.claims.gradients.shared.training import LAST, WINDOW, Lookup, Traini
 from verify.montecarlo.blocks import numbered, output_name
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
 from verify.montecarlo.inputs import bartlett_components
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
 
 GRID, SCALED_GRID = (0.2, 0.9, 2.5), (0.4, 1.1)
 

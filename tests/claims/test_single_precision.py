@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,15 +11,10 @@ from tests.catalogue import EACH, experiment
 from verify.claims.gradients.shared import samplers
 from verify.claims.gradients.shared.training import TrainingRuns
 from verify.montecarlo import inputs
-from verify.montecarlo.blocks import Outputs
-from verify.montecarlo.distributions import Distribution, stream
-from verify.montecarlo.estimands import Bounded, Smooth
+from verify.montecarlo.blocks import Cell, Outputs
+from verify.montecarlo.distributions import Array, Distribution, stream
+from verify.montecarlo.estimands import Bounded, Estimand, Smooth
 from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.estimands import Estimand
 
 OF_ERROR = 0.02
 """How many standard errors of a batch, which is a few thousandths of a run, rounding may move its mean."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import pytest
@@ -15,9 +16,6 @@ from verify.cli.console import complain, end, rendered, say
 from verify.errors import OutputError, RenderError
 from verify.report import write
 from verify.report.write import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
-from tests.tool import ROOT
+from tests.tool import ROOT, Ended
 from verify.claims.chapters import CHAPTERS
 from verify.cli.explore import listing, page, shown
 from verify.cli.main import kept_list
 from verify.symbolic.derivation import ExaminedDerivation
 from verify.symbolic.kernel.core import Reach
-from verify.symbolic.routes import Followed, TakenStep
+from verify.symbolic.routes import Followed, Step, TakenStep
 from verify.text.latex import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.tool import Ended
-    from verify.symbolic.routes import Step
 
 
 def test_every_claim_is_listed_under_its_chapter() -> None:

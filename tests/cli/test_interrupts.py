@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,6 @@ import pytest
 from tests.tool import Ended, alive, begin, finish
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Iterator
-
     from verify.evidence import RunRecord
 
     Write = Callable[..., Path]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,12 +21,7 @@ from verify.cli.progress import (
     verdict_line,
 )
 from verify.engine.schedule import RunProgress
-from verify.evidence import DeviceRecord, Outcome, Part, Statement, StoreUse, Verdict
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verify.evidence import RunRecord
+from verify.evidence import DeviceRecord, Outcome, Part, RunRecord, Statement, StoreUse, Verdict
 
 
 def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunRecord) -> None:

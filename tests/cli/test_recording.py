@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import resource
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.tool import begin, finish
 from verify.auditing.files import load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("torch", reason="needs the extra [torch]")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -13,10 +14,6 @@ from verify.cli.console import columns, fitted
 from verify.cli.main import cli, main
 from verify.cli.progress import progress_line
 from verify.engine.schedule import RunProgress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 WIDTHS = (80, 40)
 

@@ -12,7 +12,7 @@ from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL
-from verify.montecarlo.estimands import component, kurtosis, variance
+from verify.montecarlo.estimands import Smooth, component, kurtosis, variance
 from verify.montecarlo.experiment import Exact, Quantity
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments, ScorePowers
@@ -35,7 +35,6 @@ from verify.symbolic.scores import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from verify.montecarlo.estimands import Smooth
     from verify.symbolic.kernel.core import Theorem
 
 SCALED = variance_route(score / sqrt(d), STANDARD).proved()

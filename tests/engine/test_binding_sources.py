@@ -17,7 +17,7 @@ from verify.claims.pipeline.shared.beside_values import ScoresBesideValues
 from verify.engine.binding import _BLOCKS, _SEEDS, bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
-from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
+from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array
 from verify.montecarlo.estimands import Bounded, Smooth, complement, component, covariance, variance
 from verify.montecarlo.experiment import Quantity
 from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
@@ -29,7 +29,6 @@ from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 
 if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
     from verify.symbolic.kernel.core import Theorem
 
 ROWS = NormalRows(8, 16, 4.0, NORMAL, ("squares", "largest"))

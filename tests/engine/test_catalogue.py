@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import verify
-from tests.tool import examples
+from tests.tool import Ended, examples
 from verify.engine.backends import InProcessBackend
 from verify.engine.catalogue import catalogue, catalogue_with, choose, read, shipped
 from verify.engine.evaluate import Work
@@ -19,11 +21,6 @@ from verify.engine.schedule import Schedule
 from verify.errors import ClaimError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.tool import Ended
-
     Write = Callable[..., Path]
 
 

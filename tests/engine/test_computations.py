@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,17 +31,13 @@ from verify.engine.computations import (
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
-from verify.evidence import Outcome
+from verify.evidence import Outcome, Statement
 from verify.evidence.load import load
 from verify.evidence.provenance import command
 from verify.spec.claim import several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from tests.tool import Ended
-    from verify.evidence import Statement
 
 HEAD = """[[source]]
 id = "s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from verify.engine.store import Store
 from verify.errors import SettingsError
 from verify.evidence import RunRecord, Verdict
 from verify.montecarlo.devices import GENERATOR, DeviceError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_device_is_looked_for_before_anything_is_drawn() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ from verify.engine.evaluate import (
 )
 from verify.engine.runner import settings
 from verify.errors import ClaimError
-from verify.evidence import Proof
-from verify.montecarlo.blocks import Drawn
+from verify.evidence import DerivationRecord, Proof
+from verify.montecarlo.blocks import Drawn, Sums
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Experiment, Tolerance
 from verify.spec.cells import score_cell
@@ -38,12 +38,6 @@ from verify.spec.fitting import Coefficient, fits, linear_fits
 from verify.symbolic.derivation import relation_of
 from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from verify.evidence import DerivationRecord
-    from verify.montecarlo.blocks import Sums
 
 NAME = "sqrt-scaling-unique"
 CLAIM = CATALOGUE[NAME]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from verify.engine.samples import Samples, drawn_by
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, ErrorBudget
-from verify.montecarlo.blocks import Cell, CellSampler, Chunk
+from verify.montecarlo.blocks import Cell, CellSampler, Chunk, Sums
 from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (
     Allowance,
@@ -29,20 +30,17 @@ from verify.montecarlo.experiment import (
     Fit,
     Prediction,
     Quantity,
+    Relation,
     Target,
     Tolerance,
     WeightedFit,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     import numpy as np
 
     from verify import evidence
-    from verify.montecarlo.blocks import Sums
     from verify.montecarlo.distributions import Array
-    from verify.montecarlo.experiment import Relation
 
 NARROW = Tolerance(1.0, 0.1, "a tenth")
 SETTINGS = Settings(seed=20170612, tolerance=0.01)

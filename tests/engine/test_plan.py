@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,6 @@ from verify.errors import SettingsError
 from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.tool import Ended
     from verify.evidence import RunRecord
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,9 +18,6 @@ from verify.evidence import ClaimRecord
 from verify.montecarlo.blocks import Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     Change = Callable[[StoreRow], bytes]
 
 NAME, OTHER = "variance-of-multiple", "sqrt-scaling-unique"

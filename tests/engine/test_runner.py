@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,15 +13,10 @@ from verify.engine import runner
 from verify.engine.catalogue import catalogue, catalogue_with, choose
 from verify.engine.sources import read_sources
 from verify.errors import ClaimError, SettingsError
-from verify.evidence import Proof
+from verify.evidence import ClaimRecord, Proof, RunRecord
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from verify.evidence import ClaimRecord, RunRecord
-
     Write = Callable[..., Path]
 
 

@@ -6,13 +6,15 @@ import queue
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verify.engine.backends import ExecutorBackend, InProcessBackend
+from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend
 from verify.engine.catalogue import BuiltIn, catalogue
 from verify.engine.evaluate import CellToDraw, ChunkSums, NeedsDraws, Work, begin, draw_chunks, forget
 from verify.engine.runner import settings
@@ -22,10 +24,6 @@ from verify.errors import ClaimError, WorkerError
 from verify.executors.workers import ProcessEndedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from verify.engine.backends import Backend
     from verify.montecarlo.blocks import Chunk, Sums
 
 NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 import pytest
 
@@ -18,14 +19,10 @@ from verify.evidence import (
     Fact,
     Outcome,
     Proof,
+    RunRecord,
     Statement,
     Verdict,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from verify.evidence import RunRecord
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 

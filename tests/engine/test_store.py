@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,9 +21,6 @@ from tests.tool import ROOT
 from verify.engine import store as module
 from verify.engine.store import Store, default_path, open_file
 from verify.errors import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KEYS = [bytes([number]) * 32 for number in range(9)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,10 +13,7 @@ from verify.engine.validation import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import variance
-from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Tolerance
-
-if TYPE_CHECKING:
-    from verify.montecarlo.experiment import Comparison
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Tolerance
 
 
 @pytest.mark.parametrize(

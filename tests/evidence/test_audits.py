@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
 import pytest
@@ -22,11 +24,6 @@ from verify.evidence.audits import (
     where,
 )
 from verify.evidence.load import json_schema, load, load_audit, load_either
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 SMALL = bad(2, 2)
 CONTENT = json.loads(SMALL.to_json())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,8 +22,6 @@ from verify.evidence.claims import Check, ControlRecord, tightness
 from verify.evidence.plots import Axis, Layer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from matplotlib.axes import Axes
 
 

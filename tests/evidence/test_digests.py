@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import event, given
@@ -15,12 +16,7 @@ from pydantic import ValidationError
 from tests.report.builders import check, exact_check
 from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import CLAIM_RECORDS, examples, floats
-from verify.evidence import ClaimRecord, Fact, Proof, Verdict, digest_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verify.evidence import RunRecord
+from verify.evidence import ClaimRecord, Fact, Proof, RunRecord, Verdict, digest_of
 
 Path = tuple[str | int, ...]
 

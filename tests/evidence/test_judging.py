@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,11 +11,8 @@ from hypothesis import given
 from tests.strategies import examples, floats, spans
 from verify.errors import SettingsError
 from verify.evidence import Check, ControlRecord, Proof, Verdict
-from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, claim_verdict, judge
+from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, Interval, claim_verdict, judge
 from verify.montecarlo.experiment import band
-
-if TYPE_CHECKING:
-    from verify.evidence.judging import Interval
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 

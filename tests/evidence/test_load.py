@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
 import pytest
@@ -25,13 +27,8 @@ from verify.evidence import (
     Tool,
     Verdict,
 )
+from verify.evidence import RunRecord as Record
 from verify.evidence.load import SCHEMA, json_schema, load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from verify.evidence import RunRecord as Record
 
 
 def small() -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from typing import TYPE_CHECKING
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -16,9 +16,6 @@ from tests.strategies import CHECKS, examples
 from verify.errors import ClaimError
 from verify.evidence import Check, Fact
 from verify.evidence.records import Record, Sealed, by_id, fingerprint
-
-if TYPE_CHECKING:
-    from random import Random
 
 
 @examples(10)

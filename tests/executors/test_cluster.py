@@ -11,7 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +21,6 @@ from verify import api
 from verify.errors import SettingsError, WorkerError
 from verify.executors import cluster as module
 from verify.executors.cluster import Cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 NAMES = ["variance-of-multiple", "sqrt-scaling-unique"]
 

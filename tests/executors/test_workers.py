@@ -10,9 +10,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from faulthandler import is_enabled
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,6 @@ from tests.tool import ROOT, alive
 from verify.errors import ClaimError, SettingsError, VerifyError, WorkerError
 from verify.executors import workers as module
 from verify.executors.workers import Task, Workers, portable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 LEFT_HERE: list[int] = []
 """What only a copy of this process can know of."""

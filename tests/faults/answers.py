@@ -8,15 +8,13 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.cli.main import main
 from verify.errors import VerifyError
 from verify.text.escapes import CONTROLS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _SECONDS = 10.0  # of computing: several times what a whole page takes on a slow machine
 _WAITING = 60.0  # seconds by the clock, where a reader waits instead of computing

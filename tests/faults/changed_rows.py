@@ -18,15 +18,16 @@ import struct
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tests.faults.changes import others, places
 from tests.tool import EXAMPLE, example_claim
 from verify.engine.backends import InProcessBackend
-from verify.engine.catalogue import BuiltIn, catalogue, read
+from verify.engine.catalogue import BuiltIn, ClaimReference, catalogue, read
 from verify.engine.evaluate import Work
 from verify.engine.rows import fault_of
 from verify.engine.runner import settings
@@ -35,14 +36,8 @@ from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.engine.store import Store, StoreRow, transaction
 from verify.errors import VerifyError
-from verify.evidence import ClaimRecord
+from verify.evidence import Check, ClaimRecord, ControlRecord
 from verify.montecarlo.blocks import Sums
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from verify.engine.catalogue import ClaimReference
-    from verify.evidence import Check, ControlRecord
 
 CLAIMS = ("variance-of-multiple", "sqrt-scaling-unique", "worked-dot-products")
 _KEY, _HEAD = 32, struct.Struct("<QIIB")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _WORDS = (
     *(*Verdict, *Outcome, *Proof, *Judgement),

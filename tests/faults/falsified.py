@@ -15,6 +15,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -29,8 +30,6 @@ from verify.symbolic.kernel.hypotheses import assumed
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from verify.symbolic.derivation import Derivation
 
 COMMAND = "python -m tests.faults.falsified --write data/falsified.json"

@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -31,16 +32,13 @@ from verify.citing.values import values_of as values
 from verify.engine.catalogue import load as load_claim
 from verify.engine.sources import read_sources
 from verify.errors import CitationError
-from verify.evidence import Calibration
+from verify.evidence import Calibration, RunRecord
 from verify.evidence.load import load, load_audit, stored_table
 from verify.report.html import render_html
 from verify.report.parts import draw_figures, report_on
 from verify.report.run import report_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
 
 _WORDS = (

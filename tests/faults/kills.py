@@ -23,9 +23,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.tool import EXAMPLE, alive, begin, example_claim, finish
 from verify import api
@@ -33,9 +33,6 @@ from verify.cli import main as command_line
 from verify.engine.store import VARIABLE, Store
 from verify.errors import VerifyError
 from verify.evidence.load import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 HAS_DASK = importlib.util.find_spec("distributed") is not None
 TARGETS = ("main", "main", "worker", *(["dask worker", "main"] if HAS_DASK else []))

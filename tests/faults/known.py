@@ -13,14 +13,11 @@ import argparse
 import difflib
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tests.faults.mutations import ROOT, attempt, fresh_reference, load_what_all_need
 from tests.faults.plants import Mutant
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CLAIMS = "verify/claims"
 ENGINE = "verify/montecarlo"

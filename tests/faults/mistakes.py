@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
-
-if TYPE_CHECKING:
-    from random import Random
 
 FOREIGN = (
     "", " ", "\n", "\0", "\x1b[2J", "a\u202eb", "\ud800", "\ufeff", "$", "$$", "$x", r"$\frac{a$",

@@ -27,18 +27,16 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import Any
 
 from tests.faults.equivalents import EQUIVALENT
 from tests.faults.plants import Mutant, mutants
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from types import CodeType
 
 ROOT = Path(__file__).parents[2]
 PATHS = (

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,17 +25,10 @@ from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.montecarlo import attention, reference_loops, rows
-from verify.montecarlo.blocks import CellSampler, Request
-from verify.montecarlo.distributions import Distribution
-from verify.montecarlo.experiment import Exact, cells_of
+from verify.montecarlo.blocks import Cell, CellSampler, Request
+from verify.montecarlo.distributions import Array, Distribution
+from verify.montecarlo.experiment import Comparison, Exact, Experiment, cells_of
 from verify.montecarlo.statistics import Reduced
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from verify.montecarlo.blocks import Cell
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.experiment import Comparison, Experiment
 
 QUICK = settings(profile="quick")
 LOOKS = 4

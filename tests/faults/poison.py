@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Iterator
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
@@ -15,8 +16,6 @@ from verify.evidence.load import stored_table
 from verify.evidence.runs import DeviceRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verify.evidence.audits import AuditRecord
 
 Path = tuple[str | int, ...]

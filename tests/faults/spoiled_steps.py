@@ -13,8 +13,10 @@ import argparse
 import random
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sympy import IndexedBase, Symbol, expand
@@ -25,9 +27,6 @@ from verify.symbolic.kernel.words import E
 from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from types import FrameType
-
     from verify.symbolic.derivation import Derivation
     from verify.symbolic.kernel.core import Theorem
     from verify.symbolic.routes import Route

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from sympy.matrices.expressions.matexpr import MatrixSymbol
 from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     Change = tuple[str, Callable[[], Any]]
     """What is done to a node, and what returns the node that takes its place."""
 

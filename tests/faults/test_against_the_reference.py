@@ -8,6 +8,7 @@ within what the claim allows, is seen here.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +20,12 @@ from verify.engine.measure import control_record, judged
 from verify.evidence.load import load
 from verify.files.shipped import folder
 from verify.montecarlo.estimands import DistanceToLaw, Measured
-from verify.montecarlo.experiment import Exact, Fit, Quantity, every_comparison
+from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
 from verify.spec.claim import several
 from verify.spec.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from verify.evidence import Check, ClaimRecord, ControlRecord, Layer, Record, RunRecord
-    from verify.montecarlo.experiment import Comparison
 
 ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""

@@ -7,6 +7,7 @@ changed fail until their meaning is written here again.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ import pytest
 from verify.claims.gradients import training_stability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.evidence import ClaimRecord, Figure, Layer, RunRecord
 
 

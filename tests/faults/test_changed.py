@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,8 +18,6 @@ from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_either
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verify.evidence import RunRecord
 
 SAMPLES: dict[str, RunRecord | AuditRecord] = {"run": sample(), "audit": audit_sample()}

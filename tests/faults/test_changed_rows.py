@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.faults.changed_rows import Kept, campaign, changes, table
+from tests.faults.changed_rows import Kept, Outcome, campaign, changes, table
 from verify.engine.rows import fault_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.faults.changed_rows import Outcome
 
 
 @pytest.fixture(scope="module")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import verify
-from tests.tool import begin, finish
+from tests.tool import Ended, begin, finish
 from verify.engine.catalogue import catalogue_with
 from verify.errors import ClaimError
 from verify.executors.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.tool import Ended
-
     Write = Callable[..., Path]
 
 DERIVE = '    """Derive the variance index by index; rules make every step."""\n'

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.tool import begin, finish
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 UNLIKE = ("created", "elapsed_s", "phases_s", "spent_s", "environment", "stored")
 """What of a run says how and when it was made."""

@@ -8,26 +8,20 @@ Both are compared with what they claim to be, on blocks drawn for this test.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from tests.catalogue import EACH_QUICKLY_MADE, experiment
-from verify.montecarlo.blocks import Outputs
-from verify.montecarlo.distributions import stream
-from verify.montecarlo.estimands import Ratio, Smooth, component, ratio
+from verify.montecarlo.blocks import Cell, Outputs
+from verify.montecarlo.distributions import Array, stream
+from verify.montecarlo.estimands import Estimand, Ratio, Smooth, component, ratio
 from verify.montecarlo.experiment import every_comparison, quantities_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from verify.montecarlo.blocks import Cell
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.estimands import Estimand
 
 FALSE_ALARM = 1e-6
 """How often one comparison of variances may fail for a right block variance."""

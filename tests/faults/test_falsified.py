@@ -6,7 +6,8 @@ import json
 import random
 from collections import ChainMap
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sympy import Dummy, Symbol
@@ -17,9 +18,6 @@ from tests.symbolic.test_falsifier import Candidate
 from verify.evidence import Falsified
 from verify.evidence.load import stored_table
 from verify.files.shipped import folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STORED: dict[str, Any] = json.loads((folder("data") / "falsified.json").read_text(encoding="utf-8"))
 A, B = Symbol("a", positive=True), Symbol("b", positive=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ import numpy as np
 from verify.montecarlo.intervals import bounded_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.evidence import Check, ClaimRecord, Figure, Layer, RunRecord
 
 CURVE = 2e-3

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.faults.kills import SIGNALS, TARGETS, Place, kills, struck, table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_campaign_is_a_function_of_its_seed() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -28,9 +30,6 @@ from verify.report.html import render_html
 from verify.text.escapes import CONTROLS, for_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from verify.evidence.audits import AuditRecord
 
 

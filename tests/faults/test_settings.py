@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,16 +24,11 @@ from tests.strategies import FALSE_ALARM
 from verify.claims.gradients.shared import training
 from verify.claims.newer.shared import EightBits
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distributions import NORMAL, UNIFORM, Distribution, stream
+from verify.montecarlo.distributions import NORMAL, UNIFORM, Array, Distribution, stream
 from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.inputs import Linked, ProjectedTokens
 from verify.montecarlo.intervals import normal_quantile
 from verify.montecarlo.statistics import OtherTokens, PairMoments, Reduced
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.montecarlo.distributions import Array
 
 DRAWS = 40_000
 """Components drawn of each law."""

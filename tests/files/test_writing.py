@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,10 +31,6 @@ from verify.files.writing import (
     write_together,
     write_whole,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
 
 OLD, NEW = b"old content", b"new content"
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.blocks import GROUPS, SHARE, Outputs, Sample, numbered
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.distributions import NORMAL, Array, Distribution
 from verify.montecarlo.inputs import Simulated, bartlett_vectors
 from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array, Distribution
 
 GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
 """Points of a grid for quantiles."""

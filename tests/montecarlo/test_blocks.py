@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,18 +14,22 @@ from hypothesis import strategies as st
 
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import examples
-from verify.montecarlo.blocks import Cell, CellSampler, Chunk, Drawn, Request, Sums, draw, draw_chunk, sums_of
-from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, stream
+from verify.montecarlo.blocks import (
+    Cell,
+    CellSampler,
+    Chunk,
+    Drawn,
+    Request,
+    Sample,
+    Sums,
+    draw,
+    draw_chunk,
+    sums_of,
+)
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
 from verify.montecarlo.groups import Linearised
 from verify.montecarlo.inputs import SharedVectors
 from verify.montecarlo.statistics import AllPairs, Reduced
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from verify.montecarlo.blocks import Sample
-    from verify.montecarlo.distributions import Array
-
 
 CELLS = [
     pytest.param(Cell("matrices", (), score_matrices(40, 32, NORMAL, EXPONENTIAL)), id="matrices"),

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +30,7 @@ from verify.montecarlo.distributions import (
     STANDARD_DISTRIBUTIONS,
     UNIFORM,
     UNIT_INTERVAL,
+    Array,
     Distribution,
     moments_contradiction,
     stream,
@@ -37,10 +38,6 @@ from verify.montecarlo.distributions import (
 )
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
-
 
 DRAWS = 200_000
 

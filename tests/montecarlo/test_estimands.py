@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +26,14 @@ from tests.montecarlo.samples import (
 from tests.strategies import examples, floats
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import SHARE, Outputs, Sample, numbered
-from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Distribution
+from verify.montecarlo.distributions import (
+    EXPONENTIAL,
+    NORMAL,
+    RADEMACHER,
+    UNIT_INTERVAL,
+    Array,
+    Distribution,
+)
 from verify.montecarlo.estimands import (
     MIN_BLOCKS,
     Bounded,
@@ -42,10 +51,6 @@ from verify.montecarlo.estimands import (
 from verify.symbolic.blocks import mean_variance, square_variance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from fractions import Fraction
-
-    from verify.montecarlo.distributions import Array
     from verify.montecarlo.statistics import Reduced
 
 

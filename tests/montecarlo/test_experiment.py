@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -15,15 +15,27 @@ from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM, examples, floats, measured
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.estimands import Bounded, DistanceToLaw, Quantile, Ratio, component, ratio, variance
-from verify.montecarlo.experiment import Exact, Fit, Prediction, Quantity, WeightedFit, ordinary, route_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from verify.montecarlo.estimands import Measured
-    from verify.montecarlo.experiment import Model, Target
-
+from verify.montecarlo.estimands import (
+    Bounded,
+    DistanceToLaw,
+    Measured,
+    Quantile,
+    Ratio,
+    component,
+    ratio,
+    variance,
+)
+from verify.montecarlo.experiment import (
+    Exact,
+    Fit,
+    Model,
+    Prediction,
+    Quantity,
+    Target,
+    WeightedFit,
+    ordinary,
+    route_of,
+)
 
 ONE = Prediction(1.0, "1")
 CELL = Cell("d8", (), score_matrices(8, 4, NORMAL, NORMAL))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,6 @@ from verify.montecarlo.estimands import OF_GROUPS, component, variance
 from verify.montecarlo.groups import Linearised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.montecarlo.distributions import Array
 
 HEAVY: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {

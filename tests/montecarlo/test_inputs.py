@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from scipy import stats
 from tests.montecarlo.samples import Spy, generator
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo import inputs
-from verify.montecarlo.distributions import NORMAL, UNIFORM, UNIT_INTERVAL
+from verify.montecarlo.distributions import NORMAL, UNIFORM, UNIT_INTERVAL, Array
 from verify.montecarlo.inputs import (
     Linked,
     ProjectedTokens,
@@ -23,9 +23,6 @@ from verify.montecarlo.inputs import (
     bartlett_setting,
     bartlett_vectors,
 )
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
 
 
 def test_inputs_say_what_they_draw() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from scipy import stats
 
 from tests.montecarlo.samples import SINGLE, Spy, generator
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution
 from verify.montecarlo.estimands import complex_step
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.rows import (
@@ -25,9 +24,6 @@ from verify.montecarlo.rows import (
     of_rows,
 )
 from verify.montecarlo.statistics import Reduced
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Distribution
 
 ALL: tuple[OfRow, ...] = ("largest", "squares", "entropy", "sharp", "jacobian", "product")
 

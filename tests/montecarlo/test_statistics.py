@@ -7,7 +7,6 @@ import math
 import statistics
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from scipy import stats
 from tests.montecarlo.samples import SINGLE, Spy, generator, score_matrices, score_pairs
 from tests.montecarlo.test_inputs import MEANS, MIXING
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIFORM
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIFORM, Array
 from verify.montecarlo.inputs import Linked, ProjectedTokens, Shape, SharedVectors, Simulated
 from verify.montecarlo.statistics import (
     AllPairs,
@@ -30,9 +29,6 @@ from verify.montecarlo.statistics import (
     Statistic,
     scores_of,
 )
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
 
 
 @dataclass(frozen=True)

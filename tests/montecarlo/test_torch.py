@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,18 +25,14 @@ from verify.montecarlo.distributions import (
     RADEMACHER,
     UNIFORM,
     UNIT_INTERVAL,
+    Array,
     Distribution,
     student_t,
 )
 from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.inputs import SharedVectors, Simulated
 from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
-from verify.montecarlo.statistics import EntryProducts, PairMoments, ScoreMoments, ScorePowers
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
-    from verify.montecarlo.statistics import Statistic
-
+from verify.montecarlo.statistics import EntryProducts, PairMoments, ScoreMoments, ScorePowers, Statistic
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")
 

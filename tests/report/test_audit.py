@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pikepdf
 import pytest
@@ -20,10 +22,6 @@ from verify.report.html import render_html
 from verify.report.parts import Parts
 from verify.report.pdf import render_pdf
 from verify.report.write import write_report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 BAD = bad(3, 3)
 _CATALOGUE = {claim.id: claim for claim in CLAIMS}

@@ -8,22 +8,18 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from verify.evidence import Proof
+from verify.evidence import Proof, RunRecord
 from verify.report.html import render_html
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from verify.evidence import RunRecord
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [

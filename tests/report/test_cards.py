@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,9 +25,6 @@ from verify.report.tables import CheckTable, ControlTable, aligned, check_table,
 from verify.report.typeset import render
 from verify.text.escapes import pieces
 from verify.text.latex import Prose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(

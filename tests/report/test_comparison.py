@@ -11,13 +11,7 @@ import pikepdf
 
 from tests.faults.harmless import Page
 from tests.faults.poison import POISONS, places, poisoned, text_fields
-from verify.evidence.comparisons import (
-    Agreement,
-    ComparedLayer,
-    ComparedPart,
-    ComparisonRecord,
-    DifferingRow,
-)
+from verify.evidence.comparisons import Agreement, ComparedLayer, ComparedPart, ComparisonRecord, DifferingRow
 from verify.evidence.runs import Tool
 from verify.report import html
 from verify.report.comparison import comparison_report

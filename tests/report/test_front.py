@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,15 +11,12 @@ from tests.report.builders import check, spaced
 from tests.report.records import CLAIMS, record
 from verify.engine.runner import presentation
 from verify.errors import SettingsError
-from verify.evidence import Outcome, Presentation, RunRecord, Verdict
+from verify.evidence import Check, ClaimRecord, Outcome, Presentation, RunRecord, Verdict
 from verify.report import html
 from verify.report.front import failures, is_led
 from verify.report.html import linked_data, render_html
 from verify.report.parts import Parts
 from verify.report.run import report_of
-
-if TYPE_CHECKING:
-    from verify.evidence import Check, ClaimRecord
 
 
 def run_of(*names: str, numbers: dict[str, str] | None = None, **words: str) -> RunRecord:

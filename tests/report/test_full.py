@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 from markupsafe import Markup
@@ -19,9 +19,6 @@ from verify.report.formulas import Formula, Formulas
 from verify.report.full import Argument, FullEdition, full_edition, rules_of, shared_arguments
 from verify.report.run import report_of
 from verify.report.typeset import render
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SPLIT = ("definition", "indices apart", "independence", "moments")
 

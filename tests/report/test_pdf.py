@@ -7,6 +7,7 @@ import logging
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -31,8 +32,6 @@ from verify.report.parts import Parts
 from verify.report.pdf import get_ready, render_pdf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verify.evidence import RunRecord
 
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pikepdf
 import pytest
@@ -14,9 +15,6 @@ from tests.report.test_browser import BROWSER, probed
 from verify.evidence.load import shipped
 from verify.report.aliases import ALIASES
 from verify.report.html import render_html
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 needs_browser = [
     pytest.mark.browser,

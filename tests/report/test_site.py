@@ -6,6 +6,8 @@ import json
 import posixpath
 import re
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -22,9 +24,6 @@ from verify.report.site import MARKER, site_files, write_site
 from verify.text.latex import plain, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from tests.tool import Ended
 
 ADDRESS = "https://example.org/verify/"

@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -29,11 +30,6 @@ from verify.report.cache import DrawingCache, usable_caches, user_cache
 from verify.report.parts import Parts, draw_figures, draw_formulas, report_on
 from verify.report.run import Report, drawn_small
 from verify.report.write import write_report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
 
 PHASES = ["figures", "formulas", "html", "pdf", "write"]
 

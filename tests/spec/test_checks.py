@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from verify.errors import ClaimError
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Exact, Fit, Quantity, Tolerance, route_of
+from verify.montecarlo.experiment import Exact, Fit, Model, Quantity, Tolerance, route_of
 from verify.montecarlo.inputs import Simulated
 from verify.spec.cells import cell_of, cells_of, score_cell
 from verify.spec.checks import (
@@ -34,9 +34,6 @@ from verify.spec.checks import (
 from verify.spec.fitting import Coefficient, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
 from verify.spec.notation import unmarked
 from verify.symbolic.scores import d
-
-if TYPE_CHECKING:
-    from verify.montecarlo.experiment import Model
 
 r = Symbol("r")
 CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]

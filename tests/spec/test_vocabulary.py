@@ -6,7 +6,7 @@ import ast
 import inspect
 import pydoc
 import re
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import pytest
 
@@ -15,9 +15,6 @@ import verify.symbolic.kernel.core as kernel
 from tests.catalogue import CATALOGUE
 from tests.tool import ROOT
 from verify.spec import rules
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 NAMESPACES = (verify.spec, rules)
 CLAIM_FILES = [path for path in (ROOT / "verify/claims").glob("*/*.py") if path.stem != "__init__"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -40,9 +40,6 @@ from verify.symbolic.blocks import (
 )
 from verify.symbolic.kernel.hypotheses import Population, Refused
 from verify.symbolic.scores import STANDARD, d, index, mu_k, mu_q, score
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 V_Q, S_Q, F_Q = _CENTRAL_Q
 V_K, S_K, F_K = _CENTRAL_K

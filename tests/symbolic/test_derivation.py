@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sympy import Eq, FiniteSet, Ge, Gt, Le, Lt, S, Symbol, sqrt, symbols
@@ -35,9 +36,6 @@ from verify.symbolic.scores import (
     sigma_q,
     variance_route,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 x, y = symbols("x y", positive=True)
 r = Symbol("r", real=True)

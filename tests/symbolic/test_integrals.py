@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sympy import Integral, sqrt
@@ -12,9 +13,6 @@ from tests.catalogue import derivation
 from tests.following import holds, holds_with
 from verify.claims.gradients.shared.saturation import by_ties
 from verify.symbolic.routes import By, Route
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CLAIMS = (
     "half-precision",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from verify.symbolic.layouts import degree
 from verify.symbolic.scores import KEY, PRODUCT, QUERY, SIGMA_Q, d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.symbolic.routes import Route
 
 TRUE: dict[str, Callable[[], Route]] = {

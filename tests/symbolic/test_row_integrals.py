@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,9 +28,6 @@ from verify.symbolic.row_integrals import (
     mean_squares,
     over_lengths,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KEYS = st.integers(2, 10**6)
 DEVIATIONS = st.floats(0.1, 32.0)

@@ -28,11 +28,7 @@ from verify.engine.evaluate import (
     received,
 )
 from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
-from verify.engine.rows import (
-    chunk_of,
-    claim_of,
-    derivation_of,
-)
+from verify.engine.rows import chunk_of, claim_of, derivation_of
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.store import Store
 from verify.errors import ClaimError, SourcesError, WorkerError

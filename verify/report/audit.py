@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import datetime
 from decimal import ROUND_HALF_UP
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord, runs, shared, where
+from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord, Shared, runs, shared, where
 from verify.evidence.provenance import creation
 from verify.evidence.words import (
     Badge,
     Tally,
+    Texts,
     badge,
     capitalised,
     closed,
@@ -26,13 +29,8 @@ from verify.text import numbers
 from verify.text.latex import Prose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from verify.evidence import ClaimRecord
-    from verify.evidence.audits import Shared
     from verify.evidence.claims import Band
-    from verify.evidence.words import Texts
     from verify.report.cards import FigureView
 
 _LINES = 24

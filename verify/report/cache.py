@@ -6,19 +6,16 @@ import contextlib
 import hashlib
 import os
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
 
 from verify.errors import OutputError
 from verify.files import shipped
 from verify.files.writing import clear_leftovers, environment, temporary_folder, write_together
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _LIBRARIES = (
     *("weasyprint", "pydyf", "matplotlib", "mini-racer", "django-static-mathjax", "jinja2", "fonttools"),

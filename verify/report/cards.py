@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.citing.citations import citation_parts, cite
-from verify.evidence import Check, ClaimRecord, ControlRecord, Figure, Proof, Verdict
+from verify.evidence import (
+    Check,
+    ClaimRecord,
+    ControlRecord,
+    DerivationRecord,
+    Figure,
+    Layer,
+    Proof,
+    Reach,
+    RunRecord,
+    Verdict,
+)
 from verify.evidence.words import (
     Badge,
     at_settings,
@@ -25,11 +37,6 @@ from verify.report.tables import CheckTable, ControlTable, check_table, control_
 from verify.text import numbers
 from verify.text.latex import Prose, plain
 from verify.text.speech import prose_in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verify.evidence import DerivationRecord, Layer, Reach, RunRecord
 
 _DERIVED = frozenset([Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART])
 """What has a derivation that stands; only what is proved is called derived."""

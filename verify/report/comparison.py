@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.evidence.audits import together
 from verify.evidence.comparisons import (
@@ -19,10 +21,6 @@ from verify.evidence.comparisons import (
 from verify.evidence.provenance import creation
 from verify.evidence.words import Badge, capitalised, closed
 from verify.text.latex import Prose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
 _BADGES = {
     Agreement.DIFFERS: Badge("cross", "bad", "differs"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +19,15 @@ from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, N
 from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
-from verify.evidence.plots import INK, draw_layer, layer_styles, readable
+from verify.evidence.plots import INK, LayerStyle, draw_layer, layer_styles, readable
 from verify.report.svg import tidy
 from verify.text import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from verify.evidence import Axis, Figure, Layer
-    from verify.evidence.plots import LayerStyle
 
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width

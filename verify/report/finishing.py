@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import pydyf
 
 from verify.executors.machine import processors
 from verify.executors.threads import thread_map
 from verify.report.outlines import referenced
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
 
 _ABOUT_UA = """\
 <rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/" pdfuaid:part="1"/>

@@ -8,15 +8,13 @@ from importlib import util
 from importlib.metadata import distribution, version
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import font_source_sans_pro
 import font_source_serif_pro
 
 from verify.report.cache import DrawingCache
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 class Face(NamedTuple):

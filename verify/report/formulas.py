@@ -7,20 +7,18 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
 from verify.errors import FormulaError, RenderError
 from verify.report.mathml import drawn_by_browsers
 from verify.text.latex import in_lines, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 MATHJAX = "django-static-mathjax"
 """The package that carries MathJax; nothing of Django is used."""

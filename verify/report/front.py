@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from verify.evidence import Check, ClaimRecord, Proof, Verdict
+from verify.evidence import Check, ClaimRecord, Proof, RunRecord, Verdict
 from verify.evidence.words import (
     Badge,
     at_settings,
@@ -18,11 +19,6 @@ from verify.evidence.words import (
 )
 from verify.text import numbers
 from verify.text.latex import Prose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from verify.evidence import RunRecord
 
 TITLE = "Scaled dot-product attention: what is true, and how we know"
 FEW = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,8 +14,6 @@ from verify.report.run import HALF, ChapterView, Report
 from verify.report.tables import CheckTable, check_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from verify.report.cards import Card, FigureView
 
 _SHORTEST = 3  # steps of an argument

@@ -5,12 +5,13 @@ from __future__ import annotations
 import statistics
 from bisect import bisect
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence.audits import Judgement, common
+from verify.evidence.audits import AuditRecord, Finding, Judgement, common
 from verify.evidence.words import SERIOUS, badge
 from verify.report.cards import FigureView
 from verify.text import numbers
@@ -19,10 +20,6 @@ from verify.text.latex import Prose
 from verify.text.speech import prose_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from verify.evidence.audits import AuditRecord, Finding
-
     _Shape = Callable[[float, float, "_Frame"], str]
 
 _MARKED = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
 from verify.citing.citations import AUTHORS
-from verify.evidence.provenance import names
+from verify.evidence.provenance import Reported, names
 from verify.files import shipped
 from verify.files.names import AUDIT, COMPARISON, RUN
 from verify.report.fonts import rules_for_screen
@@ -22,9 +23,6 @@ from verify.report.typeset import mark_drawings, render, standalone, trusted
 from verify.text.latex import plain, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from verify.evidence.provenance import Reported
     from verify.evidence.words import Badge
     from verify.report.formulas import Formula
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import Verdict
+from verify.evidence import Check, ClaimRecord, Verdict
 from verify.text import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from verify.evidence import Check, ClaimRecord
     from verify.report.cards import Card, FigureView
 
 Point = tuple[int, float, float, float, str, str]

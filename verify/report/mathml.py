@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import cache
 from html import unescape
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 LOW = "low"
 """The class of a root over content that is no higher than the smallest sign of a root."""

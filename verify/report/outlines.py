@@ -6,6 +6,7 @@ WeasyPrint would draw their SVG again wherever they stand, which takes it a thir
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from fontTools.svgLib.path import parse_path
 from verify.report.typeset import SCALE, STROKE_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from verify.report.formulas import Formula
 
 _TEXT_SIZE = 1000 / SCALE  # of the text around a formula, in thousandths of its em

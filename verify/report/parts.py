@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -27,8 +28,6 @@ from verify.text.escapes import pieces
 from verify.text.latex import Prose, Tex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from verify.evidence.provenance import Reported
 
 _SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")

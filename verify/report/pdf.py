@@ -7,19 +7,20 @@ import hashlib
 import logging
 import re
 import warnings
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from verify.errors import FormulaError, RenderError
-from verify.evidence.provenance import creation, names
+from verify.evidence.provenance import Reported, creation, names
 from verify.executors.machine import no_garbage_collection
 from verify.files import shipped
 from verify.files.names import EDITIONS
 from verify.files.writing import temporary_folder
 from verify.report.finishing import drop_nested_links, make_accessible, name_places, write_once
 from verify.report.fonts import rules_for_print
-from verify.report.formulas import typeset
+from verify.report.formulas import Formula, typeset
 from verify.report.full import FullEdition, full_edition
 from verify.report.outlines import add_unseen_face, outlined, stroked
 from verify.report.parts import Parts
@@ -29,11 +30,7 @@ from verify.text.latex import spoken
 from verify.text.speech import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verify.evidence.provenance import Reported
     from verify.evidence.words import Badge
-    from verify.report.formulas import Formula
 
 _VARIANT = "pdf/a-3a"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.citing import citations
 from verify.citing.citations import Citation, cite
 from verify.citing.compare import Changes, compare
 from verify.evidence import (
+    Calibration,
     ClaimRecord,
     Counted,
     Figure,
@@ -39,12 +42,6 @@ from verify.report.front import (
 from verify.report.lesson import STILLS, LessonScene, scenes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from verify.evidence import Calibration
 
 HALF, FRONT = "half.", "front."
 """What the keys of drawings at half the width of the text start with; those of the first page are higher."""

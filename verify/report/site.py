@@ -6,12 +6,14 @@ All links are relative, so it works from a folder and behind any prefix.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from verify.citing.site import inventory, place_on_site
 from verify.citing.summaries import as_endpoint, as_svg, badge_of
-from verify.errors import FormulaError, ResultsError
-from verify.evidence import RunRecord
+from verify.errors import FormulaError, RenderError, ResultsError
+from verify.evidence import ClaimRecord, RunRecord, Statement
 from verify.evidence.provenance import origin
 from verify.files import shipped
 from verify.files.writing import write_folder
@@ -23,12 +25,6 @@ from verify.report.run import Report, report_of
 from verify.text.latex import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-    from typing import Any
-
-    from verify.errors import RenderError
-    from verify.evidence import ClaimRecord, Statement
     from verify.evidence.audits import AuditRecord
     from verify.executors.workers import Workers
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _UNSEEN = 0.05  # points off a curve
 _CIRCLE = re.compile(r"M0 ([\d.]+)(?:C(?:-?[\d.]+ ?){6}){8}[Zz]")

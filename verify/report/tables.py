@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from verify.evidence import Verdict
+from verify.evidence import Check, ControlRecord, Setting, Verdict
 from verify.evidence.words import (
+    Badge,
     allowance_text,
     badge,
     cell_text,
@@ -20,12 +22,6 @@ from verify.evidence.words import (
 )
 from verify.text import numbers
 from verify.text.latex import Prose, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from verify.evidence import Check, ControlRecord, Setting
-    from verify.evidence.words import Badge
 
 _KINDS = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
 _SEVERAL = 3  # rows that print the same are worth a line that says it once

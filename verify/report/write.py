@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify.errors import (
@@ -19,18 +22,13 @@ from verify.errors import (
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
-from verify.evidence.provenance import names
+from verify.evidence.provenance import Reported, names
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole
 from verify.report.cache import MadePages, usable_caches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from verify.evidence.provenance import Reported
     from verify.report.parts import Parts
 
 

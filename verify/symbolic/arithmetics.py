@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import acb, arb, fmpq
@@ -31,9 +32,6 @@ from sympy import (
     tan,
     tanh,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Unknown(Exception):  # noqa: N818  # a plain word, as the kernel's Refused

@@ -7,6 +7,7 @@ derivatives by the entries of X, printed dX; S are the scores.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from verify.symbolic.printing import function
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]

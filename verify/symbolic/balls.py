@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, fmpq
@@ -54,9 +55,6 @@ from verify.symbolic.arithmetics import (
     whole_power,
 )
 from verify.symbolic.kernel.words import E, MatrixShape, Var, largest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass

@@ -7,8 +7,9 @@ come from the same calculus as the claims, symbolic in d, m and the components' 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import IndexedBase, S, Sum, Symbol, symbols
 
@@ -17,9 +18,6 @@ from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import function
 from verify.symbolic.scores import d, index, mu_k, mu_q
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 m = Symbol("m", integer=True, positive=True)
 n = Symbol("n", integer=True, positive=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from verify.symbolic.means import ComponentLaw
 from verify.symbolic.places import contains, is_simplex, orders, refuse_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verify.symbolic.layouts import Layout
 
 ROWS, GENERATIONS, PATIENCE = 128, 60, 15

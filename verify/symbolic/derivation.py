@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from sympy import Eq, Expr, Function, Ge, Gt, Le, Lt, Rel
 
 from verify.errors import ClaimError, unknown
-from verify.symbolic.falsifier import NOWHERE, Counterexample, falsify, falsify_all
-from verify.symbolic.kernel.core import Reach
+from verify.symbolic.falsifier import NOWHERE, Counterexample, Effort, falsify, falsify_all
+from verify.symbolic.kernel.core import Reach, Theorem
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.existence import open_in
-from verify.symbolic.routes import Route, Step
-
-if TYPE_CHECKING:
-    from verify.symbolic.falsifier import Effort
-    from verify.symbolic.kernel.core import Theorem
-    from verify.symbolic.routes import Definition, Followed
+from verify.symbolic.routes import Definition, Followed, Route, Step
 
 
 class Iff(Function):  # type: ignore[misc]  # SymPy has no types

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 from flint import acb, arb, ctx, fmpq
@@ -27,9 +28,6 @@ from verify.symbolic.kernel.core import Chain, Same, premises_of
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.layouts import Layout
 from verify.symbolic.places import Outside, contains, corners, plans, scene_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Counterexample(Exception):  # noqa: N818  # what it is

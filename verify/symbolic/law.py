@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,6 @@ from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import NORMAL_VECTORS, d, index, k, q, score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]

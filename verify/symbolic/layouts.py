@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flint import arb, arb_mat, fmpq
 from sympy import Add, Idx, Indexed, IndexedBase, Mul, Pow, S, Sum, Symbol, Trace
@@ -18,11 +20,6 @@ from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Vectors
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.means import names_in
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator
-
 
 _MOST = 3000
 """The most outcomes that are added up."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import combinations_with_replacement, groupby, product
 from operator import add, mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
@@ -23,9 +24,6 @@ from verify.symbolic.balls import HANDLERS, Scene, value, whole
 from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.words import E, Var, largest, s
 from verify.symbolic.quadrature import integral
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 TOGETHER = "together"
 """The key of a joint law of everything random, where no law is assumed."""

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flint import arb, arb_mat, fmpq
 from sympy import (
@@ -36,10 +38,6 @@ from verify.symbolic.balls import Scene, value, whole
 from verify.symbolic.kernel.words import E
 from verify.symbolic.layouts import SYMMETRIC, Layout, joint, number_at
 from verify.symbolic.means import TOGETHER, ComponentLaw, laws_with, moment
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator
 
 
 class Outside(Exception):  # noqa: N818

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,14 +33,11 @@ from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
 from verify.symbolic.kernel.gate import bound_in
-from verify.symbolic.kernel.hypotheses import Vectors, assumed, free_symbols, parts_of
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Vectors, assumed, free_symbols, parts_of
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
     from verify.symbolic.kernel.core import Theorem
-    from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 
 
 def function(symbols: Sequence[Any], expression: Any, modules: str = "math") -> Callable[..., float]:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from verify.errors import described
-from verify.symbolic.kernel.core import Reach, Reviewed, Same, admit, chained, prove
-from verify.symbolic.kernel.hypotheses import NOTHING, Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from verify.symbolic.kernel.core import Rule, Theorem
-    from verify.symbolic.kernel.hypotheses import Hypotheses
+from verify.symbolic.kernel.core import Reach, Reviewed, Rule, Same, Theorem, admit, chained, prove
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused
 
 
 @dataclass(frozen=True)

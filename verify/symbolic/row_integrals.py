@@ -15,6 +15,7 @@ what rounding may do is counted as the error.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -25,8 +26,6 @@ import scipy
 from verify.symbolic.gauss import legendre, of_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]

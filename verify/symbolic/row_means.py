@@ -7,28 +7,19 @@ as at two, and comes with its error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, expand, log
 
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.printing import function
-from verify.symbolic.row_integrals import (
-    Approximation,
-    Exponents,
-    mean_largest,
-    mean_log_total,
-    mean_product,
-)
+from verify.symbolic.row_integrals import Approximation, Exponents, mean_largest, mean_log_total, mean_product
 from verify.symbolic.softmax import LOG_TOTAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 KEYS = (2, 3, 4, 8, 16, 64, 256, 1024, 10**4, 10**5, 10**6)
 DEVIATIONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)

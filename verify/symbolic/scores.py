@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
     Idx,
@@ -28,10 +29,6 @@ from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation, by_component, by_index, by_moments, unfold
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 from verify.symbolic.routes import Route, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 d = Ordered("d_k", "a", integer=True, positive=True)
 """The dimension of queries and keys."""

@@ -15,21 +15,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import verify
 from verify.engine.catalogue import load
 from verify.errors import VerifyError
-from verify.evidence import FalseClaims, FalseKind, Proof, Verdict
+from verify.evidence import ClaimRecord, FalseClaims, FalseKind, Proof, Verdict
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from verify.evidence import ClaimRecord
 
 COMMAND = "python -m tests.faults.false_claims.campaign --write data/false_claims.json"
 CLAIMS = Path(__file__).with_name("claims")

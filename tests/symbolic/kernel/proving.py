@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from verify.symbolic.kernel.core import Reach, is_theorem, prove, replayed
-from verify.symbolic.kernel.hypotheses import NOTHING, Refused
-
-if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Theorem
-    from verify.symbolic.kernel.hypotheses import Hypotheses
+from verify.symbolic.kernel.core import Reach, Theorem, is_theorem, prove, replayed
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused
 
 
 def proved(rule: Any, before: Any, after: Any, under: Hypotheses = NOTHING, relation: str = "=") -> Theorem:

@@ -7,11 +7,12 @@ from __future__ import annotations
 import ast
 import copy
 import pickle
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sympy import (
@@ -95,9 +96,6 @@ from verify.symbolic.kernel.transforms import Moments
 from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma, x
 from verify.symbolic.scores import STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 a, b, c, e = symbols("a b c e", positive=True)
 r, y = symbols("r y", real=True)

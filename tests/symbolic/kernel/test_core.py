@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sympy import (
@@ -32,6 +32,7 @@ from verify.symbolic.kernel.core import (
     Reach,
     Reviewed,
     Same,
+    Theorem,
     chained,
     is_theorem,
     premises_of,
@@ -44,9 +45,6 @@ from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.scores import GENERAL, STANDARD, d, k, q, score
-
-if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Theorem
 
 a, b, c, e = symbols("a b c e", positive=True)
 r, y = symbols("r y", real=True)

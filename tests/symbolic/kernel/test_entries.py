@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sympy import (
@@ -24,7 +24,7 @@ from sympy import (
     symbols,
 )  # fmt: skip
 
-from verify.symbolic.kernel.core import Same, chained, prove
+from verify.symbolic.kernel.core import Same, Theorem, chained, prove
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import Applied, Identity, PutIn, Replaced, Turned, Unfolded
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused
@@ -33,9 +33,6 @@ from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, M, n, p, s, x
 from verify.symbolic.softmax import i, j
-
-if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Theorem
 
 c, m, y = Symbol("c", positive=True), Symbol("m", integer=True, positive=True), Symbol("y", real=True)
 u, v = symbols("u v", real=True)

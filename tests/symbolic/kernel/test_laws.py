@@ -5,19 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import (
-    Idx,
-    Integral,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    exp,
-    oo,
-    sign,
-    sqrt,
-    symbols,
-)  # fmt: skip
+from sympy import Idx, Integral, Rational, S, Sum, Symbol, exp, oo, sign, sqrt, symbols  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import Reviewed, prove

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sympy import (
@@ -24,7 +24,7 @@ from sympy import (
 )  # fmt: skip
 
 from verify.claims.limits import dependent_query_key
-from verify.symbolic.kernel.core import prove
+from verify.symbolic.kernel.core import Rule, prove
 from verify.symbolic.kernel.equations import Applied, Assuming, Identity, PutIn, Replaced
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused, Vectors
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
@@ -32,9 +32,6 @@ from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.words import E, MatrixShape, Var
 from verify.symbolic.printing import assumptions_of, latex
 from verify.symbolic.scores import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, STANDARD, d, q
-
-if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Rule
 
 n = Symbol("n", integer=True, positive=True)
 A, B, C = (MatrixSymbol(name, d, d) for name in "ABC")

@@ -5,19 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sympy import (
-    Abs,
-    I,
-    Integral,
-    Rational,
-    S,
-    Symbol,
-    cos,
-    exp,
-    oo,
-    pi,
-    sqrt,
-)  # fmt: skip
+from sympy import Abs, I, Integral, Rational, S, Symbol, cos, exp, oo, pi, sqrt  # fmt: skip
 
 from tests.symbolic.kernel.proving import refused
 from verify.claims.limits.shared.even_dimensions import tail

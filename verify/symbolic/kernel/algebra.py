@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import lcm, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
     QQ,
@@ -37,10 +38,6 @@ from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from verify.symbolic.kernel.hypotheses import parts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
 
 Quotient = tuple[Any, Any]
 """Numerator and denominator, elements of a ring."""

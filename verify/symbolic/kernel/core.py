@@ -9,25 +9,14 @@ theorem keeps its rule, and whatever was stored or comes from elsewhere is repla
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
-from sympy import (
-    Basic,
-    Eq,
-    FiniteSet,
-    Ge,
-    Gt,
-    Le,
-    Lt,
-    Ne,
-    Rel,
-    S,
-    Sum,
-)  # fmt: skip
+from sympy import Basic, Eq, FiniteSet, Ge, Gt, Le, Lt, Ne, Rel, S, Sum  # fmt: skip
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.sets.sets import Set
 
@@ -54,9 +43,6 @@ from verify.symbolic.kernel.hypotheses import (
     proving,
 )
 from verify.symbolic.kernel.words import E, Var, is_word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Reach(IntEnum):

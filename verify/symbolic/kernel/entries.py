@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from sympy import (
     Abs,
@@ -31,9 +32,6 @@ from verify.symbolic.kernel.signs import everywhere, is_known, is_real, where_de
 from verify.symbolic.kernel.sums import where_sums_are_defined, where_zero
 from verify.symbolic.kernel.terms import ROW
 from verify.symbolic.kernel.words import E, Var, p
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def with_entries(expression: Any, families: Mapping[Any, tuple[tuple[Any, ...], Any]]) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from sympy import (
     Add,
@@ -31,9 +32,7 @@ from sympy import (
     series,
     together,
 )  # fmt: skip
-from sympy import (
-    E as EULER,
-)
+from sympy import E as EULER
 from sympy.core.function import AppliedUndef
 
 from verify.symbolic.kernel.algebra import is_zero, vanishes_in_exponentials
@@ -49,9 +48,6 @@ from verify.symbolic.kernel.signs import (
     where_defined,
 )
 from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, p, s
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _ORDERED = {"≤", "≥", "<", ">"}
 

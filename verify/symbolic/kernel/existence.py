@@ -9,8 +9,9 @@ hypothesis, and printed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
     Abs,
@@ -42,7 +43,7 @@ from sympy import (
 from sympy.matrices.expressions import MatAdd, MatMul
 from sympy.matrices.expressions.matexpr import MatrixElement
 
-from verify.symbolic.kernel.core import Same, premises_of
+from verify.symbolic.kernel.core import Rule, Same, Theorem, premises_of
 from verify.symbolic.kernel.gate import random_names
 from verify.symbolic.kernel.hypotheses import (
     NOTHING,
@@ -59,11 +60,6 @@ from verify.symbolic.kernel.ranges import is_nonzero, range_from
 from verify.symbolic.kernel.signs import is_known, is_real, refuse_unless_smooth, visibly
 from verify.symbolic.kernel.special_integrals import ByFormula
 from verify.symbolic.kernel.words import E, Var, largest, p, s
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.symbolic.kernel.core import Rule, Theorem
 
 _EXISTS = "exists"
 _KINDS = (Integral, Limit, Derivative, E, Var)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache, wraps
 from itertools import combinations, combinations_with_replacement
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from sympy import (
     Dummy,
@@ -37,9 +38,6 @@ from sympy.matrices.expressions import MatrixSymbol
 from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.words import Ordered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 class Refused(Exception):  # noqa: N818  # a rule refuses

@@ -7,8 +7,9 @@ to Probability Theory and Its Applications, volume II, chapters II, III and XV.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from sympy import (
     Derivative,
@@ -37,9 +38,6 @@ from verify.symbolic.kernel.moments import refuse_nested
 from verify.symbolic.kernel.signs import is_known, is_real
 from verify.symbolic.kernel.special_integrals import alike, is_bounded
 from verify.symbolic.kernel.words import E
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def exceeds(x: Any, b: Any) -> Any:

@@ -9,10 +9,11 @@ transpose, and sines and cosines are exponentials.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
     Add,
@@ -45,13 +46,8 @@ from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, V
 from verify.symbolic.kernel.moments import any_moments, evaluate, refuse_nested, unfold
 from verify.symbolic.kernel.special_integrals import outermost
 from verify.symbolic.kernel.sums import vanishes
-from verify.symbolic.kernel.terms import Families, Reader
+from verify.symbolic.kernel.terms import Families, Reader, Term
 from verify.symbolic.kernel.words import E, MatrixShape, Var
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from verify.symbolic.kernel.terms import Term
 
 
 @rule

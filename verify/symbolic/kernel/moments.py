@@ -9,24 +9,14 @@ distinct indices occurring d(d-1)...(d-b+1) times.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 from math import comb, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sympy import (
-    Add,
-    Dummy,
-    Indexed,
-    Mul,
-    Poly,
-    PolynomialError,
-    Pow,
-    S,
-    Sum,
-    symbols,
-)
+from sympy import Add, Dummy, Indexed, Mul, Poly, PolynomialError, Pow, S, Sum, symbols
 from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.algebra import is_zero, replaced, with_powers
@@ -35,9 +25,6 @@ from verify.symbolic.kernel.gate import averaged, outside_means
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, kept
 from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.words import E, Var
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ORDERS = 12
 """The highest order of a moment that stands for any law; no derivation comes near it."""

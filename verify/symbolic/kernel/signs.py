@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
     Add,
@@ -66,9 +67,6 @@ from verify.symbolic.kernel.hypotheses import (
     parts_of,
 )
 from verify.symbolic.kernel.words import E, Var, p
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SMOOTH = (Add, Mul, Sum, exp, sin, cos, sinh, cosh, tanh, erf, erfc)
 """What is smooth wherever its parts are."""

@@ -10,9 +10,10 @@ as p₁ and p₂. But for `FewKeys`, nothing is written out, and no size is trie
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
     Abs,
@@ -46,9 +47,6 @@ from verify.symbolic.kernel.moments import pointwise, unfold
 from verify.symbolic.kernel.signs import is_real, parametrised, where_defined
 from verify.symbolic.kernel.terms import ROW, SOFTMAX, Families, Reader, Terms, key
 from verify.symbolic.kernel.words import E, M, largest, n, p, s, x
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 @rule

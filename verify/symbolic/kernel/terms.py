@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, permutations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
     Add,
@@ -30,10 +31,6 @@ from sympy import (
 from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, free_symbols, has_any, parts_of
 from verify.symbolic.kernel.words import E, n, p, s
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
 
 _THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
 """Stand for one index and for all others, where only what it looks like counts."""

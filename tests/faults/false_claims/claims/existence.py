@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import Abs, Derivative, IndexedBase, Integral, Limit, S, cos, exp, oo, sign, sin
 
 from tests.faults.false_claims.shared import NOTHING, Pair, a, h, of_derivations, r, steps, t, w
-from verify.spec import E, Population, Var, d
+from verify.spec import Derivation, E, Population, Var, d
 from verify.spec.rules import AtLimit, EulerIntegrals, Hypotheses, Identity, Shifted
-
-if TYPE_CHECKING:
-    from verify.spec import Derivation
 
 y = IndexedBase("y")
 NORMAL = Population({y: (1, 0, 1)}, d, normal=(y,))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from sympy import (
     Dummy,
@@ -46,9 +47,6 @@ from verify.spec.rules import (
     normal_density,
 )
 from verify.symbolic.kernel.words import M, x
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 factor, rho = ordered("lambda", nonnegative=True), ordered("rho", real=True)
 bits, least = ordered("b", integer=True), ordered("h", integer=True)
