@@ -292,7 +292,7 @@ class _Probing:
     ) -> tuple[tuple[MeasuredScale, ...], tuple[str, ...]]:
         """Return the scale as it is and with width, heads and tokens varied, and what was not taken."""
         sizes = self.sizes
-        first = measure(self.callee, sizes, model, _TOKENS, (scale,))
+        first = measure(self.callee, sizes, model, _TOKENS, scale)
         found, notes = [first], []
         for what, others, tokens in (
             (
@@ -316,7 +316,7 @@ class _Probing:
         """Yield the scale with arrays of half precision, where these are taken."""
         for dtype in HALVES:
             with contextlib.suppress(RefusedError):
-                yield measure(replace(self.callee, dtype=dtype), self.sizes, model, _MANY_TOKENS, (scale,))
+                yield measure(replace(self.callee, dtype=dtype), self.sizes, model, _MANY_TOKENS, scale)
 
     def _varied(self, sizes: Sizes, model: AttentionModel, tokens: int, scale: float) -> MeasuredScale:
         """Return the scale with other sizes; each head beyond the known ones has the sink of one of them."""
@@ -326,7 +326,7 @@ class _Probing:
             raise RefusedError("its vectors are two halves")
         is_known = model.normalised or not self.declared.is_softmax
         estimate = scale if is_known else small_scale(self.callee, sizes)
-        return measure(self.callee, sizes, model, tokens, (estimate or scale,))
+        return measure(self.callee, sizes, model, tokens, estimate or scale)
 
     def _groups(self) -> str | None:
         """Return how query heads read key heads where there are fewer of these."""
