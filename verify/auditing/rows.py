@@ -189,9 +189,12 @@ class Compared(NamedTuple):
 
     @property
     def hidden_weight(self) -> Floats:
-        """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding."""
+        """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding.
+
+        What lies below a rounding in single precision, a bias that millions of rows share may be.
+        """
         weight, error = self._with_error(2)
-        return np.where(weight > SURE * error, weight, 0.0)
+        return np.where(weight > np.maximum(SURE * error, SINGLE), weight, 0.0)
 
     def off_multiple(self, unit: float, declared: float) -> Floats:
         """Return how far off the declared one a second map's multiple is, 0 where it may be rounding."""
