@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,8 +14,6 @@ import transformers
 import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from verify.auditing.recording import Recording
 
 LAYER = 1

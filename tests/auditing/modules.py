@@ -5,6 +5,7 @@ The model runs unchanged but for its attention function, which is registered as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ from transformers.masking_utils import eager_mask
 import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.evidence.audits import AuditRecord
 
 NAME = "planted"

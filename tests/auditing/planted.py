@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from ml_dtypes import bfloat16
@@ -15,9 +16,6 @@ from tests.auditing.calls import arrays
 from verify.auditing.audit import audit_recording, audit_settings
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.evidence.audits import Finding, Judgement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HEADS = 2
 """How many heads a call has where nothing else is said: the search for a cause takes its time for each."""

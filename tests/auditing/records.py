@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from verify.evidence import Tool
 from verify.evidence.audits import (
@@ -16,9 +17,6 @@ from verify.evidence.audits import (
     LayerRecord,
     Reference,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 D_K = 64
 INTENDED = D_K**-0.5

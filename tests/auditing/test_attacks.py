@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from verify.auditing.scales import scale_expression
 from verify.errors import RecordingError, SettingsError, VerifyError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verify.evidence.audits import AuditRecord
 
 SCALE, TOKENS = 0.25, 40

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,11 +30,6 @@ from verify.auditing.audit import audit_recording, audit_settings, kinds
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import AuditRecord, AuditSettings, Finding, Judgement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
 
 SETTINGS = audit_settings(gate="row-variance:0.5..2", false_alarm=0.05)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +19,6 @@ from verify.errors import RecordingError, ResultsError, SettingsError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
 from verify.evidence.contradictions import contradictions
 from verify.evidence.load import load_any, load_either
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 D, HEADS, TOKENS = 8, 2, 24
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from verify.errors import SettingsError
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.auditing.probing.result import Probe
 
 

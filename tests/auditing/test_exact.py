@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
+import verify
 from tests.auditing.calls import SCALE, arrays, attention, call, of_calls
 from tests.auditing.planted import exact_findings
 from verify.auditing.arrays import LARGEST
 from verify.auditing.exact import short
 from verify.auditing.recording import Call, Intended, Layer
 from verify.evidence.audits import Finding, Judgement
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import Finding
 
 
 def test_queries_and_keys_alone_decide_nothing_of_the_output() -> None:
@@ -261,3 +259,16 @@ def test_share_is_that_of_the_largest_product(deviation: float) -> None:
     assert largest <= bound * (1 + 1e-12)
     if bound > 0.25:
         assert share == bound == pytest.approx(largest)
+
+
+@pytest.mark.parametrize("apart", [1e-6, 1e-5, 1e-4])
+def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
+    """Outputs that agree to rounding share its error, and say nothing together that one does not."""
+    rng = np.random.default_rng(7)
+    for _ in range(4):
+        shape = (1, 4, 32, 64)
+        made = (rng.standard_normal((1, 4, 1, 64)) + apart * rng.standard_normal(shape) for _ in range(3))
+        q, k, v = (array.astype(np.float32) for array in made)
+        record = verify.audit(q, k, v=v, out=attention(q, k, v, scale=0.125), scale=0.125, workers=1)
+        assert record.exit_status == 3
+        assert not [one for one in record.findings if one.judgement == "refuted"]

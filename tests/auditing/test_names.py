@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,6 @@ import pytest
 from tests.auditing.calls import SCALE, arrays, of_calls
 from verify.auditing.recording import Call
 from verify.evidence.audits import Judgement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T, WIDTH = 24, 6
 BEHIND = np.arange(T)[:, None] - np.arange(T)

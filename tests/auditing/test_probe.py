@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,21 +21,11 @@ from tests.strategies import examples, floats
 from tests.tool import blocks
 from verify.auditing.probe import formula_of
 from verify.auditing.probe import probe as probe_everywhere
-from verify.auditing.probing.experiments import (
-    Mask,
-    MeasuredScale,
-    Precision,
-    mask_of,
-    softcap_of,
-    stored,
-)
+from verify.auditing.probing.experiments import Mask, MeasuredScale, Precision, mask_of, softcap_of, stored
 from verify.auditing.probing.function import Callee, RefusedError, Sizes, callee_of, name_of
 from verify.auditing.probing.result import Probe
 from verify.auditing.scales import scale_expression
 from verify.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 probe = partial(probe_everywhere, heads=2, corners=False)
 """The corners have tests of their own, and a search takes its time for each head."""

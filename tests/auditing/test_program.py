@@ -6,16 +6,12 @@ import importlib.util
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verify.auditing.record import Program, record
 from verify.errors import RecordingError, SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 SHOWS = """
 import sys, neighbour

@@ -16,10 +16,9 @@ from tests.auditing.planted import Arithmetic
 from verify.auditing import alternatives
 from verify.auditing.alternatives import CAPS, Place
 from verify.auditing.blocks import head_of
-from verify.auditing.exact import Scales
 from verify.auditing.reconstruction import Progress, examine, explanations
 from verify.auditing.recording import Call, Layer, Recording
-from verify.auditing.rows import look
+from verify.auditing.rows import Scales, look
 from verify.evidence.audits import Judgement
 
 TOKENS = 12

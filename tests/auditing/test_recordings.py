@@ -7,7 +7,8 @@ import os
 import pickle
 import struct
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,10 +33,6 @@ from verify.auditing.recording import (
     check_shapes,
 )
 from verify.errors import OutputError, RecordingError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 RNG = np.random.default_rng(1)
 SHAPE = (3, 4, 5, 8)

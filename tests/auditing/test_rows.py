@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +13,9 @@ from verify.auditing import references, rows
 from verify.auditing.arrays import in_memory
 from verify.auditing.layers import Seen, run_through
 from verify.auditing.recording import Call
-from verify.auditing.references import over_rows
+from verify.auditing.references import OfKeys, over_rows
 from verify.auditing.rows import FEWEST_KEYS, RowMeans, look, vectors_of
 from verify.montecarlo.rows import of_rows
-
-if TYPE_CHECKING:
-    from verify.auditing.references import OfKeys
-
 
 SCALE = 0.2
 NAMES = ("variance", "between", "entropy", "squares", "jacobian", "largest_weight", "largest_score")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests.auditing.calls import SCALE, arrays, call, of_vectors
 from tests.auditing.records import good
-from verify.auditing.audit import audit_settings, kind_of, kinds
+from verify.auditing.audit import FindingKind, audit_settings, kind_of, kinds
 from verify.auditing.blocks import OWN_RULE, Subject
 from verify.auditing.layers import Seen, run_through
 from verify.auditing.recording import Call, Layer
@@ -33,11 +33,6 @@ from verify.errors import SettingsError
 from verify.evidence.audits import Finding, Judgement
 from verify.montecarlo.intervals import betting_mean
 from verify.symbolic.row_integrals import mean_entropy, mean_squares
-
-if TYPE_CHECKING:
-    from verify.auditing.audit import FindingKind
-    from verify.evidence.audits import Finding
-
 
 WIDTH, KEYS = 16, 64
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +21,6 @@ from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from tests.tool import Ended
 
 DECLARED = ("sigmoid", "sigmoid-ln-n", "softpick", "clipped=1.5", "differential=0.8")

@@ -6,6 +6,7 @@ Each kind is a generator of variants of one head; without an occasion for it, it
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verify.auditing.arrays import to_numpy
-from verify.auditing.blocks import HIDDEN, added_to, head_of, rows_of, softmax
+from verify.auditing.blocks import HIDDEN, Floats, Head, added_to, head_of, rows_of, softmax
 from verify.auditing.weighting import SOFTMAX, Weighting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from verify.auditing.blocks import Floats, Head
     from verify.auditing.recording import Call
 
 BLOCKS = (8, 16, 32, 64, 128, 256)

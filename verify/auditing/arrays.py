@@ -10,12 +10,10 @@ import numpy as np
 from array_api_compat import is_torch_array
 from ml_dtypes import bfloat16
 
-from verify.auditing.recording import ARRAYS, dtype_name
+from verify.auditing.recording import ARRAYS, Array, Call, dtype_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from verify.auditing.recording import Array, Call
 
     Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import datetime as dt
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from verify.auditing.exact import EXACT, ExactFinding
 from verify.auditing.files import load
 from verify.auditing.layers import Seen, run_through
 from verify.auditing.masks import intended_mask
-from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
+from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording, check_call
 from verify.auditing.scales import DEFAULT, scale_expression
 from verify.auditing.statistical import STATISTICAL, Statistical
 from verify.auditing.weighting import weighting
@@ -48,9 +48,6 @@ from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from verify.auditing.recording import Array
     from verify.auditing.rows import Mapper
     from verify.evidence.claims import Band
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,15 +12,12 @@ import numpy as np
 
 from verify.auditing.arrays import to_numpy, unit_of
 from verify.auditing.weighting import OF_SCORES, SOFTMAX, Weighting, weighting
-from verify.evidence.audits import Finding
+from verify.evidence.audits import Finding, Intention
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from verify.auditing.recording import Array, Call, Layer
-    from verify.evidence.audits import Intention
     from verify.evidence.claims import Band
 
     T = TypeVar("T")

@@ -11,6 +11,7 @@ import datetime as dt
 import math
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.differences import EXAMPLES, NUMBERS, Differences
+from verify.auditing.differences import EXAMPLES, NUMBERS, Differences, NumberApart, RowApart, RowSums
 from verify.auditing.files import load
-from verify.auditing.recording import Recording, check_call
+from verify.auditing.recording import Layer, Recording, check_call
 from verify.errors import RecordingError, SettingsError, naming_arguments, unknown
 from verify.evidence.audits import UNSEEN
 from verify.evidence.comparisons import (
@@ -39,10 +40,6 @@ from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from verify.auditing.differences import NumberApart, RowApart, RowSums
-    from verify.auditing.recording import Layer
     from verify.auditing.rows import Mapper
 
 _ALIKE = 2.0

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from verify.auditing.arrays import dtype_of, in_memory, to_numpy, unit_of
-from verify.auditing.rows import SURE, hidden_from, look, unseen
+from verify.auditing.rows import SURE, Mapper, hidden_from, look, unseen
 from verify.auditing.weighting import weighting
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from verify.auditing.recording import Array, Call
-    from verify.auditing.rows import Mapper
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]

@@ -6,30 +6,23 @@ Each is judged by a rule of its own, and one sequence is enough. ``EXACT`` has t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
 
 from verify.auditing.arrays import LARGEST
-from verify.auditing.blocks import OWN_RULE, is_inside
-from verify.auditing.layers import NEAR
-from verify.auditing.reconstruction import COARSER, TOLERANCE
-from verify.auditing.rows import Compared, each
+from verify.auditing.blocks import OWN_RULE, Subject, is_inside
+from verify.auditing.layers import NEAR, Seen
+from verify.auditing.reconstruction import COARSER, TOLERANCE, Explanation
+from verify.auditing.rows import Compared, Scales, each
 from verify.auditing.scales import ROUNDING, Widths, diagnose
-from verify.evidence.audits import Judgement
+from verify.evidence.audits import Finding, Judgement
 from verify.text.escapes import as_prose, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
-
-    from verify.auditing.blocks import Subject
-    from verify.auditing.layers import Seen
-    from verify.auditing.reconstruction import Explanation
-    from verify.evidence.audits import Finding
 
     Floats = NDArray[np.float64]
 
@@ -40,7 +33,6 @@ _RECOVERED = 1e-4
 """As near as a scale is known that reproduces an output, of relative size."""
 _WHOLE = 2000
 """Whole numbers up to here differ by more than that."""
-_FEWEST_DF = 5.0
 _WIDER = "scale the queries before the product, or keep scores in float32"
 
 
@@ -98,41 +90,6 @@ def _open(subject: Subject) -> dict[str, Any]:
         return {}
     reason = f"what scaling came before the call is not known: {subject.intention.where}"
     return {"judgement": Judgement.UNDECIDED, "reason": reason}
-
-
-class Scales:
-    """The implied scale over the intended one by sequence, of one head: value, half of its interval, error.
-
-    The half-width is what rounding at its worst may move the scale by, or where that is less, Student's of
-    the rows' own errors, which are independent but for rows that are alike.
-    """
-
-    def __init__(self, found: Compared, scale: Floats, intended: Floats, alpha: float) -> None:
-        size = np.abs(intended)
-        with np.errstate(all="ignore"):
-            self.value = (scale + found.step) / intended
-            self.error = np.sqrt(found.variance) / size
-            self.half = np.minimum(
-                np.where(found.slope > 0, found.room / np.where(found.slope > 0, found.slope, 1.0), math.inf)
-                / size,
-                _student(self.error, found.freedom, alpha) + _shift(found) / size,
-            )
-        self.half = np.where(np.isfinite(self.value) & ~np.isnan(self.half), self.half, math.inf)
-
-
-def _shift(found: Compared) -> Floats:
-    return np.divide(found.bias, found.slope, out=np.full_like(found.bias, math.inf), where=found.slope > 0)
-
-
-def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
-    """Return the half-width of Student's interval, infinite with few degrees of freedom.
-
-    Source: R. M. Bell and D. F. McCaffrey, Bias reduction in standard errors for linear regression with
-    multi-stage samples, Survey Methodology 28 (2002), 169-181.
-    """
-    known = (freedom >= _FEWEST_DF) & np.isfinite(error)
-    quantile = -special.stdtrit(np.where(known, freedom, 1.0), alpha / 2)
-    return np.where(known, quantile * np.where(known, error, 1.0), math.inf)
 
 
 def _together(found: Compared, scale: Floats, intended: Floats) -> tuple[Compared, Floats, Floats]:

@@ -13,11 +13,12 @@ import tokenize
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib import format as npy
@@ -47,9 +48,6 @@ from verify.evidence.texts import Code, Count, Line, Many, Named
 from verify.files.reading import MEGABYTE, InputKind, open_regular, read_text
 from verify.files.writing import check_writable, write_together, write_whole
 from verify.text.escapes import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 INDEX = "recording.json"
 _AN_INDEX = InputKind(

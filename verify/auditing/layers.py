@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -14,15 +15,11 @@ from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_
 from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
 from verify.auditing.reconstruction import Progress, examine
 from verify.auditing.recording import ARRAYS, Call
-from verify.auditing.rows import Compared, RowMeans, each, hidden_from, unseen, vectors_of
+from verify.auditing.rows import Compared, Mapper, RowMeans, each, hidden_from, unseen, vectors_of
 from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
-
-    from verify.auditing.rows import Mapper
 
     Floats = NDArray[np.float64]
 

@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from array import array
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from verify.auditing.audit import FALSE_ALARM, LEAST_FALSE_ALARM, audit_recording, audit_settings
+from verify.auditing.audit import FALSE_ALARM, LEAST_FALSE_ALARM, Gates, audit_recording, audit_settings
 from verify.auditing.record import record
 from verify.errors import SettingsError, unknown
-from verify.evidence.audits import Judgement
+from verify.evidence.audits import AuditRecord, Finding, Judgement
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from numpy.typing import NDArray
 
-    from verify.auditing.audit import Gates
     from verify.auditing.recording import Recording
-    from verify.evidence.audits import AuditRecord, Finding
 
 _COLUMNS = 4
 _SMALLER = "normalise queries and keys, cap the scores, or lower the learning rate"

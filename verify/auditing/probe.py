@@ -6,19 +6,22 @@ import contextlib
 import functools
 import math
 import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verify.auditing.alternatives import Place
 from verify.auditing.arrays import unit_roundoff
-from verify.auditing.blocks import head_of
+from verify.auditing.blocks import Floats, head_of
 from verify.auditing.probing import experiments
 from verify.auditing.probing.corners import Corners, FoundFormula, names_of
 from verify.auditing.probing.experiments import (
     AttentionModel,
+    MeasuredScale,
+    Precision,
     measure,
     precision_of,
     random_arrays,
@@ -29,15 +32,8 @@ from verify.auditing.probing.result import BIASED, HALVES, MAPPINGS, WIDE, Probe
 from verify.auditing.reconstruction import explanations
 from verify.auditing.recording import Call
 from verify.auditing.scales import DEFAULT, scale_expression
-from verify.auditing.weighting import SOFTMAX, weighting
+from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 from verify.errors import SettingsError, unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from verify.auditing.blocks import Floats
-    from verify.auditing.probing.experiments import MeasuredScale, Precision
-    from verify.auditing.weighting import Weighting
 
 _TOKENS, _MANY_TOKENS = 16, 64
 _MOST = 4096
@@ -292,7 +288,7 @@ class _Probing:
     ) -> tuple[tuple[MeasuredScale, ...], tuple[str, ...]]:
         """Return the scale as it is and with width, heads and tokens varied, and what was not taken."""
         sizes = self.sizes
-        first = measure(self.callee, sizes, model, _TOKENS, (scale,))
+        first = measure(self.callee, sizes, model, _TOKENS, scale)
         found, notes = [first], []
         for what, others, tokens in (
             (
@@ -316,7 +312,7 @@ class _Probing:
         """Yield the scale with arrays of half precision, where these are taken."""
         for dtype in HALVES:
             with contextlib.suppress(RefusedError):
-                yield measure(replace(self.callee, dtype=dtype), self.sizes, model, _MANY_TOKENS, (scale,))
+                yield measure(replace(self.callee, dtype=dtype), self.sizes, model, _MANY_TOKENS, scale)
 
     def _varied(self, sizes: Sizes, model: AttentionModel, tokens: int, scale: float) -> MeasuredScale:
         """Return the scale with other sizes; each head beyond the known ones has the sink of one of them."""
@@ -326,7 +322,7 @@ class _Probing:
             raise RefusedError("its vectors are two halves")
         is_known = model.normalised or not self.declared.is_softmax
         estimate = scale if is_known else small_scale(self.callee, sizes)
-        return measure(self.callee, sizes, model, tokens, (estimate or scale,))
+        return measure(self.callee, sizes, model, tokens, estimate or scale)
 
     def _groups(self) -> str | None:
         """Return how query heads read key heads where there are fewer of these."""

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from scipy import special
 
 from verify.auditing import alternatives
-from verify.auditing.alternatives import Place
+from verify.auditing.alternatives import Place, Variant
 from verify.auditing.arrays import unit_of
-from verify.auditing.blocks import head_of
-from verify.auditing.implied_scale import ROUNDINGS, Rounding, fitted, implied_scale
-from verify.auditing.rows import each, look, replaced
+from verify.auditing.blocks import HIDDEN, Floats, Head, head_of
+from verify.auditing.rows import SINGLE, Compared, Looked, Mapper, Places, each, look, replaced
 from verify.auditing.weighting import SOFTMAX, weighting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from verify.auditing.alternatives import Variant
-    from verify.auditing.blocks import Floats, Head
-    from verify.auditing.implied_scale import Model
     from verify.auditing.recording import Call
-    from verify.auditing.rows import Compared, Looked, Mapper, Places
 
     VariantKind = Callable[[Place], Iterator[Variant]]
+    Model = Callable[[float], tuple[Floats, Floats]]
 
 TOLERANCE = 0.01
 """Relative difference from the intended scale that counts as none."""
@@ -38,6 +34,13 @@ _NAMED_ROWS = 64
 """Rows that are off, and as many others, that a cause has to explain where all would take too long."""
 _MOST_SEARCHED, _MOST_UNEXPLAINED = 3, 2
 _FEWEST_FITTED = 20
+
+_ROUNDINGS = 2.0
+"""How many times what roundings at their bounds add up to a residual may be: some 4.7 standard deviations."""
+_ITERATIONS, _HALVINGS, _CONVERGED = 30, 12, 1e-8
+_BEST = 4
+_GRID = np.geomspace(0.003, 300, 24)
+"""Sizes of scores inside a row that scales are looked for at, and how many of them are tried."""
 
 _STEP = 1e-5
 _SCREENED, _SCREENED_ROWS = 3, 8
@@ -109,6 +112,16 @@ def examine(
     return _Examination(call, intended, first, progress, mapper).run()
 
 
+def explained(call: Call, start: float) -> tuple[Compared, Floats]:
+    """Return how outputs of all blocks differ at the scales that explain them best, and these scales."""
+    found = _Examination(call, start, 0, [Progress() for _ in range(int(call.query.shape[1]))], map)
+    with np.errstate(all="ignore"):
+        found.fit()
+        # What the start was off by is less than what a declared scale may be.
+        found.again(found.blocks, found.scale + found.compared.step)
+    return found.compared, found.scale
+
+
 class _Examination:
     def __init__(
         self, call: Call, intended: float, first: int, progress: Sequence[Progress], mapper: Mapper
@@ -136,12 +149,8 @@ class _Examination:
 
     def run(self) -> Examined:
         if self.looked[1] is not None:
-            self._step()
-            for start in dict.fromkeys((self.intended, self.declared)):
-                self._again(self._wrong(), start)
             with np.errstate(all="ignore"):
-                self._search()
-                self._step()
+                self.fit()
                 self._coarsen()
                 self._name()
         room = TOLERANCE * abs(self.declared)
@@ -152,6 +161,14 @@ class _Examination:
                 last = head + self.heads * told[-1]
                 one.implied = float(self.scale[last]) if implied[last] else None
         return Examined(self.looked, self.scale, implied, self.coarse)
+
+    def fit(self) -> None:
+        """Let blocks have the scales that explain them best."""
+        self._step()
+        for start in dict.fromkeys((self.intended, self.declared)):
+            self.again(self._wrong(), start)
+        self._search()
+        self._step()
 
     def _told(self) -> np.ndarray:
         """Return which blocks tell their scale to within the tolerance."""
@@ -172,10 +189,10 @@ class _Examination:
             moves &= found.off_by_factor(self.unit) == 0
             moves &= (size > _SURE * np.sqrt(found.variance)) & (2 * found.bad <= found.rows)
             places = np.flatnonzero(moves)
-            if not len(places) or not self._again(places, self.scale[places] + found.step[places]):
+            if not len(places) or not self.again(places, self.scale[places] + found.step[places]):
                 return
 
-    def _again(self, places: Places, scale: Floats | float, unit: float | None = None) -> int:
+    def again(self, places: Places, scale: Floats | float, unit: float | None = None) -> int:
         """Let blocks have another scale where that explains them; return for how many it does."""
         if not len(places):
             return 0
@@ -199,10 +216,15 @@ class _Examination:
                 continue
             one.searched += 1
             rows = head_of(self.call, sequence, head, _SEARCHED_ROWS, seed=self.first + sequence)
-            if len(rows.places) and rows.size:
-                alike = self._wrong()
-                alike = alike[alike % self.heads == head]
-                self._again(alike, implied_scale(rows, dict.fromkeys((self.intended, self.declared))).scale)
+            if not len(rows.places) or not rows.size:
+                continue
+            alike = self._wrong()
+            alike = alike[alike % self.heads == head]
+            likely = tuple(dict.fromkeys((self.intended, self.declared)))
+            for starts in (likely, (*likely, *_promising(rows))):
+                scales = (fitted(rows.attended, rows.output, start) for start in starts)
+                if self.again(alike, min(scales, key=partial(_residual, rows))):
+                    break
 
     def _coarsen(self) -> None:
         """Note which blocks with rows that are off a coarser precision would explain, as noise does."""
@@ -214,7 +236,7 @@ class _Examination:
             if unit <= self.unit or not len(places):
                 continue
             scale, before = self.scale[places].copy(), self.compared.bad.copy()
-            self._again(places, scale, unit)
+            self.again(places, scale, unit)
             eased = np.flatnonzero((before > 0) & (self.compared.bad == 0))
             self.coarse[eased] = number
         for place in np.flatnonzero(self.coarse):
@@ -360,10 +382,27 @@ def _fit(variant: Variant, output: Floats, starts: Sequence[float]) -> Explanati
 
 
 def _allowed(variant: Variant, scale: float, size: float) -> float:
-    """Return the residual that rounding may leave; weights that no model covers lose two more roundings."""
-    weights = None if variant.weights is None else variant.weights(scale)
-    modelled = Rounding.of(variant.head, 1.0 if variant.is_factor else scale, weights).total
-    return ROUNDINGS * math.sqrt(modelled + (2 * variant.head.unit * size) ** 2)
+    """Return the residual that rounding may leave; weights that no model covers lose two more roundings.
+
+    Rounded are the inputs, where a program casts them; the scaled score, up to three times, with bias and
+    soft-cap; the weights; and the output. Sums in single precision lose more the longer they are. Roundings
+    count as independent, each with its bound for a standard deviation.
+    """
+    head, scale = variant.head, 1.0 if variant.is_factor else scale
+    weights = head.weights(scale) if variant.weights is None else variant.weights(scale)
+    output, value = weights @ head.value, head.value
+    # A value that gets more weight draws the output away from where weights that add up to 1 have it.
+    centre = output if variant.weights is None and head.weighting.is_softmax else np.zeros_like(output)
+    width, keys = (head.query.shape[1], len(head.key)) if head.unit <= SINGLE else (0, 1)
+    terms = scale**2 * (head.query**2 @ (head.key**2).T)
+    added = np.where(np.isfinite(head.added), head.added, 0.0)
+    of_scores = 3 * ((scale * head.products) ** 2 + added**2) + (2 + width / 2) * terms
+    # An error of a score moves the output by weight·(value - centre).
+    moved = weights**2 * of_scores
+    through = moved @ value**2 - 2 * centre * (moved @ value) + centre**2 * moved.sum(axis=1, keepdims=True)
+    of_outputs = 2 * (weights**2 @ value**2) + keys * output**2
+    modelled = float(np.maximum(through, 0).sum() + of_outputs.sum())
+    return _ROUNDINGS * head.unit * math.sqrt(modelled + (2 * size) ** 2)
 
 
 def _numerical(attend: Callable[[float], Floats]) -> Model:
@@ -374,3 +413,48 @@ def _numerical(attend: Callable[[float], Floats]) -> Model:
         return attend(scale), (attend(scale + step) - attend(scale - step)) / (2 * step)
 
     return model
+
+
+def fitted(model: Model, target: Floats, start: float, iterations: int = _ITERATIONS) -> float:
+    """Return the scale to which Gauss-Newton with halved steps comes from ``start``.
+
+    ``model`` gives the output at a scale and its derivative by it.
+    """
+    scale = start
+    output, slope = model(scale)
+    error = target - output
+    for _ in range(iterations):
+        steepness = float(np.vdot(slope, slope))
+        if steepness == 0 or not math.isfinite(steepness):
+            return scale
+        step = float(np.vdot(slope, error)) / steepness
+        for _halving in range(_HALVINGS):
+            output, slope = model(scale + step)
+            left = target - output
+            if np.vdot(left, left) <= np.vdot(error, error):
+                break
+            step /= 2
+        else:
+            return scale
+        scale, error = scale + step, left
+        if abs(step) <= _CONVERGED * abs(scale):
+            return scale
+    return scale
+
+
+def _promising(head: Head) -> list[float]:
+    """Return the scales of a grid, of either sign, with the least residuals."""
+    seen = head.added > HIDDEN
+    count = seen.sum(axis=1, keepdims=True)
+    mean = np.where(seen, head.products, 0).sum(axis=1, keepdims=True) / count
+    squares = np.where(seen, (head.products - mean) ** 2, 0).sum(axis=1, keepdims=True) / count
+    spread = math.sqrt(float(squares.mean()))
+    if spread == 0:
+        return []
+    scales = np.concatenate([_GRID, -_GRID]) / spread
+    residuals = [_residual(head, float(scale)) for scale in scales]
+    return [float(scales[place]) for place in np.argsort(residuals)[:_BEST]]
+
+
+def _residual(head: Head, scale: float) -> float:
+    return float(np.linalg.norm(head.output - head.attend(scale)))

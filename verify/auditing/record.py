@@ -7,7 +7,9 @@ import importlib.util
 import signal
 import sys
 import traceback
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,10 +18,6 @@ from verify.errors import RecordingError, SettingsError, naming_arguments
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from importlib.machinery import ModuleSpec
-
     from verify.auditing.recording import Recording
 
 _SCRIPT = InputKind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verify.errors import RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from verify.evidence.audits import Origin
 
 FLOATING = ("float16", "bfloat16", "float32", "float64")

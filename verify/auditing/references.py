@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -17,10 +17,7 @@ from verify.symbolic.row_integrals import (
     mean_squares,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    OfKeys = Callable[[int], float]
+OfKeys = Callable[[int], float]
 
 _SEVERAL = 24
 """Different numbers of keys from which on a polynomial in their logarithm stands in for the integrals."""

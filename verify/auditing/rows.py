@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
 from verify.auditing.arrays import grain_of, to_numpy
 from verify.auditing.blocks import HIDING
@@ -19,13 +21,10 @@ from verify.auditing.weighting import OF_SCORES, Weighting, weighting
 T = TypeVar("T", bound="tuple[Any, ...]")
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from verify.auditing.recording import Array, Call
 
-    Floats = NDArray[np.float64]
-    Places = NDArray[np.intp]
-
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
 Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """A function like ``map``, which may use threads."""
 
@@ -38,6 +37,7 @@ SURE = 8.0
 """Standard errors of what is summed over rows from which on it is no rounding; honest programs reach 4."""
 
 _FEWEST_ROWS = 10
+_FEWEST_DF = 5.0
 _MOST_LEVELLED = 512
 """Powers of 2 by which columns of values are divided at most."""
 _PIECE = 1 << 17
@@ -187,9 +187,12 @@ class Compared(NamedTuple):
 
     @property
     def hidden_weight(self) -> Floats:
-        """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding."""
+        """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding.
+
+        What lies below a rounding in single precision, a bias that millions of rows share may be.
+        """
         weight, error = self._with_error(2)
-        return np.where(weight > SURE * error, weight, 0.0)
+        return np.where(weight > np.maximum(SURE * error, SINGLE), weight, 0.0)
 
     def off_multiple(self, unit: float, declared: float) -> Floats:
         """Return how far off the declared one a second map's multiple is, 0 where it may be rounding."""
@@ -220,6 +223,41 @@ class Compared(NamedTuple):
         size = np.where(self.length[..., direction] > 0, self.length[..., direction], 1.0)
         enough = self._many()[..., direction] >= _FEWEST_ROWS
         return found, np.where(enough, np.sqrt(self.alike * noise) / size, math.inf)
+
+
+class Scales:
+    """The implied scale over the intended one, of one or more blocks: value, half of its interval, error.
+
+    The half-width is what rounding at its worst may move the scale by, or where that is less, Student's of
+    the rows' own errors, which are independent but for rows that are alike.
+    """
+
+    def __init__(self, found: Compared, scale: Floats, intended: Floats, alpha: float) -> None:
+        size = np.abs(intended)
+        with np.errstate(all="ignore"):
+            self.value = (scale + found.step) / intended
+            self.error = np.sqrt(found.variance) / size
+            self.half = np.minimum(
+                np.where(found.slope > 0, found.room / np.where(found.slope > 0, found.slope, 1.0), math.inf)
+                / size,
+                _student(self.error, found.freedom, alpha) + _shift(found) / size,
+            )
+        self.half = np.where(np.isfinite(self.value) & ~np.isnan(self.half), self.half, math.inf)
+
+
+def _shift(found: Compared) -> Floats:
+    return np.divide(found.bias, found.slope, out=np.full_like(found.bias, math.inf), where=found.slope > 0)
+
+
+def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
+    """Return the half-width of Student's interval, infinite with few degrees of freedom.
+
+    Source: R. M. Bell and D. F. McCaffrey, Bias reduction in standard errors for linear regression with
+    multi-stage samples, Survey Methodology 28 (2002), 169-181.
+    """
+    known = (freedom >= _FEWEST_DF) & np.isfinite(error)
+    quantile = -special.stdtrit(np.where(known, freedom, 1.0), alpha / 2)
+    return np.where(known, quantile * np.where(known, error, 1.0), math.inf)
 
 
 Looked = tuple[RowMeans, Compared | None]
@@ -340,7 +378,8 @@ def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
         grain = grain_of(call) * (levelled + np.sqrt(squares[2].sum(axis=1)))
     head = blocks % call.query.shape[1]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
-    return _Given(*arrays, squares, scale[:, None], sink, grain, *broken)
+    query, key, value, output = arrays
+    return _Given(query, key, value, output, squares, scale[:, None], sink, grain, *broken[:4])
 
 
 def _level(value: Floats, output: Floats) -> Floats | None:
@@ -539,7 +578,7 @@ def _moments(given: _Given, some: _Scored, scores: Floats, count: Any) -> tuple[
     moved = some.scores
     if some.rise is not None or given.sink is not None:
         # Numbers near 0 lose nothing to rounding.
-        shift = shift if some.rise is None else 0.0
+        shift = shift if some.rise is None else np.zeros(shift.shape)
         moved = moved if some.rise is None else scores
         most = moved.max(axis=-1)
         moved, shift = moved - most[:, :, None], shift + most
@@ -732,6 +771,8 @@ def _comparison(
         "weak": weak,
         "hidden": weight,
         "scores": square,
+        "first": attended[..., 0],
+        "last": attended[..., -1],
     }
 
 
@@ -891,13 +932,18 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
     compared, ratio, along, length = rows["compared"], rows["ratio"], rows["along"], rows["slope"]
     several = compared & (rows["count"] > 1)
     many = np.where(several.any(axis=1), several.sum(axis=1), np.nan)
-    size = np.sqrt(given.squares[0])
+    size, reach = np.sqrt(given.squares[0]), np.sqrt(rows["attention"])
     # Of several sums at once: along the three directions, and their squared lengths.
     along = np.stack([along, rows["factor"], rows["weak"]], axis=-1)
     lengths = np.stack([length, rows["kept"], rows["hidden"]], axis=-1)
     named = {
         name: rows[name].sum(axis=1) for name in ("error", "output", "attention", "joint", "room", "bias")
     }
+    alike = _alike((size, rows["mean"], rows["highest"]), (size, rows["scores"]), length > 0, unit)
+    if unit <= SINGLE:
+        # Outputs that are alike share their errors; three numbers of a coarser type are so by chance.
+        outputs = reach, rows["first"], rows["last"]
+        alike = np.maximum(alike, _alike(outputs, (reach, reach), length > 0, unit))
     return Compared(
         rows=compared.sum(axis=1),
         bad=(compared & (ratio > 1)).sum(axis=1),
@@ -910,7 +956,7 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
         noise=(along**2).sum(axis=1),
         mixed=(along * lengths).sum(axis=1),
         least=(rows["least"][..., None] * lengths).sum(axis=1),
-        alike=_alike((size, rows["mean"], rows["highest"]), rows["scores"], length > 0, unit),
+        alike=alike,
         spread=np.where(
             several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0
         ).sum(axis=1)
@@ -919,12 +965,14 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
     )
 
 
-def _alike(numbers: tuple[Floats, ...], scores: Floats, tells: NDArray[np.bool_], unit: float) -> Places:
+def _alike(
+    numbers: tuple[Floats, ...], sizes: tuple[Floats, Floats], tells: NDArray[np.bool_], unit: float
+) -> Places:
     """Return at most how many rows of each block share their errors: a power of 2, 1 where none do.
 
-    Rows do where length, mean and largest score agree up to some roundings.
+    Rows do where three numbers agree up to some roundings, of the first size, and of the second one.
     """
-    coarse = _ALIKE * unit * np.stack([numbers[0], *(np.maximum(np.abs(scores), 1e-30),) * 2])
+    coarse = _ALIKE * unit * np.stack([sizes[0], *(np.maximum(np.abs(sizes[1]), 1e-30),) * 2])
     step = np.maximum(coarse.max(axis=-1, keepdims=True), 1e-300)
     cells = np.round(np.stack(numbers) / step).view(np.uint64)
     # Odd factors, so that different cells hardly ever add up to the same.

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import Float, Integer, Pow, Rational, Symbol, exp, log, nan, oo, sqrt, zoo
 
 from verify.errors import SettingsError
 from verify.symbolic.printing import latex, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 DEFAULT = "1/sqrt(d)"
 """The intended scale where none is stated: 1/√d_k."""

@@ -7,6 +7,7 @@ law of theirs and any number of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,21 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from verify.auditing.blocks import OWN_RULE
-from verify.auditing.references import entropy_share, jacobian, largest_weight, over_rows, squares
-from verify.evidence.audits import Judgement, Reference, counted
+from verify.auditing.blocks import OWN_RULE, Subject
+from verify.auditing.references import OfKeys, entropy_share, jacobian, largest_weight, over_rows, squares
+from verify.evidence.audits import Finding, Judgement, Reference, counted
 from verify.montecarlo.intervals import betting_mean, hull
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from verify.auditing.blocks import Subject
     from verify.auditing.layers import Pairs, Seen
-    from verify.auditing.references import OfKeys
     from verify.auditing.rows import RowMeans
-    from verify.evidence.audits import Finding
     from verify.evidence.claims import Band
 
     Floats = NDArray[np.float64]

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from verify.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Floats = Any
 """A NumPy array of float64."""

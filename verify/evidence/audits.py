@@ -146,8 +146,8 @@ class LayerRecord(Record):
 
     ``tokens`` are the fewest and most that a sequence has; ``key_heads`` differs from ``heads`` where queries
     share keys. Of all ``rows``, of every head and sequence, ``rows_compared`` were compared with the formula,
-    and ``rows_without_key`` see none, so that there is nothing to hold them against. ``declared`` says
-    in words what calls declare as "weights" and "mask", and what was meant as "intended mask".
+    and ``rows_without_key`` see none, so that there is nothing to hold them against. ``declared`` has in
+    words what calls declare as "weights" and "mask", and what was meant as "intended mask".
     """
 
     id: Slug

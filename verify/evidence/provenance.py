@@ -5,20 +5,17 @@ from __future__ import annotations
 import hashlib
 import shlex
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from verify.defaults import PROFILES
+from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.runs import RunRecord
 from verify.evidence.texts import in_utc
 from verify.files.names import AUDIT, COMPARISON, RUN, Names
 from verify.text import numbers
 
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
-
-    Reported = RunRecord | AuditRecord | ComparisonRecord
-    """A record of which there are pages."""
+Reported = RunRecord | AuditRecord | ComparisonRecord
+"""A record of which there are pages."""
 
 
 def names(record: Reported) -> Names:

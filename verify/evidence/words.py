@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verify.evidence.audits import Finding, Judgement, LayerRecord
 from verify.evidence.claims import Check, ControlRecord, Proof, Setting, Verdict
@@ -15,9 +15,8 @@ from verify.text import numbers
 from verify.text.escapes import as_prose
 from verify.text.latex import Prose, slashed
 
-if TYPE_CHECKING:
-    Judged = Verdict | Proof | Outcome | Judgement
-    Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends
+Judged = Verdict | Proof | Outcome | Judgement
+Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends
 
 
 @dataclass(frozen=True, slots=True)

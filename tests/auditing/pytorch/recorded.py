@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.auditing.recording import Call, Recording
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")

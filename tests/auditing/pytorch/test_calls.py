@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,10 +24,6 @@ from verify.auditing.pytorch.calls import (
 )
 from verify.auditing.pytorch.mode import ByMemory
 from verify.errors import RecordingError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 functional = torch.nn.functional
 

@@ -6,7 +6,8 @@ import contextlib
 import gc
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,6 @@ import verify
 from tests.auditing.pytorch.recorded import attention, only, torch
 from verify.auditing.files import load
 from verify.errors import OutputError, RecordingError, SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("reentrant", [True, False])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,6 @@ import pytest
 import verify
 from tests.auditing.pytorch.recorded import deviation, only, torch
 from verify.evidence.audits import Judgement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 functional = torch.nn.functional
 D = 16

@@ -8,7 +8,8 @@ import copy
 import math
 import pickle
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,6 @@ import pytest
 import verify
 from tests.auditing.pytorch.recorded import torch
 from verify.errors import RecordingError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 functional = torch.nn.functional
 attend = functional.scaled_dot_product_attention

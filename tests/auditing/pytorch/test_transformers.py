@@ -18,12 +18,11 @@ from verify.evidence.audits import Judgement
 torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
 transformers = pytest.importorskip("transformers", reason="needs the extra [transformers]")
 
-from tests.auditing.modules import PLANTED, Kernel, audited  # noqa: E402 - they need the extras
+from tests.auditing.modules import PLANTED, Kernel, Planted, audited  # noqa: E402 - they need the extras
 from tests.auditing.pytorch.recorded import deviation  # noqa: E402
 from verify.auditing.pytorch.transformers import intention, other_widths, width  # noqa: E402
 
 if TYPE_CHECKING:
-    from tests.auditing.modules import Planted
     from verify.auditing.recording import Recording
 
 FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]

@@ -7,6 +7,7 @@ and scores, and compared row by row within what rounding leaves.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -15,15 +16,12 @@ import numpy as np
 
 from verify.auditing.arrays import GRAINS, unit_roundoff
 from verify.auditing.probing.experiments import UNITS, Mask, stored
-from verify.auditing.probing.function import STRIDES, Callee, RefusedError
+from verify.auditing.probing.function import STRIDES, Callee, RefusedError, Sizes
 from verify.auditing.rows import of_scores
 from verify.auditing.weighting import OF_SCORES, SOFTMAX, Weighting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from verify.auditing.blocks import Floats
-    from verify.auditing.probing.function import Sizes
 
 _LENGTHS = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 383, 513)
 _RECTANGLES = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,16 +15,14 @@ import numpy as np
 import scipy
 
 from verify.auditing.arrays import LARGEST, unit_roundoff
-from verify.auditing.blocks import HIDDEN, Head
-from verify.auditing.implied_scale import implied_scale
-from verify.auditing.probing.function import RefusedError
+from verify.auditing.probing.function import Callee, RefusedError, Sizes
+from verify.auditing.reconstruction import explained
+from verify.auditing.recording import Call
+from verify.auditing.rows import Scales
 from verify.auditing.weighting import SOFTMAX, Weighting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from verify.auditing.blocks import Floats
-    from verify.auditing.probing.function import Callee, Sizes
 
 AXES = ("sequences", "heads", "queries", "keys")
 """What a softmax may run over, by the axes of the weights."""
@@ -356,24 +355,25 @@ def _along(callee: Callee, sizes: Sizes, products: Floats) -> Floats:
     return weights(callee, query, key)[0, 0, -1]
 
 
-def measure(
-    callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, starts: Sequence[float]
-) -> MeasuredScale:
-    """Return the scale on random queries and keys, whose scores at the first of ``starts`` differ by about 1.
+def measure(callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, start: float) -> MeasuredScale:
+    """Return the scale on random queries and keys, whose scores at scale ``start`` differ by about 1.
 
     All heads of two sequences take part, so that a function that mixes them does not fit.
     """
-    found = [implied_scale(head, starts) for head in heads_of(callee, sizes, model, tokens, starts[0])]
-    worst = max(found, key=lambda one: one.residual / one.rounding if one.rounding else math.inf)
+    call = modelled(callee, sizes, model, tokens, start)
+    found, scale = explained(call, start)
+    known = Scales(found, scale, np.ones(len(scale)), 1 - _LEVEL)
+    worst = int(found.worst.argmax())
+    value, half = float(known.value[worst]), float(known.half[worst])
     return MeasuredScale(
         d=sizes.width // model.weighting.maps,
         h=sizes.heads,
         n=tokens,
         dtype=callee.dtype,
-        scale=worst.scale,
-        interval=worst.interval(_LEVEL),
-        residual=worst.residual,
-        fits=all(one.fits for one in found),
+        scale=value,
+        interval=(value - half, value + half),
+        residual=math.sqrt(float(found.error[worst]) / (float(found.output[worst]) or 1.0)),
+        fits=not found.bad.any(),
     )
 
 
@@ -387,32 +387,23 @@ def random_arrays(
     return query, key, value, callee(query, key, value)
 
 
-def heads_of(
-    callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, scale: float
-) -> Iterator[Head]:
-    """Yield the heads of random arrays with what the model says of them."""
+def modelled(callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, scale: float) -> Call:
+    """Return a call with random arrays, and what the model says of it."""
     query, key, value, output = random_arrays(callee, sizes, tokens, scale)
-    seen = model.mask.visible(tokens, tokens)
-    bias = position_scores(callee, sizes, tokens) if model.is_biased else np.zeros((sizes.heads, 1, 1))
-    added = np.where(seen, bias, HIDDEN)
-    telling = np.flatnonzero(seen.sum(axis=1) >= 2)
-    for sequence in range(len(query)):
-        for head in range(sizes.heads):
-            group = head * sizes.key_heads // sizes.heads
-            queries, keys = query[sequence, head], key[sequence, group]
-            yield Head(
-                query=_unit(queries) if "queries" in model.normalised else queries,
-                key=_unit(keys) if "keys" in model.normalised else keys,
-                value=value[sequence, group],
-                output=output[sequence, head] / model.factor,
-                added=added[head],
-                places=np.arange(tokens),
-                # A function may go through a coarser type than it is given.
-                unit=max(UNITS[callee.dtype], unit_roundoff(output)),
-                softcap=model.softcap,
-                sink=None if model.sink is None else model.sink[head],
-                weighting=model.weighting,
-            ).at(telling)
+    # A function may go through a coarser type than it is given.
+    unit = max(UNITS[callee.dtype], unit_roundoff(output))
+    return Call(
+        query=_unit(query) if "queries" in model.normalised else query,
+        key=_unit(key) if "keys" in model.normalised else key,
+        value=value,
+        output=output / model.factor,
+        mask=model.mask.visible(tokens, tokens),
+        bias=position_scores(callee, sizes, tokens)[None] if model.is_biased else None,
+        softcap=model.softcap,
+        sink=None if model.sink is None else np.array(model.sink),
+        weights=model.weighting.text,
+        dtype=next(name for name, one in UNITS.items() if one == unit),
+    )
 
 
 def stored(array: Floats, dtype: str) -> Floats:
@@ -421,7 +412,7 @@ def stored(array: Floats, dtype: str) -> Floats:
 
 
 def _unit(array: Floats) -> Floats:
-    return array / np.linalg.norm(array, axis=1, keepdims=True)
+    return array / np.linalg.norm(array, axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)

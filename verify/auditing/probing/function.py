@@ -7,6 +7,7 @@ import functools
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from verify.auditing.arrays import to_numpy
 from verify.errors import SettingsError, what_is_wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from verify.auditing.blocks import Floats
 
 LIBRARIES = ("numpy", "torch", "jax")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from verify.auditing.scales import DEFAULT, Diagnosis, ScaleExpression, Widths, 
 from verify.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verify.auditing.probing.experiments import Mask, MeasuredScale, Precision
 
 HALVES = ("float16", "bfloat16")

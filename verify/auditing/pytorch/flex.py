@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from verify.auditing.pytorch.calls import Arguments, LayerInfo, Masks, attention_call, replaced
+from verify.auditing.pytorch.calls import Arguments, CallSink, LayerInfo, Masks, attention_call, replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import ExitStack
-
-    from verify.auditing.pytorch.calls import CallSink
     from verify.auditing.pytorch.mode import AttentionMode
     from verify.auditing.recording import Call
 

@@ -5,6 +5,7 @@ What tensors were made of is followed through the memory that views of them shar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,23 +19,20 @@ from verify.auditing.pytorch.calls import (
     DROPPED,
     SLOW,
     Arguments,
+    CallSink,
     Given,
     LayerInfo,
+    Masks,
     attention_call,
     is_plain,
     refuse_other,
     replaced,
 )
-from verify.auditing.pytorch.modules import version_of
+from verify.auditing.pytorch.modules import Modules, version_of
 from verify.auditing.pytorch.scaling import Scaling, func_name, is_parameter, tensors, unscaled
 from verify.auditing.recording import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from verify.auditing.pytorch.calls import CallSink, Masks
-    from verify.auditing.pytorch.modules import Modules
-
     Handler = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
 
 T = TypeVar("T")

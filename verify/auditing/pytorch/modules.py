@@ -5,21 +5,17 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch.nn.modules import module as hooks
 
-from verify.auditing.pytorch.calls import is_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from verify.auditing.pytorch.calls import CallSink
+from verify.auditing.pytorch.calls import CallSink, is_plain
 
 _TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parent)

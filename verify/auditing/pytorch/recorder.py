@@ -5,28 +5,23 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verify.auditing.files import FolderWriter, load
 from verify.auditing.pytorch import flex
-from verify.auditing.pytorch.calls import Masks
+from verify.auditing.pytorch.calls import LayerInfo, Masks
 from verify.auditing.pytorch.mode import AttentionMode
 from verify.auditing.pytorch.modules import Modules
 from verify.auditing.pytorch.transformers import Interface
-from verify.auditing.recording import ARRAYS, Layer, Recording, check_call
+from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import RecordingError, what_is_wrong
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from verify.auditing.pytorch.calls import LayerInfo
-    from verify.auditing.recording import Call
 
 _LEARNING = (
     "gradients were wanted, so that weights may have changed between the calls, as they do in training"

@@ -13,8 +13,9 @@ import gc
 import math
 import numbers
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -25,9 +26,6 @@ from verify.auditing.pytorch.calls import LayerInfo, is_plain
 from verify.auditing.recording import Call, Intended
 from verify.auditing.scales import DEFAULT
 from verify.errors import what_is_wrong
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 _TENSOR = torch.Tensor
 _CLOSE, _COARSE = 1e-6, 1e-2

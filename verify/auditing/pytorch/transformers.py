@@ -9,21 +9,29 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from verify.auditing.masks import configured_mask
-from verify.auditing.pytorch.calls import DROPPED, Arguments, LayerInfo, added, refuse_other, replaced, upto
+from verify.auditing.pytorch.calls import (
+    DROPPED,
+    Arguments,
+    CallSink,
+    LayerInfo,
+    Masks,
+    added,
+    refuse_other,
+    replaced,
+    upto,
+)
 from verify.auditing.pytorch.flex import visible
 from verify.auditing.recording import Call, Intended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import ExitStack
-
-    from verify.auditing.pytorch.calls import CallSink, Masks
     from verify.auditing.pytorch.mode import AttentionMode
 
 _MARK = "_records_attention"
