@@ -81,8 +81,8 @@ STATISTICS = {
     ),
     "stack-scales-exchanged": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        "self.sampler.log_growth(self.scales.index(scale), depth or",
-        "self.sampler.log_growth({1: 2, 2: 1}.get(self.scales.index(scale), 0), depth or",
+        'output_name("log-growth", self.scales.index(scale), depth or',
+        'output_name("log-growth", {1: 2, 2: 1}.get(self.scales.index(scale), 0), depth or',
     ),
     "over-scaled-reads-scaled": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
@@ -90,12 +90,14 @@ STATISTICS = {
         '("over-scaled-growth", D, "scaled", "≤", S.One)',
     ),
     "any-rate-of-one-scale": Known(
-        f"{GRADIENTS}/training_stability.py", "any_success(_number(scale))", "any_success(_number(ROOT))"
+        f"{GRADIENTS}/training_stability.py",
+        '"any-success", _number(scale)',
+        '"any-success", _number(ROOT)',
     ),
     "keys-for-lengths": Known(
         f"{GRADIENTS}/ignored_keys.py",
-        "ratio(sampler.length(low, high), sampler.spread(low, high))",
-        "ratio(sampler.spread(low, high), sampler.length(low, high))",
+        'ratio(output_name("length", low, high), output_name("spread", low, high))',
+        'ratio(output_name("spread", low, high), output_name("length", low, high))',
     ),
     "unscaled-norms-for-scaled": Known(
         f"{GRADIENTS}/vanishing_or_exploding.py", "sampler.share(scaled=one)", "sampler.share(scaled=False)"

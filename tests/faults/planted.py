@@ -504,6 +504,8 @@ def _judged(samples: Samples, check: Comparison, look: int) -> tuple[bool, bool]
         found = samples.measured(check, samples.budget.share(look))
     except ClaimError:
         return False, True
+    if isinstance(check, Exact) and not np.isfinite(found.value):
+        return True, True  # a run refuses it before it judges
     decided = judged(check, found, samples.settings.tolerance, look, samples.budget.share(look))
     return decided.verdict is Verdict.REFUTED, found.reliable
 

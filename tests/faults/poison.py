@@ -92,7 +92,9 @@ def audit_sample() -> AuditRecord:
     audit = bad(2, 2)
     settings = audit.settings.model_copy(update={"intended": "1/sqrt(d)", "allow_unseen": ("output",)})
     seen = {"differences": ("layers differ in their masks",), "unseen": ("calls",)}
-    return audit.model_copy(update={"settings": settings, **seen}).sealed()
+    declared = {"weights": "clipped=0.1", "mask": "causal"}
+    layers = tuple(one.model_copy(update={"declared": declared}) for one in audit.layers)
+    return audit.model_copy(update={"settings": settings, "layers": layers, **seen}).sealed()
 
 
 def text_fields(model: type[Record] = RunRecord) -> set[tuple[str, str]]:
