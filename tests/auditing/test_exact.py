@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -272,3 +273,20 @@ def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
         record = verify.audit(q, k, v=v, out=attention(q, k, v, scale=0.125), scale=0.125, workers=1)
         assert record.exit_status == 3
         assert not [one for one in record.findings if one.judgement == "refuted"]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("factor", "added"), [(1.0, 0.0), (1.0, 0.05), (0.0, 0.0)])
+def test_a_column_that_is_off_in_all_rows_is_named(dtype: Any, factor: float, added: float) -> None:
+    """What hides in each row's bound shows in a column's, over all rows; rounding alone stays far below."""
+    rng = np.random.default_rng(3)
+    q, k, v = (rng.standard_normal((2, 2, 256, 128)).astype(dtype) for _ in range(3))
+    output = attention(*(array.astype(np.float64) for array in (q, k, v)), scale=128**-0.5)
+    output[..., 3] = factor * output[..., 3] + added
+    record = verify.audit(q, k, v=v, out=output.astype(dtype), scale=128**-0.5, workers=1)
+    refuted = [one for one in record.findings if one.judgement == "refuted"]
+    is_sound = factor == 1 and not added
+    assert record.exit_status == (0 if is_sound else 1)
+    assert {one.id.split("-")[0] for one in refuted} == (set() if is_sound else {"reconstruction"})
+    if added:
+        assert all(one.reason.startswith("column 3 of the output is off by") for one in refuted)

@@ -242,7 +242,7 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     is_difference = seen.weighting.maps == 2
     share = 0.0 if is_difference else float(whole.hidden_weight[0])
     multiple = float(whole.off_multiple(seen.unit, seen.weighting.number)[0]) if is_difference else 0.0
-    off = 0.0 if coarse.any() else float(whole.off_by_factor(seen.unit)[0])
+    off = _off_together(found, 0.0 if coarse.any() else float(whole.off_by_factor(seen.unit)[0]))
     weak: dict[str, Any] = {}
     if multiple:
         cause = (
@@ -267,10 +267,7 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
         verdict = weak
     elif off:
         verdict = _explained(seen, subject)
-        said = (
-            f"outputs are {abs(off):.2g} of their size too {'large' if off > 0 else 'small'}, over all rows"
-        )
-        verdict["reason"] = "; ".join(filter(None, [said, verdict.get("reason", "")]))
+        verdict["reason"] = "; ".join(filter(None, [off, verdict.get("reason", "")]))
     elif coarse.any():
         name = list(COARSER)[int(coarse.max()) - 1]
         reason = f"the output agrees to {name} only: the program computes more coarsely than it stores"
@@ -282,6 +279,22 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
             sequences=int((found.rows > 0).sum()),
         )
     ]  # fmt: skip
+
+
+def _off_together(found: Compared, factor: float) -> str:
+    """Return how rows are off together, if none is by itself: by a factor or in a column; "" for neither."""
+    if factor:
+        return (
+            f"outputs are {abs(factor):.2g} of their size too {'large' if factor > 0 else 'small'}, "
+            "over all rows"
+        )
+    most = int(found.column.argmax())
+    if found.column[most] > 1:
+        return (
+            f"column {int(found.number[most])} of the output is off by {float(found.column[most]):.2g} times "
+            "what rounding may do to it, over all rows"
+        )
+    return ""
 
 
 def _explained(seen: Seen, subject: Subject) -> dict[str, Any]:

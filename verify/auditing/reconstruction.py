@@ -252,7 +252,8 @@ class _Examination:
 
     def _name(self) -> None:
         """Name what explains rows that are off, in a few sequences of each head."""
-        off = (self.compared.bad > 0) | (self.compared.off_by_factor(self.unit) != 0) & (self.coarse == 0)
+        by_factor = (self.compared.off_by_factor(self.unit) != 0) & (self.coarse == 0)
+        off = (self.compared.bad > 0) | by_factor | (self.compared.column > 1)
         for place in np.flatnonzero(off):
             sequence, head = divmod(int(place), self.heads)
             faults = self.progress[head].faults

@@ -123,8 +123,10 @@ class Compared(NamedTuple):
     ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)², ``mixed`` Σ(d·e)|d|², and
     ``least`` the variance of Σ d·e that rounding the output alone adds. Of the first one, ``room`` bounds
     |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves on average, and
-    ``joint`` is Σ d·o. ``alike`` is the largest number of rows that share their errors, ``spread`` the mean
-    variance of scores inside rows that see several keys, NaN without one.
+    ``joint`` is Σ d·o. Of the columns of the output, ``column`` is the largest root of Σe² over that of what
+    rounding may leave in it, and ``number`` which one it is. ``alike`` is the largest number of rows that
+    share their errors, ``spread`` the mean variance of scores inside rows that see several keys, NaN without
+    one.
     """
 
     rows: Places
@@ -144,6 +146,8 @@ class Compared(NamedTuple):
     bias: Floats
     least: Floats
     joint: Floats
+    column: Floats
+    number: Places
     alike: Any
     spread: Floats
 
@@ -602,7 +606,9 @@ class Formula(NamedTuple):
     ``bent`` how far their noise moves the output to one side on average. ``turned`` is the slope by the
     weight of hidden keys, which have ``share`` of the weight of the others; both None where none are hidden.
     Of a difference it is the slope by the multiple of the second map, and the share 1.
-    ``has_factor`` is False where rounding alone may move all rows by one factor.
+    ``has_factor`` is False where rounding alone may move all rows by one factor. Rounding moves a number of
+    a row by at most the root of ``rate`` Σ_j ``weights``_j v_j², v its column: infinite where that is not
+    known, None where it is not for all.
     """
 
     attended: Floats
@@ -615,6 +621,8 @@ class Formula(NamedTuple):
     turned: Floats | None = None
     share: Floats | None = None
     has_factor: bool = True
+    rate: Floats | None = None
+    weights: Floats | None = None
 
 
 def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
@@ -630,7 +638,8 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
     sigma = np.sqrt(np.maximum(of_values - (2 - whole) * size, 0.0))
     square = np.vecdot(some.moved, some.scores) + 2 * some.top * some.inner
     square = np.sqrt(np.maximum(square / some.total + some.top**2 * whole, 0.0))
-    allowed = _allowed(given, some, rows, value, attended, (sigma, square, of_values, of_keys), unit)
+    sizes = sigma, square, of_values, of_keys
+    allowed, rate = _allowed(given, some, rows, value, attended, sizes, unit)
     slope, by = _by_scale(given, some, value, attended)
     turned = share = None
     if some.hidden is not None:
@@ -640,7 +649,10 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
         turned /= some.total[..., None]
         turned -= share[..., None] * attended
     bent = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
-    return Formula(attended, allowed, slope, by, square, bent, some.hidden, turned, share)
+    return Formula(
+        attended, allowed, slope, by, square, bent, some.hidden, turned, share,
+        rate=rate / some.total, weights=some.raised,
+    )  # fmt: skip
 
 
 def _difference(
@@ -737,7 +749,7 @@ def _comparison(
 ) -> dict[str, Any]:
     """Return how far rows of the output are off, over what rounding may do, and sums along its slopes."""
     output = given.output[:, rows]  # type: ignore[index]
-    attended, allowed, slope, by, square, bent_by, hidden, turned, share, has_factor = formula
+    attended, allowed, slope, by, square, bent_by, hidden, turned, share, has_factor, rate, weights = formula
     error, size = output - attended, np.vecdot(attended, attended)
     shape = size.shape
     broken = _broken(rows, hidden, keys, shape, (given.broken_outputs, given.broken_values))
@@ -748,6 +760,12 @@ def _comparison(
     ratio = np.where(compared, ratio, 0.0)
     good = compared & (ratio <= 1)
     length = np.where(good, np.vecdot(slope, slope) * by**2, 0.0)
+    columns = np.zeros((2, len(error), output.shape[-1]))
+    if rate is not None and weights is not None:
+        use = good & np.isfinite(rate)
+        columns[0] = (use[:, None].astype(float) @ error**2)[:, 0]
+        over = np.where(use, rate, 0.0)[:, None] @ weights
+        columns[1] = (over @ given.value[:, : over.shape[-1]] ** 2)[:, 0]  # type: ignore[index]
     weak, weight = np.zeros(shape), np.zeros(shape)
     if turned is not None and share is not None:
         use = good & (share > 0) & (share < _SATURATED)
@@ -773,6 +791,7 @@ def _comparison(
         "scores": square,
         "first": attended[..., 0],
         "last": attended[..., -1],
+        "columns": columns.transpose(1, 0, 2)[:, None],
     }
 
 
@@ -790,13 +809,17 @@ def _stepped(variance: Floats, unit: float) -> Floats:
 
 def _allowed(
     given: _Given, some: _Scored, rows: slice, value: Floats, attended: Floats, sizes: Any, unit: float
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """Return how far rounding may move rows of the output; honest ones reach some 0.4 of it.
 
     With u of the stored type and u' that of single precision, or u where that is less, it is
     u(√(9S² + 4T²)σ + 2m + |o|) + u'(√d·c|q|Kσ + √n·m). S² = Σps² is of the scores,
     T² = c²Σ_i q_i²Σ_j p_j k_ji² of the inputs, where they may have been
     rounded once more; K² = Σp|k|², m² = Σp|v|², σ² = Σp|v - o|².
+
+    The same holds of a column, with its numbers in place of |v| and |o|: σ and |o| are at most m there.
+    Returned, too, is the square of what multiplies m then, infinite where scores are so large that weights
+    are not linear in their errors.
     """
     sigma, square, of_values, of_keys = sizes
     query, single = given.query[:, rows], min(unit, SINGLE)
@@ -805,7 +828,8 @@ def _allowed(
         of_each = some.raised @ given.key[:, : some.products.shape[-1]] ** 2
         inputs = given.scale**2 * np.vecdot(query**2, of_each) / some.total
     width = math.sqrt(query.shape[-1]) * np.abs(given.scale) * np.sqrt(given.squares[0][:, rows] * of_keys)
-    room = unit * np.sqrt(9 * square**2 + 4 * inputs) * sigma + single * width * sigma
+    per_length = unit * np.sqrt(9 * square**2 + 4 * inputs) + single * width
+    room = per_length * sigma
     steep = 3 * unit * np.abs(some.highest) > _LINEAR
     if steep.any():
         room[steep] = np.maximum(room, _steep(some, value, attended, unit))[steep]
@@ -813,7 +837,8 @@ def _allowed(
     found: Floats = room + unit * (2 * np.sqrt(of_values) + size)
     found += single * np.sqrt(given.key.shape[1] * of_values)
     found += given.grain[:, None]
-    return found
+    rate = (per_length + 3 * unit + single * math.sqrt(given.key.shape[1])) ** 2
+    return found, np.where(steep, math.inf, rate)
 
 
 def _by_scale(given: _Given, some: _Scored, value: Floats, attended: Floats) -> tuple[Floats, Floats]:
@@ -936,6 +961,11 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
     # Of several sums at once: along the three directions, and their squared lengths.
     along = np.stack([along, rows["factor"], rows["weak"]], axis=-1)
     lengths = np.stack([length, rows["kept"], rows["hidden"]], axis=-1)
+    squares = rows["columns"].sum(axis=1)
+    room = np.sqrt(squares[:, 1]) + (given.grain * np.sqrt(compared.sum(axis=1)))[:, None]
+    off = np.sqrt(squares[:, 0])
+    columns = np.divide(off, room, out=np.where(off > 0, math.inf, 0.0), where=room > 0)
+    columns[~rows["columns"].any(axis=(1, 2, 3))] = 0.0
     named = {
         name: rows[name].sum(axis=1) for name in ("error", "output", "attention", "joint", "room", "bias")
     }
@@ -956,6 +986,8 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
         noise=(along**2).sum(axis=1),
         mixed=(along * lengths).sum(axis=1),
         least=(rows["least"][..., None] * lengths).sum(axis=1),
+        column=columns.max(axis=1),
+        number=columns.argmax(axis=1),
         alike=alike,
         spread=np.where(
             several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0
