@@ -16,7 +16,7 @@ from tests.auditing.planted import Arithmetic
 from verify.auditing import alternatives
 from verify.auditing.alternatives import CAPS, Place
 from verify.auditing.blocks import head_of
-from verify.auditing.reconstruction import Progress, examine, explanations
+from verify.auditing.reconstruction import HeadProgress, examine, explanations
 from verify.auditing.recording import Call, Layer, Recording
 from verify.auditing.rows import Scales, look
 from verify.evidence.audits import Judgement
@@ -395,7 +395,7 @@ def test_scale_is_the_implied_one_only_where_the_output_tells(
     options: dict[str, Any], expected: float | None
 ) -> None:
     """Within the tolerance it is the declared one; where nothing tells, what was found before stands."""
-    known = [Progress(implied=0.7) for _ in range(4)]
+    known = [HeadProgress(implied=0.7) for _ in range(4)]
     found = examine(call(**options), SCALE, 0, known)
     assert found.implied.all() == (expected is not None)
     assert known[0].implied == (None if expected is None else pytest.approx(expected, rel=1e-3))
@@ -405,6 +405,6 @@ def test_output_that_no_scale_gives_leaves_what_was_found_before() -> None:
     """Noise for an output implies nothing."""
     one = call()
     noise = replace(one, output=np.random.default_rng(1).standard_normal(one.query.shape))
-    known = [Progress(implied=0.7) for _ in range(4)]
+    known = [HeadProgress(implied=0.7) for _ in range(4)]
     assert examine(noise, SCALE, 0, known).implied.all()
     assert known[0].implied == 0.7

@@ -16,7 +16,7 @@ from verify.auditing.arrays import LARGEST
 from verify.auditing.blocks import OWN_RULE, Subject, is_inside
 from verify.auditing.layers import NEAR, Seen
 from verify.auditing.reconstruction import COARSER, TOLERANCE, Explanation
-from verify.auditing.rows import Compared, Scales, each
+from verify.auditing.rows import Residuals, Scales, each
 from verify.auditing.scales import ROUNDING, Widths, diagnose
 from verify.evidence.audits import Finding, Judgement
 from verify.text.escapes import as_prose, one_line
@@ -92,7 +92,7 @@ def _open(subject: Subject) -> dict[str, Any]:
     return {"judgement": Judgement.UNDECIDED, "reason": reason}
 
 
-def _together(found: Compared, scale: Floats, intended: Floats) -> tuple[Compared, Floats, Floats]:
+def _together(found: Residuals, scale: Floats, intended: Floats) -> tuple[Residuals, Floats, Floats]:
     """Return all sequences as one, by the ratio of the scale to the intended one: sums, the ratio, and 1."""
     by, size = intended[:, None], np.abs(intended)
     length, fourth, mixed = found.length * by**2, found.fourth * by**4, found.mixed * by**3
@@ -215,7 +215,7 @@ def _doubt(spread: float, half: float) -> str:
     )
 
 
-def _summed(found: Compared) -> Compared:
+def _summed(found: Residuals) -> Residuals:
     """Return all sequences as one at their own scales."""
     summed = each(found, lambda array: array.sum(axis=0, keepdims=True))
     return summed._replace(alike=found.alike.max(keepdims=True))
@@ -281,7 +281,7 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _off_together(found: Compared, factor: float) -> str:
+def _off_together(found: Residuals, factor: float) -> str:
     """Return how rows are off together, if none is by itself: by a factor or in a column; "" for neither."""
     if factor:
         return (

@@ -13,9 +13,9 @@ import numpy as np
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
 from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
-from verify.auditing.reconstruction import Progress, examine
+from verify.auditing.reconstruction import HeadProgress, examine
 from verify.auditing.recording import ARRAYS, Call
-from verify.auditing.rows import Compared, Mapper, RowMeans, each, hidden_from, unseen, vectors_of
+from verify.auditing.rows import Mapper, Residuals, RowMeans, each, hidden_from, unseen, vectors_of
 from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Batch(NamedTuple):
     unit: float
     continues: bool
     means: RowMeans
-    compared: Compared | None
+    compared: Residuals | None
     scale: Floats
     implied: NDArray[np.bool_]
     coarse: NDArray[np.intp]
@@ -109,13 +109,13 @@ class Seen:
     meant: Meant | None = None
     weighting: Weighting = SOFTMAX
     batches: list[Batch] = field(default_factory=list)
-    progress: list[Progress] = field(default_factory=list)
+    progress: list[HeadProgress] = field(default_factory=list)
     pairs: list[Pairs] = field(default_factory=list)
     sequences: int = 0
     calls: int = 0
 
     def __post_init__(self) -> None:
-        self.progress = [Progress() for _ in range(self.heads)]
+        self.progress = [HeadProgress() for _ in range(self.heads)]
 
     def in_order(self, take: Callable[[Batch], Any], *, new: bool = False, compared: bool = False) -> Any:
         """Return an array of all batches, by sequence in the order of the program; None where there is none.
@@ -138,17 +138,17 @@ class Seen:
         return max(one.unit for one in self.batches)
 
     @cached_property
-    def compared(self) -> Compared | None:
+    def compared(self) -> Residuals | None:
         """How outputs differ, shape (sequences, heads); None where no call had values and output."""
         if all(one.compared is None for one in self.batches):
             return None
 
         def of_all(at: int) -> Any:
-            return self.in_order(lambda one: cast("Compared", one.compared)[at], compared=True)
+            return self.in_order(lambda one: cast("Residuals", one.compared)[at], compared=True)
 
-        return Compared(*map(of_all, range(len(Compared._fields))))
+        return Residuals(*map(of_all, range(len(Residuals._fields))))
 
-    def compared_of(self, head: int) -> Compared | None:
+    def compared_of(self, head: int) -> Residuals | None:
         """Return how outputs of a head differ, shape (sequences,)."""
         return None if self.compared is None else each(self.compared, lambda array: array[:, head])
 

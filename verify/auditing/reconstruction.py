@@ -15,7 +15,7 @@ from verify.auditing import alternatives
 from verify.auditing.alternatives import Place, Variant
 from verify.auditing.arrays import unit_of
 from verify.auditing.blocks import HIDDEN, Floats, Head, head_of
-from verify.auditing.rows import SINGLE, Compared, Looked, Mapper, Places, each, look, replaced
+from verify.auditing.rows import SINGLE, Looked, Mapper, Places, Residuals, each, look, replaced
 from verify.auditing.weighting import SOFTMAX, weighting
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Fault(NamedTuple):
 
 
 @dataclass
-class Progress:
+class HeadProgress:
     """What is known of a head from the sequences before: its implied scale, searches made, faults found."""
 
     implied: float | None = None
@@ -101,7 +101,7 @@ class Examined(NamedTuple):
 
 
 def examine(
-    call: Call, intended: float, first: int, progress: Sequence[Progress], mapper: Mapper = map
+    call: Call, intended: float, first: int, progress: Sequence[HeadProgress], mapper: Mapper = map
 ) -> Examined:
     """Return what is found of a call whose arrays are NumPy's; ``progress`` of its heads goes on.
 
@@ -112,9 +112,9 @@ def examine(
     return _Examination(call, intended, first, progress, mapper).run()
 
 
-def explained(call: Call, start: float) -> tuple[Compared, Floats]:
+def explained(call: Call, start: float) -> tuple[Residuals, Floats]:
     """Return how outputs of all blocks differ at the scales that explain them best, and these scales."""
-    found = _Examination(call, start, 0, [Progress() for _ in range(int(call.query.shape[1]))], map)
+    found = _Examination(call, start, 0, [HeadProgress() for _ in range(int(call.query.shape[1]))], map)
     with np.errstate(all="ignore"):
         found.fit()
         # What the start was off by is less than what a declared scale may be.
@@ -124,7 +124,7 @@ def explained(call: Call, start: float) -> tuple[Compared, Floats]:
 
 class _Examination:
     def __init__(
-        self, call: Call, intended: float, first: int, progress: Sequence[Progress], mapper: Mapper
+        self, call: Call, intended: float, first: int, progress: Sequence[HeadProgress], mapper: Mapper
     ) -> None:
         self.call, self.intended, self.first, self.progress, self.mapper = (
             call,
@@ -144,8 +144,8 @@ class _Examination:
         self.looked = look(call, self.blocks, self.scale, self.unit, mapper)
 
     @property
-    def compared(self) -> Compared:
-        return cast("Compared", self.looked[1])
+    def compared(self) -> Residuals:
+        return cast("Residuals", self.looked[1])
 
     def run(self) -> Examined:
         if self.looked[1] is not None:
@@ -198,7 +198,7 @@ class _Examination:
             return 0
         scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(places))
         other = look(self.call, self.blocks[places], scales, unit or self.unit, self.mapper)
-        found = cast("Compared", other[1])
+        found = cast("Residuals", other[1])
         better = (2 * found.bad <= found.rows) & (found.bad <= self.compared.bad[places])
         if unit is not None:
             better = found.bad == 0
@@ -281,11 +281,11 @@ class _Examination:
         # So coarse a type leaves all rows in the sums.
         one = np.array([place])
         _, loose = look(self.call, self.blocks[one], self.scale[one], _LOOSE)
-        one_sided = _one_sided(self.call, cast("Compared", loose), 0, self.d_v, _WHOLLY)
+        one_sided = _one_sided(self.call, cast("Residuals", loose), 0, self.d_v, _WHOLLY)
         return Fault(self.first + sequence, row, worst, found, one_sided, is_lost=not everything.size)
 
 
-def _one_sided(call: Call, compared: Compared, place: int, d_v: int, least: float = _ONE_SIDED) -> str:
+def _one_sided(call: Call, compared: Residuals, place: int, d_v: int, least: float = _ONE_SIDED) -> str:
     """Return the direction that explains so much of a block's residual, nothing where none does."""
     error, numbers = float(compared.error[place]), d_v * int(compared.rows[place])
     is_difference = weighting(call.weights).maps == 2

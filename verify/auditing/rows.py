@@ -94,7 +94,7 @@ class RowMeans(NamedTuple):
         )
 
 
-class Vectors(NamedTuple):
+class BlockVectors(NamedTuple):
     """Numbers of the vectors of blocks, ``queries`` and ``keys``; padding and keys that none sees are none.
 
     ``query`` and ``key`` are their means, shape (blocks, d), and ``of_query`` and ``of_key`` their unbiased
@@ -110,7 +110,7 @@ class Vectors(NamedTuple):
     of_key: Floats
 
 
-class Compared(NamedTuple):
+class Residuals(NamedTuple):
     """How outputs differ from the attention at a scale: arrays of shape (blocks,), sums over rows.
 
     ``rows`` were compared, of which ``bad`` are off by more than rounding may leave (`_allowed`);
@@ -236,7 +236,7 @@ class Scales:
     the rows' own errors, which are independent but for rows that are alike.
     """
 
-    def __init__(self, found: Compared, scale: Floats, intended: Floats, alpha: float) -> None:
+    def __init__(self, found: Residuals, scale: Floats, intended: Floats, alpha: float) -> None:
         size = np.abs(intended)
         with np.errstate(all="ignore"):
             self.value = (scale + found.step) / intended
@@ -249,7 +249,7 @@ class Scales:
         self.half = np.where(np.isfinite(self.value) & ~np.isnan(self.half), self.half, math.inf)
 
 
-def _shift(found: Compared) -> Floats:
+def _shift(found: Residuals) -> Floats:
     return np.divide(found.bias, found.slope, out=np.full_like(found.bias, math.inf), where=found.slope > 0)
 
 
@@ -264,7 +264,7 @@ def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
     return np.where(known, quantile * np.where(known, error, 1.0), math.inf)
 
 
-Looked = tuple[RowMeans, Compared | None]
+Looked = tuple[RowMeans, Residuals | None]
 
 
 def look(call: Call, blocks: Places, scale: Floats, unit: float, mapper: Mapper = map) -> Looked:
@@ -277,7 +277,7 @@ def look(call: Call, blocks: Places, scale: Floats, unit: float, mapper: Mapper 
     )
     means = RowMeans(*map(np.concatenate, zip(*(one for one, _ in found), strict=True)))
     compared = [one for _, one in found if one is not None]
-    return means, Compared(*map(np.concatenate, zip(*compared, strict=True))) if compared else None
+    return means, Residuals(*map(np.concatenate, zip(*compared, strict=True))) if compared else None
 
 
 def _pieces(call: Call, blocks: int) -> Iterator[slice]:
@@ -287,11 +287,11 @@ def _pieces(call: Call, blocks: int) -> Iterator[slice]:
     return (slice(start, min(start + step, blocks)) for start in range(0, blocks, step))
 
 
-def vectors_of(call: Call, mapper: Mapper = map) -> Vectors:
+def vectors_of(call: Call, mapper: Mapper = map) -> BlockVectors:
     """Return what the vectors of all blocks of a call are like, what is not finite taken for 0."""
     (sequences, heads, queries, d), keys = map(int, call.query.shape), int(call.key.shape[2])
     blocks = np.arange(sequences * heads)
-    made = Vectors(
+    made = BlockVectors(
         *(np.empty(len(blocks)) for _ in "qk"),
         *(np.empty((len(blocks), d)) for _ in "qk"),
         *(np.empty((len(blocks), min(count, d), d)) for count in (queries, keys)),
@@ -405,7 +405,7 @@ def _level(value: Floats, output: Floats) -> Floats | None:
     return found
 
 
-def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Compared | None]:
+def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Residuals | None]:
     """Return what a few blocks are like, strip by strip of their rows."""
     with np.errstate(all="ignore"):
         given = _given(call, blocks, scale)
@@ -599,7 +599,7 @@ def _over_keys(array: Floats) -> Floats:
     return found
 
 
-class Formula(NamedTuple):
+class DeclaredOutput(NamedTuple):
     """What the declared attention gives rows of a strip: the output, and how far rounding may move it.
 
     ``slope`` times ``by`` is its derivative by the scale. ``square`` is the root mean square of scores,
@@ -625,7 +625,7 @@ class Formula(NamedTuple):
     weights: Floats | None = None
 
 
-def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
+def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> DeclaredOutput:
     keys = some.products.shape[-1]
     value = given.value[:, :keys]  # type: ignore[index]
     lengths = some.raised @ np.stack([given.squares[2][:, :keys], given.squares[1][:, :keys]], axis=-1)
@@ -649,7 +649,7 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
         turned /= some.total[..., None]
         turned -= share[..., None] * attended
     bent = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
-    return Formula(
+    return DeclaredOutput(
         attended, allowed, slope, by, square, bent, some.hidden, turned, share,
         rate=rate / some.total, weights=some.raised,
     )  # fmt: skip
@@ -657,7 +657,7 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Formula:
 
 def _difference(
     call: Call, given: _Given, declared: Weighting, rows: slice, keys: int, seen: Any, unit: float
-) -> Formula:
+) -> DeclaredOutput:
     """Return the first half's attention less a multiple of the second's, each with its own rounding."""
     half, times = given.query.shape[-1] // 2, abs(declared.number)
     maps = []
@@ -673,7 +673,7 @@ def _difference(
     rounded = np.sqrt(np.vecdot(attended, attended)) + times * np.sqrt(
         np.vecdot(other.attended, other.attended)
     )
-    return Formula(
+    return DeclaredOutput(
         attended=attended,
         allowed=one.allowed + times * other.allowed + unit * rounded,
         slope=one.slope * one.by[..., None] - declared.number * other.slope * other.by[..., None],
@@ -695,7 +695,7 @@ def of_scores(
     hidden: Any,
     bias: Any,
     unit: float,
-) -> Formula:
+) -> DeclaredOutput:
     """Return attention whose weights are another function of the scores than the softmax.
 
     Arrays have the shapes [block, row, d] and [block, key, d], ``scale`` [block, 1]. With r the most that an
@@ -731,7 +731,7 @@ def of_scores(
     allowed = moved + unit * (2 * whole * spread + size)
     allowed += single * math.sqrt(key.shape[1]) * whole * spread
     bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(largest, 1.0) * spread
-    return Formula(
+    return DeclaredOutput(
         attended=attended,
         allowed=allowed,
         slope=some.slope @ value,
@@ -745,7 +745,7 @@ def of_scores(
 
 
 def _comparison(
-    given: _Given, formula: Formula, rows: slice, keys: int, found: dict[str, Any], unit: float
+    given: _Given, formula: DeclaredOutput, rows: slice, keys: int, found: dict[str, Any], unit: float
 ) -> dict[str, Any]:
     """Return how far rows of the output are off, over what rounding may do, and sums along its slopes."""
     output = given.output[:, rows]  # type: ignore[index]
@@ -940,7 +940,7 @@ def _largest_of_all(call: Call, blocks: Places, scale: Floats) -> Floats:
 
 
 def _spread(vectors: Floats, use: Any, into: list[Floats]) -> None:
-    """Put number, mean and spread of the vectors of each block that are of ``use`` there; see `Vectors`."""
+    """Put number, mean and spread of the vectors of each block that are of ``use``; see `BlockVectors`."""
     number, mean, spread = into
     shown = np.ones((1, vectors.shape[1])) if use is None else use.astype(np.float64)
     number[:] = shown.sum(axis=1)
@@ -953,7 +953,7 @@ def _spread(vectors: Floats, use: Any, into: list[Floats]) -> None:
         np.matmul(moved.mT, moved, out=spread)
 
 
-def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
+def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
     compared, ratio, along, length = rows["compared"], rows["ratio"], rows["along"], rows["slope"]
     several = compared & (rows["count"] > 1)
     many = np.where(several.any(axis=1), several.sum(axis=1), np.nan)
@@ -974,7 +974,7 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Compared:
         # Outputs that are alike share their errors; three numbers of a coarser type are so by chance.
         outputs = reach, rows["first"], rows["last"]
         alike = np.maximum(alike, _alike(outputs, (reach, reach), length > 0, unit))
-    return Compared(
+    return Residuals(
         rows=compared.sum(axis=1),
         bad=(compared & (ratio > 1)).sum(axis=1),
         broken=rows["lost"].sum(axis=1),
