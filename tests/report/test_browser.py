@@ -364,9 +364,9 @@ def test_controls_have_names_and_headings_their_order(found: dict[str, Any]) -> 
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def test_dark_scheme(small_page: str, found: dict[str, Any], tmp_path: Path) -> None:
+def test_dark_scheme(page: str, found: dict[str, Any], tmp_path: Path) -> None:
     """Where the reader prefers dark, the paper is dark."""
-    dark = seen(small_page, tmp_path, DARK)
+    dark = seen(page, tmp_path, DARK)
     assert found["paper"] == "rgb(255, 255, 255)"
     assert dark["paper"] == "rgb(20, 23, 26)"
 
