@@ -251,8 +251,8 @@ def test_ids_of_layers_are_slugs_and_differ() -> None:
     [
         ([], "no attention call was seen"),
         ([Layer("a", [])], "layer a: has no calls"),
-        ([Layer("a", [call(), call(heads=3)])], "q has 3 heads of 8 dimensions after 2 of 8"),
-        ([Layer("a", [call(), call(d=4)])], "of 4 dimensions after"),
+        ([Layer("a", [call(), call(heads=3)])], "q has 3 heads of 8 dimensions, and in earlier calls 2 of 8"),
+        ([Layer("a", [call(), call(d=4)])], "of 4 dimensions, and in earlier calls"),
         ([Layer("a", [Call(call().query, call(d=4).key)])], "layer a: k has shape"),
         ([Layer("a", [call(heads=0)])], "no heads"),
     ],

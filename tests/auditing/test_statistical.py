@@ -464,7 +464,7 @@ def test_an_intended_scale_may_be_a_number() -> None:
         ({"gate": "components:0..1"}, "components-key-variance"),
         ({"gate": "entropy:1"}, "write FINDING or FINDING:LOW..HIGH"),
         ({"gate": "entropy:.."}, "has no band"),
-        ({"gate": "entropy:a..b"}, "is no two numbers"),
+        ({"gate": "entropy:a..b"}, "is not two numbers"),
         ({"gate": "entropy:2..1"}, "ends below its start"),
         ({"gate": "entropy:0..inf"}, "leave out an end"),
         ({"gate": {"entropy": (float("nan"), 1.0)}}, "leave out an end"),

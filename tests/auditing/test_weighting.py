@@ -216,7 +216,9 @@ def test_what_does_not_go_together_is_refused(text: str, changes: dict[str, Any]
 
 def test_calls_of_a_layer_declare_the_same() -> None:
     """A layer with a softmax and a sigmoid is two layers."""
-    with pytest.raises(RecordingError, match="weights 'sigmoid' after 'softmax'; record them under"):
+    with pytest.raises(
+        RecordingError, match="weights 'sigmoid', and in earlier calls 'softmax'; record them under"
+    ):
         verify.audit(Recording("tests", [Layer("one", [made("", "softmax"), made("sigmoid")])]))
 
 

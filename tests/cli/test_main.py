@@ -43,7 +43,7 @@ MISUSE = [
     ),
     pytest.param(["plan", "xyz"], "no claim 'xyz'", id="plan-claim"),
     pytest.param(["plan", "--tolerance", "0"], "--tolerance 0: must lie between", id="plan-tolerance"),
-    pytest.param(["plan", "--tolerance", "9e-5"], "serves 0.0001 and more; raise", id="too-fine"),
+    pytest.param(["plan", "--tolerance", "9e-5"], "allows none below 0.0001; raise", id="too-fine"),
     pytest.param(
         ["run", "score-variance-general", "--tolerance", "1e-4"],
         "raise --tolerance",

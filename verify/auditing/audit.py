@@ -164,7 +164,7 @@ def _parsed(text: str) -> tuple[str, Band]:
     try:
         return name, _checked(name, (float(low) if low else None, float(high) if high else None))
     except ValueError as error:
-        raise SettingsError(f"gate {text!r}: its band is no two numbers; {_USAGE}") from error
+        raise SettingsError(f"gate {text!r}: its band is not two numbers; {_USAGE}") from error
 
 
 def _checked(name: str, band: Band) -> Band:
@@ -426,7 +426,7 @@ class _LayerAudit:
         check_call(call, place)
         for name, given in (("bias", call.bias), ("sink", call.sink)):
             if given is not None and not np.all(to_numpy(given) < math.inf):
-                raise RecordingError(f"{place}: {name} holds NaN or +inf, which hide nothing; correct them")
+                raise RecordingError(f"{place}: {name} holds NaN or +inf; give -inf where a key is hidden")
         if call.softcap is not None and not 0 < call.softcap < math.inf:
             raise RecordingError(f"{place}: softcap {call.softcap!r}: give a number above 0, or none")
         if call.documents is not None and not self.mask:
@@ -439,8 +439,8 @@ class _LayerAudit:
             _, own, _, d = array.shape
             if (own, d) != (heads, width):
                 raise RecordingError(
-                    f"{place}: {name} has {own} heads of {d} dimensions after {heads} of {width}; "
-                    "record different shapes under different names"
+                    f"{place}: {name} has {own} heads of {d} dimensions, and in earlier calls "
+                    f"{heads} of {width}; record different shapes under different names"
                 )
 
     def _check_weights(self, call: Call, place: str) -> None:
@@ -452,8 +452,8 @@ class _LayerAudit:
             )
         if declared.kind != self.weights.kind:
             raise RecordingError(
-                f"{place}: weights {declared.text!r} after {self.weights.text!r}; record them under "
-                "different names"
+                f"{place}: weights {declared.text!r}, and in earlier calls {self.weights.text!r}; "
+                "record them under different names"
             )
         for name, given in (("sink", call.sink), ("softcap", call.softcap)):
             if given is not None and declared.kind not in ("softmax", name == "sink" and "clipped"):

@@ -279,7 +279,7 @@ def check_address(address: str) -> None:
     if address and not _ADDRESS.fullmatch(address):
         raise CitationError(
             f"--url {address!r}: give a folder's http(s) address or path, of letters, digits and "
-            "- . _ ~ / @ + , = alone, a path not starting with //; write other signs as in %20"
+            "- . _ ~ / @ + , = alone, a path not starting with //; percent-encode others, a space as %20"
         )
 
 

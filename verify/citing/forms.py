@@ -105,7 +105,8 @@ def parsed(form: str) -> tuple[Options, str | None]:
     match = _FORM.fullmatch(form.strip()) if len(form) <= _LONGEST else None
     if match is None:
         raise CitationError(
-            f"form {form[:60]!r}: put the sentence last, in quotation marks and one line of at most 400 signs"
+            f"form {form[:60]!r}: put the sentence last, in quotation marks and on one line of at "
+            "most 400 characters"
         )
     options: Options = {}
     for one in filter(None, map(str.strip, match["options"].split(","))):

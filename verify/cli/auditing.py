@@ -17,7 +17,10 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
 @click.command()
 @click.argument("recording", type=PATH)
 @click.option(
-    "--intended", metavar="EXPRESSION", help="The intended scale, in d, h, D and n, such as 1/sqrt(d)."
+    "--intended",
+    metavar="EXPRESSION",
+    help="The intended scale in d (width of a head), h (heads), D (width of the model) and n (keys), "
+    "such as 1/sqrt(d).",
 )
 @click.option(
     "--mask",
@@ -73,11 +76,11 @@ def audit(
 ) -> None:
     """Judge the attention in RECORDING.
 
-    Writes audit.json, audit.html and audit.pdf. RECORDING is a folder that was recorded, or a NumPy archive
-    or safetensors file with q, k and, where there are any, v, out, mask (True where a key may be seen), bias,
-    sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), documents (of
-    each token), intended, intended_mask and weights (sigmoid, sigmoid-ln-n, softpick, clipped=C or
-    differential=LAMBDA, where they are not a softmax).
+    Writes audit.json, audit.html and audit.pdf. RECORDING is a folder that "record" wrote, or a NumPy archive
+    or safetensors file. It needs q and k, and may have v, out, mask (True where a key may be seen), bias,
+    sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), documents
+    (the number of each token's document), intended, intended_mask, and weights if they are not a softmax
+    (sigmoid, sigmoid-ln-n, softpick, clipped=C or differential=LAMBDA).
 
     With --against, write comparison.json, comparison.html and comparison.pdf instead: the first layer and
     head in which the two differ by more than rounding, and in which quantity. The status is 0 if no

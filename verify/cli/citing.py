@@ -112,7 +112,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
 
 @click.command("check-docs")
-@click.argument("documents", nargs=-1, type=PATH, metavar="FILE...")
+@click.argument("documents", nargs=-1, type=PATH, metavar="[FILE]...")
 @click.option(
     "--write", is_flag=True, help="Rewrite stale quotations that have a form, such as KEY|digits=3."
 )
@@ -157,7 +157,7 @@ def check_docs(
     AsciiDoc, Org, Typst, Python, or any text with comments), folders of them, or patterns such as
     'docs/**/*.md'. The default is what [tool.sdpa-verify] in pyproject.toml lists. Nothing is verified again:
     quotations are compared with the results given or configured, else with those of the last run, which must
-    not have used the quick profile.
+    not have used the quick profile, else with the reference run.
     """
     from verify.citing.configuration import configuration
     from verify.citing.documents import adopt as adopt_forms
@@ -239,8 +239,8 @@ def _settled(results: Path | None) -> Evidence:
     is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
     if named is None and is_coarse:
         raise ResultsError(
-            f"{LAST_RUN}: is of a quick run, which documents are not compared with by accident; name the "
-            'results that they quote with --results, or as [tool.sdpa-verify] results = "FILE"'
+            f"{LAST_RUN}: is of a quick run, with which documents are compared only if it is named; name "
+            'the results that they quote with --results, or as [tool.sdpa-verify] results = "FILE"'
         )
     return record
 
@@ -290,7 +290,7 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     """Write a verdict as a badge.
 
     Writes NAME.svg, and NAME.json for shields endpoints. "audit" stands for an audit as a whole, whose files
-    are called attention-audit; its badge shows the most serious judgement that decides.
+    are called attention-audit; its badge shows the most serious judgement among findings that decide.
     """
     from verify.citing.lookup import lookup
     from verify.citing.summaries import Badged, as_endpoint, as_svg, badge_of

@@ -147,6 +147,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         place = f"{Path(last.filename).name}, line {last.lineno}"
         complain(
             f"not foreseen: {described(error)} ({place}); please report it, "
-            "with what `python -X dev -m verify` prints"
+            "with what the same command prints after `python -X dev -m verify`"
         )
         sys.exit(VerifyError.exit_status)

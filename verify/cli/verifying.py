@@ -130,8 +130,8 @@ run_options = together(
         type=PATH,
         metavar="FILE|PACK",
         help="Statements to decide in place of the five documents': a TOML file of at most 1 MB, - for "
-        "standard input, or a shipped pack: introductions. Without CLAIMS only what they need is run; an "
-        "empty file has none.",
+        "standard input, or a shipped pack: introductions. Without CLAIM, only the claims that "
+        "they need are run. An empty file means no statements.",
     ),
     click.option(
         "--lenient-sources",
@@ -148,7 +148,7 @@ run_options = together(
 @edition_option
 @since_option
 def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool, **options: Any) -> None:
-    """Verify claims and write page, PDF and results.
+    """Verify claims and write the page, the PDF and the results.
 
     These are report.html, report.pdf and results.json.
     """

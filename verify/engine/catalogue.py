@@ -404,7 +404,8 @@ def claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim
     name = path.stem.replace("_", "-")
     if not claim.id and not re.fullmatch(SLUG, name):
         raise ClaimError(
-            f"{origin}: a claim's id is its file's name, in lower-case words joined by underscores; rename it"
+            f"{origin}: the file's name gives the claim's id, my_claim.py my-claim; "
+            "rename it to lower-case words joined by underscores"
         )
     try:
         return claim.placed(name, chapter, vars(module))

@@ -93,8 +93,8 @@ def settings(
         raise SettingsError(f"--false-alarm {false_alarm:g}: nothing below {_LEAST_RATE:g} can be measured")
     if tolerance < FINEST:
         raise SettingsError(
-            f"--tolerance {tolerance:g}: scores are made in single precision, which serves {FINEST:g} "
-            "and more; raise --tolerance"
+            f"--tolerance {tolerance:g}: scores are made in single precision, which allows none below "
+            f"{FINEST:g}; raise --tolerance"
         )
     if seed < 0:
         raise SettingsError(f"--seed {seed}: must not be negative")

@@ -101,8 +101,8 @@ class Samples:
         width = comparison.tolerance.width(prediction, self.settings.tolerance)
         if not width > 0:
             raise ClaimError(
-                f"claim {self.claim}, check {comparison.id}: a tolerance relative to a prediction of 0 is "
-                "empty; give its Tolerance a scale"
+                f"claim {self.claim}, check {comparison.id}: its prediction is 0, of which a relative "
+                "tolerance is 0; give its Tolerance a scale"
             )
         return Goal(self.budget.share(1), 1 - self.settings.power, prediction, width)
 

@@ -130,7 +130,7 @@ def _refuse_silent_width(experiment: Experiment, claim: str) -> None:
         where = f"claim {claim}, check {check.id}: its tolerance"
         misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
         if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
-            raise ClaimError(f'{where} is of {tolerance.scale:g}; say what that is: Tolerance(…, of="…")')
+            raise ClaimError(f'{where} is a share of {tolerance.scale:g}; say of what: Tolerance(…, of="…")')
         times = tolerance.times(prediction)
         if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
             of = "the prediction" if prediction else tolerance.of
