@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _BFLOAT16 = 2.0**-8
-_RECONSTRUCTION = "largest $|o-{}V|$ of a row over what rounding may leave of it"
+_RECONSTRUCTION = "largest $|o-{}V|$ of a row over its bound for rounding"
 _MOST_NAMED = 3
 _RECOVERED = 1e-4
 """As near as a scale is known that reproduces an output, of relative size."""

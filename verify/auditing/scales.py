@@ -384,5 +384,5 @@ def _of_intended(intended: float, widths: Widths) -> Iterator[Candidate]:
         yield Candidate(f"{the_scale} times ln n", intended * math.log(widths.n), does)
     for power in range(1, _POWERS + 1):
         for value, text, of in ((0.5**power, f"1/{2**power}", "of"), (2.0**power, str(2**power), "times")):
-            does = f"a further factor {text} is applied, such as a scale left from elsewhere"
+            does = f"a further factor {text} is applied, perhaps a scale left over from other code"
             yield Candidate(f"{text} {of} {the_scale}", intended * value, does, merges=False)

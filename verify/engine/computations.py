@@ -141,7 +141,7 @@ def scale(inputs: Scale) -> Computed:
     """Return the root of the derived variance, or 1 over it."""
     root = sqrt(derived_variance().subs(d, inputs.d_k))
     value = root if inputs.form == "divisor" else 1 / root
-    verb = "is divided by" if inputs.form == "divisor" else "is multiplied with"
+    verb = "is divided by" if inputs.form == "divisor" else "is multiplied by"
     return Computed(value_of(value), f"What q·k {verb} at d_k = {inputs.d_k}, for variance 1")
 
 

@@ -88,7 +88,7 @@ def _share(name: str, dimension: int, output: str, label: str, bound: Expr, rela
 
 def _duel(dimension: int, name: str, measure: str, least: Expr, other: str = UNSCALED) -> Quantity:
     """Return the check that the root's scale fares better than another in at least that share of seeds."""
-    label = f"in which the scale {ROOT} {measure} than {other}, equal ones half"
+    label = f"in which the scale {ROOT} {measure} than {other}, ties counted as half"
     better = output_name("better", _number(ROOT), _number(other), list(MEASURES).index(measure))
     return _share(name, dimension, better, label, least, "≥")
 

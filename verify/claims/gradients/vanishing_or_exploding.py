@@ -210,10 +210,10 @@ CLAIM = Claim(
     "{rms-queries-d16:d_k=}, {rms-queries-d64:d_k} and {rms-grows:d_k} to {ratio-queries-d16:3}, "
     "{ratio-queries-d64:3} and {ratio-queries-d256:3} for queries, nearly the same for keys, and "
     "{ratio-values-d16:3}, {ratio-values-d64:3} and {ratio-values-d256:3} for values; that of medians starts "
-    "above one and falls below it, for sixteen keys between {median-above-1-n16-d64:d_k} and "
-    "{median-below-1-n16-d128:d_k} dimensions, to less than half a per cent in {median-vanishes:d_k}, for "
-    "eight times as many keys between {rms-grows:d_k} and three times as many dimensions; for a thousand "
-    "keys it is still above one in {rms-queries-d64:d_k}.",
+    "above one and falls below it: for sixteen keys between {median-above-1-n16-d64:d_k} and "
+    "{median-below-1-n16-d128:d_k} dimensions, for eight times as many keys between {rms-grows:d_k} and "
+    "three times as many dimensions; for a thousand keys it is still above one in {rms-queries-d64:d_k}. "
+    "With sixteen keys it is less than half a per cent in {median-vanishes:d_k} dimensions.",
     meaning="“Gradients vanish” and “gradients explode” are both half true. Most rows saturate and send "
     "almost nothing back, but the rare row that is still undecided between two keys sends back a gradient "
     "that lacks the damping factor, and it dominates every mean square. In low dimension, or with many "

@@ -159,7 +159,7 @@ CLAIM = Claim(
     "{far-out-after-scaling:prediction.2%} of such scores lie below minus ten after division by "
     "{root_d}, and as many above ten, which is computed numerically and measured. In between, "
     "Student’s t with three degrees of freedom has a variance, but no fourth moment, and therefore no "
-    "standard error for its estimate; this tool ends such a check undecided.",
+    "standard error for its estimate; this tool leaves such a check undecided.",
     symbols={"x": x},
     references=cite(
         "springer1979",

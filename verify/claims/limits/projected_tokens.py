@@ -96,7 +96,7 @@ CLAIM = Claim(
     "independent projections with centred entries of variance {v}, have {theorem}: {fused-xavier-variance} "
     "for Xavier's initialisation of one square matrix, {by-head:result} head by head, "
     "{packed-xavier-variance} for queries, keys and values packed together, {he-variance} for He's, "
-    "{linear-default-variance} for a uniform law within one over the root of {D} of zero.",
+    "{linear-default-variance} for a uniform law on either side of zero up to one over the root of {D}.",
     meaning="The assumption of unit components is a statement about the projections. Common defaults differ "
     "in the variance of scaled scores from {linear-default-variance} to {he-variance}, from a softmax that "
     "starts almost even to one that is already sharp. Changing the initialisation changes the temperature "

@@ -103,8 +103,8 @@ CLAIM = Claim(
     title="The softmax sees the variance within a row, not the total one",
     statement="The scores of one query vary by {theorem:result} on average; the rest of the total variance, "
     "which is {total:result}, shifts whole rows, and a softmax over a row does not see it. For components "
-    "uniform between zero and one: by {uniform-row-d64:prediction} of {total-variance} in "
-    "{uniform-row-d64:d_k} dimensions.",
+    "uniform between zero and one, in {uniform-row-d64:d_k} dimensions, the variance within a row is "
+    "{uniform-row-d64:prediction}, out of a total of {total-variance}.",
     meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the "
     "variance that comes from the keys' mean does nothing. For centred keys both variances agree. With "
     "positive components, such as those of many demonstrations, the total variance overstates what the "

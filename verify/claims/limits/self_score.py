@@ -97,6 +97,6 @@ CLAIM = Claim(
     "in {variance-d64:d_k} dimensions, {variance-d64:prediction}.",
     meaning="Where query and key are the same vector, as with tied projections, nothing averages out: the "
     "score is the squared length. Divided by {root_d} it still grows like {root_d}, so that a "
-    "token’s own key tends to win. Only of an independent query and key is the variance the dimension.",
+    "token’s own key tends to win. For an independent query and key the variance is the dimension.",
     symbols={"kappa": kappa},
 )

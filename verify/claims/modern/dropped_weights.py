@@ -90,8 +90,8 @@ CLAIM = Claim(
     title="Dropout on weights preserves the mean output; dropping keys does not",
     statement="Weights dropped with probability {r} and divided by the share that is kept leave the mean of "
     "the output as it is and give each of its components the variance {noise:result}: for independent "
-    "centred values that is in proportion to its mean square. Dropped before softmax, two keys of which one "
-    "is kept at least have mean weights closer to each other: {keys:result} in place of {first}.",
+    "centred values that is in proportion to its mean square. Dropped before softmax, two keys of which at "
+    "least one is kept have mean weights closer to each other: {keys:result} in place of {first}.",
     meaning="Relative to the output, the noise of dropout is equally large whether attention rests on one "
     "key or on a thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped "
     "instead, the weights that remain sum to one again, so no output is too small; but of two weights the "

@@ -82,7 +82,7 @@ CLAIM = Claim(
     "independent: their squares have covariance {squares:result}, each having variance {square:result}.",
     meaning="Grouped queries need no scale of their own: a score does not know how many other queries its "
     "key meets. What heads share is the length of the key: a long one makes the scores of all of them "
-    "large, of either sign. In eight dimensions that is a correlation of {squares-d8:estimate.2%} between "
+    "large, of either sign. In eight dimensions that is a correlation of {squares-d8:prediction.2%} between "
     "squares, at the start of training.",
     references=cite(
         "ainslie2023",

@@ -102,9 +102,9 @@ CLAIM = Claim(
     "output’s entries, least squares gives it with the squared standard error {fitted:result} to "
     "first order, over the slopes {slope} of all entries.",
     meaning="The divisor of a kernel can be known without its code: queries, keys, values and output "
-    "determine it, wherever scores differ and so do the values of these keys. They do so the better, the "
-    "more the entries of the output change with the scale; that small errors have effects of first order "
-    "only is measured. Where all scores or all values of a row are alike, or its weights have frozen, "
+    "determine it, wherever scores differ and so do the values of these keys. The more the "
+    "output changes with the scale, the more precise the result; that small errors have effects of first "
+    "order only is measured. Where all scores or all values of a row are alike, or its weights have frozen, "
     "nothing can be inferred, and the standard error says so.",
     symbols={"c": c, "tau": tau, "slope": g[at]},
     assumptions=assume(known_inputs="Queries, keys, values and mask are those that were used."),

@@ -91,8 +91,8 @@ CLAIM = Claim(
     "number of heads at {heads:result}, and by that of a width with {e} zeros of padding counted in at "
     "{padded:result}.",
     meaning="A score adds one product for each dimension of its own head, so the head’s width sets the "
-    "scale, however wide the model is and however a kernel pads it. Nothing fails when the widths are mixed "
-    "up: divided by the root of the model’s width, attention starts out nearly even, by that of the number "
-    "of heads, sharp.",
+    "scale, however wide the model is and however a kernel pads it. No error is raised when the widths are "
+    "mixed up: divided by the root of the model’s width, attention starts out nearly even, by that of the "
+    "number of heads, sharp.",
     symbols={"h": h, "e": e},
 )

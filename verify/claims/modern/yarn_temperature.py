@@ -94,7 +94,8 @@ CLAIM = Claim(
     "{variance-s4:s=} and {variance-s64:prediction.3} at {variance-s64:s}. Of many keys, {n}, attention with "
     "normal scores of deviation {sigma} spreads over about one in {many:result}. For {n} proportional to {s} "
     "that is {many-keys-s64:2} times as many at {variance-s64:s=} as at {variance-s1:s=}, not "
-    "{variance-s64:s}; at no {s} more than {most-keys:2} times, and no fewer for {s} up to {longest-row:3}.",
+    "{variance-s64:s}; at no {s} more than {most-keys:2} times, and no fewer than at {variance-s1:s=} for "
+    "{s} up to {longest-row:3}.",
     meaning="Without the factor a row {variance-s64:s} times as long spreads its attention over "
     "{variance-s64:s} times as many keys. The factor takes most of that back: to keep the number, the "
     "variance would have to be {grows:result}, {ell} being the logarithm of {s}. With few keys it takes "

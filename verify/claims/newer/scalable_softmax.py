@@ -109,7 +109,7 @@ CLAIM = Claim(
     "{plain-n1000:prediction.3} among {plain-n1000:n} and of {plain-n10000:prediction.3} among "
     "{plain-n10000:n}; with the factor, {scalable-n100:prediction.3}, {scalable-n1000:prediction.4} and "
     "{scalable-n10000:prediction.5}. Not every lead is preserved: one smaller than one over {s} still fades, "
-    "only as a smaller power. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} "
+    "only more slowly. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} "
     "used here, the factor is below one and makes attention flatter than plain softmax.",
     headline="scalable-n10000",
     symbols={"s": s, "g": g, "R": R, "n": N, "lead": s * g, "eps": termwise.beyond,

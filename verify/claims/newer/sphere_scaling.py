@@ -115,10 +115,10 @@ CLAIM = Claim(
     "enough",
     statement="Let {n} keys be uniform on the sphere in three dimensions, and let scores be {beta} times "
     "their cosines with one query. The mean of the largest weight is at least {theorem:result}.",
-    meaning="The more keys lie on the sphere, the closer are the nearest of them, to a query and to each "
-    "other: to tell them apart in three dimensions, the scale must grow like the number of keys, and a "
-    "factor like its logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} and "
-    "{bound-d3-n4096:n} keys the weight is measured as {bound-d3-n4096:estimate.3}, against "
+    meaning="The more keys lie on the sphere, the closer the nearest are to a query and to each other. To "
+    "tell them apart in three dimensions, a scale that grows like the number of keys is enough; computed "
+    "values show that one like its logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} "
+    "and {bound-d3-n4096:n} keys the weight is measured as {bound-d3-n4096:estimate.3}, against "
     "{bound-d3-n4096:prediction.4}. In {d} dimensions the scale has to grow like the power {power} of {n}: "
     "the scale at which the largest weight is one half grows, from {bound-d3-n64:n} to {bound-d3-n4096:n} "
     "keys, like the power {power-d2:3} in two dimensions, {power-d3:3} in three, {power-d4:3} in four and "

@@ -52,7 +52,7 @@ CLAIM = Claim(
     title="Scores average to zero",
     statement="For independent centred components, {theorem} in every dimension.",
     meaning="Scores balance out around zero: what grows with the dimension is their spread, not their mean. "
-    "It takes only one of the two vectors to be centred. Where neither is (say, after a ReLU), the mean "
+    "Only one of the two vectors need be centred. Where neither is (say, after a ReLU), the mean "
     "grows like the dimension itself.",
     assumptions=assume(
         INDEPENDENT, centred=r"Every component has mean 0; any variance $\sigma_q^2$, $\sigma_k^2$."

@@ -173,11 +173,11 @@ CLAIM = Claim(
     statement="For independent standard normal components, {score} has the third moment {third:result} and "
     "the excess kurtosis {theorem:result}. For positive {x}, the probability that it lies {x} standard "
     "deviations or more below zero differs from a normal number’s by {distance:result} to first order in the "
-    "inverse of {d_k}: the distance to the normal law shrinks like this inverse, not like the usual one of "
-    "{root_d}.",
-    meaning="At the usual sixty-four dimensions a scaled score is normal for most purposes: the chance to "
-    "lie below any given value is off by about two thousandths at most, that to lie between two values by "
-    "twice as much. Formulas that take scores as normal are approximations of this quality, worse in few "
-    "dimensions and, relative to what is left there, in the far tails.",
+    "inverse of {d_k}: the distance to the normal law shrinks like this inverse, not like the usual "
+    "inverse of {root_d}.",
+    meaning="At the usual sixty-four dimensions a scaled score is normal for most purposes: the "
+    "probability of lying below any given value is off by about two thousandths at most, that of lying "
+    "between two values by twice as much. Formulas that take scores as normal are approximations of this "
+    "quality, worse in few dimensions and, relative to what is left there, in the far tails.",
     symbols={"x": x},
 )

@@ -180,8 +180,8 @@ CLAIM = Claim(
     "most {x} standard deviations above their mean tends to {limit:result}, which is ninety-five per cent at "
     "{normal-deviations-d100:prediction.4}.",
     meaning="What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
-    "the root of the ratio and not by the ratio itself. The point above which five per cent of scores lie, "
-    "taken from their mean, is computed and measured: for standard normal components "
+    "the root of the ratio of the dimensions, not by that ratio. The point above which five per cent of "
+    "scores lie, taken from their mean, is computed and measured: for standard normal components "
     "{normal-point-d2:prediction.3} in two dimensions and {normal-point-d100:prediction.3} in a hundred, for "
     "uniform ones between zero and one {uniform-point-d3:prediction.2} in three, "
     "{uniform-point-d100:prediction.3} in a hundred and {uniform-point-d1000:prediction.3} in a thousand. "

@@ -154,12 +154,12 @@ CLAIM = Claim(
     title="Worked dot products are right, and show nothing about variance",
     statement="The dot products of one, two, three and so on with three, four, five and so on are {theorem}: "
     "{dot-2}, {dot-4} and {dot-6} for {sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. The growth is cubic because "
-    "the components grow too; three products in two and three dimensions each cannot show that a variance "
+    "the components grow too; three products in each of two and three dimensions cannot show that a variance "
     "grows.",
     meaning="Examples with hand-picked integers are popular and their arithmetic is right. But they let the "
     "components grow along with the dimension, so what they show is a growing mean of products of positive "
-    "numbers. And with three numbers a side, a ratio of variances as large as the printed one comes up by "
-    "chance in about one of five or six trials.",
+    "numbers. And with three numbers a side, a ratio of variances as large as in the sources' "
+    "example comes up by chance in about one of five or six trials.",
     assumptions=assume(
         printed_vectors="The vectors are the ones that the sources print.",
         f_test="The F test compares two sets of three normal values: the customary test for variances.",

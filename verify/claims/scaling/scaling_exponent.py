@@ -73,8 +73,8 @@ CLAIM = Claim(
     title="Each power of the dimension has its own exponent",
     statement="For independent components with mean zero and unit variance, {theorem} for every {alpha}.",
     meaning="The usual scale, the power one half, separates two regimes: with a smaller power scores grow "
-    "with the dimension, with a larger one they shrink. No other power is level: a quarter in place of the "
-    "half leaves a variance of {quarter-variance-d128:prediction.3} in {quarter-variance-d128:d_k} "
-    "dimensions.",
+    "with the dimension, with a larger one they shrink. No other power keeps the variance level: a quarter "
+    "instead of a half leaves a variance of {quarter-variance-d128:prediction.3} in "
+    "{quarter-variance-d128:d_k} dimensions.",
     symbols={"alpha": alpha, "divided": Notation(r"q\cdot k/d_k^{\alpha}", score * d**-alpha)},
 )

@@ -154,8 +154,9 @@ CLAIM = Claim(
     statement="For independent normal scores of standard deviation {sigma} over {n} keys, {theorem}: with "
     "scaled scores at most half a nat is lost on average, whatever the number of keys. Single rows may lose "
     "more.",
-    meaning="Correctly scaled attention starts out balanced on average: in any dimension and at any length "
-    "it spreads over at least {least-spread:3} of the keys; with many keys, over no more. It is not true "
+    meaning="Correctly scaled attention starts out balanced on average. Counting keys by the exponential of "
+    "the mean entropy, it spreads over at least {least-spread:3} of them in any dimension and at any length; "
+    "with many keys, over no more. It is not true "
     "of each row: the longer its query, the sharper the row, and of those over {rows-below-n64-d4:n} "
     "keys in {rows-below-n64-d4:d_k} dimensions {rows-below-n64-d4:estimate.2%} lose more than half a nat. "
     "Any further sharpness on average is learnt, not given by the initialisation.",

@@ -65,7 +65,9 @@ def derive() -> Derivation:
         Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$",
              Primitive(x, -log(1 + exp(-x)) / (sigma * sqrt(pi)))),
     )  # fmt: skip
-    raw = score_law.over_length(log(2) / sqrt(pi)).defining("what the larger weight lacks at most, averaged")
+    raw = score_law.over_length(log(2) / sqrt(pi)).defining(
+        "the most by which the larger weight falls short of one, averaged"
+    )
     return Derivation.of(route, lemmas=(rest, bounded, raw.called("raw")))
 
 
@@ -147,7 +149,7 @@ CLAIM = Claim(
     statement="For two keys whose independent normal scores have standard deviation {sigma}, {theorem}, "
     "which tends to one. For raw scores of one query with standard normal keys, {sigma} is the length of "
     "the query; on average over standard normal queries of three dimensions or more, the larger weight "
-    "lacks at most {raw:result} of one, which tends to zero as the dimension grows.",
+    "falls short of one by at most {raw:result}, which tends to zero as the dimension grows.",
     meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. The "
     "deviation of scaled scores settles at one instead, and the mean of the larger of two weights goes from "
     "{one-dimension:3} in one dimension to {settles:3}: both are integrated numerically. With "
