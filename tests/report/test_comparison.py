@@ -67,7 +67,7 @@ def test_what_differs_first_comes_first() -> None:
     assert view.outcome == ("They differ first in h.2.attn: q.", "bad")
     ((first,), (other,)) = view.first, view.others
     assert (first.where, first.name) == ("h.2.attn, head 1", "q")
-    assert first.what == "Queries differ (13% apart; rounding allows 4\N{MULTIPLICATION SIGN}10⁻⁷)."
+    assert first.what == "Queries differ (13% apart; rounding allows 4\N{MULTIPLICATION SIGN}10⁻⁵%)."
     assert first.rows == ("call 0, sequence 2, head 1, row 5, key 3",)
     assert other.badge.word == "not known"
     assert [row.names for row in view.rows] == ["h.0–1.attn", "h.2.attn", "h.3.attn", "h.4.attn"]

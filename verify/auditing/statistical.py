@@ -412,7 +412,7 @@ def _components(side: str, sign: str) -> tuple[HeadQuantity, ...]:
     return (
         HeadQuantity(
             f"components-{side}-mean",
-            rf"$|\mu_{sign}|^2/d_k$",
+            rf"$|\mu_{sign}|^2/d_k$, unbiased",
             "score-variance-general",
             lambda pairs: getattr(pairs, f"{side}_mean"),
             remark=_unless(0.0, "score-variance asks for mean 0; score-variance-general does not"),

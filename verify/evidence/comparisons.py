@@ -251,8 +251,8 @@ def said(part: ComparedPart) -> str:
 
 
 def share(value: float) -> str:
-    """Return a relative difference in two digits, as a percentage from 0.1% on."""
-    return f"{float(f'{100 * value:.2g}'):g}%" if value >= 1e-3 else numbers.small(value)
+    """Return a relative difference as a percentage in two digits."""
+    return f"{float(f'{100 * value:.2g}'):g}%" if value >= 1e-3 else f"{numbers.small(100 * value)}%"
 
 
 def heads_in_words(layer: ComparedLayer, part: ComparedPart) -> str:
