@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from tests.tool import Ended, alive, begin, finish
+from verify.cli.interrupts import insisting
+from verify.executors.workers import signals_blocked
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
@@ -278,3 +280,22 @@ def test_without_pango_everything_but_the_pdf_is_written(tmp_path: Path, small: 
         assert package in ended.complaint
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "results.json"]
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signal masks")
+def test_a_blocked_signal_waits_whichever_thread_receives_it() -> None:
+    """Python runs the handler in the main thread, in the middle of what must not be broken off."""
+    reached = []
+
+    def start_a_process() -> None:
+        with insisting():
+            with signals_blocked({signal.SIGINT}):
+                # The process's signal goes to the thread that insists, which does not block it.
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.3)
+                reached.append("end of the block")
+            time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt):
+        start_a_process()
+    assert reached == ["end of the block"]

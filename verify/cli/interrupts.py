@@ -41,6 +41,9 @@ class _Interrupt:
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         self.number = self.number or number
         self.wake.set()
+        if hasattr(signal, "pthread_sigmask") and number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+            # Another thread received what this one blocks while it starts a process: it is sent again.
+            return
         if time.monotonic() - self._last > _ONE_CALL:
             self._last = time.monotonic()
             raise KeyboardInterrupt
