@@ -965,7 +965,6 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
     room = np.sqrt(squares[:, 1]) + (given.grain * np.sqrt(compared.sum(axis=1)))[:, None]
     off = np.sqrt(squares[:, 0])
     columns = np.divide(off, room, out=np.where(off > 0, math.inf, 0.0), where=room > 0)
-    columns[~rows["columns"].any(axis=(1, 2, 3))] = 0.0
     named = {
         name: rows[name].sum(axis=1) for name in ("error", "output", "attention", "joint", "room", "bias")
     }
