@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 from sympy import Integral, S, oo
+from verify.claims.modern.shared.cosine import ACROSS, ALONG, MEANING, along_the_key, z
+from verify.claims.modern.shared.cosine import n as power
 
 from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
 from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.modern import rotary_positions, soft_cap
-from verify.claims.modern.shared.cosine import ACROSS, ALONG, MEANING, along_the_key, z
-from verify.claims.modern.shared.cosine import n as power
 from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,

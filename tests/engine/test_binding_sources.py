@@ -13,7 +13,7 @@ from sympy import Float, S, Symbol, cosh, exp, log, sqrt
 from verify.claims.modern.shared import entropy_lost
 from verify.claims.modern.shared.variants import RotatedScores
 from verify.claims.newer.shared.rows import LeadingRows, LevelRows, SigmoidRows
-from verify.claims.pipeline.shared.beside_values import ScoresBesideValues
+from verify.claims.pipeline.shared import ScoresBesideValues
 from verify.engine.binding import _BLOCKS, _SEEDS, bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError

@@ -4,16 +4,94 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from sympy import Expr, Rational, S, Symbol, expand, limit, oo, sqrt
+from sympy import Expr, Function, IndexedBase, Rational, S, Sum, Symbol, expand, limit, oo, sqrt, symbols
 
 from verify.claims.gradients.shared import (
-    Layer, LayerStack, Normalisation, Outputs, Relation, against_loops, output_name,
-    softmax_over_queries, stack,
+    Layer, LayerStack, Normalisation, Outputs, Relation, against_loops, output_name, softmax_over_queries,
 )  # fmt: skip
 from verify.spec import (
-    Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Quantity, Smooth, assume, biased,
-    capped, cell_of, d, estimates, figure, function, line, n, prediction, ratio, threshold, wrong,
+    Array, Cell, Claim, Control, Derivation, E, Experiment, Figure, Findings, Quantity, Smooth, assume,
+    biased, capped, cell_of, d, estimates, figure, function, i, j, line, n, one_step, prediction, ratio,
+    threshold, wrong,
 )  # fmt: skip
+from verify.spec.rules import Families, Induction, SumIdentity
+
+m = Symbol("D", integer=True, positive=True)
+layers, depth = Symbol("L", integer=True, positive=True), Symbol("l", integer=True, nonnegative=True)
+a, b = symbols("a b", integer=True, positive=True)
+g, w = IndexedBase("g"), IndexedBase("w")
+Gamma, Shared = Function(r"\Gamma"), Function(r"\bar\Gamma")
+"""Γ(L): the gradient's mean square at the input of L layers, over that at their output; and what of it all
+tokens share."""
+
+BACK = g[i, a] + Sum(w[a, b] * Sum(g[j, b], (j, 1, n)) / n, (b, 1, m))
+"""One entry of the gradient after one layer back: the residual path, and even attention's value path."""
+
+TOTAL, MEAN_PART = (
+    Sum(g[i, a] ** 2, (i, 1, n), (a, 1, m)),
+    Sum(Sum(g[j, b], (j, 1, n)) ** 2, (b, 1, m)) / n,
+)
+
+
+_SIZES = {g: (n, m), w: (m, m)}
+_OVER_WEIGHTS = SumIdentity(Families(sizes=_SIZES, variances={w: 1 / m}), "tokens and dimensions")
+"""Averages over weights, independent with mean 0 and a variance of one over their number of rows."""
+
+_OVER_GRADIENTS = SumIdentity(Families(sizes=_SIZES, variances={g: S.One}), "tokens and dimensions")
+"""Averages over a fresh gradient, whose entries are independent with mean 0 and variance 1."""
+
+
+def derive() -> Derivation:
+    """Derive the growth through layers of even attention, which scores of no variance lead to."""
+    beyond = ("that layers with weights of their own follow each other as the recursion says, whatever "
+              "gradient comes in, which is measured; and the growth with full scores and normalised tokens, "
+              "which is measured against that of uniform attention.")  # fmt: skip
+    layer_back = "one layer back, averaged over weights"
+    total = one_step(
+        "The sum of squares after one layer back",
+        E(Sum(BACK**2, (i, 1, n), (a, 1, m))),
+        TOTAL + MEAN_PART,
+        "Weights have mean 0, and variance one over their number of rows",
+        _OVER_WEIGHTS,
+        defines=f"{layer_back}: the sum of squares",
+    )
+    mean_part = one_step(
+        "The part of it that all tokens share, after one layer back",
+        E(Sum(Sum(BACK, (i, 1, n)) ** 2, (a, 1, m)) / n),
+        2 * MEAN_PART,
+        "The value path adds to it as much as the residual path brings",
+        _OVER_WEIGHTS,
+        defines=f"{layer_back}: the part that tokens share",
+    )
+    fresh = one_step(
+        "The same of a fresh gradient",
+        E(TOTAL),
+        n * m,
+        "All entries have the variance 1",
+        _OVER_GRADIENTS,
+        defines="a fresh gradient: the sum of squares",
+    )
+    fresh_part = one_step(
+        "and the part of it that all tokens share",
+        E(MEAN_PART),
+        m,
+        "One in as many as there are tokens",
+        _OVER_GRADIENTS,
+        defines="a fresh gradient: the part that tokens share",
+    )
+    start = {Gamma(0): fresh.end / (n * m), Shared(0): fresh_part.end / (n * m)}
+    now = {TOTAL: Gamma(depth), n * MEAN_PART: n * Shared(depth)}
+    following = {Gamma(depth + 1): total.end.xreplace(now), Shared(depth + 1): mean_part.end.xreplace(now)}
+    closed = {Gamma(depth): 1 + (2**depth - 1) / n, Shared(depth): 2**depth / n}
+    route = one_step(
+        "Sum of squares and shared part, layer by layer",
+        Gamma(layers),
+        1 + (2**layers - 1) / n,
+        "Each layer has weights of its own: the shared part doubles, and the sum grows by what was shared",
+        Induction(depth, start, following, closed),
+    )
+    return Derivation.of(route, lemmas=(total, mean_part, fresh, fresh_part), beyond=beyond)
+
 
 TOKENS, WIDTH, LAYERS, MANY = 8, 16, 6, 24
 D = 64
@@ -32,14 +110,6 @@ FINE, DEEP = 0.02, 0.005
 
 PER_LAYER = "growth of the gradient’s root mean square per layer, scores all but 0"
 MEAN_SQUARE = "growth of the gradient’s mean square through the stack, scores all but 0"
-
-
-def derive() -> Derivation:
-    """Derive the growth through layers of even attention, which scores of no variance lead to."""
-    beyond = ("that layers with weights of their own follow each other as the recursion says, whatever "
-              "gradient comes in, which is measured; and the growth with full scores and normalised tokens, "
-              "which is measured against that of uniform attention.")  # fmt: skip
-    return replace(stack.even_attention(), beyond=beyond)
 
 
 @dataclass(frozen=True)
@@ -90,7 +160,7 @@ def growth(name: str, number: int, over: str | None = None) -> Smooth:
 
 def _per_layer(result: Expr) -> Expr:
     """Return even attention's derived growth of the norm per layer."""
-    return result ** (1 / (2 * stack.layers))
+    return result ** (1 / (2 * layers))
 
 
 @cache  # two sets of checks ask for it
@@ -98,12 +168,12 @@ def _even(result: Expr) -> tuple[Expr, Expr]:
     """Return it here, and in ever deeper stacks."""
     power = Symbol("power", positive=True)
     now, ahead = (
-        expand(result.subs({n: TOKENS, stack.layers: stack.layers + more})).xreplace({2**stack.layers: power})
+        expand(result.subs({n: TOKENS, layers: layers + more})).xreplace({2**layers: power})
         for more in (0, 1)
     )
     # Where the quotient of one layer has a limit, the growth per layer has the same one.
     deep = sqrt(limit(ahead / now, power, oo))
-    return _per_layer(result).subs({n: TOKENS, stack.layers: LAYERS}), deep
+    return _per_layer(result).subs({n: TOKENS, layers: LAYERS}), deep
 
 
 def _small_scores(result: Expr, tolerance: float) -> list[Quantity]:
@@ -111,7 +181,7 @@ def _small_scores(result: Expr, tolerance: float) -> list[Quantity]:
     for tokens, width, depth in shapes[: 1 if tolerance > FINE else 2 if tolerance > DEEP else 3]:
         name = f"small-scores-n{tokens}-l{depth}"
         cell = cell_of(name, LayerStack(tokens, width, 1, depth, (float(TINY),), "none"), scale=TINY)
-        in_all, each = (one.subs({n: tokens, stack.layers: depth}) for one in (result, _per_layer(result)))
+        in_all, each = (one.subs({n: tokens, layers: depth}) for one in (result, _per_layer(result)))
         squares = (output_name("input-square", 0), "output-square")
         root = ratio(*squares, 1 / (2 * depth))
         checks.append(Quantity(name, MEAN_SQUARE, cell, ratio(*squares), prediction(in_all)))
@@ -203,7 +273,7 @@ def _path(findings: Findings, scale: str, label: str) -> Layer:
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the gradient's growth over the layers at each scale, and that of even attention."""
-    law = function((stack.layers,), (derivation.result.subs(n, TOKENS)) ** S.Half)
+    law = function((layers,), (derivation.result.subs(n, TOKENS)) ** S.Half)
     return figure(
         "growth-by-layer",
         "Without scaling the gradient grows from layer to layer",
@@ -239,7 +309,7 @@ CLAIM = Claim(
     "over six layers by less than with uniform attention. That is not like clipping, which bounds every "
     "gradient at every step: once its weights have grown, scaled attention passes that rate again. Measured "
     "on small stacks of attention alone, without the other layers of a transformer.",
-    symbols={"L": stack.layers, "n": n},
+    symbols={"L": layers, "n": n},
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their number of "
         "rows.",

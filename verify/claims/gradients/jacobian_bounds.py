@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from sympy import Expr, Rational, S, log
 
-from verify.claims.gradients.shared import OfRows, jacobian, jacobian_bounds, largest_ratio, spectral_norms
+from verify.claims.gradients.shared import OfRows, jacobian, largest_ratio, spectral_norms
 from verify.spec import (
     Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Notation, cite,
     complex_step, computed, fact, figure, function, in_single_precision, line, n, p, printed, scatter,
@@ -26,10 +26,10 @@ ROUNDING = Allowance(1e-10)
 
 def derive() -> Derivation:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
-    routes = jacobian_bounds.by_largest(), jacobian_bounds.never_above_half(), *jacobian_bounds.from_below()
+    routes = jacobian.by_largest(), jacobian.never_above_half(), *jacobian.from_below()
     bounds = zip(("largest", "half", "first", "second"), routes, strict=True)
-    lemmas = (*(route.called(name) for name, route in bounds), *jacobian_bounds.one_ahead())
-    return Derivation.of(jacobian_bounds.by_row_sums(), lemmas=lemmas)
+    lemmas = (*(route.called(name) for name, route in bounds), *jacobian.one_ahead())
+    return Derivation.of(jacobian.by_row_sums(), lemmas=lemmas)
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again
@@ -118,7 +118,7 @@ def _norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float
 
 def _one_ahead(name: str, code: Callable[[Array], Array], expected: Expr, keys: int, lead: Expr) -> Exact:
     label, settings = r"$\|J\|_2$ of the array code, one key ahead by $\ln t$", {"keys": keys, "t": int(lead)}
-    norm, first = expected.subs({n: keys, jacobian_bounds.t: lead}), float(log(lead))
+    norm, first = expected.subs({n: keys, jacobian.t: lead}), float(log(lead))
     return computed(name, label, settings, norm, _norm_ahead, code, keys, first, allowance=ROUNDING)
 
 
@@ -139,7 +139,7 @@ def _wrong_norms(bounds: dict[str, Bound], ahead: Expr) -> tuple[Control, ...]:
     half, entry = bounds["half"], (spectral_norms, _of_rows(p[1] * (1 - p[1]), 3))
     slope = half.sides(3, S(2))
     single = in_single_precision(softmax)
-    at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(jacobian_bounds.t, 1), 3, S(2))
+    at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(jacobian.t, 1), 3, S(2))
     return (
         Control("the norm never exceeds the largest slope of the logistic function, a quarter",
                 _search("a-quarter", r"largest $\|J\|_2$ found", 3, slope, Rational(1, 4), half.sides(3))),
@@ -156,7 +156,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     named = [(f"norm-t{lead}", rf"$\|J\|_2$ for {words}", 3, lead) for lead, words in scores.items()]
     named.append(("norm-n128", "the same for 128 keys, one ahead by ln 127", 128, 127))
     return tuple(
-        fact(name, what, derivation.lemmas[-2].end.subs({n: keys, jacobian_bounds.t: lead}))
+        fact(name, what, derivation.lemmas[-2].end.subs({n: keys, jacobian.t: lead}))
         for name, what, keys, lead in named
     )
 
@@ -167,7 +167,7 @@ def figures(derivation: Derivation) -> Figure:
     layers = []
     for keys in (2, 16, 128):
         ahead = derivation.lemmas[-2].end.subs(n, keys)
-        of_lead = function((jacobian_bounds.t,), ahead, "numpy")
+        of_lead = function((jacobian.t,), ahead, "numpy")
         layers.append(line(printed(f"{keys} keys"), np.asarray(of_lead(np.exp(leads))), at=leads))
         found = [_norm_ahead(softmax, keys, float(lead)) for lead in points]
         layers.append(scatter("", points, found))

@@ -5,7 +5,7 @@ from functools import cache
 
 from sympy import S
 
-from verify.claims.gradients.shared import BothScales, extremes, jacobian, large_scores, saturation
+from verify.claims.gradients.shared import BothScales, extremes, jacobian, saturation
 from verify.spec import (
     E, EVEN, NORMAL, SQUARES, STEIN, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings,
     NormalRows, Notation, Prediction, Quantity, Smooth, Tolerance, biased, capped, cell_of, component, d,
@@ -25,9 +25,9 @@ RATIO = r"$\mathbb{E}\,\|J\|_F^2$ unscaled, over the same scaled"
 
 def derive() -> Derivation:
     """Derive the limit from an identity and again by ties, and a bound for every deviation."""
-    route, again = large_scores.limit(), saturation.by_ties()
+    route, again = saturation.limit(), saturation.by_ties()
     bounds = saturation.identity(), saturation.bound().called("bound"), saturation.inverse_length()
-    lemmas = (*bounds, saturation.two_keys(), extremes.largest(), *large_scores.lemmas())
+    lemmas = (*bounds, saturation.two_keys(), extremes.largest(), *saturation.lemmas())
     return Derivation.of(route, again, lemmas=lemmas)
 
 

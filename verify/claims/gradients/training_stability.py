@@ -1,19 +1,114 @@
 """Whether scaling makes training succeed more often and faster: trained at three scales and many rates."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from sympy import Expr, Rational, S, sqrt
+from sympy import Derivative, Dummy, Expr, Idx, IndexedBase, Rational, S, Sum, Symbol, sqrt
 
 from verify.claims.gradients.shared import (
-    Layer, Lookup, Relation, TrainingRuns, against_loops, descent, losses, output_name,
-    softmax_over_queries, student_quantile,
+    Layer, Lookup, Relation, TrainingRuns, against_loops, losses, output_name, softmax_over_queries,
+    student_quantile,
 )  # fmt: skip
 from verify.spec import (
     NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
-    Findings, Quantity, Tolerance, assume, cell_of, computed, d, estimates, figure, largest_difference, latex,
-    line, printed, stream, threshold,
+    Findings, Ordered, Quantity, Route, Step, Tolerance, assume, cell_of, computed, d, estimates, figure,
+    largest_difference, latex, line, n, printed, stream, threshold,
 )  # fmt: skip
+from verify.spec.rules import Families, SumIdentity
+
+c, eta = Ordered("c", "b", positive=True), Ordered("eta", "c", positive=True)
+m = Symbol("D", integer=True, positive=True)
+e, f, a = Symbol("e", integer=True), Idx("f"), Symbol("a", integer=True)
+w, v, u, x = (IndexedBase(name) for name in ("w", "v", "u", "x"))
+"""Weights of queries and of keys at scale c, and the same times √c: u of queries, x of keys."""
+
+slope = IndexedBase(r"\ell'")
+"""ℓ'[e, a]: the loss's derivative with respect to the weight w[e, a]."""
+
+A = IndexedBase("A")
+"""A[e, f]: Σ over queries and keys of z_e·(∂ℓ/∂S)·y_f, for tokens z and y; it depends on the scores only."""
+
+
+_TOKENS, _SLOPES = (IndexedBase("z"), IndexedBase("y")), IndexedBase("L")
+"""Tokens of queries and of keys; the loss's derivative by the score of each pair."""
+
+_QUERY, _KEY, _ONE, _TWO, _AT = (Idx(f"{name}'") for name in "rkefa")
+_ENTRY, _COLUMN = (Dummy(name, integer=True) for name in "ea")
+_SIZES = dict.fromkeys((w, v, u, x, A, slope), (m, m)) | dict.fromkeys(_TOKENS, (n, m)) | {_SLOPES: (n, n)}
+
+
+def _by_chain_rule(entry: Any, column: Any) -> Any:
+    """Return Σ over all scores of the loss's derivative by it, times its derivative by a weight."""
+    queries, keys = _TOKENS
+    in_weights = queries[_QUERY, _ONE] * w[_ONE, _AT] * v[_TWO, _AT] * keys[_KEY, _TWO]
+    score = c * Sum(in_weights, (_ONE, 1, m), (_TWO, 1, m), (_AT, 1, m))
+    return Sum(_SLOPES[_QUERY, _KEY] * Derivative(score, w[entry, column]), (_QUERY, 1, n), (_KEY, 1, n))
+
+
+def _outer(entry: Any, other: Any) -> Any:
+    queries, keys = _TOKENS
+    return Sum(
+        queries[_QUERY, entry] * _SLOPES[_QUERY, _KEY] * keys[_KEY, other], (_QUERY, 1, n), (_KEY, 1, n)
+    )
+
+
+_CHAINED = SumIdentity(
+    Families(
+        _SIZES,
+        indices={e: m, a: m},
+        made_of={
+            slope: ((_ENTRY, _COLUMN), _by_chain_rule(_ENTRY, _COLUMN)),
+            A: ((_ENTRY, _COLUMN), _outer(_ENTRY, _COLUMN)),
+        },
+    ),
+    "tokens and dimensions, and any loss",
+)
+_RENAMED = SumIdentity(
+    Families(
+        _SIZES,
+        made_of={
+            u: ((_ENTRY, _COLUMN), sqrt(c) * w[_ENTRY, _COLUMN]),
+            x: ((_ENTRY, _COLUMN), sqrt(c) * v[_ENTRY, _COLUMN]),
+        },
+    ),
+    "dimensions",
+)
+"""Checks that put derivatives in, or the new weights."""
+
+
+def _one_step() -> Route:
+    """Return the route from a step at scale c to the unscaled step of smaller weights and rate."""
+    start = sqrt(c) * (w[e, a] - eta * slope[e, a])
+    chained = sqrt(c) * (w[e, a] - eta * c * Sum(A[e, f] * v[f, a], (f, 1, m)))
+    renamed = u[e, a] - (c * eta) * Sum(A[e, f] * x[f, a], (f, 1, m))
+    return Route.of(
+        r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$",
+        start,
+        Step(
+            chained,
+            "Chain rule: the score is the scale times a product that is linear in each weight",
+            _CHAINED,
+        ),
+        Step(
+            renamed,
+            r"With $u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: the unscaled step at the rate $c\eta$",
+            _RENAMED,
+        ),
+    )
+
+
+def _same_scores() -> Route:
+    """Return the route that shows the scores unchanged."""
+    scores = c * Sum(w[e, a] * v[f, a], (a, 1, m))
+    words = r"$u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: each weight takes a root of the scale"
+    return Route.of(
+        "The scores, and with them the loss, are the same",
+        scores,
+        Step(Sum(u[e, a] * x[f, a], (a, 1, m)), words, _RENAMED),
+        defines="what one pair of entries adds to a score",
+    )
+
 
 UNSCALED, ROOT, WHOLE = "unscaled", r"over $\sqrt{d_k}$", "over $d_k$"
 SCALES = {UNSCALED: S.One, ROOT: 1 / sqrt(d), WHOLE: 1 / d}
@@ -37,7 +132,7 @@ def derive() -> Derivation:
     """Derive that a scale is a choice of initial weights and learning rate, one step at a time."""
     beyond = ("what training comes to, which scale succeeds at more rates and takes fewer steps, is "
               "measured, on one task.")  # fmt: skip
-    return Derivation.of(descent.one_step(), lemmas=(descent.same_scores(),), beyond=beyond)
+    return Derivation.of(_one_step(), lemmas=(_same_scores(),), beyond=beyond)
 
 
 def _rescaled_gap(of_rates: float) -> float:
@@ -228,7 +323,7 @@ CLAIM = Claim(
     "rate; that is all it does to plain gradient descent. One small task; how many rates succeed depends on "
     "which were tried: at the lowest here unscaled training still succeeds, at the highest division by "
     "{d_k}.",
-    symbols={"c": descent.c, "eta": descent.eta, "root": sqrt(descent.c), "rate": descent.c * descent.eta},
+    symbols={"c": c, "eta": eta, "root": sqrt(c), "rate": c * eta},
     assumptions=assume(
         descent="Plain gradient descent, without momentum or adaptive rates.",
         task="Fresh normal tokens in every step; each query is a copy of one token with noise, and the "

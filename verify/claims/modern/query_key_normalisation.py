@@ -2,32 +2,39 @@
 
 from sympy import Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
 
-from verify.claims.modern.shared import Cosines, cosine, largest_cosine
+from verify.claims.modern.shared import Cosines, largest_cosine
 from verify.spec import (
-    E, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, biased, cell_of,
-    cells_of, cite, component, computed, d, figure, i, j, k, kurtosis, line, normal, one_step, over_cells, q,
-    score, score_law, wrong,
+    E, NORMAL_VECTORS, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Ordered, Route, Step,
+    beside, biased, cell_of, cells_of, cite, component, computed, d, figure, i, index, j, k, kurtosis, line,
+    normal, one_step, over_cells, q, score, score_law, wrong,
 )  # fmt: skip
-from verify.spec.rules import EulerIntegrals, Families, PutIn, Replaced, SumIdentity, Unfolded
+from verify.spec.rules import (
+    AlongAndAcross, EulerIntegrals, Families, PutIn, Replaced, SumIdentity, Unfolded, normal_density,
+)  # fmt: skip
 
 SCALES = {"cosine": (S.One, r"$\operatorname{Var}(\hat q\cdot\hat k)$"),
           "scaled": (sqrt(d), r"$\operatorname{Var}(\sqrt{d_k}\,\hat q\cdot\hat k)$")}  # fmt: skip
-n, z, w, t = cosine.n, cosine.z, score_law.w, symbols("t", positive=True)
+n, w = Ordered("n", "b", integer=True, positive=True), score_law.w
+z, t = symbols("z t", positive=True)
+COSINE = Ordered(r"\hat{q}\cdot\hat{k}", "a0")
+MEANING = score / sqrt(score_law.SQUARES * Sum(k[index] ** 2, (index, 1, d)))
+ALONG, ACROSS = 2 * normal_density(z, 1), score_law.CHI_SQUARE.subs(d, d - 1)
+"""Densities of the size z of a query's component along the key, and of the others' sum of squares w."""
 
 
 def derive() -> Derivation:
     """Derive all moments of a cosine, which are those of a Beta law; two of them and its bound as lemmas."""
-    both = z ** (2 * n) * cosine.ALONG * cosine.ACROSS
+    both = z ** (2 * n) * ALONG * ACROSS
     triple = t ** (n - 1) * exp(-t * (z**2 + w)) * both / gamma(n)
     factor = 2**n * gamma(n + S.Half) / (sqrt(pi) * gamma(n))
     beta = gamma(n + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(n + d / 2))
     moments = Route.of(
-        "All even moments; odd ones are 0, for $-q$ has the law of $q$", E(cosine.COSINE ** (2 * n)),
-        Step(E(cosine.MEANING ** (2 * n)), "The score over both lengths",
-             Unfolded({cosine.COSINE: cosine.MEANING})),
+        "All even moments; odd ones are 0, for $-q$ has the law of $q$", E(COSINE ** (2 * n)),
+        Step(E(MEANING ** (2 * n)), "The score over both lengths",
+             Unfolded({COSINE: MEANING})),
         Step(Integral(both / (z**2 + w) ** n, (z, 0, oo), (w, 0, oo)),
              "One component along the key, for $d_k > 1$ others across: a normal and a chi-square number",
-             cosine.along_the_key),
+             AlongAndAcross(NORMAL_VECTORS, q, score, z, w)),
         Step(Integral(triple, (t, 0, oo), (z, 0, oo), (w, 0, oo)),
              r"$1/r^n = \int t^{n-1} e^{-tr}\,dt / \Gamma(n)$ for $r = z^2 + w$", EulerIntegrals(t)),
         Step(Integral(factor * t ** (n - 1) * (1 + 2 * t) ** (-n - d / 2), (t, 0, oo)),
@@ -35,7 +42,7 @@ def derive() -> Derivation:
         Step(beta, "Integrated over t: the moments of a Beta(½, (d − 1)/2) number", EulerIntegrals(t)),
     )  # fmt: skip
     variance, fourth = (
-        one_step(f"The {name}", E(cosine.COSINE ** (2 * half)), end, "Gamma functions of neighbours",
+        one_step(f"The {name}", E(COSINE ** (2 * half)), end, "Gamma functions of neighbours",
                  Replaced(moments.then(Step(beta.subs(n, half), "n put in", PutIn({n: half}))).proved()),
                  defines=f"the {name}; the mean is 0", name=name.replace(" ", "-"))
         for half, name, end in ((S.One, "variance", 1 / d), (S(2), "fourth moment", 3 / (d * (d + 2))))
@@ -96,7 +103,7 @@ CLAIM = Claim(
     "by a learnt factor instead, or normalise to length {root_d} and keep the divisor, which amounts to "
     "the same, or nearly so if the mean is also subtracted; a gain on both vectors multiplies scores and "
     "their bound by its square.",
-    symbols={"cosine": cosine.COSINE, "left": d**-2},
+    symbols={"cosine": COSINE, "left": d**-2},
     references=(
         *cite(
             "henry2020",

@@ -1,6 +1,7 @@
 """What the claims about gradients alone are derived and measured with."""
 
-from verify.claims.gradients.shared.against_loops import against_loops, softmax_over_queries
+from collections.abc import Callable
+
 from verify.claims.gradients.shared.samplers import LayerStack, Normalisation, RowGradients, SingleQueries
 from verify.claims.gradients.shared.training import Lookup, TrainingRuns, losses
 from verify.evidence import Layer
@@ -11,6 +12,7 @@ from verify.montecarlo.experiment import Relation
 from verify.montecarlo.intervals import student_quantile
 from verify.montecarlo.reference_loops import OfRows, largest_ratio, spectral_norms
 from verify.montecarlo.rows import BothScales
+from verify.spec import Array, Control, Exact, loops, no_distance
 from verify.symbolic import extremes
 from verify.symbolic.printing import plain
 
@@ -20,3 +22,23 @@ __all__ = [
     "largest_ratio", "losses", "output_name", "plain", "softmax_over_queries", "spectral_norms",
     "student_quantile",
 ]  # fmt: skip
+
+
+SCALE = 0.25
+"""The scale at which array code is compared with loops."""
+
+
+def against_loops(name: str = "array-code", softmax: Callable[[Array], Array] | None = None) -> Exact:
+    """Return the comparison of the array code's gradients with those of plain loops.
+
+    With ``softmax`` the array code gets that one's weights, in place of its own.
+    """
+    label = "largest distance of an entry of the array code's gradients from those of plain loops"
+    found = loops.distance_from_loops(SCALE, softmax)
+    return no_distance(name, label, (("scale", SCALE),), found, loops.distance_from_loops)
+
+
+def softmax_over_queries() -> Control:
+    """Return what the comparison of the array code with plain loops must refute."""
+    what = "the softmax may run over the queries instead of the keys"
+    return Control(what, against_loops("over-queries", loops.over_queries))
