@@ -11,11 +11,11 @@ from verify.evidence.audits import (
     AuditBudget,
     AuditRecord,
     AuditSettings,
+    DerivedValue,
     Finding,
     Intention,
     Judgement,
     LayerRecord,
-    Reference,
 )
 
 D_K = 64
@@ -32,7 +32,7 @@ class Kind(NamedTuple):
     quantity: str
     middle: float
     spread: float
-    reference: Reference | None = None
+    reference: DerivedValue | None = None
     claim: str | None = None
 
 
@@ -41,10 +41,12 @@ STATISTICAL = (
      None, "score-variance"),
     Kind("shift-share", "share of the scores' variance that softmax cannot see", 0.12, 0.1),
     Kind("independence", "row variance over what independent queries and keys would give", 1.1, 0.2),
-    Kind("entropy", r"entropy over $\ln n$", 0.86, 0.08, Reference(value=0.922, claim="attention-entropy")),
-    Kind("effective-keys", r"$1 / \sum p^2$", 190.0, 60.0, Reference(value=188.3, claim="effective-keys")),
+    Kind("entropy", r"entropy over $\ln n$", 0.86, 0.08,
+         DerivedValue(value=0.922, claim="attention-entropy")),
+    Kind("effective-keys", r"$1 / \sum p^2$", 190.0, 60.0, DerivedValue(value=188.3, claim="effective-keys")),
     Kind("largest-probability", r"$\max p$", 0.031, 0.02),
-    Kind("gradient-pass", r"$1 - \sum p^2$", 0.99, 0.006, Reference(value=0.9947, claim="softmax-jacobian")),
+    Kind("gradient-pass", r"$1 - \sum p^2$", 0.99, 0.006,
+         DerivedValue(value=0.9947, claim="softmax-jacobian")),
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from verify.evidence import (
     ControlRecord,
     Fact,
     Figure,
-    Layer,
+    PlotLayer,
     Proof,
     RunRecord,
     Verdict,
@@ -284,7 +284,7 @@ def test_figures_are_well_formed(records: dict[str, ClaimRecord]) -> None:
             _is_well_formed(one, layer)
 
 
-def _is_well_formed(figure: Figure, layer: Layer) -> None:
+def _is_well_formed(figure: Figure, layer: PlotLayer) -> None:
     values = (*layer.y, *layer.lo, *layer.hi)
     assert len(layer.x) == len(layer.y) > 1
     assert len(layer.lo) == len(layer.hi)

@@ -19,7 +19,7 @@ from tests.strategies import examples, floats
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import ClaimRecord, Fact
 from verify.evidence.claims import Check, ControlRecord, tightness
-from verify.evidence.plots import Axis, Layer
+from verify.evidence.plots import Axis, PlotLayer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,9 +157,9 @@ def test_a_control_that_only_moves_a_number_is_known_by_its_id(name: str, *, nea
     assert control(name, "it is larger", 70, 64).is_near_miss is near
 
 
-def layer(kind: str, **more: Any) -> Layer:
+def layer(kind: str, **more: Any) -> PlotLayer:
     """Return a layer of two points."""
-    return Layer.model_validate(
+    return PlotLayer.model_validate(
         {"kind": kind, "role": "measured", "label": "", "x": (1, 2), "y": (3, 4)} | more
     )
 

@@ -25,7 +25,7 @@ from verify.spec.claim import several
 from verify.spec.words import Words
 
 if TYPE_CHECKING:
-    from verify.evidence import Check, ClaimRecord, ControlRecord, Layer, Record, RunRecord
+    from verify.evidence import Check, ClaimRecord, ControlRecord, PlotLayer, Record, RunRecord
 
 ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""
@@ -140,9 +140,9 @@ def measures_less(now: ClaimRecord, before: ClaimRecord) -> bool:
     return {one.id for one in now.checks} < {one.id for one in before.checks}
 
 
-def _layers(record: ClaimRecord, *, truth: bool) -> dict[tuple[str, str, int], Layer]:
+def _layers(record: ClaimRecord, *, truth: bool) -> dict[tuple[str, str, int], PlotLayer]:
     """Return the layers of all figures that are the truth, or all others, by figure, label and number."""
-    found: dict[tuple[str, str, int], Layer] = {}
+    found: dict[tuple[str, str, int], PlotLayer] = {}
     for figure in record.series:
         for layer in figure.layers:
             if (layer.role == "truth") == truth:

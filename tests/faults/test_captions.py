@@ -17,7 +17,7 @@ import pytest
 from verify.claims.gradients import training_stability
 
 if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord, Figure, Layer, RunRecord
+    from verify.evidence import ClaimRecord, Figure, PlotLayer, RunRecord
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Caption:
     holds: Callable[[ClaimRecord, Figure], bool]
 
 
-def measured(figure: Figure, place: int = 0) -> Layer:
+def measured(figure: Figure, place: int = 0) -> PlotLayer:
     """Return one of a figure's measured layers."""
     return [layer for layer in figure.layers if layer.role == "measured"][place]
 
 
-def drawn(figure: Figure, label: str) -> Layer:
+def drawn(figure: Figure, label: str) -> PlotLayer:
     """Return the layer whose label holds a text, and which is no wrong version."""
     return next(layer for layer in figure.layers if label in layer.label and layer.role != "control")
 

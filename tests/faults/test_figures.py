@@ -17,7 +17,7 @@ import numpy as np
 from verify.montecarlo.intervals import bounded_mean
 
 if TYPE_CHECKING:
-    from verify.evidence import Check, ClaimRecord, Figure, Layer, RunRecord
+    from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, RunRecord
 
 CURVE = 2e-3
 """Relative distance that a curve, drawn through its own points, may keep from a prediction between them."""
@@ -28,7 +28,7 @@ SAME = 1e-9
 Point = tuple[float, float, float, float]
 
 
-def points(layer: Layer) -> list[Point]:
+def points(layer: PlotLayer) -> list[Point]:
     """Return the points of a layer with their bars; a bar of no height where it has none."""
     low, high = layer.lo or layer.y, layer.hi or layer.y
     return list(zip(layer.x, layer.y, low, high, strict=True))
@@ -56,7 +56,7 @@ def places(check: Check) -> set[float]:
     return settings | {float(one) for one in re.findall(r"\d+", check.id)}
 
 
-def at(layer: Layer, x: float, figure: Figure) -> float:
+def at(layer: PlotLayer, x: float, figure: Figure) -> float:
     """Return the height of a curve at ``x``, straight between its points on the figure's own axes."""
 
     def scaled(values: Any, scale: str) -> Any:
@@ -90,7 +90,7 @@ def wrong_points(record: ClaimRecord, figure: Figure) -> list[str]:
 
 
 def _on_a_curve(
-    check: Check, x: float, truths: list[Layer], figure: Figure, unit: Callable[[float], float]
+    check: Check, x: float, truths: list[PlotLayer], figure: Figure, unit: Callable[[float], float]
 ) -> bool:
     expected = check.prediction / unit(x)
     return any(math.isclose(at(one, x, figure), expected, rel_tol=CURVE, abs_tol=1e-9) for one in truths)

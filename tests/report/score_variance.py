@@ -13,8 +13,8 @@ from verify.evidence import (
     DerivationRecord,
     Fact,
     Figure,
-    Layer,
     OrdinaryFit,
+    PlotLayer,
     Proof,
     Reference,
     RouteRecord,
@@ -199,14 +199,14 @@ SCORE_VARIANCE = judged_claim(
                 x=Axis(label="dimension $d_k$", scale="log"),
                 y=Axis(label="variance of the score", scale="log"),
                 layers=(
-                    Layer(
+                    PlotLayer(
                         kind="line",
                         role="truth",
                         label="derived: the dimension itself",
                         x=DIMENSIONS,
                         y=DIMENSIONS,
                     ),
-                    Layer(
+                    PlotLayer(
                         kind="points",
                         role="measured",
                         label="measured, with simultaneous intervals",
@@ -215,14 +215,14 @@ SCORE_VARIANCE = judged_claim(
                         lo=tuple(0.992 * d for d in DIMENSIONS),
                         hi=tuple(1.008 * d for d in DIMENSIONS),
                     ),
-                    Layer(
+                    PlotLayer(
                         kind="line",
                         role="control",
                         label="control: its square",
                         x=DIMENSIONS,
                         y=tuple(d * d for d in DIMENSIONS),
                     ),
-                    Layer(
+                    PlotLayer(
                         kind="line", role="other", label="scaled by the square root", x=DIMENSIONS, y=(1,) * 9
                     ),
                 ),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
-from verify.evidence import Axis, Figure, Layer
+from verify.evidence import Axis, Figure, PlotLayer
 from verify.evidence.plots import INK, layer_styles
 from verify.files.shipped import folder
 from verify.report import figures
@@ -29,7 +29,7 @@ KINDS = Figure(
     x=Axis(label="n"),
     y=Axis(label=r"$\sigma^2$ per key"),
     layers=tuple(
-        Layer(
+        PlotLayer(
             kind=kind,
             role=role,
             label=f"{kind} {role} $d _k$",
@@ -163,7 +163,7 @@ def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
 
 def test_a_layer_without_label_styles_like_its_kin() -> None:
     """The second edge of a tolerance, labelled once, is drawn like the first."""
-    edge = Layer(kind="line", role="other", label="tolerance", x=(1, 2), y=(1, 1))
+    edge = PlotLayer(kind="line", role="other", label="tolerance", x=(1, 2), y=(1, 1))
     other = edge.model_copy(update={"label": "", "y": (-1.0, -1.0)})
     svg = draw(FIGURE.model_copy(update={"layers": (edge, other)}), "x.")
     assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", svg))) == 1
@@ -194,10 +194,10 @@ def test_every_colour_stands_out_from_the_page(sheet: str) -> None:
         assert (high + 0.05) / (low + 0.05) >= 3, colour
 
 
-def layer(kind: str, role: str, label: str = "some") -> Layer:
+def layer(kind: str, role: str, label: str = "some") -> PlotLayer:
     """Return a layer of one point."""
     ends = {"lo": (1,), "hi": (1,)} if kind == "band" else {}
-    return Layer.model_validate({"kind": kind, "role": role, "label": label, "x": (1,), "y": (1,)} | ends)
+    return PlotLayer.model_validate({"kind": kind, "role": role, "label": label, "x": (1,), "y": (1,)} | ends)
 
 
 @pytest.mark.parametrize("kind", ["points", "line"])

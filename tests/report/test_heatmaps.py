@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.auditing.records import STATISTICAL, bad, good
 from tests.strategies import examples
-from verify.evidence.audits import AuditRecord, Judgement, Reference
+from verify.evidence.audits import AuditRecord, DerivedValue, Judgement
 from verify.files.shipped import folder
 from verify.report.heatmaps import (
     SHADES,
@@ -82,7 +82,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 def _grid(values: list[float], name: str = "entropy", reference: float | None = None) -> Grid:
     """Return a grid of one layer whose heads have these estimates."""
-    derived = None if reference is None else Reference(value=reference, claim="attention-entropy")
+    derived = None if reference is None else DerivedValue(value=reference, claim="attention-entropy")
     finding = BAD.layers[0].findings[0]
     cells = {
         (0, head): finding.model_copy(

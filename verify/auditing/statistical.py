@@ -17,7 +17,7 @@ from scipy import special
 
 from verify.auditing.blocks import OWN_RULE, Subject
 from verify.auditing.references import OfKeys, entropy_share, jacobian, largest_weight, over_rows, squares
-from verify.evidence.audits import Finding, Judgement, Reference, counted
+from verify.evidence.audits import DerivedValue, Finding, Judgement, counted
 from verify.montecarlo.intervals import betting_mean, hull
 
 if TYPE_CHECKING:
@@ -366,13 +366,15 @@ def _of_head(kept: Any, head: int, usable: NDArray[np.bool_]) -> Any:
     return type(kept)(*(array[usable, head] if array.ndim > 1 and array.size else array for array in kept))
 
 
-def _reference(quantity: HeadQuantity, seen: Seen, head: int, usable: NDArray[np.bool_]) -> Reference | None:
+def _reference(
+    quantity: HeadQuantity, seen: Seen, head: int, usable: NDArray[np.bool_]
+) -> DerivedValue | None:
     if quantity.reference is None or seen.new_rows is None:
         return None
     of_keys = quantity.reference.of_keys
     patterns = seen.new_rows.patterns[:, head][usable]
     value = quantity.reference.function(float(np.mean([over_rows(of_keys, *one) for one in patterns])))
-    return Reference(value=value, claim=quantity.reference.claim) if math.isfinite(value) else None
+    return DerivedValue(value=value, claim=quantity.reference.claim) if math.isfinite(value) else None
 
 
 def _beyond(limit: int, rows: RowMeans) -> Floats:

@@ -102,7 +102,7 @@ class _Judged(NamedTuple):
     link: str
 
 
-class _Measured(NamedTuple):
+class _Comparable(NamedTuple):
     """A number with its interval, open ends being infinite.
 
     ``of`` is what it is of, ``drawn`` by what seed and how often, None where nothing was; ``noise`` is what
@@ -230,7 +230,7 @@ def _findings(record: AuditRecord) -> Iterator[tuple[LayerRecord, Finding]]:
     return ((layer, finding) for layer in record.layers for finding in layer.findings)
 
 
-def _measured(record: Evidence) -> Iterator[tuple[str, _Measured]]:
+def _measured(record: Evidence) -> Iterator[tuple[str, _Comparable]]:
     """Yield the values that are compared: of checks and facts, or of findings that have an estimate."""
     if not isinstance(record, RunRecord):
         for layer, one in _findings(record):
@@ -241,7 +241,7 @@ def _measured(record: Evidence) -> Iterator[tuple[str, _Measured]]:
                 is_open = one.exact and one.interval == (None, None)
                 ends = (one.estimate, one.estimate) if is_open else ends
                 data = None if is_open else record.seal
-                yield f"{layer.id}.{one.id}", _Measured(one.quantity, one.estimate, ends, (), data)
+                yield f"{layer.id}.{one.id}", _Comparable(one.quantity, one.estimate, ends, (), data)
         return
     chosen = record.run.settings
     for claim in record.claims:
@@ -252,7 +252,7 @@ def _measured(record: Evidence) -> Iterator[tuple[str, _Measured]]:
             is_zero = check.method == "exact" and check.prediction == 0
             yield (
                 f"{claim.id}.{check.id}",
-                _Measured(
+                _Comparable(
                     check.quantity,
                     check.estimate,
                     check.interval,
@@ -264,14 +264,14 @@ def _measured(record: Evidence) -> Iterator[tuple[str, _Measured]]:
             )
         for fact in claim.facts:
             ends = (fact.value, fact.value)
-            yield f"{claim.id}.{fact.id}", _Measured(fact.what, fact.value, ends, fact.what, None)
+            yield f"{claim.id}.{fact.id}", _Comparable(fact.what, fact.value, ends, fact.what, None)
 
 
-def _by_interval(old: _Measured, new: _Measured) -> bool:
+def _by_interval(old: _Comparable, new: _Comparable) -> bool:
     return old.of == new.of and old.drawn != new.drawn
 
 
-def _moved(old: _Measured, new: _Measured) -> str:
+def _moved(old: _Comparable, new: _Comparable) -> str:
     """Return how a value is known to have moved, nothing where it may be the same."""
     if old.of != new.of:
         return "of another quantity or other settings"

@@ -178,7 +178,7 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         CitationError: a file cannot be read or is no text, or a marker is not closed or nested.
     """
     documents = _read_with_parts(paths)
-    values = _Values(record)
+    values = _LookedUp(record)
     for document in documents:
         for quote in document.quotes:
             document.problems += _problems(document, quote, values)
@@ -228,7 +228,7 @@ def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
     Raises:
         OutputError: a document is read-only or cannot be written; none is changed then.
     """
-    values = _Values(record)
+    values = _LookedUp(record)
     done: list[Adoption] = []
     files: dict[Path, str] = {}
     for document in documents:
@@ -247,7 +247,7 @@ def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
     return done
 
 
-def _adoption(document: Document, quote: Quote, values: _Values) -> Adoption:
+def _adoption(document: Document, quote: Quote, values: _LookedUp) -> Adoption:
     text = quote.quoted or ""
     forms = forms_for(values.known, quote.key, text, quote.language.markup)
     if len(forms) == 1 and _is_read_again(document, [(quote, "", _added(document, quote, forms[0]))]):
@@ -293,7 +293,7 @@ def _write(files: Mapping[Path, str]) -> None:
         raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
 
 
-class _Values:
+class _LookedUp:
     """A run's values; what an unknown key may have meant is looked for once."""
 
     def __init__(self, record: Evidence) -> None:
@@ -347,7 +347,7 @@ def _is_exported(path: Path) -> bool:
         return False
 
 
-def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Problem]:
+def _problems(document: Document, quote: Quote, values: _LookedUp) -> Iterator[Problem]:
     value = values.get(quote.key)
     if isinstance(value, str):
         is_form = quote.key.partition("|")[0].strip() in values.known
@@ -366,7 +366,7 @@ def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Pro
         yield Problem(document.path, quote, ProblemKind.STALE, message, new)
 
 
-def _tool_s(quote: Quote, value: Value, values: _Values) -> str:
+def _tool_s(quote: Quote, value: Value, values: _LookedUp) -> str:
     """Return what stands in the place of a quotation with a form, or of an exported macro's text."""
     if quote.is_macro:
         return line_text(value, quote.quoted or "")
@@ -374,7 +374,7 @@ def _tool_s(quote: Quote, value: Value, values: _Values) -> str:
     return written(values.known, key.strip(), form, quote.language.markup.written)
 
 
-def _unsupported(document: Document, quote: Quote, key: str, values: _Values) -> Iterator[Problem]:
+def _unsupported(document: Document, quote: Quote, key: str, values: _LookedUp) -> Iterator[Problem]:
     text = quote.quoted or ""
     fault = fault_of(values.known, key, text)
     if fault:

@@ -229,7 +229,7 @@ def _to_draw(request: Request) -> CellToDraw:
     cell = request.cell
     try:
         pickled = pickle.dumps(cell, protocol=5)
-        recorder = _Recorder(pickled)
+        recorder = _ModulesOfPickle(pickled)
         recorder.load()
         modules = tuple(sorted(recorder.modules))
     except Exception:  # noqa: BLE001 - what a claim file's own objects raise when they are pickled
@@ -254,7 +254,7 @@ def _shape(sampler: BlockSampler) -> tuple[int, int, int]:
     return outputs, outputs - sampler.univariate if order == 3 else 0, order
 
 
-class _Recorder(pickle.Unpickler):
+class _ModulesOfPickle(pickle.Unpickler):
     """Notes the modules that a pickle refers to."""
 
     def __init__(self, content: bytes) -> None:

@@ -19,7 +19,7 @@ _BOUNDS = (INCOMPATIBLE, 1e-4, 1e-5)
 
 
 @dataclass(frozen=True)
-class _Finding:
+class _Answer:
     """What the evidence says of one part; ``exactly`` is false when it holds only within the tolerance."""
 
     holds: bool | None
@@ -109,13 +109,13 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
     )
 
 
-def _found(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> _Finding:
+def _found(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> _Answer:
     if part.compute is not None:
         return _held_against_computed(part, *computations.inputs_of(part.compute))
     return _examined(part, claims.get(part.claim or ""))
 
 
-def _held_against_computed(part: PartEntry, what: str, inputs: Record) -> _Finding:
+def _held_against_computed(part: PartEntry, what: str, inputs: Record) -> _Answer:
     """Hold a printed figure against what is computed: to its digits, or as one sample of those expected."""
     computed, printed = computations.COMPUTATIONS[what].compute(inputs), part.printed or ""
     shown = as_printed(computed.value, printed)
@@ -123,17 +123,17 @@ def _held_against_computed(part: PartEntry, what: str, inputs: Record) -> _Findi
         return _held_against_sample(part, shown, computed.words, computed.sample)
     holds = rounds_to(computed.value, printed, about=part.about)
     against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
-    return _Finding(holds, f"{computed.words} is {shown}{against}.", shown)
+    return _Answer(holds, f"{computed.words} is {shown}{against}.", shown)
 
 
-def _held_against_sample(part: PartEntry, shown: str, words: str, sample: SampleLaw) -> _Finding:
+def _held_against_sample(part: PartEntry, shown: str, words: str, sample: SampleLaw) -> _Answer:
     printed = part.printed or ""
     figure, unit = printed_number(printed), 100 if printed.endswith("%") else 1
     half = last_digit(printed) / (1 if part.about else 2)
     chance = sample.probability(float((figure - half) / unit), float((figure + half) / unit))
     fits = chance >= INCOMPATIBLE
     said = f"{chance:.2g}" if fits else f"below {min(one for one in _BOUNDS if one >= chance):g}"
-    return _Finding(
+    return _Answer(
         fits,
         f"{words} scatters around {shown}, by {sample.deviation:.2g}. One as extreme as {printed} has "
         f"probability {said}, twice its tail of the exact law for normal components, evaluated "
@@ -162,17 +162,17 @@ def _awaited(parts: Sequence[Part]) -> str:
     return f"Still open: it waits for evidence from {', '.join(claims)}."
 
 
-def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Finding:
+def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Answer:
     if claim is None:
-        return _Finding(None, f"Open: {part.claim}, which would decide it, is not in this run.")
+        return _Answer(None, f"Open: {part.claim}, which would decide it, is not in this run.")
     if claim.derivation.status is Proof.FAILED:
-        return _Finding(None, f"Open: the derivation of {claim.id} failed, so there is no evidence.")
+        return _Answer(None, f"Open: the derivation of {claim.id} failed, so there is no evidence.")
     verdict, figure = _evidence(part, claim)
     judged = _judged(verdict, part)
     if judged.holds is None or figure is None or part.printed is None:
         return judged
     if not judged.holds:
-        return _Finding(
+        return _Answer(
             None, f"Open: measurement refutes the prediction of {part.claim}, no figure is settled."
         )
     computed = as_printed(figure, part.printed)
@@ -182,7 +182,7 @@ def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Finding:
     else:
         against = _ABOUT if holds else ", not to the printed {}"
         reason = f"{rounded_to} {computed}{against.format(part.printed)}."
-    return _Finding(holds, reason, computed, judged.exactly)
+    return _Answer(holds, reason, computed, judged.exactly)
 
 
 def _evidence(part: PartEntry, claim: ClaimRecord) -> tuple[Verdict, float | None]:
@@ -200,18 +200,16 @@ def _evidence(part: PartEntry, claim: ClaimRecord) -> tuple[Verdict, float | Non
             return next((Verdict.CONFIRMED, fact.value) for fact in claim.facts if fact.id == wanted)
 
 
-def _judged(verdict: Verdict, part: PartEntry) -> _Finding:
+def _judged(verdict: Verdict, part: PartEntry) -> _Answer:
     subject = _subject(part)
     match verdict:
         case Verdict.UNDECIDED:
-            return _Finding(None, f"Open: {subject} is undecided.")
+            return _Answer(None, f"Open: {subject} is undecided.")
         case Verdict.APPROXIMATE if part.about:
-            return _Finding(
-                True, f"Within the tolerance, {subject} holds; the source says no more than that."
-            )
+            return _Answer(True, f"Within the tolerance, {subject} holds; the source says no more than that.")
         case Verdict.APPROXIMATE:
-            return _Finding(True, f"Within the tolerance, {subject} holds, but not exactly.", exactly=False)
-    return _Finding(verdict is Verdict.CONFIRMED, f"By this run, {subject} is {verdict}.")
+            return _Answer(True, f"Within the tolerance, {subject} holds, but not exactly.", exactly=False)
+    return _Answer(verdict is Verdict.CONFIRMED, f"By this run, {subject} is {verdict}.")
 
 
 def _subject(part: PartEntry) -> str:

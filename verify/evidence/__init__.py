@@ -21,7 +21,7 @@ from verify.evidence.claims import (
     Verdict,
     tightness,
 )
-from verify.evidence.plots import Axis, Figure, Layer
+from verify.evidence.plots import Axis, Figure, PlotLayer
 from verify.evidence.records import Record, digest_of
 from verify.evidence.runs import (
     Budget,
@@ -42,7 +42,7 @@ from verify.evidence.texts import SLUG, Slug, in_utc
 __all__ = [
     "PROFILES", "RESERVED", "SLUG", "Assumption", "Axis", "Budget", "Calibration", "Check", "ClaimRecord",
     "ControlRecord", "Counted", "DerivationRecord", "DeviceRecord", "Fact", "FalseClaims", "FalseKind",
-    "Falsified", "Figure", "Layer", "Method", "OrdinaryFit", "Outcome", "Part", "Presentation", "Proof",
+    "Falsified", "Figure", "Method", "OrdinaryFit", "Outcome", "Part", "PlotLayer", "Presentation", "Proof",
     "Reach", "Record", "Reference", "RouteRecord", "Run", "RunRecord", "Setting", "Settings", "Slug",
     "SourceRecord", "Statement", "StepRecord", "StoreUse", "Tool", "Verdict", "digest_of", "in_utc",
     "tightness",

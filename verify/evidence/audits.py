@@ -56,7 +56,7 @@ class Judgement(StrEnum):
     REPORTED = "reported"
 
 
-class Reference(Record):
+class DerivedValue(Record):
     """What the catalogue derives for the same quantity at unit variance, and which claim derives it."""
 
     value: float
@@ -86,7 +86,7 @@ class Finding(Record):
     level: Share = 1.0
     exact: bool
     band: Band | None = None
-    reference: Reference | None = None
+    reference: DerivedValue | None = None
     judgement: Judgement
     decides: bool
     reason: Text = ""

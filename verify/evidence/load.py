@@ -38,7 +38,7 @@ SCHEMA: int = RunRecord.model_fields["schema_version"].default
 
 
 @dataclass(frozen=True, slots=True)
-class _Format(Generic[_Sealed]):
+class _RecordFile(Generic[_Sealed]):
     """A kind of sealed file: its record, the key of its schema, how large it may be, how it is made again."""
 
     record: type[_Sealed]
@@ -54,14 +54,14 @@ class _Format(Generic[_Sealed]):
         return version
 
 
-_RESULTS = _Format(
+_RESULTS = _RecordFile(
     RunRecord,
     "schema",
     InputKind(32 * MEGABYTE, ResultsError, "give a results.json that a run wrote", dash=True),
     "run the verification again",
     "run `sdpa-verify run` to write it again",
 )
-_AUDIT = _Format(
+_AUDIT = _RecordFile(
     AuditRecord,
     "audit_schema",
     # A model of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
@@ -69,7 +69,7 @@ _AUDIT = _Format(
     "run the audit again",
     "run `sdpa-verify audit` to write it again",
 )
-_COMPARISON = _Format(
+_COMPARISON = _RecordFile(
     ComparisonRecord,
     "comparison_schema",
     InputKind(128 * MEGABYTE, ResultsError, "give a comparison.json that `audit --against` wrote", dash=True),
@@ -206,7 +206,7 @@ def _content(path: Path, kind: InputKind, again: str) -> Any:
         raise ResultsError(f"{path}: is not a results file; {kind.wanted}") from error
 
 
-def _read(content: Any, form: _Format[_Sealed], path: Path) -> _Sealed:
+def _read(content: Any, form: _RecordFile[_Sealed], path: Path) -> _Sealed:
     schema = content.get(form.schema) if isinstance(content, dict) else None
     if schema is None:
         raise ResultsError(f'{path}: has no "{form.schema}"; {form.kind.wanted}')

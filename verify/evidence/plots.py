@@ -27,7 +27,7 @@ class Axis(Record):
     scale: Literal["linear", "log"] = "linear"
 
 
-class Layer(Record):
+class PlotLayer(Record):
     """One set of points of a figure; ``lo`` and ``hi`` are its interval, empty where it has none."""
 
     kind: Literal["points", "line", "band", "steps"]
@@ -56,7 +56,7 @@ class Figure(Record):
     alt: Text
     x: Axis
     y: Axis
-    layers: Many[Layer]
+    layers: Many[PlotLayer]
 
 
 INK = "#010203"
@@ -123,7 +123,7 @@ def _of_text() -> str:
     return str(rcParams["text.color"])
 
 
-def draw_layer(axes: Axes, layer: Layer, style: LayerStyle) -> list[Line2D]:
+def draw_layer(axes: Axes, layer: PlotLayer, style: LayerStyle) -> list[Line2D]:
     """Draw a layer, and return its lines, the first of which stands for it."""
     if layer.kind == "points":
         marks = axes.plot(
@@ -139,7 +139,7 @@ def draw_layer(axes: Axes, layer: Layer, style: LayerStyle) -> list[Line2D]:
     return draw(layer.x, layer.y, color=style.colour, lw=width, ls=style.dashes, zorder=2)
 
 
-def _whiskers(layer: Layer) -> tuple[list[float], list[float]]:
+def _whiskers(layer: PlotLayer) -> tuple[list[float], list[float]]:
     """Return the intervals as one broken line."""
     ends = [
         (x, end) for x, *ends in zip(layer.x, layer.lo, layer.hi, strict=True) for end in (*ends, math.nan)
@@ -191,7 +191,7 @@ _STYLES = {
 }
 
 
-def layer_styles(layers: Sequence[Layer]) -> tuple[LayerStyle, ...]:
+def layer_styles(layers: Sequence[PlotLayer]) -> tuple[LayerStyle, ...]:
     """Return how each layer of a figure is drawn, so that any two that are labelled differ."""
     # A band and a line of the same role belong together, hence by role and kind; a layer without a label
     # belongs to the labelled one before it.

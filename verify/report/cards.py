@@ -15,7 +15,7 @@ from verify.evidence import (
     ControlRecord,
     DerivationRecord,
     Figure,
-    Layer,
+    PlotLayer,
     Proof,
     Reach,
     RunRecord,
@@ -163,7 +163,7 @@ def drawing(key: str, figure: Figure) -> FigureView:
     return FigureView(key, Prose(figure.title), prose_in_words(figure.alt), values)
 
 
-def _values(layer: Layer) -> Iterator[str]:
+def _values(layer: PlotLayer) -> Iterator[str]:
     yield f"# {plain(layer.label) or layer.kind}"
     columns = (layer.x, layer.y, layer.lo, layer.hi) if layer.lo else (layer.x, layer.y)
     for row in zip(*columns, strict=True):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from verify.evidence import Axis, Figure, Layer
+    from verify.evidence import Axis, Figure, PlotLayer
 
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width
@@ -116,7 +116,7 @@ def _know_the_font() -> None:
         font_manager.fontManager.addfont(font_source_sans_pro.font_files_otf[f"SourceSansPro{style}"])
 
 
-def _asides(layers: tuple[Layer, ...]) -> list[float]:
+def _asides(layers: tuple[PlotLayer, ...]) -> list[float]:
     """Return by how many points of the page each layer's marks are drawn aside of their places.
 
     Only where layers have a mark in common, which would hide one another: then they stand side by side.
@@ -134,7 +134,7 @@ def _asides(layers: tuple[Layer, ...]) -> list[float]:
     ]
 
 
-def _draw_layer(axes: Axes, layer: Layer, style: LayerStyle, aside: float) -> None:
+def _draw_layer(axes: Axes, layer: PlotLayer, style: LayerStyle, aside: float) -> None:
     for line in draw_layer(axes, layer, style):
         if aside:
             # Afterwards, so that the axes span the places themselves; a pixel is a point.
@@ -244,19 +244,19 @@ def _svg(canvas: Canvas) -> str:
     return stream.getvalue()
 
 
-def label_width(axes: Axes, layers: Sequence[Layer]) -> float:
+def label_width(axes: Axes, layers: Sequence[PlotLayer]) -> float:
     """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
     widths = [_width(line, _SIZE) for layer in layers for line in _lines(axes, layer)]
     return max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN
 
 
-def label_height(axes: Axes, layers: Sequence[Layer]) -> float:
+def label_height(axes: Axes, layers: Sequence[PlotLayer]) -> float:
     """Return the height of all labels under one another, in points."""
     lines = [len(_lines(axes, layer)) for layer in layers if layer.label and layer.x]
     return sum(lines) * LINE + max(len(lines) - 1, 0) * _GAP
 
 
-def label_layers(axes: Axes, layers: Sequence[Layer], styles: Sequence[LayerStyle]) -> None:
+def label_layers(axes: Axes, layers: Sequence[PlotLayer], styles: Sequence[LayerStyle]) -> None:
     """Write each layer's label at the height of its last point, moved apart where they would touch."""
     labelled = [
         (layer, style) for layer, style in zip(layers, styles, strict=True) if layer.label and layer.x
@@ -276,7 +276,7 @@ def label_layers(axes: Axes, layers: Sequence[Layer], styles: Sequence[LayerStyl
             axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=_SIZE)
 
 
-def _lines(axes: Axes, layer: Layer) -> list[str]:
+def _lines(axes: Axes, layer: PlotLayer) -> list[str]:
     widest = _WIDEST * axes.get_window_extent().width / axes.get_position().width
     return wrapped(layer.label, max(widest, _WIDE), _SIZE)
 
@@ -326,14 +326,14 @@ def spread(
     return places
 
 
-def _end(axes: Axes, layer: Layer) -> float:
+def _end(axes: Axes, layer: PlotLayer) -> float:
     """Return the height at which a layer ends; a log axis cannot show every value."""
     heights = axes.transData.transform(list(zip(layer.x, layer.y, strict=True)))[:, 1]
     shown = [float(height) for height in heights if math.isfinite(height)]
     return shown[-1] if shown else axes.get_window_extent().y0
 
 
-def _mark(axes: Axes, layer: Layer, style: LayerStyle, left: float, right: float, height: float) -> None:
+def _mark(axes: Axes, layer: PlotLayer, style: LayerStyle, left: float, right: float, height: float) -> None:
     drawn: list[Artist] = []
     if layer.kind == "band":
         drawn.append(Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, color=style.colour))

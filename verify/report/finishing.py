@@ -69,12 +69,12 @@ def write_once(pdf: Any) -> None:
     with thread_map(processors(None)) as mapped:
         # Python's zlib lets go of the interpreter.
         for place, one in zip(
-            places, mapped(_Written, [pdf.objects[place] for place in places]), strict=True
+            places, mapped(_MadeObject, [pdf.objects[place] for place in places]), strict=True
         ):
             pdf.objects[place] = one
 
 
-class _Written(pydyf.Object):  # type: ignore[misc]
+class _MadeObject(pydyf.Object):  # type: ignore[misc]
     """An object whose bytes are made."""
 
     def __init__(self, made_of: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from sympy import Basic
 
 from verify.errors import ClaimError
-from verify.evidence import Axis, Check, Figure, Layer
+from verify.evidence import Axis, Check, Figure, PlotLayer
 from verify.spec.cells import place_of
 from verify.spec.notation import printed
 from verify.symbolic.printing import function, latex
@@ -32,7 +32,7 @@ class Line:
     points: int
     ends: tuple[float, float] | None
 
-    def drawn(self, places: list[float], scale: Scale) -> Layer:
+    def drawn(self, places: list[float], scale: Scale) -> PlotLayer:
         """Return the line on an axis of that ``scale``; without ends it runs as far as the ``places``."""
         low, high = self.ends or (min(places), max(places))
         spaced = np.geomspace if scale == "log" else np.linspace
@@ -44,7 +44,7 @@ def figure(
     title: str,
     alt: str,
     y: str,
-    *layers: Layer | Line,
+    *layers: PlotLayer | Line,
     x: str = DIMENSION,
     x_scale: Scale = "log",
     y_scale: Scale = "log",
@@ -56,7 +56,9 @@ def figure(
     Raises:
         ClaimError: nothing measured is drawn from which a line without ends of its own could take them.
     """
-    places = [place for one in layers if isinstance(one, Layer) and one.role == "measured" for place in one.x]
+    places = [
+        place for one in layers if isinstance(one, PlotLayer) and one.role == "measured" for place in one.x
+    ]
     if not places and any(isinstance(one, Line) and one.ends is None for one in layers):
         raise ClaimError(f"figure {name}: it shows nothing measured; give its lines their ends with `over`")
     drawn = [one.drawn(places, x_scale) if isinstance(one, Line) else one for one in layers]
@@ -72,7 +74,7 @@ def measured(
     label: str = "measured",
     against: str = "d_k",
     as_drawn: Callable[[float, float], float] = lambda _, value: value,
-) -> Layer:
+) -> PlotLayer:
     """Return the estimates of ``checks`` with intervals, against their dimension or another setting.
 
     ``as_drawn`` makes of a place and a measured value there what the figure shows of it.
@@ -87,12 +89,12 @@ def measured(
 
 def beside(
     checks: Iterable[Check], label: str, y: Any, against: str = "d_k", **of_line: Any
-) -> tuple[Layer | Line, Layer]:
+) -> tuple[PlotLayer | Line, PlotLayer]:
     """Return a line and what is measured beside it: ``line(label, y)`` and ``measured(checks)``."""
     return line(label, y, **of_line), measured(checks, against=against)
 
 
-def expected(checks: Iterable[Check], label: str, against: str = "d_k") -> Layer:
+def expected(checks: Iterable[Check], label: str, against: str = "d_k") -> PlotLayer:
     """Return the line through what ``checks`` compare with, at their places as in ``measured``.
 
     Raises:
@@ -110,7 +112,7 @@ def estimates(
     *,
     as_drawn: Callable[[float, float], float] = lambda _, value: value,
     kind: Literal["points", "band"] = "points",
-) -> Layer:
+) -> PlotLayer:
     """Return what was ``found`` at the places ``x``, each an estimate and its interval.
 
     ``as_drawn`` makes of a place and a value there what the figure shows of it; a ``kind`` "band" joins them.
@@ -121,7 +123,7 @@ def estimates(
         return tuple(as_drawn(place, value) for place, value in zip(places, values, strict=True))
 
     ends = [shown(interval[side] for _, interval in points) for side in (0, 1)]
-    return Layer(
+    return PlotLayer(
         kind=kind,
         role=role,
         label=label,
@@ -140,7 +142,7 @@ def line(
     over: tuple[float, float] | None = None,
     points: int = 61,
     at: Iterable[float] | None = None,
-) -> Layer | Line:
+) -> PlotLayer | Line:
     """Return a line: an expression in one symbol, a function, one number or, ``at`` given places, many.
 
     An expression in the dimension stands in the label beside the words. The line's ``points``, evenly spaced
@@ -157,12 +159,12 @@ def line(
     return Line(label, role, of, points, over)
 
 
-def scatter(label: str, x: Iterable[float], y: Any, role: Role = "measured") -> Layer:
+def scatter(label: str, x: Iterable[float], y: Any, role: Role = "measured") -> PlotLayer:
     """Return points without intervals at ``x``: a function of the place, or the values themselves."""
     return _layer("points", role, label, x, y)
 
 
-def _layer(kind: Literal["line", "points"], role: Role, label: str, x: Iterable[float], y: Any) -> Layer:
+def _layer(kind: Literal["line", "points"], role: Role, label: str, x: Iterable[float], y: Any) -> PlotLayer:
     places = tuple(map(float, x))
     values = map(y, places) if callable(y) else y
-    return Layer(kind=kind, role=role, label=label, x=places, y=tuple(map(float, values)))
+    return PlotLayer(kind=kind, role=role, label=label, x=places, y=tuple(map(float, values)))

@@ -7,7 +7,7 @@ import numpy as np
 from sympy import Expr, Function, IndexedBase, Rational, S, Sum, Symbol, expand, limit, oo, sqrt, symbols
 
 from verify.claims.gradients.shared import (
-    Layer, LayerStack, Normalisation, Outputs, Relation, against_loops, output_name, softmax_over_queries,
+    PlotLayer, LayerStack, Normalisation, Outputs, Relation, against_loops, output_name, softmax_over_queries,
 )  # fmt: skip
 from verify.spec import (
     Array, Cell, Claim, Control, Derivation, E, Experiment, Figure, Findings, Quantity, Smooth, assume,
@@ -263,7 +263,7 @@ def _controls(result: Expr, small: Quantity, tolerance: float) -> tuple[Control,
     )  # fmt: skip
 
 
-def _path(findings: Findings, scale: str, label: str) -> Layer:
+def _path(findings: Findings, scale: str, label: str) -> PlotLayer:
     """Return the measured growth after each layer, with intervals at the level of the checks."""
     depths, drawn = range(1, LAYERS + 1), Stack(D)
     grown = (growth(drawn.log_growth(scale, depth), 1) for depth in depths)

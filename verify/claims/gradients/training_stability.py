@@ -7,7 +7,7 @@ import numpy as np
 from sympy import Derivative, Dummy, Expr, Idx, IndexedBase, Rational, S, Sum, Symbol, sqrt
 
 from verify.claims.gradients.shared import (
-    Layer, Lookup, Relation, TrainingRuns, against_loops, losses, output_name, softmax_over_queries,
+    PlotLayer, Lookup, Relation, TrainingRuns, against_loops, losses, output_name, softmax_over_queries,
     student_quantile,
 )  # fmt: skip
 from verify.spec import (
@@ -251,14 +251,14 @@ def _controls() -> tuple[Control, ...]:
     )  # fmt: skip
 
 
-def _success_by_rate(findings: Findings, scale: str) -> Layer:
+def _success_by_rate(findings: Findings, scale: str) -> PlotLayer:
     """Return the share of seeds that succeed at each rate, with intervals at the level of the checks."""
     outputs = (output_name("success", _number(scale), rate) for rate in range(len(RATES)))
     found = findings.estimated(f"d{D}", map(Bounded, outputs), like="success-rate")
     return estimates(printed(scale), RATES, found, "measured" if scale == ROOT else "other")
 
 
-def _loss_at_best_rate(findings: Findings, scale: str) -> Layer:
+def _loss_at_best_rate(findings: Findings, scale: str) -> PlotLayer:
     """Return the mean loss over the seeds, at the rate of fewest steps, in a band of its standard errors."""
     sample, alpha = findings.samples[f"d{D}"], 1 - findings.checks["success-rate"].level
     mean, number = sample.outputs, _number(scale)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from verify.claims.gradients.shared.samplers import LayerStack, Normalisation, RowGradients, SingleQueries
 from verify.claims.gradients.shared.training import Lookup, TrainingRuns, losses
-from verify.evidence import Layer
+from verify.evidence import PlotLayer
 from verify.montecarlo.attention import gradients
 from verify.montecarlo.blocks import Outputs, output_name
 from verify.montecarlo.estimands import Ratio
@@ -17,8 +17,8 @@ from verify.symbolic import extremes
 from verify.symbolic.printing import plain
 
 __all__ = [
-    "BothScales", "Layer", "LayerStack", "Lookup", "Normalisation", "OfRows", "Outputs", "Ratio", "Relation",
-    "RowGradients", "SingleQueries", "TrainingRuns", "against_loops", "extremes", "gradients",
+    "BothScales", "LayerStack", "Lookup", "Normalisation", "OfRows", "Outputs", "PlotLayer", "Ratio",
+    "Relation", "RowGradients", "SingleQueries", "TrainingRuns", "against_loops", "extremes", "gradients",
     "largest_ratio", "losses", "output_name", "plain", "softmax_over_queries", "spectral_norms",
     "student_quantile",
 ]  # fmt: skip

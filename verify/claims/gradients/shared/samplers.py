@@ -325,7 +325,7 @@ class LayerStack:
         tokens, upstream = tokens[:, None], upstream[:, None]
         passes = []
         for layer in weights:
-            forward = _Layer(layer, scales, self.normalisation)
+            forward = _StackLayer(layer, scales, self.normalisation)
             tokens = forward(tokens)
             passes.append(forward)
         squares = []
@@ -335,7 +335,7 @@ class LayerStack:
         return np.stack(squares, axis=2)
 
 
-class _Layer:
+class _StackLayer:
     """One residual attention layer at several scales at once, which keeps what its way back needs.
 
     ``weights`` of queries, keys and values stand side by side: one larger product is faster than three.
