@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify.evidence.load import load
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 
 if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, RunRecord
@@ -60,7 +60,7 @@ def _versions(record: RunRecord) -> tuple[str, ...]:
 def main() -> None:
     """Compare the file named with the reference."""
     (path,) = sys.argv[1:]
-    found = differences(load(Path(path)), load(folder("reference") / "results.json"))
+    found = differences(load(Path(path)), load(shipped_folder("reference") / "results.json"))
     print("\n".join(found) or "the same verdicts as the reference, and on the same versions the same digests")
     sys.exit(1 if found else 0)
 

@@ -14,7 +14,7 @@ from verify.citing.documents import check
 from verify.citing.languages import LANGUAGES
 from verify.cli.main import cli
 from verify.evidence.load import load
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 from verify.version import __version__
 
 
@@ -87,7 +87,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_every_figure_is_so() -> None:
     """The page quotes the reference run, in the way that it recommends."""
-    (document,) = check([ROOT / "README.md"], load(folder("reference") / "results.json"))
+    (document,) = check([ROOT / "README.md"], load(shipped_folder("reference") / "results.json"))
     assert [str(problem) for problem in document.problems] == []
     assert len(document.quotes) == 9
 
@@ -97,7 +97,7 @@ def test_the_marker_that_is_shown_is_so(tmp_path: Path) -> None:
     (shown,) = [block for block in blocks("html") if "verify:" in block]
     pasted = tmp_path / "pasted.md"
     pasted.write_text(shown, encoding="utf-8")
-    (document,) = check([pasted], load(folder("reference") / "results.json"))
+    (document,) = check([pasted], load(shipped_folder("reference") / "results.json"))
     assert [str(problem) for problem in document.problems] == []
     assert len(document.quotes) == 1
 

@@ -12,13 +12,13 @@ from verify.engine.sources import packs, read_sources
 from verify.engine.statements import decide
 from verify.evidence import Outcome, RunRecord, Verdict
 from verify.evidence.load import load
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 
 
 @pytest.fixture(scope="module")
 def reference() -> RunRecord:
     """Return the committed reference."""
-    return load(folder("reference") / "results.json")
+    return load(shipped_folder("reference") / "results.json")
 
 
 def test_the_reference_is_the_default_run_of_the_whole_catalogue(reference: RunRecord) -> None:
@@ -26,7 +26,7 @@ def test_the_reference_is_the_default_run_of_the_whole_catalogue(reference: RunR
     assert reference.run.settings == settings()
     assert [claim.id for claim in reference.claims] == list(catalogue())
     assert {claim.verdict for claim in reference.claims} == {Verdict.CONFIRMED}
-    names = {path.name for path in folder("reference").iterdir()}
+    names = {path.name for path in shipped_folder("reference").iterdir()}
     assert names == {"results.json", "report.html", "report.pdf"}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.calibration.study import LEVELS, study, together
 from verify.evidence import Calibration
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 
 
 @pytest.mark.slow
@@ -19,7 +19,7 @@ def test_nothing_misses_or_alarms_more_often_than_its_design_allows() -> None:
 
 def test_the_stored_table_is_in_order_and_complete() -> None:
     """The table that the report prints has every level, and no row that contradicts the design."""
-    table = Calibration.model_validate_json((folder("data") / "calibration.json").read_text("utf-8"))
+    table = Calibration.model_validate_json((shipped_folder("data") / "calibration.json").read_text("utf-8"))
     assert {row.level for row in table.rows if row.level} == set(LEVELS)
     assert not [row for row in table.rows if not row.in_order]
     assert "tests.calibration.study" in table.command

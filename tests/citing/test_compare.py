@@ -15,7 +15,7 @@ from tests.judged import judged
 from tests.report.builders import exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
 from verify.citing.compare import FORMS, Changes, compare
-from verify.cli.publishing import compare as command
+from verify.cli.citing import compare as command
 from verify.errors import ResultsError
 from verify.evidence import ClaimRecord, Fact, Outcome, Proof, RunRecord, Verdict
 

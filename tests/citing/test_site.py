@@ -12,11 +12,11 @@ from sphobjinv import Inventory
 
 from tests.auditing.records import good
 from tests.report.records import PAIRWISE, record
-from verify.citing.citations import FORMS, cite
+from verify.citing.citations import FORMS, address_on_site, cite, place_on_site
 from verify.citing.lookup import by_key
-from verify.citing.site import address_on_site, inventory, place_on_site
 from verify.errors import SettingsError
 from verify.files.writing import write_whole
+from verify.report.site import inventory
 
 if TYPE_CHECKING:
     from tests.tool import Ended

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from verify.cli.probing import probe
+from verify.cli.auditing import probe
 from verify.errors import SettingsError
 
 FUNCTION = """

@@ -22,7 +22,7 @@ from verify.engine.sources import (
 )
 from verify.errors import SourcesError
 from verify.evidence import Outcome
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 from verify.text.numbers import is_figure
 
 GOOD = '''\
@@ -218,7 +218,7 @@ def test_a_pack_is_read_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_shipped_file_writes_no_outcome() -> None:
     """Outcomes come from the run; the file only says for which outcome a note was written."""
-    text = (folder("data") / "sources.toml").read_text(encoding="utf-8")
+    text = (shipped_folder("data") / "sources.toml").read_text(encoding="utf-8")
     outcomes = {outcome.value for outcome in Outcome}
     for statement in tomllib.loads(text)["statement"]:
         for table in (statement, *statement["part"]):

@@ -17,9 +17,9 @@ from tests.faults.falsified import SECONDS, SEED, digest, is_stopped, main, summ
 from tests.symbolic.test_falsifier import Candidate
 from verify.evidence import Falsified
 from verify.evidence.load import stored_table
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 
-STORED: dict[str, Any] = json.loads((folder("data") / "falsified.json").read_text(encoding="utf-8"))
+STORED: dict[str, Any] = json.loads((shipped_folder("data") / "falsified.json").read_text(encoding="utf-8"))
 A, B = Symbol("a", positive=True), Symbol("b", positive=True)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from verify.engine.catalogue import catalogue
 from verify.evidence.load import load
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 
 if TYPE_CHECKING:
     from verify.evidence import Check, RunRecord
@@ -27,7 +27,7 @@ REASONS = {
 @pytest.fixture(scope="module")
 def committed() -> RunRecord:
     """Return the committed reference run."""
-    return load(folder("reference") / "results.json")
+    return load(shipped_folder("reference") / "results.json")
 
 
 @pytest.mark.parametrize("name", [name for name, claim in catalogue().items() if claim.chapter in CHAPTERS])

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from verify.files import shipped
+from verify.files import names
+from verify.files.names import shipped_folder
 
 NAMES = ("templates", "data", "reference")
 
@@ -16,7 +17,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of a package that has nothing beside it."""
     folder = tmp_path / "site-packages" / "verify"
     folder.mkdir(parents=True)
-    monkeypatch.setattr(shipped, "_PACKAGE", folder)
+    monkeypatch.setattr(names, "_PACKAGE", folder)
     return folder
 
 
@@ -25,7 +26,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_a_checkout_has_them_at_the_top_level(name: str, file: str) -> None:
     """Each with what is read from it."""
-    assert (shipped.folder(name) / file).is_file()
+    assert (shipped_folder(name) / file).is_file()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -35,9 +36,9 @@ def test_a_wheel_has_them_in_the_package(package: Path, name: str) -> None:
     own.mkdir()
     for beside in ("templates", "data", "reports/reference"):
         (package.parent / beside).mkdir(parents=True)
-    assert shipped.folder(name) == own
+    assert shipped_folder(name) == own
     own.rmdir()
-    assert shipped.folder(name) == package.parent / ("reports/reference" if name == "reference" else name)
+    assert shipped_folder(name) == package.parent / ("reports/reference" if name == "reference" else name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,11 +46,11 @@ def test_a_wheel_has_them_in_the_package(package: Path, name: str) -> None:
 def test_a_broken_installation_is_said_to_be_one(name: str) -> None:
     """By the folder that it lacks."""
     with pytest.raises(FileNotFoundError, match=f"the {name} folder is missing from this installation"):
-        shipped.folder(name)
+        shipped_folder(name)
 
 
 def test_a_file_in_its_place_is_no_folder(package: Path) -> None:
     """It is not taken for one."""
     (package / "_data").write_text("")
     with pytest.raises(FileNotFoundError):
-        shipped.folder("data")
+        shipped_folder("data")

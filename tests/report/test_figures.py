@@ -14,7 +14,7 @@ from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, PlotLayer
 from verify.evidence.plots import INK, layer_styles
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 from verify.report import figures
 from verify.report.figures import draw, spread
 from verify.report.svg import tidy
@@ -182,7 +182,9 @@ def _luminance(colour: str) -> float:
 @pytest.mark.parametrize("sheet", ["common.css", "page.css"])
 def test_every_colour_stands_out_from_the_page(sheet: str) -> None:
     """Three to one at least, the least for graphics in WCAG 2.2, on white and on the dark page."""
-    paper = re.search("--paper: (#[0-9a-f]{6});", (folder("templates") / sheet).read_text(encoding="utf-8"))
+    paper = re.search(
+        "--paper: (#[0-9a-f]{6});", (shipped_folder("templates") / sheet).read_text(encoding="utf-8")
+    )
     assert paper is not None
     layers = [
         layer(kind, role) for role in ("truth", "measured", "control", "other") for kind in ("line",) * 3

@@ -12,7 +12,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from verify.errors import RenderError
-from verify.files import shipped
+from verify.files.names import shipped_folder
 from verify.report.fonts import rules_for_screen
 from verify.report.formulas import Formulas, glyph_definitions, typeset
 from verify.report.mathml import characters_in
@@ -232,7 +232,7 @@ def test_marks_are_stroked(name: str) -> None:
 
 def test_there_is_one_kind_of_transpose(run: RunRecord) -> None:
     """In what the pages say of themselves and of the sources, as in the formulas that are printed."""
-    places = [*shipped.folder("templates").glob("*.j2"), shipped.folder("data") / "sources.toml"]
+    places = [*shipped_folder("templates").glob("*.j2"), shipped_folder("data") / "sources.toml"]
     texts = [place.read_text(encoding="utf-8") for place in places]
     assert not [one for one in texts if re.search(r"\\top\b|\\intercal|ᵀ|\^\{?T\b", one)]
     assert r"Q K^{\mathsf T}" in report_of(run).definition

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.auditing.records import STATISTICAL, bad, good
 from tests.strategies import examples
 from verify.evidence.audits import AuditRecord, DerivedValue, Judgement
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 from verify.report.heatmaps import (
     SHADES,
     ColourScale,
@@ -147,7 +147,7 @@ def _contrast(one: str, other: str) -> float:
 
 def _dark() -> list[tuple[str, str, str]]:
     """Return fill, ink and line of each step on a dark page."""
-    css = (folder("templates") / "page.css").read_text(encoding="utf-8")
+    css = (shipped_folder("templates") / "page.css").read_text(encoding="utf-8")
 
     def colours(kind: str, what: str) -> dict[str, str]:
         rules = re.findall(rf"((?:\.{kind}-\d,? ?)+)\{{ {what}: (#[0-9a-f]{{6}}); \}}", css)

@@ -21,6 +21,7 @@ from verify.evidence import Outcome, Proof, Reference, RunRecord, Verdict
 from verify.evidence.audits import Judgement
 from verify.evidence.provenance import digest
 from verify.evidence.words import badge
+from verify.files.names import shipped_folder
 from verify.report import html, typeset
 from verify.report.formulas import Formulas
 from verify.report.html import HtmlMedium, compact, linked_data, render_html
@@ -214,9 +215,7 @@ def test_wrong_latex_is_an_error() -> None:
 
 def test_contrast() -> None:
     """Text colours reach a contrast of 4.5 on their background, light and dark."""
-    from verify.files import shipped  # noqa: PLC0415
-
-    folder = shipped.folder("templates")
+    folder = shipped_folder("templates")
     for sheet in ("common.css", "page.css"):
         block = (folder / sheet).read_text(encoding="utf-8").split(":root {", 1)[1].split("}", 1)[0]
         colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))

@@ -17,7 +17,7 @@ from tests.report.golden import Spelled
 from tests.report.records import record
 from verify.evidence import Verdict
 from verify.evidence.load import shipped
-from verify.files.shipped import folder
+from verify.files.names import shipped_folder
 from verify.montecarlo.attention import gradients, softmax
 from verify.report.formulas import Formulas
 from verify.report.html import measured_points
@@ -29,8 +29,8 @@ from verify.report.typeset import render
 def script() -> Iterator[Any]:
     """Yield a function that evaluates an expression beside the draws that the page shows."""
     engine = MiniRacer()
-    engine.eval((folder("templates") / "draws.js").read_text(encoding="utf-8"))
-    seed = re.search(r"SEED = (\d+)", (folder("templates") / "lesson.js").read_text(encoding="utf-8"))
+    engine.eval((shipped_folder("templates") / "draws.js").read_text(encoding="utf-8"))
+    seed = re.search(r"SEED = (\d+)", (shipped_folder("templates") / "lesson.js").read_text(encoding="utf-8"))
     assert seed
     made = (f"{name} = draws.{name}({seed[1]} + {place})" for place, name in enumerate(("pairs", "rows")))
     engine.eval(f"const {', '.join(made)}, others = draws.rows({seed[1]} + 2);")

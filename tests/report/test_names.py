@@ -5,8 +5,7 @@ from __future__ import annotations
 from tests.auditing.records import good
 from tests.report.records import record
 from verify.evidence.provenance import names
-from verify.files.names import AUDIT, RUN, Names
-from verify.files.shipped import folder
+from verify.files.names import AUDIT, RUN, Names, shipped_folder
 
 
 def test_files_are_called_after_what_is_in_them() -> None:
@@ -22,6 +21,6 @@ def _files(called: Names) -> tuple[str, str, str]:
 
 def test_templates_have_the_names_of_their_pages() -> None:
     """A page and a document of each stem are among the templates."""
-    shipped = {path.name for path in folder("templates").iterdir()}
+    shipped = {path.name for path in shipped_folder("templates").iterdir()}
     for one in (RUN, AUDIT):
         assert {f"{name}.j2" for name in (one.page, one.sheet)} <= shipped

@@ -24,8 +24,7 @@ from verify import api
 from verify.errors import RenderError, SettingsError
 from verify.evidence.load import shipped
 from verify.executors.workers import Task, Workers
-from verify.files.names import AUDIT, EDITIONS, RUN
-from verify.files.shipped import folder
+from verify.files.names import AUDIT, EDITIONS, RUN, shipped_folder
 from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_print, rules_for_screen
 from verify.report.formulas import _mathjax
 from verify.report.parts import Parts
@@ -283,7 +282,7 @@ def test_lines_at_head_and_foot_are_no_content(opened: pikepdf.Pdf, tagged: list
 def test_every_edition_has_a_template_and_a_name() -> None:
     """The usual one is report.pdf, which citations refer to."""
     assert [RUN.sheet_of(one) for one in EDITIONS] == ["report.pdf", "report-brief.pdf", "report-full.pdf"]
-    assert all((folder("templates") / f"{RUN.sheet_of(one)}.j2").is_file() for one in EDITIONS)
+    assert all((shipped_folder("templates") / f"{RUN.sheet_of(one)}.j2").is_file() for one in EDITIONS)
     assert AUDIT.sheet_of(EDITIONS[0]) == AUDIT.sheet
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sympy import E, Rational, cbrt, exp, latex, log, pi, sqrt
 
-from verify.text.values import value_of
+from verify.text.numbers import value_of
 
 _NUMBERS = st.fractions(min_value=-50, max_value=50, max_denominator=99).map(
     lambda one: Rational(one.numerator, one.denominator)

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from verify.citing.site import address_on_site
 from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
 from verify.errors import CitationError
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement
@@ -243,6 +242,28 @@ def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Par
         "statement": capitalised(summary(subject)),
         "judged": f"Finding {judged}" if finding else f"Most serious judgement {judged}",
     }
+
+
+def place_on_site(key: str) -> str:
+    """Return the folder of the page that has what a key names, relative to the site: ``claims/ID/``.
+
+    The run as a whole has the first page, which is nothing.
+    """
+    head, _, rest = key.partition(":")[0].partition(".")
+    if head == SOURCE:
+        return f"statements/{rest}/"
+    return "" if head == RUN else f"claims/{head}/"
+
+
+def address_on_site(site: str, key: str) -> str:
+    """Return the permanent address of what a key names on a site, with the place on its page.
+
+    ``site`` is the address of the site's first page or its folder.
+    """
+    folder = site.removesuffix("index.html").rstrip("/")
+    whole = key.partition(":")[0]
+    anchor = f"#{whole}" if "." in whole and not whole.startswith(f"{SOURCE}.") else ""
+    return f"{folder}/{place_on_site(key)}{anchor}"
 
 
 def place_in_report(address: str, stem: str, anchor: str) -> str:

@@ -1,14 +1,18 @@
-"""The command that audits a program's attention, and how it prints what it found."""
+"""The commands on a program's attention: record its calls, audit them, probe a function."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from verify.cli.console import PATH, end, out_option, rendered, say, say_outdated, tell
-from verify.errors import OutputError
+from verify.cli.console import PATH, complain, end, out_option, rendered, say, say_outdated, tell
+from verify.errors import OutputError, SettingsError, what_is_wrong
 
 NAMES = ("audit.json", "audit.html", "audit.pdf")
 """What an audit writes, its evidence first."""
@@ -159,4 +163,185 @@ def _refuse_taken(junit: Path, out: Path) -> None:
         raise OutputError(f"{junit}: is where the audit goes; give --junit another name")
 
 
-COMMANDS = (audit,)
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is the name of a module, as in python -m.")
+@out_option("recording")
+@click.option(
+    "--max-sequences", type=int, default=200, show_default=True, help="Sequences kept for each layer."
+)
+@click.option(
+    "--max-bytes",
+    type=int,
+    default=2_000_000_000,
+    show_default=True,
+    help="Bytes kept for all layers together.",
+)
+@click.option(
+    "--inputs",
+    is_flag=True,
+    help="Also keep the input of each layer's module, to compare two recordings by.",
+)
+@click.option(
+    "--weights",
+    default="",
+    metavar="KIND",
+    help="Declare what turns scores into weights where it is not a softmax: sigmoid, sigmoid-ln-n, softpick, "
+    "clipped=C or differential=LAMBDA.",
+)
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def record(
+    program: str,
+    arguments: tuple[str, ...],
+    is_module: bool,
+    out: Path,
+    max_sequences: int,
+    max_bytes: int,
+    weights: str,
+    *,
+    inputs: bool,
+) -> None:
+    """Run a Python PROGRAM and record its attention calls.
+
+    The program is not changed; inputs and outputs of its calls are kept. The exit status is the program's,
+    unless it is 0 and nothing could be recorded. PyTorch is imported before the program starts. Judge the
+    recording with `sdpa-verify audit DIR`.
+    """
+    from verify.auditing.record import Program
+    from verify.auditing.record import record as recording_attention
+    from verify.errors import VerifyError
+
+    one = Program(program, arguments, is_module=is_module)
+    status = 0
+    context = recording_attention(
+        out=out,
+        max_sequences=max_sequences,
+        max_bytes=max_bytes,
+        inputs=inputs,
+        weights=weights,
+        source=one.title,
+    )
+    try:
+        with context as recording:
+            status = one.run()
+    except VerifyError as error:
+        if not status:
+            raise
+        complain(str(error))
+    else:
+        for missing in recording.left_out:
+            complain(f"not recorded: {missing}")
+        number = len(recording.layers)
+        complain(f"{number} layer{'' if number == 1 else 's'} recorded; judge with `sdpa-verify audit {out}`")
+    end(status)
+
+
+_NAMED = "name it as package.module:function or path/to/file.py:function"
+
+
+@click.command()
+@click.argument("function", metavar="MODULE:FUNCTION")
+@click.option("--d-k", type=int, default=64, show_default=True, help="Width of a head.")
+@click.option("--heads", type=int, default=4, show_default=True, help="Heads of queries.")
+@click.option("--key-heads", type=int, help="Heads of keys and values.  [default: those of queries]")
+@click.option(
+    "--layout",
+    default="bhtd",
+    show_default=True,
+    help="Axes of the arrays: b sequences, h heads, t tokens, d components; b and h may be missing.",
+)
+@click.option(
+    "--library",
+    metavar="numpy|torch|jax",
+    help="Array library to use.  [default: the first that the function accepts]",
+)
+@click.option("--device", metavar="NAME", help="PyTorch device, such as cuda.")
+@click.option(
+    "--weights",
+    default="",
+    metavar="KIND",
+    help="What turns scores into weights if it is not a softmax: sigmoid, sigmoid-ln-n, softpick, clipped=C "
+    "or differential=LAMBDA.",
+)
+@click.option("--gradient", is_flag=True, help="Also compare dQ, dK and dV with the formula's.")
+@click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
+@click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
+@click.option(
+    "--alignment", metavar="top-left|bottom-right", help="Fail unless rectangular masks are aligned this way."
+)
+@click.option(
+    "--groups", metavar="repeated|interleaved", help="Fail unless grouped heads are mapped this way."
+)
+@click.option("--window", type=int, metavar="KEYS", help="Fail unless a query sees at most this many keys.")
+@click.option("--softcap", type=float, metavar="SIZE", help="Fail unless this is the soft-cap.")
+@click.option("--sink", is_flag=True, default=None, help="Fail unless the softmax has a sink.")
+@click.option("--bias", is_flag=True, default=None, help="Fail unless positions change scores, as in ALiBi.")
+def probe(
+    function: str,
+    d_k: int,
+    heads: int,
+    key_heads: int | None,
+    layout: str,
+    library: str | None,
+    device: str | None,
+    weights: str,
+    intended: str | None,
+    *,
+    gradient: bool,
+    **expected: Any,
+) -> None:
+    """Identify what an attention FUNCTION of (q, k, v) computes.
+
+    FUNCTION is called on test arrays. The exit status is 1 if its outputs are not those of attention, on
+    ordinary arrays or in a corner case, or contradict an option; 3 if it cannot be identified.
+    """
+    from verify.auditing.probe import probe as probe_function
+    from verify.auditing.scales import DEFAULT
+
+    found = probe_function(
+        _imported(function),
+        d_k,
+        heads=heads,
+        key_heads=key_heads,
+        layout=layout,
+        library=library,
+        device=device,
+        weights=weights,
+        gradient=gradient,
+    )
+    asked = {name: value for name, value in expected.items() if value is not None}
+    problems = found.problems(intended or DEFAULT, **asked) if asked or intended else ()
+    tell(found)
+    for problem in problems:
+        tell(f"✗ {problem}")
+    wrong = found.faults or set(problems) - set(found.unexplained)
+    end(1 if wrong else 3 if found.unexplained else 0)
+
+
+def _imported(named: str) -> Any:
+    """Return the function of this name, from a module or a file.
+
+    Raises:
+        SettingsError: there is none, or its module cannot be imported.
+    """
+    module_name, _, name = named.rpartition(":")
+    if not module_name or not name:
+        raise SettingsError(f"{named}: {_NAMED}")
+    if module_name.endswith(".py") and not Path(module_name).is_file():
+        raise SettingsError(f"{module_name}: there is no such file; {_NAMED}")
+    sys.path.insert(0, str(Path(module_name).resolve().parent if module_name.endswith(".py") else Path.cwd()))
+    try:
+        module = importlib.import_module(
+            Path(module_name).stem if module_name.endswith(".py") else module_name
+        )
+        found = module
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (Exception, SystemExit) as error:
+        raise SettingsError(f"{named}: cannot be imported: {what_is_wrong(error)}; {_NAMED}") from error
+    if not callable(found):
+        raise SettingsError(f"{named}: is not a function; {_NAMED}")
+    return found
+
+
+COMMANDS = (audit, record, probe)

@@ -1,4 +1,4 @@
-"""The commands that quote results: values, cite, check-docs, export, badge."""
+"""The commands that show results to others: values, cite, check-docs, export, badge, compare, site."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from verify.cli.console import PATH, end, log, say, say_outdated, tell
+from verify.cli.console import PATH, end, log, out_option, say, say_outdated, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
     from verify.citing.values import Evidence
+    from verify.evidence import RunRecord
 
 _Form = TypeVar("_Form")
 
@@ -48,9 +49,9 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     of documents. For an audit, give layers, keys, or "audit" for its own values. If pyproject.toml names a
     site, each line ends with the address of the value’s page.
     """
+    from verify.citing.citations import address_on_site
     from verify.citing.configuration import configuration
     from verify.citing.lookup import chosen
-    from verify.citing.site import address_on_site
     from verify.evidence import RunRecord
 
     record, site = _present(results), configuration().site
@@ -324,4 +325,77 @@ def _chosen(form: str, forms: Mapping[str, _Form]) -> _Form:
     return forms[form]
 
 
-COMMANDS = (values, cite_, check_docs, export, badge)
+@click.command()
+@click.argument("old", type=PATH)
+@click.argument("new", type=PATH)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of the output.",
+)
+def compare(old: Path, new: Path, form: str) -> None:
+    """Show how NEW differs from OLD.
+
+    Compares verdicts, outcomes, keys, values and settings. Both are a results.json or both an audit.json; -
+    is standard input. A value that was drawn differently has moved if its two intervals are disjoint. Exits
+    with 1 if a verdict or an outcome changed.
+    """
+    from verify.citing.compare import FORMS, compare
+    from verify.evidence.load import load_either
+
+    found = compare(load_either(old), load_either(new))
+    (tell if form == "text" else say)(FORMS[form](found))
+    end(found.exit_status)
+
+
+@click.command()
+@out_option("site", "Folder to write; one that contains anything but such a site is left unchanged.")
+@click.option(
+    "--results",
+    type=PATH,
+    metavar="FILE",
+    help="A results.json, or - for standard input.  [default: what [tool.sdpa-verify] in pyproject.toml "
+    "names, else reports/results.json, else the reference that comes with the tool]",
+)
+def site(out: Path, results: Path | None) -> None:
+    """Write a run as a static site.
+
+    It has a page for each claim and each statement, to publish and to link to. Citations lead there once
+    pyproject.toml has its address, as [tool.sdpa-verify] site. Its objects.inv is for intersphinx, MyST and
+    mkdocstrings: claim:KEY and statement:ID.
+    """
+    from verify.citing.configuration import configuration
+    from verify.evidence import RunRecord
+    from verify.evidence.load import present
+    from verify.files.writing import temporary_files_together
+    from verify.report.site import write_site
+
+    chosen = configuration()
+    record = present(results or chosen.results_file)
+    shown = _with_packs(record) if isinstance(record, RunRecord) else None
+    with temporary_files_together():
+        problem = write_site(record, out, chosen.site, shown=shown)
+    say(out / "index.html")
+    if problem is not None:
+        raise problem
+    end(0)
+
+
+def _with_packs(record: RunRecord) -> RunRecord:
+    """Return a run with the statements of the packs that ship, which its claims decide as well."""
+    from verify.engine.sources import packs, read_sources
+    from verify.engine.statements import decide
+
+    for name in packs().keys() - {record.run.pack}:
+        book = read_sources(Path(name))
+        statements = record.statements + decide(book, record.claims)
+        record = record.model_copy(
+            update={"sources": record.sources + book.sources, "statements": statements}
+        )
+    return record
+
+
+COMMANDS = (values, cite_, check_docs, export, badge, compare, site)

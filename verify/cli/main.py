@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli import auditing, citing, probing, publishing, recording, storing, verifying
+from verify.cli import auditing, citing, storing, verifying
 from verify.cli.console import PATH, columns, complain, end, fitted, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.verifying import processes
@@ -107,10 +107,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
 for command in (
     *verifying.COMMANDS,
     *citing.COMMANDS,
-    *publishing.COMMANDS,
     *auditing.COMMANDS,
-    *recording.COMMANDS,
-    *probing.COMMANDS,
     *storing.COMMANDS,
 ):
     cli.add_command(command)

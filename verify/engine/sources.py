@@ -19,8 +19,8 @@ from verify.engine import computations
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Record, Slug, SourceRecord
 from verify.evidence.texts import prose
+from verify.files.names import shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
-from verify.files.shipped import folder
 from verify.text.escapes import one_line
 from verify.text.numbers import as_decimal, is_figure
 
@@ -292,7 +292,7 @@ def _did_you_mean(name: str, known: Collection[str]) -> str:
 
 def packs() -> dict[str, Path]:
     """Return the files of statements that ship with the tool besides the default one, by their names."""
-    return {path.stem: path for path in sorted((folder("data") / "packs").glob("*.toml"))}
+    return {path.stem: path for path in sorted((shipped_folder("data") / "packs").glob("*.toml"))}
 
 
 def read_sources(path: Path | None = None) -> SourceBook:
@@ -304,7 +304,7 @@ def read_sources(path: Path | None = None) -> SourceBook:
         SourcesError: the file cannot be read, has over 1 MB or is malformed; the text says where and how.
     """
     shipped = None if path is None or path.exists() else packs().get(str(path))
-    path = shipped or path or folder("data") / "sources.toml"
+    path = shipped or path or shipped_folder("data") / "sources.toml"
     text, name = read_text(path, _SOURCES), str(path)
     try:
         data = tomllib.loads(text)

@@ -28,9 +28,8 @@ from verify.evidence.judging import (
     outcome_of,
 )
 from verify.evidence.runs import Outcome, Part, RunRecord, Settings, Statement
-from verify.files.shipped import folder
-from verify.text.numbers import as_printed, rounds_to
-from verify.text.values import value_of
+from verify.files.names import shipped_folder
+from verify.text.numbers import as_printed, rounds_to, value_of
 
 _DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 _CLOSE, _ROUNDING = 1e-9, 1e-15
@@ -327,7 +326,7 @@ def _of_note(statement: Statement, *, own: bool) -> Iterator[str]:
 @cache
 def _noted() -> set[tuple[str, str, str | None]]:
     """Return source, id and known outcome of the statements that ship."""
-    data = folder("data")
+    data = shipped_folder("data")
     books = (
         tomllib.loads(path.read_text(encoding="utf-8"))
         for path in (data / "sources.toml", *data.glob("packs/*.toml"))

@@ -17,8 +17,8 @@ from verify.evidence import Calibration, FalseClaims, Falsified, Record, Run, Ru
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.contradictions import contradictions
+from verify.files.names import shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
-from verify.files.shipped import folder
 
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
@@ -94,7 +94,7 @@ def stored_table(kind: type[_Table], path: Path | None = None) -> _Table:
     Raises:
         ResultsError: it is missing, no regular file, too large, not JSON, or does not make sense.
     """
-    path = path or folder("data") / _TABLES[kind]
+    path = path or shipped_folder("data") / _TABLES[kind]
     content = _content(path, _RESULTS.kind, _RESULTS.again)
     if kind is Falsified and isinstance(content, dict):
         content = content.get("summary")  # beside it the file lists every theorem
@@ -115,7 +115,7 @@ def present(path: Path | None) -> RunRecord | AuditRecord:
 @cache
 def shipped() -> RunRecord:
     """Return the reference results that ship with this version."""
-    return load(folder("reference") / "results.json")
+    return load(shipped_folder("reference") / "results.json")
 
 
 def load(path: Path) -> RunRecord:

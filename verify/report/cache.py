@@ -14,7 +14,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from verify.errors import OutputError
-from verify.files import shipped
+from verify.files.names import shipped_folder
 from verify.files.writing import clear_leftovers, environment, temporary_folder, write_together
 
 _LIBRARIES = (
@@ -146,9 +146,9 @@ def _package_digest() -> str:
 @cache
 def _all_that_ships() -> str:
     """Return a digest of the code, the templates, the data and the reference run."""
-    folders = (Path(__file__).parents[1], shipped.folder("templates"), shipped.folder("data"))
+    folders = (Path(__file__).parents[1], shipped_folder("templates"), shipped_folder("data"))
     files = (path for folder in folders for path in folder.rglob("*") if "__pycache__" not in path.parts)
-    return _digest((*filter(Path.is_file, files), shipped.folder("reference") / "results.json"))
+    return _digest((*filter(Path.is_file, files), shipped_folder("reference") / "results.json"))
 
 
 def _digest(files: Iterable[Path]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -32,7 +34,7 @@ from verify.evidence.words import (
     rounding_error,
     sentence,
 )
-from verify.report.aliases import ALIASES
+from verify.files.names import shipped_folder
 from verify.report.tables import CheckTable, ControlTable, check_table, control_table
 from verify.text import numbers
 from verify.text.latex import Prose, plain
@@ -107,6 +109,12 @@ class Card(NamedTuple):
     aliases: str
 
 
+@cache
+def aliases() -> Mapping[str, str]:
+    """Return the words by which people look for the catalogue's claims besides their texts, by id."""
+    return tomllib.loads((shipped_folder("data") / "aliases.toml").read_text(encoding="utf-8"))
+
+
 def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     """Return the card of a run's claim; ``number`` is its place in the report."""
     decisive = decisive_check(claim.checks)
@@ -134,7 +142,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         figures=tuple(_numbered(claim, number)),
         citation=citation_parts(cite(record, claim, decisive or next(iter(claim.checks), None))),
         sources=tuple(_sources(record, claim.id)),
-        aliases=ALIASES.get(claim.id, ""),
+        aliases=aliases().get(claim.id, ""),
     )
 
 

@@ -13,8 +13,7 @@ from markupsafe import Markup, escape
 
 from verify.citing.citations import AUTHORS
 from verify.evidence.provenance import Reported, names
-from verify.files import shipped
-from verify.files.names import AUDIT, COMPARISON, RUN
+from verify.files.names import AUDIT, COMPARISON, RUN, shipped_folder
 from verify.report.fonts import rules_for_screen
 from verify.report.mathml import characters_in
 from verify.report.parts import Parts
@@ -113,7 +112,7 @@ def faces_of(pages: Iterable[str]) -> str:
 
 
 def _joined(*files: str) -> str:
-    folder = shipped.folder("templates")
+    folder = shipped_folder("templates")
     return "".join((folder / name).read_text(encoding="utf-8") for name in files)
 
 

@@ -15,8 +15,7 @@ from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.load import shipped
 from verify.evidence.texts import Code, Line
 from verify.executors.workers import Task, Workers, using
-from verify.files import shipped as shipped_files
-from verify.files.names import EDITIONS
+from verify.files.names import EDITIONS, shipped_folder
 from verify.report.audit import Audit, audit_report
 from verify.report.cache import DrawingCache
 from verify.report.comparison import Comparison, comparison_report
@@ -128,7 +127,7 @@ def _formulas_of(part: object) -> Iterator[Prose | Tex]:
 
 def _in_templates() -> Iterator[Prose]:
     """Yield the texts of the templates themselves that may hold LaTeX."""
-    for path in sorted(shipped_files.folder("templates").glob("*.j2")):
+    for path in sorted(shipped_folder("templates").glob("*.j2")):
         for text in _SET_AS_PROSE.findall(path.read_text(encoding="utf-8")):
             yield Prose(text.replace(r"\\", "\\"))
 

@@ -15,8 +15,7 @@ from markupsafe import Markup
 from verify.errors import FormulaError, RenderError
 from verify.evidence.provenance import Reported, creation, names
 from verify.executors.machine import no_garbage_collection
-from verify.files import shipped
-from verify.files.names import EDITIONS
+from verify.files.names import EDITIONS, shipped_folder
 from verify.files.writing import temporary_folder
 from verify.report.finishing import drop_nested_links, make_accessible, name_places, write_once
 from verify.report.fonts import rules_for_print
@@ -228,7 +227,7 @@ def _fetcher(images: Mapping[str, str]) -> Any:
 
 def _sheets() -> tuple[str, str]:
     """Return the sheets for print; custom properties are put in, which WeasyPrint would do per element."""
-    folder = shipped.folder("templates")
+    folder = shipped_folder("templates")
     css = "".join(
         (folder / name).read_text(encoding="utf-8") for name in ("common.css", "print.css", "full.css")
     )

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verify.citing.site import inventory, place_on_site
+from verify.citing.citations import place_on_site
 from verify.citing.summaries import as_endpoint, as_svg, badge_of
-from verify.errors import FormulaError, RenderError, ResultsError
+from verify.citing.values import SOURCE
+from verify.errors import FormulaError, RenderError, ResultsError, SettingsError
 from verify.evidence import ClaimRecord, RunRecord, Statement
 from verify.evidence.provenance import origin
-from verify.files import shipped
+from verify.files.names import shipped_folder
 from verify.files.writing import write_folder
-from verify.report.aliases import ALIASES
+from verify.report.cards import aliases
 from verify.report.formulas import Formulas
 from verify.report.html import faces_of, make_page
 from verify.report.parts import Parts, draw_figures, draw_formulas
@@ -104,7 +105,7 @@ def site_files(
 
 
 def _template(name: str) -> str:
-    return (shipped.folder("templates") / name).read_text(encoding="utf-8")
+    return (shipped_folder("templates") / name).read_text(encoding="utf-8")
 
 
 def _pages(report: Report) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -128,7 +129,7 @@ def _pages(report: Report) -> dict[str, tuple[str, dict[str, Any]]]:
 def _searched(claim: ClaimRecord) -> str:
     """Return the words that a claim is found by: its texts, other names for it, and the ids of its checks."""
     texts = (claim.id, claim.title, claim.statement, claim.meaning, claim.chapter_title)
-    words = (*map(plain, texts), ALIASES.get(claim.id, ""), *(check.id for check in claim.checks))
+    words = (*map(plain, texts), aliases().get(claim.id, ""), *(check.id for check in claim.checks))
     return " ".join(" ".join(words).split()).casefold()
 
 
@@ -159,3 +160,42 @@ def _places(own: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
     for path, ids in own.items():
         for name in ids:
             yield name, path
+
+
+def inventory(record: RunRecord) -> bytes:
+    """Return the site's ``objects.inv``: a label ``claim:KEY`` or ``statement:ID`` for each of its places.
+
+    Sphinx with intersphinx, MyST and mkdocstrings read it.
+
+    Raises:
+        SettingsError: sphobjinv is not installed.
+    """
+    try:
+        from sphobjinv import DataObjStr, Inventory, compress  # noqa: PLC0415 - only sites need it
+    except ImportError as error:
+        raise SettingsError("site: needs sphobjinv; pip install 'sdpa-verify[site]'") from error
+    made = Inventory()
+    made.project, made.version = "sdpa-verify", record.tool.version
+    made.objects += [
+        DataObjStr(name=name, domain="std", role="label", priority="-1", uri=uri, dispname=title)
+        for name, uri, title in _labels(record)
+    ]
+    packed: bytes = compress(made.data_file())
+    return packed
+
+
+def _labels(record: RunRecord) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the place and the title of each thing that a document may link to."""
+    for claim in record.claims:
+        page = f"{place_on_site(claim.id)}index.html"
+        yield f"claim:{claim.id}", page, _line(claim.title)
+        parts = [one.id for some in (claim.checks, claim.controls, claim.facts) for one in some]
+        for key in (f"{claim.id}.{part}" for part in parts):
+            yield f"claim:{key}", f"{page}#{key}", key
+    for statement in record.statements:
+        page = f"{place_on_site(f'{SOURCE}.{statement.id}')}index.html"
+        yield f"statement:{statement.id}", page, _line(statement.text)
+
+
+def _line(text: str) -> str:
+    return " ".join(plain(text).split())

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
 from verify.evidence.words import Badge, badge, closed, tokens_of
-from verify.files import shipped
+from verify.files.names import shipped_folder
 from verify.report.formulas import Formula, Formulas, glyph_definitions
 from verify.text import numbers
 from verify.text.escapes import for_tex, pieces, prose_for_tex
@@ -122,7 +122,7 @@ def render(
     """
     setter = _Setter(formulas, medium)
     environment = Environment(
-        loader=FileSystemLoader(shipped.folder("templates")),
+        loader=FileSystemLoader(shipped_folder("templates")),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=setter.finish,
