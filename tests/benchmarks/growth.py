@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from verify.evidence import Axis, Figure, Layer
+from verify.evidence import Axis, Figure, PlotLayer
 from verify.executors.threads import thread_map
 from verify.montecarlo.blocks import draw
 from verify.montecarlo.distributions import NORMAL
@@ -60,29 +60,29 @@ TOLERANCES = (0.02, 0.01, 0.005, 0.0025, 0.00125)
 PLACES = (10, 100, 1000, 10_000)
 
 
-def against_dimension(base: float) -> Layer:
+def against_dimension(base: float) -> PlotLayer:
     """Return the time of a certificate to 1% over ``base``, by dimension."""
     times = [middle(partial(certificate, d, 0.01), 3) / base for d in DIMENSIONS]
     return _line("time to ±1% by dimension", DIMENSIONS, times)
 
 
-def against_tolerance(base: float) -> Layer:
+def against_tolerance(base: float) -> PlotLayer:
     """Return the time of a certificate at d = 64 over ``base``, by the inverse square of the tolerance."""
     times = [middle(partial(certificate, 64, t), 3) / base for t in TOLERANCES]
     return _line("time at d = 64 by (1%/tolerance)²", [(0.01 / t) ** 2 for t in TOLERANCES], times)
 
 
-def against_places() -> Layer:
+def against_places() -> PlotLayer:
     """Return the planned draws over those of 10 places of the error budget, by places."""
     needed = [Goal(1e-3 / places * 0.6, 0.05, 64, 0.64).deviations() ** 2 for places in PLACES]
     return _line("draws by places of the error budget", PLACES, [one / needed[0] for one in needed])
 
 
-def _line(label: str, x: Iterable[float], y: Iterable[float]) -> Layer:
-    return Layer(kind="points", role="measured", label=label, x=tuple(map(float, x)), y=tuple(y))
+def _line(label: str, x: Iterable[float], y: Iterable[float]) -> PlotLayer:
+    return PlotLayer(kind="points", role="measured", label=label, x=tuple(map(float, x)), y=tuple(y))
 
 
-def _figure(layers: Sequence[Layer]) -> Figure:
+def _figure(layers: Sequence[PlotLayer]) -> Figure:
     return Figure(
         id="growth",
         title="Time grows with the inverse square of the tolerance, hardly with the number of checks",

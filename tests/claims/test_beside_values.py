@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from verify.claims.pipeline.shared.beside_values import ScoresBesideValues
 
+from verify.claims.pipeline.shared import ScoresBesideValues
 from verify.montecarlo.distributions import NORMAL, Array
 
 

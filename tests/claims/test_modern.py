@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 from sympy import Integral, S, oo
-from verify.claims.modern.shared.cosine import ACROSS, ALONG, MEANING, along_the_key, z
-from verify.claims.modern.shared.cosine import n as power
 
 from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
 from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.modern import rotary_positions, soft_cap
+from verify.claims.modern.query_key_normalisation import ACROSS, ALONG, ALONG_THE_KEY, MEANING, z
+from verify.claims.modern.query_key_normalisation import n as power
 from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
@@ -108,11 +108,11 @@ def test_one_component_is_along_the_key() -> None:
     """The right densities pass; others, another range or twice as much do not."""
     start, part = E(MEANING ** (2 * power)), z ** (2 * power) / (z**2 + w) ** power
     whole = (z, 0, oo), (w, 0, oo)
-    proved(along_the_key, start, Integral(part * ALONG * ACROSS, *whole))
-    refused(along_the_key, start, Integral(part * ALONG * ACROSS.subs(d, d + 1), *whole))
-    refused(along_the_key, start, Integral(part * ALONG * ACROSS, (z, 0, oo), (w, 1, oo)))
-    refused(along_the_key, start, Integral(2 * part * ALONG * ACROSS, *whole))
-    refused(along_the_key, E(MEANING**power), Integral(part * ALONG * ACROSS, *whole))
+    proved(ALONG_THE_KEY, start, Integral(part * ALONG * ACROSS, *whole))
+    refused(ALONG_THE_KEY, start, Integral(part * ALONG * ACROSS.subs(d, d + 1), *whole))
+    refused(ALONG_THE_KEY, start, Integral(part * ALONG * ACROSS, (z, 0, oo), (w, 1, oo)))
+    refused(ALONG_THE_KEY, start, Integral(2 * part * ALONG * ACROSS, *whole))
+    refused(ALONG_THE_KEY, E(MEANING**power), Integral(part * ALONG * ACROSS, *whole))
     assert Integral(ALONG, (z, 0, oo)).doit() == S.One
 
 

@@ -21,6 +21,9 @@ MEANING = score / sqrt(score_law.SQUARES * Sum(k[index] ** 2, (index, 1, d)))
 ALONG, ACROSS = 2 * normal_density(z, 1), score_law.CHI_SQUARE.subs(d, d - 1)
 """Densities of the size z of a query's component along the key, and of the others' sum of squares w."""
 
+ALONG_THE_KEY = AlongAndAcross(NORMAL_VECTORS, q, score, z, w)
+"""Of a query that lies anyhow one component is along the key: cos² = z²/(z² + w)."""
+
 
 def derive() -> Derivation:
     """Derive all moments of a cosine, which are those of a Beta law; two of them and its bound as lemmas."""
@@ -34,7 +37,7 @@ def derive() -> Derivation:
              Unfolded({COSINE: MEANING})),
         Step(Integral(both / (z**2 + w) ** n, (z, 0, oo), (w, 0, oo)),
              "One component along the key, for $d_k > 1$ others across: a normal and a chi-square number",
-             AlongAndAcross(NORMAL_VECTORS, q, score, z, w)),
+             ALONG_THE_KEY),
         Step(Integral(triple, (t, 0, oo), (z, 0, oo), (w, 0, oo)),
              r"$1/r^n = \int t^{n-1} e^{-tr}\,dt / \Gamma(n)$ for $r = z^2 + w$", EulerIntegrals(t)),
         Step(Integral(factor * t ** (n - 1) * (1 + 2 * t) ** (-n - d / 2), (t, 0, oo)),
