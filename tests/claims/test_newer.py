@@ -76,9 +76,9 @@ def test_rows_by_loops() -> None:
     assert zero == pytest.approx(1 / 3)
     (leader,) = LeadingRows(3, 1.0, 0.5, 2.0).reduce(np.array([0.9, 0.0, 1.0]))
     assert leader == pytest.approx(1 / (1 + 3**-2.0 + 3**-3.0))
-    factor, entropy = AdaptiveRows(3).reduce(np.zeros(3))
-    assert entropy == pytest.approx(math.log(3))
-    assert factor == pytest.approx(factor_at(math.log(3)))
+    entropy, control = AdaptiveRows(3).reduce(np.array([0.5, 1.5, 2.0]))
+    assert entropy == pytest.approx(stats.entropy(softmax(np.array([0.5, 1.5, 2.0]))))
+    assert control == pytest.approx((1.5 + 0.5 * math.e) / 3)
 
 
 def test_the_published_factor_by_hand() -> None:
@@ -118,7 +118,7 @@ def test_clipping_bounds_the_largest_score_alone() -> None:
     level = scores.max() / 3
     assert clipped(queries, keys, level).max() == pytest.approx(level)
     assert clipped(queries, keys, 2 * scores.max()) == pytest.approx(scores)
-    assert ClippedScores(level).reduce(queries, keys) == (scores.min() / 3 < -level)
+    assert ClippedScores(level, 6).reduce(queries, keys) == (scores.min() / 3 < -level)
     assert distance_from_temperature(4.0) < 1e-12 < distance_from_temperature(4.0, 0.5)
 
 

@@ -102,7 +102,7 @@ def dimension(sampler: Any) -> int:
     """Return the dimension of the sampler's queries and keys."""
     if isinstance(sampler, EightBits):
         # Twice the components of queries and keys, and a value of each key.
-        return (sampler.coordinates - sampler.keys) // (2 * (8 + sampler.keys))
+        return (sampler.coordinates - sampler.keys) // (2 * (32 + sampler.keys))
     return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
 
 
@@ -421,6 +421,7 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "initialisation": _initialisation,
     "mask": _causal,
     "block": _block,
+    "input": lambda cell, label: label == "{0} queries, {0} keys".format(Drawn(cell).group),
     "drawn in": _own_axes,
     "normalisation": lambda cell, label: getattr(Drawn(cell), "normalisation", "") == label.split()[0],
     "weights": _weights,

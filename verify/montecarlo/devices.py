@@ -332,8 +332,7 @@ def _causal_rows(torch: Any, statistic: CausalRows, queries: Tensor, keys: Tenso
 def _rows(torch: Any, scores: Tensor) -> RowSoftmax:
     """Return the softmax of rows: exponentials in single precision, sums over keys in double."""
     below = scores - scores.amax(dim=2, keepdim=True)
-    sizes = below.exp().double()
-    return RowSoftmax(below.double(), sizes / sizes.sum(dim=2, keepdim=True), torch)
+    return RowSoftmax(below.double(), below.exp().double(), torch)
 
 
 _REDUCED: dict[type[Statistic], Callable[..., Sequence[Tensor]]] = {

@@ -76,7 +76,7 @@ OF_ENTROPY = function((H,), FACTOR)
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the factor of rows of normal scores, and search for what the published code does."""
     cells = {keys: cell_of(f"n{keys}", AdaptiveRows(keys)) for keys in KEYS}
-    factor = Smooth(lambda mean: OF_ENTROPY(mean["entropy"]), positive=False)
+    factor = Smooth(lambda mean: OF_ENTROPY(mean["entropy"] - (mean["control"] - 1)), positive=False)
     values = over_cells("factor-{cell}", LABEL, cells, factor, _at_normal_scores, Tolerance(0.5))
     label, where = "largest factor of the published code", {"entropies": "0 to 7 nats"}
     peak = computed("peak", label, where, derivation.result, largest_factor, relation="≤")

@@ -40,7 +40,7 @@ def derive() -> Derivation:
 
 def experiment(tolerance: float) -> Experiment:
     """Measure how often a score stays below minus the level; compute the largest, and the weights."""
-    cells = cells_of("d{d_k}", DIMENSIONS, lambda d_k: (normal(4, 4, d_k), ClippedScores(0.5)))
+    cells = cells_of("d{d_k}", DIMENSIONS, lambda d_k: (normal(32, 32, d_k), ClippedScores(0.5, 4)))
     below = over_cells("below-{cell}", LABEL, cells, component("below", positive=True), S.Half)
     largest = computed("largest", "largest score of fixed inputs after clipping", {"tau": LEVEL}, LEVEL,
                        largest_clipped, LEVEL, allowance=ROUNDING)  # fmt: skip

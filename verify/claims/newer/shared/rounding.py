@@ -12,16 +12,22 @@ from scipy.linalg import hadamard
 
 from verify.claims.newer.shared.rows import Rows
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.blocks import Settings
+from verify.montecarlo.blocks import Settings, double
 from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Array
+from verify.montecarlo.inputs import Shape
 from verify.montecarlo.reference_loops import fixed_normals, in_single_precision, largest_difference
 from verify.montecarlo.statistics import Statistic, scores_of
 
 
 def rounded(values: Array, bits: int) -> Array:
     """Return the nearest numbers of ``bits`` significant bits, ties to even; no exponent is out of range."""
-    fraction, exponent = np.frexp(values)
-    return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
+    values = np.ascontiguousarray(values)
+    patterns = values.view(f"u{values.itemsize}")
+    dropped = patterns.dtype.type(np.finfo(values.dtype).nmant + 1 - bits)
+    one = patterns.dtype.type(1)
+    # Half of what is kept last, less 1 where that is even; a carry into the exponent is right as it is.
+    moved = patterns + ((one << (dropped - one)) - one + ((patterns >> dropped) & one))
+    return (moved >> dropped << dropped).view(values.dtype)
 
 
 def in_turn(terms: Array, bits: int) -> Array:
@@ -159,8 +165,8 @@ class OnlineRows(Rows):
 
 
 WIDTH = 64
-_LARGEST, _LEAST = 448.0, 2.0**-9
-"""The largest number of E4M3, and the spacing of its smallest."""
+_LARGEST = 448.0
+"""The largest number of E4M3."""
 _RARE, _SIZE = 0.001, 10.0
 """How many components are outliers, and the standard deviation of what these get added."""
 
@@ -175,8 +181,10 @@ def in_e4m3(values: Array) -> Array:
     """Return values, shape (…, n, d), in E4M3, each matrix scaled so that its largest is the format's."""
     scale = np.abs(values).max(axis=(-2, -1), keepdims=True) / _LARGEST
     scaled = values / scale
-    small = np.rint(scaled / _LEAST) * _LEAST
-    return scale * np.where(np.abs(scaled) < 2.0**-6, small, rounded(scaled, 4))
+    # Four significant bits; below 2⁻⁶ the spacing stays the same.
+    _, exponents = np.frexp(np.maximum(np.abs(scaled), 2.0**-6))
+    spacing = np.ldexp(scaled.dtype.type(2.0**-4), exponents)
+    return scale * (np.rint(scaled / spacing) * spacing)
 
 
 def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
@@ -224,26 +232,26 @@ class EightBits:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the root-mean-square errors of ``count`` blocks, shape (count, 4)."""
         queries, keys = (_with_outliers(rng, (count, many, WIDTH)) for many in (_QUERIES, self.keys))
-        values = NORMAL.draw(rng, (count, self.keys, 1)).astype(np.float64)
+        values = NORMAL.draw(rng, (count, self.keys, 1), single=True)
         exact = _scores(queries, keys)
-        output, turn, found = softmax(exact) @ values, rotation(), []
+        output, turn, found = softmax(exact) @ values, rotation().astype(np.float32), []
         for pair in ((queries, keys), (queries @ turn, keys @ turn)):
             scores = _scores(*map(FORMATS[self.format], pair))
             found += [
-                ((scores - exact) ** 2).mean(axis=(1, 2)),
-                ((softmax(scores) @ values - output) ** 2).mean(axis=(1, 2)),
+                (double(scores - exact) ** 2).mean(axis=(1, 2)),
+                (double(softmax(scores) @ values - output) ** 2).mean(axis=(1, 2)),
             ]
         # The squares of rare large errors would decide a mean over blocks.
         return np.sqrt(np.stack([found[0], found[2], found[1], found[3]], axis=1))
 
 
-_QUERIES = 8
+_QUERIES = 32
 
 
 def _with_outliers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    drawn: Array = NORMAL.draw(rng, shape).astype(np.float64)
-    rare = rng.random(shape, dtype=np.float32) < _RARE
-    drawn[rare] += _SIZE * NORMAL.draw(rng, (int(np.count_nonzero(rare)),))
+    drawn: Array = NORMAL.draw(rng, shape, single=True)
+    rare = rng.choice(drawn.size, rng.binomial(drawn.size, _RARE), replace=False, shuffle=False)
+    drawn.reshape(-1)[rare] += np.float32(_SIZE) * NORMAL.draw(rng, rare.shape, single=True)
     return drawn
 
 
@@ -267,15 +275,26 @@ def clipped(queries: Array, keys: Array, level: float) -> Array:
 
 @dataclass(frozen=True)
 class ClippedScores(Statistic):
-    """Whether a score of the block is below minus the level once the largest is brought to it."""
+    """In which share of inputs a score is below minus the level once the largest is brought to it.
+
+    Inputs are each ``group`` of a block's queries with each ``group`` of its keys. Those that share some are
+    hardly correlated: whatever these are, the others are as likely of the other sign.
+    """
 
     level: float
+    group: int
     names = ("below",)
+    copies = 8
+
+    def settings(self, shape: Shape) -> Settings:
+        """Return the block, and what of it is an input."""
+        return *super().settings(shape), ("input", f"{self.group} queries, {self.group} keys")
 
     def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return 1 or 0, shape (blocks, 1)."""
-        least = clipped(queries, keys, self.level).min(axis=(1, 2))
-        return 1.0 * (least < -self.level)[:, None]
+        """Return the share, shape (blocks, 1)."""
+        queries, keys = (one.reshape(len(one), -1, self.group, one.shape[2]) for one in (queries, keys))
+        least = clipped(queries[:, :, None], keys[:, None], self.level).min(axis=(3, 4))
+        return (least < -self.level).mean(axis=(1, 2))[:, None]
 
 
 def largest_clipped(level: float) -> float:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import optimize, special
 
-from verify.montecarlo.attention import largest, softmax
+from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Settings
 from verify.montecarlo.distributions import NORMAL, QUERIES, UNIT_INTERVAL, Array, Distribution, VectorSource
 from verify.montecarlo.rows import NormalRows, of_rows
@@ -57,7 +57,7 @@ class Rows:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the block means of ``count`` blocks, shape (count, len(names))."""
-        drawn = self.law.draw(rng, (self.maps, count, self.rows, self.keys))
+        drawn = self.law.draw(rng, (self.maps, count, self.rows, self.keys), single=True)
         found = np.stack(self.reduce(*drawn), axis=-1)
         return found.reshape(count, -1, len(self.names)).mean(axis=1)
 
@@ -185,14 +185,19 @@ def factor_at(entropy: Array | float) -> Array:
 
 @dataclass(frozen=True)
 class AdaptiveRows(Rows):
-    """The factor of adaptive temperature, and the entropy, of rows of standard normal scores."""
+    """The entropy of rows of standard normal scores, and a control variate for it.
 
-    names = ("factor", "entropy")
+    That is the mean over the keys of (2 - z)·exp(z - ½), whose mean is 1 by construction: exp(z - ½) turns
+    the standard normal density into that of mean 1. Of many keys the entropy follows it closely.
+    """
+
+    names = ("entropy", "control")
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:
         """Return both of each row."""
-        entropy = of_rows(drawn[0], ("entropy",))[..., 0]
-        return factor_at(entropy), entropy
+        scores = drawn[0]
+        control = np.einsum("...k,...k->...", 2 - scores, np.exp(scores - 0.5)) / self.keys
+        return of_rows(scores, ("entropy",))[..., 0], control
 
 
 def mean_slope(deviation: float) -> float:
@@ -291,8 +296,8 @@ class SphereRows(Rows):
         """Return it of each row for each query."""
         scale = np.float32(self.factor) / np.sqrt(sum(one * one for one in drawn))
         signs = (scale, -scale)
-        weights = [largest(softmax(one * sign)) for one in drawn for sign in signs]
-        return (np.stack(weights, axis=-1),)
+        weights = [of_rows(one * sign, ("largest",)) for one in drawn for sign in signs]
+        return (np.concatenate(weights, axis=-1),)
 
 
 _TOP, _TOP_WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -361,10 +366,10 @@ class SecondValues:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return it of ``count`` matrices, shape (count, 1)."""
         if self.d:
-            queries, keys = NORMAL.draw(rng, (2, count, self.keys, self.d))
+            queries, keys = NORMAL.draw(rng, (2, count, self.keys, self.d), single=True)
             scores = queries @ keys.swapaxes(1, 2) / math.sqrt(self.d)
         else:
-            scores = NORMAL.draw(rng, (count, self.keys, self.keys))
-        weights = softmax(self.deviation * scores).astype(np.float64)
+            scores = NORMAL.draw(rng, (count, self.keys, self.keys), single=True)
+        weights = softmax(self.deviation * scores)
         squares = np.linalg.eigvalsh(weights @ weights.swapaxes(1, 2))
         return np.sqrt(squares[:, -2:-1])
