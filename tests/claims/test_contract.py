@@ -366,7 +366,9 @@ def _well_outside(one: Comparison, found: Check) -> float:
 @EACH_QUICKLY_MADE
 def test_a_prediction_off_by_three_tolerances_is_refuted(reference: RunRecord, name: str) -> None:
     """Not a single check of any claim confirms a value that lies well outside its tolerance."""
-    right = reference.claim(name)
+    known = {claim.id: claim for claim in reference.claims}
+    # The reference is made again after a claim has been added.
+    right = known.get(name) or settled(CATALOGUE[name])
     record = settled(predicting(CATALOGUE[name], lambda one: _well_outside(one, right.check(one.id))))
     assert record.verdict is Verdict.REFUTED
     passed = {check.id for check in record.checks if check.verdict is not Verdict.REFUTED}
