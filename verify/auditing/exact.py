@@ -117,7 +117,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the scale that outputs imply, sequence by sequence and all together."""
     head = subject.head
     common: dict[str, Any] = {"quantity": r"$\hat{c}$ over the intended scale", "exact": True}
-    found = seen.compared_of(head)
+    found = seen.compared_by_head[head]
     tells = (
         np.zeros(0, dtype=bool)
         if found is None
@@ -174,7 +174,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
 
 def _why_no_scale(seen: Seen, subject: Subject) -> str:
     """Return why no output is explained by any scale."""
-    found = seen.compared_of(subject.head)
+    found = seen.compared_by_head[subject.head]
     if found is None and subject.only_output_tells:
         notes = (as_prose(one_line(note)) for note in subject.layer.notes)
         return "; ".join(("calls were given no scale, and no output that would tell it was kept", *notes))
@@ -185,7 +185,7 @@ def _why_no_scale(seen: Seen, subject: Subject) -> str:
 
 def _why_nothing(seen: Seen, head: int) -> str:
     """Return why rows say nothing of the scale."""
-    found = seen.compared_of(head)
+    found = seen.compared_by_head[head]
     if found is None:
         return "no call was recorded with its values and output"
     if found.broken.any() and not found.rows.any():
@@ -223,7 +223,7 @@ def _summed(found: Residuals) -> Residuals:
 
 def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the row that most exceeds what rounding leaves, and the weight of hidden keys over all rows."""
-    head, found = subject.head, seen.compared_of(subject.head)
+    head, found = subject.head, seen.compared_by_head[subject.head]
     quantity = _RECONSTRUCTION.format(seen.weighting.latex)
     common: dict[str, Any] = {"quantity": quantity, "exact": True}
     if found is None or not (found.attention.any() or found.output.any()):
@@ -356,7 +356,7 @@ def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
 
 def _undecided(seen: Seen, reason: str, head: int, *, asked: bool) -> dict[str, Any]:
     """Return what is left to say where nothing could be compared."""
-    found = seen.compared_of(head)
+    found = seen.compared_by_head[head]
     decides = found is not None or asked
     judgement = Judgement.UNDECIDED if decides else Judgement.REPORTED
     sequences = 0 if found is None else len(found.rows)

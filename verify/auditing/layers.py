@@ -148,9 +148,13 @@ class Seen:
 
         return Residuals(*map(of_all, range(len(Residuals._fields))))
 
-    def compared_of(self, head: int) -> Residuals | None:
-        """Return how outputs of a head differ, shape (sequences,)."""
-        return None if self.compared is None else each(self.compared, lambda array: array[:, head])
+    @cached_property
+    def compared_by_head(self) -> list[Residuals | None]:
+        """How outputs of each head differ, shape (sequences,)."""
+        compared = self.compared
+        if compared is None:
+            return [None] * self.heads
+        return [each(compared, lambda array, head=head: array[:, head]) for head in range(self.heads)]
 
     @cached_property
     def implied(self) -> Floats:

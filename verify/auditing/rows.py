@@ -86,13 +86,6 @@ class RowMeans(NamedTuple):
     jacobian: Floats
     largest_weight: Floats
 
-    @property
-    def unscaled_variance(self) -> Floats:
-        """The variance without the scale, 0 where the scale is."""
-        return np.divide(
-            self.variance, self.scale**2, out=np.zeros_like(self.variance), where=self.scale != 0
-        )
-
 
 class BlockVectors(NamedTuple):
     """Numbers of the vectors of blocks, ``queries`` and ``keys``; padding and keys that none sees are none.
@@ -511,7 +504,7 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     if hidden is not None:
         # Of what is broadcast, one number stands for all keys.
         count = np.broadcast_to(keys - hidden.sum(axis=2) * (keys // hidden.shape[2]), shape)
-    some = _scored(call, given, products, scores, hidden, bias, count)
+    some = _scored(call, given, products, scores, hidden, bias)
     mean, variance = _moments(given, some, scores, count)
     sink = 0.0 if given.sink is None else some.extra * (given.sink - some.top)
     number = count + (given.sink is not None)
@@ -535,17 +528,13 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     if declared.is_softmax:
         formula = _softmax(given, some, rows, unit)
     elif declared.maps == 2:
-        formula = _difference(call, given, declared, rows, keys, (hidden, bias, count), unit)
+        formula = _difference(call, given, declared, rows, keys, (hidden, bias), unit)
     else:
-        arrays = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
-        formula = of_scores(declared, *arrays, given.scale, hidden, bias, unit)
-        formula = formula._replace(allowed=formula.allowed + given.grain[:, None])
+        formula = _of_scores(given, declared, rows, keys, (hidden, bias), unit)
     return found | _comparison(given, formula, rows, keys, found, unit)
 
 
-def _scored(
-    call: Call, given: _Given, products: Floats, scores: Floats, hidden: Any, bias: Any, count: Any
-) -> _Scored:
+def _scored(call: Call, given: _Given, products: Floats, scores: Floats, hidden: Any, bias: Any) -> _Scored:
     rise = None
     if call.softcap is not None:
         bent = np.tanh(scores / call.softcap)
@@ -565,7 +554,7 @@ def _scored(
         np.minimum(scores, _FAR_ABOVE, out=scores)
     raised = everything = np.exp(scores)
     if hidden is not None:
-        raised = np.where(hidden | (count == 0)[:, :, None], 0.0, raised)
+        raised = np.where(hidden, 0.0, raised)
     moved = raised * scores
     extra = np.zeros(top.shape) if given.sink is None else np.exp(given.sink - top)
     total = _over_keys(raised) + extra
@@ -686,23 +675,18 @@ def _difference(
     )
 
 
-def of_scores(
-    declared: Weighting,
-    query: Floats,
-    key: Floats,
-    value: Floats,
-    scale: Floats,
-    hidden: Any,
-    bias: Any,
-    unit: float,
+def _of_scores(
+    given: _Given, declared: Weighting, rows: slice, keys: int, seen: Any, unit: float
 ) -> DeclaredOutput:
     """Return attention whose weights are another function of the scores than the softmax.
 
-    Arrays have the shapes [block, row, d] and [block, key, d], ``scale`` [block, 1]. With r the most that an
-    error ε of a score moves a weight by, over ε, the bound is that of the softmax with r for its weights:
+    With r the most that an error ε of a score moves a weight by, over ε, the bound is that of the softmax
+    with r for its weights:
     u(√(9S² + 4T²)M + 2√R·M + |o|) + u'(√d·c|q|KM + √n·√R·M), R = Σr, S² = Σrs², K² = Σr|k|² and
     M² = Σr(|v| + |o|)², without |o| where weights do not depend on each other.
     """
+    (hidden, bias), scale = seen, given.scale
+    query, key, value = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
     rise = query @ key.mT
     scores = scale[:, :, None] * rise
     scores = scores if bias is None else scores + bias
@@ -729,7 +713,7 @@ def of_scores(
         off = np.minimum(carried * np.expm1(np.minimum(6 * unit * sizes, _FAR_ABOVE)), 2.0)
         moved = np.where(steep, np.maximum(moved, np.vecdot(off, lengths)), moved)
     allowed = moved + unit * (2 * whole * spread + size)
-    allowed += single * math.sqrt(key.shape[1]) * whole * spread
+    allowed += single * math.sqrt(key.shape[1]) * whole * spread + given.grain[:, None]
     bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(largest, 1.0) * spread
     return DeclaredOutput(
         attended=attended,
