@@ -242,7 +242,7 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     is_difference = seen.weighting.maps == 2
     share = 0.0 if is_difference else float(whole.hidden_weight[0])
     multiple = float(whole.off_multiple(seen.unit, seen.weighting.number)[0]) if is_difference else 0.0
-    off = _off_together(found, 0.0 if coarse.any() else float(whole.off_by_factor(seen.unit)[0]))
+    off = _off_together(seen, head, found)
     weak: dict[str, Any] = {}
     if multiple:
         cause = (
@@ -281,13 +281,18 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _off_together(found: Residuals, factor: float) -> str:
+def _off_together(seen: Seen, head: int, found: Residuals) -> str:
     """Return how rows are off together, if none is by itself: by a factor or in a column; "" for neither."""
-    if factor:
-        return (
-            f"outputs are {abs(factor):.2g} of their size too {'large' if factor > 0 else 'small'}, "
-            "over all rows"
-        )
+    whole = _summed(found)
+    if not seen.in_order(lambda one: one.coarse, compared=True)[:, head].any():
+        scale = np.abs(seen.in_order(lambda one: one.scale, compared=True)[:, head]).max(keepdims=True)
+        # The first factor is of all columns.
+        factors = np.append(whole.off_by_factor(seen.unit), whole.off_columns(seen.unit, scale))
+        column = 0 if factors[0] else int(np.abs(factors).argmax())
+        if factors[column]:
+            what = f"numbers of column {column - 1} of the output" if column else "outputs"
+            way = "large" if factors[column] > 0 else "small"
+            return f"{what} are {abs(factors[column]):.2g} of their size too {way}, over all rows"
     most = int(found.column.argmax())
     if found.column[most] > 1:
         return (

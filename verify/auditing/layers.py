@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -143,10 +143,20 @@ class Seen:
         if all(one.compared is None for one in self.batches):
             return None
 
-        def of_all(at: int) -> Any:
-            return self.in_order(lambda one: cast("Residuals", one.compared)[at], compared=True)
+        compared = [one.compared for one in self.batches if one.compared is not None]
+        most = max(one.of_columns.shape[-1] for one in compared)
 
-        return Residuals(*map(of_all, range(len(Residuals._fields))))
+        def of_all(name: str) -> Any:
+            def taken(one: Batch) -> Any:
+                array = getattr(one.compared, name)
+                if name != "of_columns":
+                    return array
+                # Calls of other types, or widths of values, have another number of columns.
+                return np.pad(array, [*([(0, 0)] * 3), (0, most - array.shape[-1])])
+
+            return self.in_order(taken, compared=True)
+
+        return Residuals(*map(of_all, Residuals._fields))
 
     @cached_property
     def compared_by_head(self) -> list[Residuals | None]:

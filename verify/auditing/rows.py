@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from verify.auditing.arrays import grain_of, to_numpy
+from verify.auditing.arrays import grain_of, to_numpy, unit_of
 from verify.auditing.blocks import HIDING
 from verify.auditing.weighting import OF_SCORES, Weighting, weighting
 
@@ -33,10 +33,14 @@ FEWEST_KEYS = 8
 
 SINGLE = 2.0**-24
 
+LEAST_STEP = 2e-3
+"""Relative differences from the declared scale below which no other one is looked for."""
+
 SURE = 8.0
 """Standard errors of what is summed over rows from which on it is no rounding; honest programs reach 4."""
 
-_FEWEST_ROWS = 10
+_FEWEST_ROWS, _FEWEST_OF_COLUMNS = 10, 32
+"""Rows from which on a factor is looked for: of the whole output, and of each of its many columns."""
 _FEWEST_DF = 5.0
 _MOST_LEVELLED = 512
 """Powers of 2 by which columns of values are divided at most."""
@@ -117,9 +121,10 @@ class Residuals(NamedTuple):
     ``least`` the variance of Σ d·e that rounding the output alone adds. Of the first one, ``room`` bounds
     |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves on average, and
     ``joint`` is Σ d·o. Of the columns of the output, ``column`` is the largest root of Σe² over that of what
-    rounding may leave in it, and ``number`` which one it is. ``alike`` is the largest number of rows that
-    share their errors, ``spread`` the mean variance of scores inside rows that see several keys, NaN without
-    one.
+    rounding may leave in it, and ``number`` which one it is. ``of_columns``, shape (blocks, 6, d_v), are sums
+    over rows of o·e, o², o⁴, (o·e)², o·e·o² and o times the slope by the scale; of single precision, whose
+    columns need none, of width 0. ``alike`` is the largest number of rows that share their errors, ``spread``
+    the mean variance of scores inside rows that see several keys, NaN without one.
     """
 
     rows: Places
@@ -141,6 +146,7 @@ class Residuals(NamedTuple):
     joint: Floats
     column: Floats
     number: Places
+    of_columns: Floats
     alike: Any
     spread: Floats
 
@@ -181,6 +187,22 @@ class Residuals(NamedTuple):
         beside = np.divide(own, left, out=factor.copy(), where=left > 0)
         least = 2 * unit + SURE * error
         return np.where((np.abs(factor) > least) & (np.abs(beside) > least), factor, 0.0)
+
+    def off_columns(self, unit: float, scale: Floats) -> Floats:
+        """Return the relative factors that columns of the output are off by, shape (blocks, d_v).
+
+        They are 0 where rounding, or a scale that is off by less than is looked for, may do that.
+        """
+        along, length, fourth, noise, mixed, joint = np.moveaxis(self.of_columns, 1, 0)
+        size = np.where(length > 0, length, 1.0)
+        alike = np.maximum(self.alike, 1)[..., None]
+        many = np.where(fourth > 0, length**2 / np.where(fourth > 0, fourth, 1.0), 1.0) / alike
+        factor = along / size
+        left = np.maximum(noise - 2 * factor * mixed + factor**2 * fourth, 0.0) * alike
+        error = np.sqrt(left * many / np.maximum(many - 1, 0.5)) / size
+        by_scale = np.abs(joint) / size * (np.abs(self.step) + LEAST_STEP * np.abs(scale))[..., None]
+        is_off = np.abs(factor) > 2 * unit + SURE * error + by_scale
+        return np.where(is_off & (many >= _FEWEST_OF_COLUMNS), factor, 0.0)
 
     @property
     def hidden_weight(self) -> Floats:
@@ -329,6 +351,7 @@ class _Given(NamedTuple):
     scale: Floats
     sink: Floats | None
     grain: Floats
+    is_half: bool
     broken_queries: NDArray[np.bool_] | None
     broken_keys: NDArray[np.bool_] | None
     broken_values: NDArray[np.bool_] | None
@@ -376,7 +399,8 @@ def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
     head = blocks % call.query.shape[1]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
     query, key, value, output = arrays
-    return _Given(query, key, value, output, squares, scale[:, None], sink, grain, *broken[:4])
+    is_half = unit_of(call) > SINGLE
+    return _Given(query, key, value, output, squares, scale[:, None], sink, grain, is_half, *broken[:4])
 
 
 def _level(value: Floats, output: Floats) -> Floats | None:
@@ -750,6 +774,13 @@ def _comparison(
         columns[0] = (use[:, None].astype(float) @ error**2)[:, 0]
         over = np.where(use, rate, 0.0)[:, None] @ weights
         columns[1] = (over @ given.value[:, : over.shape[-1]] ** 2)[:, 0]  # type: ignore[index]
+    of_columns = np.zeros((6, len(error), output.shape[-1] if given.is_half else 0))
+    if given.is_half:
+        one = np.where(good[..., None], attended, 0.0)
+        own, its = one * error, one * one
+        by_scale = slope * np.broadcast_to(by, shape)[..., None]
+        sums = (own, its, its**2, own**2, own * its, one * by_scale)
+        of_columns[:] = [array.sum(axis=1) for array in sums]
     weak, weight = np.zeros(shape), np.zeros(shape)
     if turned is not None and share is not None:
         use = good & (share > 0) & (share < _SATURATED)
@@ -776,6 +807,7 @@ def _comparison(
         "first": attended[..., 0],
         "last": attended[..., -1],
         "columns": columns.transpose(1, 0, 2)[:, None],
+        "of_columns": of_columns.transpose(1, 0, 2)[:, None],
     }
 
 
@@ -971,6 +1003,7 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
         least=(rows["least"][..., None] * lengths).sum(axis=1),
         column=columns.max(axis=1),
         number=columns.argmax(axis=1),
+        of_columns=rows["of_columns"].sum(axis=1),
         alike=alike,
         spread=np.where(
             several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0
