@@ -117,7 +117,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the scale that outputs imply, sequence by sequence and all together."""
     head = subject.head
     common: dict[str, Any] = {"quantity": r"$\hat{c}$ over the intended scale", "exact": True}
-    found = seen.compared_of(head)
+    found = seen.compared_by_head[head]
     tells = (
         np.zeros(0, dtype=bool)
         if found is None
@@ -174,7 +174,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
 
 def _why_no_scale(seen: Seen, subject: Subject) -> str:
     """Return why no output is explained by any scale."""
-    found = seen.compared_of(subject.head)
+    found = seen.compared_by_head[subject.head]
     if found is None and subject.only_output_tells:
         notes = (as_prose(one_line(note)) for note in subject.layer.notes)
         return "; ".join(("calls were given no scale, and no output that would tell it was kept", *notes))
@@ -185,7 +185,7 @@ def _why_no_scale(seen: Seen, subject: Subject) -> str:
 
 def _why_nothing(seen: Seen, head: int) -> str:
     """Return why rows say nothing of the scale."""
-    found = seen.compared_of(head)
+    found = seen.compared_by_head[head]
     if found is None:
         return "no call was recorded with its values and output"
     if found.broken.any() and not found.rows.any():
@@ -223,7 +223,7 @@ def _summed(found: Residuals) -> Residuals:
 
 def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the row that most exceeds what rounding leaves, and the weight of hidden keys over all rows."""
-    head, found = subject.head, seen.compared_of(subject.head)
+    head, found = subject.head, seen.compared_by_head[subject.head]
     quantity = _RECONSTRUCTION.format(seen.weighting.latex)
     common: dict[str, Any] = {"quantity": quantity, "exact": True}
     if found is None or not (found.attention.any() or found.output.any()):
@@ -242,7 +242,7 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     is_difference = seen.weighting.maps == 2
     share = 0.0 if is_difference else float(whole.hidden_weight[0])
     multiple = float(whole.off_multiple(seen.unit, seen.weighting.number)[0]) if is_difference else 0.0
-    off = _off_together(found, 0.0 if coarse.any() else float(whole.off_by_factor(seen.unit)[0]))
+    off = _off_together(seen, head, found)
     weak: dict[str, Any] = {}
     if multiple:
         cause = (
@@ -281,13 +281,18 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _off_together(found: Residuals, factor: float) -> str:
+def _off_together(seen: Seen, head: int, found: Residuals) -> str:
     """Return how rows are off together, if none is by itself: by a factor or in a column; "" for neither."""
-    if factor:
-        return (
-            f"outputs are {abs(factor):.2g} of their size too {'large' if factor > 0 else 'small'}, "
-            "over all rows"
-        )
+    whole = _summed(found)
+    if not seen.in_order(lambda one: one.coarse, compared=True)[:, head].any():
+        scale = np.abs(seen.in_order(lambda one: one.scale, compared=True)[:, head]).max(keepdims=True)
+        # The first factor is of all columns.
+        factors = np.append(whole.off_by_factor(seen.unit), whole.off_columns(seen.unit, scale))
+        column = 0 if factors[0] else int(np.abs(factors).argmax())
+        if factors[column]:
+            what = f"numbers of column {column - 1} of the output" if column else "outputs"
+            way = "large" if factors[column] > 0 else "small"
+            return f"{what} are {abs(factors[column]):.2g} of their size too {way}, over all rows"
     most = int(found.column.argmax())
     if found.column[most] > 1:
         return (
@@ -356,7 +361,7 @@ def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
 
 def _undecided(seen: Seen, reason: str, head: int, *, asked: bool) -> dict[str, Any]:
     """Return what is left to say where nothing could be compared."""
-    found = seen.compared_of(head)
+    found = seen.compared_by_head[head]
     decides = found is not None or asked
     judgement = Judgement.UNDECIDED if decides else Judgement.REPORTED
     sequences = 0 if found is None else len(found.rows)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -143,14 +143,28 @@ class Seen:
         if all(one.compared is None for one in self.batches):
             return None
 
-        def of_all(at: int) -> Any:
-            return self.in_order(lambda one: cast("Residuals", one.compared)[at], compared=True)
+        compared = [one.compared for one in self.batches if one.compared is not None]
+        most = max(one.of_columns.shape[-1] for one in compared)
 
-        return Residuals(*map(of_all, range(len(Residuals._fields))))
+        def of_all(name: str) -> Any:
+            def taken(one: Batch) -> Any:
+                array = getattr(one.compared, name)
+                if name != "of_columns":
+                    return array
+                # Calls of other types, or widths of values, have another number of columns.
+                return np.pad(array, [*([(0, 0)] * 3), (0, most - array.shape[-1])])
 
-    def compared_of(self, head: int) -> Residuals | None:
-        """Return how outputs of a head differ, shape (sequences,)."""
-        return None if self.compared is None else each(self.compared, lambda array: array[:, head])
+            return self.in_order(taken, compared=True)
+
+        return Residuals(*map(of_all, Residuals._fields))
+
+    @cached_property
+    def compared_by_head(self) -> list[Residuals | None]:
+        """How outputs of each head differ, shape (sequences,)."""
+        compared = self.compared
+        if compared is None:
+            return [None] * self.heads
+        return [each(compared, lambda array, head=head: array[:, head]) for head in range(self.heads)]
 
     @cached_property
     def implied(self) -> Floats:

@@ -15,7 +15,7 @@ from verify.auditing import alternatives
 from verify.auditing.alternatives import Place, Variant
 from verify.auditing.arrays import unit_of
 from verify.auditing.blocks import HIDDEN, Floats, Head, head_of
-from verify.auditing.rows import SINGLE, Looked, Mapper, Places, Residuals, each, look, replaced
+from verify.auditing.rows import LEAST_STEP, SINGLE, Looked, Mapper, Places, Residuals, each, look, replaced
 from verify.auditing.weighting import SOFTMAX, weighting
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 TOLERANCE = 0.01
 """Relative difference from the intended scale that counts as none."""
 
-_STEPS, _FARTHEST, _LEAST_STEP, _SURE = 4, 0.5, 2e-3, 5.0
-"""Gauss-Newton: iterations, the longest and shortest steps relative to the scale, and standard errors."""
+_STEPS, _FARTHEST, _SURE = 4, 0.5, 5.0
+"""Gauss-Newton: iterations, the longest step relative to the scale, and standard errors."""
 _SEARCHED_ROWS = 32
 _NAMED_ROWS = 64
 """Rows that are off, and as many others, that a cause has to explain where all would take too long."""
@@ -185,7 +185,7 @@ class _Examination:
         for _ in range(_STEPS):
             found = self.compared
             size, scale = np.abs(found.step), np.abs(self.scale)
-            moves = (size > _LEAST_STEP * scale) & (size <= _FARTHEST * scale)
+            moves = (size > LEAST_STEP * scale) & (size <= _FARTHEST * scale)
             moves &= found.off_by_factor(self.unit) == 0
             moves &= (size > _SURE * np.sqrt(found.variance)) & (2 * found.bad <= found.rows)
             places = np.flatnonzero(moves)

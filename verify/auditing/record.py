@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import builtins
 import importlib.util
+import runpy
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from verify.errors import RecordingError, SettingsError, naming_arguments
@@ -80,7 +78,8 @@ class Program:
 
     def __init__(self, name: str, arguments: Sequence[str], *, is_module: bool = False) -> None:
         self._name, self._arguments, self._is_module = name, list(arguments), is_module
-        self._source = b"" if is_module else read_bytes(Path(name), _SCRIPT)
+        if not is_module:
+            read_bytes(Path(name), _SCRIPT)
 
     @property
     def title(self) -> str:
@@ -92,55 +91,25 @@ class Program:
 
         What it raises is shown as Python does, and its status is 1; an interruption passes.
         """
+        before = sys.argv, list(sys.path)
+        # What runs it puts the program's name in the place of the first one.
+        sys.argv = [self._name, *self._arguments]
         try:
-            with _as_main(self._name, self._arguments), _signals_of_python():
-                code, main = self._module() if self._is_module else self._script()
-                sys.modules["__main__"] = main
-                exec(code, vars(main))  # noqa: S102 - the user's own program
+            with _signals_of_python():
+                if self._is_module:
+                    sys.path[0] = str(Path.cwd())
+                    runpy.run_module(self._name, run_name="__main__", alter_sys=True)
+                else:
+                    sys.path[0] = str(Path(self._name).resolve().parent)
+                    runpy.run_path(self._name, run_name="__main__")
         except SystemExit as ended:
             return _status(ended.code)
         except Exception as error:  # noqa: BLE001 - whatever the program raises is its own
             _show(error)
             return 1
+        finally:
+            sys.argv, sys.path[:] = before
         return 0
-
-    def _script(self) -> tuple[CodeType, ModuleType]:
-        sys.path[0] = str(Path(self._name).resolve().parent)
-        main = ModuleType("__main__")
-        vars(main).update({"__file__": self._name, "__builtins__": builtins})
-        return compile(self._source, self._name, "exec", dont_inherit=True), main
-
-    def _module(self) -> tuple[CodeType, ModuleType]:
-        sys.path[0] = str(Path.cwd())
-        spec = _found(self._name)
-        if spec.submodule_search_locations is not None:
-            spec = _found(f"{self._name}.__main__")
-        code: CodeType | None = getattr(spec.loader, "get_code", lambda _name: None)(spec.name)
-        if code is None:
-            raise ImportError(f"{spec.name} has no code that can be run")
-        sys.argv[0] = spec.origin or self._name
-        main = ModuleType("__main__")
-        vars(main).update({"__file__": spec.origin, "__builtins__": builtins, "__package__": spec.parent})
-        main.__spec__, main.__loader__ = spec, spec.loader
-        return code, main
-
-
-def _found(name: str) -> ModuleSpec:
-    spec = importlib.util.find_spec(name)
-    if spec is None:
-        raise ModuleNotFoundError(f"No module named {name}", name=name)
-    return spec
-
-
-@contextmanager
-def _as_main(name: str, arguments: list[str]) -> Iterator[None]:
-    """Let the program have its own arguments and path, and put ours back afterwards."""
-    before = sys.argv, list(sys.path), sys.modules["__main__"]
-    sys.argv = [name, *arguments]
-    try:
-        yield
-    finally:
-        sys.argv, sys.path[:], sys.modules["__main__"] = before
 
 
 @contextmanager
@@ -175,6 +144,6 @@ def _status(code: object) -> int:
 def _show(error: Exception) -> None:
     """Show what the program raised, from its own first frame on."""
     frame = error.__traceback__
-    while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
+    while frame is not None and frame.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
         frame = frame.tb_next
     traceback.print_exception(type(error), error, frame)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from verify.auditing.arrays import grain_of, to_numpy
+from verify.auditing.arrays import grain_of, to_numpy, unit_of
 from verify.auditing.blocks import HIDING
 from verify.auditing.weighting import OF_SCORES, Weighting, weighting
 
@@ -33,10 +33,14 @@ FEWEST_KEYS = 8
 
 SINGLE = 2.0**-24
 
+LEAST_STEP = 2e-3
+"""Relative differences from the declared scale below which no other one is looked for."""
+
 SURE = 8.0
 """Standard errors of what is summed over rows from which on it is no rounding; honest programs reach 4."""
 
-_FEWEST_ROWS = 10
+_FEWEST_ROWS, _FEWEST_OF_COLUMNS = 10, 32
+"""Rows from which on a factor is looked for: of the whole output, and of each of its many columns."""
 _FEWEST_DF = 5.0
 _MOST_LEVELLED = 512
 """Powers of 2 by which columns of values are divided at most."""
@@ -86,13 +90,6 @@ class RowMeans(NamedTuple):
     jacobian: Floats
     largest_weight: Floats
 
-    @property
-    def unscaled_variance(self) -> Floats:
-        """The variance without the scale, 0 where the scale is."""
-        return np.divide(
-            self.variance, self.scale**2, out=np.zeros_like(self.variance), where=self.scale != 0
-        )
-
 
 class BlockVectors(NamedTuple):
     """Numbers of the vectors of blocks, ``queries`` and ``keys``; padding and keys that none sees are none.
@@ -124,9 +121,10 @@ class Residuals(NamedTuple):
     ``least`` the variance of Σ d·e that rounding the output alone adds. Of the first one, ``room`` bounds
     |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves on average, and
     ``joint`` is Σ d·o. Of the columns of the output, ``column`` is the largest root of Σe² over that of what
-    rounding may leave in it, and ``number`` which one it is. ``alike`` is the largest number of rows that
-    share their errors, ``spread`` the mean variance of scores inside rows that see several keys, NaN without
-    one.
+    rounding may leave in it, and ``number`` which one it is. ``of_columns``, shape (blocks, 6, d_v), are sums
+    over rows of o·e, o², o⁴, (o·e)², o·e·o² and o times the slope by the scale; of single precision, whose
+    columns need none, of width 0. ``alike`` is the largest number of rows that share their errors, ``spread``
+    the mean variance of scores inside rows that see several keys, NaN without one.
     """
 
     rows: Places
@@ -148,6 +146,7 @@ class Residuals(NamedTuple):
     joint: Floats
     column: Floats
     number: Places
+    of_columns: Floats
     alike: Any
     spread: Floats
 
@@ -188,6 +187,22 @@ class Residuals(NamedTuple):
         beside = np.divide(own, left, out=factor.copy(), where=left > 0)
         least = 2 * unit + SURE * error
         return np.where((np.abs(factor) > least) & (np.abs(beside) > least), factor, 0.0)
+
+    def off_columns(self, unit: float, scale: Floats) -> Floats:
+        """Return the relative factors that columns of the output are off by, shape (blocks, d_v).
+
+        They are 0 where rounding, or a scale that is off by less than is looked for, may do that.
+        """
+        along, length, fourth, noise, mixed, joint = np.moveaxis(self.of_columns, 1, 0)
+        size = np.where(length > 0, length, 1.0)
+        alike = np.maximum(self.alike, 1)[..., None]
+        many = np.where(fourth > 0, length**2 / np.where(fourth > 0, fourth, 1.0), 1.0) / alike
+        factor = along / size
+        left = np.maximum(noise - 2 * factor * mixed + factor**2 * fourth, 0.0) * alike
+        error = np.sqrt(left * many / np.maximum(many - 1, 0.5)) / size
+        by_scale = np.abs(joint) / size * (np.abs(self.step) + LEAST_STEP * np.abs(scale))[..., None]
+        is_off = np.abs(factor) > 2 * unit + SURE * error + by_scale
+        return np.where(is_off & (many >= _FEWEST_OF_COLUMNS), factor, 0.0)
 
     @property
     def hidden_weight(self) -> Floats:
@@ -336,6 +351,7 @@ class _Given(NamedTuple):
     scale: Floats
     sink: Floats | None
     grain: Floats
+    is_half: bool
     broken_queries: NDArray[np.bool_] | None
     broken_keys: NDArray[np.bool_] | None
     broken_values: NDArray[np.bool_] | None
@@ -383,7 +399,8 @@ def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
     head = blocks % call.query.shape[1]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
     query, key, value, output = arrays
-    return _Given(query, key, value, output, squares, scale[:, None], sink, grain, *broken[:4])
+    is_half = unit_of(call) > SINGLE
+    return _Given(query, key, value, output, squares, scale[:, None], sink, grain, is_half, *broken[:4])
 
 
 def _level(value: Floats, output: Floats) -> Floats | None:
@@ -511,7 +528,7 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     if hidden is not None:
         # Of what is broadcast, one number stands for all keys.
         count = np.broadcast_to(keys - hidden.sum(axis=2) * (keys // hidden.shape[2]), shape)
-    some = _scored(call, given, products, scores, hidden, bias, count)
+    some = _scored(call, given, products, scores, hidden, bias)
     mean, variance = _moments(given, some, scores, count)
     sink = 0.0 if given.sink is None else some.extra * (given.sink - some.top)
     number = count + (given.sink is not None)
@@ -535,17 +552,13 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     if declared.is_softmax:
         formula = _softmax(given, some, rows, unit)
     elif declared.maps == 2:
-        formula = _difference(call, given, declared, rows, keys, (hidden, bias, count), unit)
+        formula = _difference(call, given, declared, rows, keys, (hidden, bias), unit)
     else:
-        arrays = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
-        formula = of_scores(declared, *arrays, given.scale, hidden, bias, unit)
-        formula = formula._replace(allowed=formula.allowed + given.grain[:, None])
+        formula = _of_scores(given, declared, rows, keys, (hidden, bias), unit)
     return found | _comparison(given, formula, rows, keys, found, unit)
 
 
-def _scored(
-    call: Call, given: _Given, products: Floats, scores: Floats, hidden: Any, bias: Any, count: Any
-) -> _Scored:
+def _scored(call: Call, given: _Given, products: Floats, scores: Floats, hidden: Any, bias: Any) -> _Scored:
     rise = None
     if call.softcap is not None:
         bent = np.tanh(scores / call.softcap)
@@ -565,7 +578,7 @@ def _scored(
         np.minimum(scores, _FAR_ABOVE, out=scores)
     raised = everything = np.exp(scores)
     if hidden is not None:
-        raised = np.where(hidden | (count == 0)[:, :, None], 0.0, raised)
+        raised = np.where(hidden, 0.0, raised)
     moved = raised * scores
     extra = np.zeros(top.shape) if given.sink is None else np.exp(given.sink - top)
     total = _over_keys(raised) + extra
@@ -686,23 +699,18 @@ def _difference(
     )
 
 
-def of_scores(
-    declared: Weighting,
-    query: Floats,
-    key: Floats,
-    value: Floats,
-    scale: Floats,
-    hidden: Any,
-    bias: Any,
-    unit: float,
+def _of_scores(
+    given: _Given, declared: Weighting, rows: slice, keys: int, seen: Any, unit: float
 ) -> DeclaredOutput:
     """Return attention whose weights are another function of the scores than the softmax.
 
-    Arrays have the shapes [block, row, d] and [block, key, d], ``scale`` [block, 1]. With r the most that an
-    error ε of a score moves a weight by, over ε, the bound is that of the softmax with r for its weights:
+    With r the most that an error ε of a score moves a weight by, over ε, the bound is that of the softmax
+    with r for its weights:
     u(√(9S² + 4T²)M + 2√R·M + |o|) + u'(√d·c|q|KM + √n·√R·M), R = Σr, S² = Σrs², K² = Σr|k|² and
     M² = Σr(|v| + |o|)², without |o| where weights do not depend on each other.
     """
+    (hidden, bias), scale = seen, given.scale
+    query, key, value = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
     rise = query @ key.mT
     scores = scale[:, :, None] * rise
     scores = scores if bias is None else scores + bias
@@ -729,7 +737,7 @@ def of_scores(
         off = np.minimum(carried * np.expm1(np.minimum(6 * unit * sizes, _FAR_ABOVE)), 2.0)
         moved = np.where(steep, np.maximum(moved, np.vecdot(off, lengths)), moved)
     allowed = moved + unit * (2 * whole * spread + size)
-    allowed += single * math.sqrt(key.shape[1]) * whole * spread
+    allowed += single * math.sqrt(key.shape[1]) * whole * spread + given.grain[:, None]
     bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(largest, 1.0) * spread
     return DeclaredOutput(
         attended=attended,
@@ -766,6 +774,13 @@ def _comparison(
         columns[0] = (use[:, None].astype(float) @ error**2)[:, 0]
         over = np.where(use, rate, 0.0)[:, None] @ weights
         columns[1] = (over @ given.value[:, : over.shape[-1]] ** 2)[:, 0]  # type: ignore[index]
+    of_columns = np.zeros((6, len(error), output.shape[-1] if given.is_half else 0))
+    if given.is_half:
+        one = np.where(good[..., None], attended, 0.0)
+        own, its = one * error, one * one
+        by_scale = slope * np.broadcast_to(by, shape)[..., None]
+        sums = (own, its, its**2, own**2, own * its, one * by_scale)
+        of_columns[:] = [array.sum(axis=1) for array in sums]
     weak, weight = np.zeros(shape), np.zeros(shape)
     if turned is not None and share is not None:
         use = good & (share > 0) & (share < _SATURATED)
@@ -792,6 +807,7 @@ def _comparison(
         "first": attended[..., 0],
         "last": attended[..., -1],
         "columns": columns.transpose(1, 0, 2)[:, None],
+        "of_columns": of_columns.transpose(1, 0, 2)[:, None],
     }
 
 
@@ -987,6 +1003,7 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
         least=(rows["least"][..., None] * lengths).sum(axis=1),
         column=columns.max(axis=1),
         number=columns.argmax(axis=1),
+        of_columns=rows["of_columns"].sum(axis=1),
         alike=alike,
         spread=np.where(
             several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0

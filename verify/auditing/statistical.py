@@ -138,8 +138,8 @@ class HeadQuantity:
     something is only counted. ``of`` takes what is kept of the rows (`RowMeans`), or of pairs (`Pairs`), and
     returns the numbers. They are estimated by their median; where they ``are_bounded``, between 0 and 1, by
     their mean; ``function``, which is monotone, is applied to what is estimated. ``rule`` judges where there
-    is no band, and is given whether it decides; ``remark`` says more about an estimate, and may ask what is
-    kept for more.
+    is no band, and is given whether it decides; ``remark`` says more about an estimate, from what is kept and
+    a function that takes the head's part of an array.
     """
 
     name: str
@@ -150,7 +150,7 @@ class HeadQuantity:
     function: Callable[[float], float] = float
     reference: AtUnitVariance | None = None
     rule: Callable[[Estimate, bool], tuple[Judgement, str]] | None = None
-    remark: Callable[[Estimate, Any], str] | None = None
+    remark: Callable[[Estimate, Any, Callable[[Floats], Floats]], str] | None = None
 
     def measure(self, values: Floats, alpha: float, distinct: NDArray[np.bool_] | None = None) -> Estimate:
         """Return the estimate; ``distinct`` are the first ones of those that occur more than once.
@@ -266,7 +266,8 @@ class Statistical:
                 why += "" if needed else f"; {_AT_EDGE}"
             elif estimate.interval == _WHOLE_LINE:
                 why = _too_few(estimate.sequences, per, subject.alpha)
-            remark = quantity.remark(estimate, _of_head(kept, head, usable)) if quantity.remark else ""
+            part = lambda array: array[usable, head]  # noqa: E731 - it is given on
+            remark = quantity.remark(estimate, kept, part) if quantity.remark else ""
             reasons = [why, remark, *_dependent(estimate, distinct), *_scale_of(seen, head), *reasons]
             low, high = (end if math.isfinite(end) else None for end in estimate.interval)
             found |= {
@@ -361,11 +362,6 @@ def _left_out(rows: RowMeans, head: int, broken: int, usable: NDArray[np.bool_])
             yield f"{counted(count, 'row')} left out {what}"
 
 
-def _of_head(kept: Any, head: int, usable: NDArray[np.bool_]) -> Any:
-    """Return what is kept of one head, of the sequences that are used."""
-    return type(kept)(*(array[usable, head] if array.ndim > 1 and array.size else array for array in kept))
-
-
 def _reference(
     quantity: HeadQuantity, seen: Seen, head: int, usable: NDArray[np.bool_]
 ) -> DerivedValue | None:
@@ -389,12 +385,14 @@ def _no_score_beyond(limit: int, estimate: Estimate, decides: bool) -> tuple[Jud
     return (Judgement.CONFIRMED if decides else Judgement.REPORTED), f"no score beyond {limit:,} was seen"
 
 
-def _largest(_: Estimate, rows: RowMeans) -> str:
-    return f"the largest seen is {rows.largest_score.max():.4g}, and larger ones may not have been seen"
+def _largest(_: Estimate, rows: RowMeans, part: Callable[[Floats], Floats]) -> str:
+    return f"the largest seen is {part(rows.largest_score).max():.4g}, and larger ones may not have been seen"
 
 
-def _unit_scale(_: Estimate, rows: RowMeans) -> str:
-    unscaled = float(np.median(rows.unscaled_variance))
+def _unit_scale(_: Estimate, rows: RowMeans, part: Callable[[Floats], Floats]) -> str:
+    scale = part(rows.scale)
+    of_each = np.divide(part(rows.variance), scale**2, out=np.zeros(len(scale)), where=scale != 0)
+    unscaled = float(np.median(of_each))
     return f"a scale of {1 / math.sqrt(unscaled):.4g} would make it 1" if unscaled > 0 else "all scores agree"
 
 
@@ -405,9 +403,9 @@ def _shift_share(rows: RowMeans) -> Floats:
     )
 
 
-def _unless(value: float, broken: str) -> Callable[[Estimate, Any], str]:
+def _unless(value: float, broken: str) -> Callable[[Estimate, Any, Any], str]:
     """Return what remarks that an interval excludes the ``value`` that a claim needs."""
-    return lambda estimate, _: "" if estimate.interval[0] <= value <= estimate.interval[1] else broken
+    return lambda estimate, *_: "" if estimate.interval[0] <= value <= estimate.interval[1] else broken
 
 
 def _components(side: str, sign: str) -> tuple[HeadQuantity, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import importlib.metadata
 import os
@@ -32,6 +33,7 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _SELDOM = 100_000
 """New objects before garbage is looked for: SymPy makes many, and hardly any in cycles."""
 
+_version = functools.cache(importlib.metadata.version)
 MOST = 1024
 """Processes of one machine: more than any has processors for."""
 
@@ -55,7 +57,7 @@ def processors(workers: int | None, most: int = MOST) -> int:
 
 def environment(workers: int, packages: Sequence[str]) -> dict[str, str]:
     """Return the system, the versions of Python and of ``packages``, and the linear algebra, for a record."""
-    versions = {name: importlib.metadata.version(name) for name in packages}
+    versions = {name: _version(name) for name in packages}
     libraries = {
         f"{one['internal_api']} {one['version']} {one.get('architecture', '')}".strip()
         for one in threadpool_info()

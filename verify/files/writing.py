@@ -208,7 +208,7 @@ def is_read_only(path: Path) -> bool:
 
 
 def check_writable(folder: Path, name: str = "results.json") -> None:
-    """Make ``folder`` and try it with an empty file, so that a long run does not end in vain.
+    """Try ``folder`` with an empty file, so that a long run does not end in vain; leave nothing there.
 
     Raises:
         OutputError: the folder cannot be made or written, or a folder is in the place of the file ``name``.
@@ -217,10 +217,15 @@ def check_writable(folder: Path, name: str = "results.json") -> None:
     with _as_output_error(path):
         if _is_device(path):
             return
+        made = [one for one in (folder, *folder.parents) if not one.exists()]
         with _beside(path, b"", durably=False):
             pass
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        # Another process may have written there by now.
+        with contextlib.suppress(OSError):
+            for one in made:
+                one.rmdir()
 
 
 def _is_device(path: Path) -> bool:
