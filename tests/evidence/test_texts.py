@@ -8,7 +8,6 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
-from tests.report.records import record
 from verify.evidence import Fact
 from verify.evidence.texts import (
     Address,
@@ -169,9 +168,3 @@ def test_all_else_is_refused(latex: str, sign: str) -> None:
     """The sign is named."""
     with pytest.raises(PydanticCustomError, match=sign):
         formula(latex)
-
-
-def test_the_records_made_up_for_other_tests_are_good() -> None:
-    """They pass what is asked of a file."""
-    run = record()
-    assert type(run).model_validate_json(run.to_json()) == run

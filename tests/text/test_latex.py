@@ -65,11 +65,6 @@ def test_formulas_can_be_read_out(latex: str, words: str) -> None:
     assert spoken(latex) == words
 
 
-def test_titles_lose_their_markup() -> None:
-    """A title with a formula becomes plain text."""
-    assert plain("The variance is $d_k$") == "The variance is d_k"
-
-
 @pytest.mark.parametrize(
     ("typed", "set_as"),
     [
