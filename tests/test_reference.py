@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.reference import differences
 from tests.report.records import record
 from verify.engine.catalogue import catalogue
@@ -11,14 +9,7 @@ from verify.engine.runner import settings
 from verify.engine.sources import packs, read_sources
 from verify.engine.statements import decide
 from verify.evidence import Outcome, RunRecord, Verdict
-from verify.evidence.load import load
 from verify.files.names import shipped_folder
-
-
-@pytest.fixture(scope="module")
-def reference() -> RunRecord:
-    """Return the committed reference."""
-    return load(shipped_folder("reference") / "results.json")
 
 
 def test_the_reference_is_the_default_run_of_the_whole_catalogue(reference: RunRecord) -> None:

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,16 +22,9 @@ from verify.engine.schedule import Schedule
 from verify.errors import ClaimError
 
 if TYPE_CHECKING:
+    from verify.evidence import ClaimRecord
+
     Write = Callable[..., Path]
-
-
-def test_an_id_of_the_catalogue_is_taken(claim_file: Write) -> None:
-    """An id belongs to one claim, and the other is named."""
-    path = claim_file(name="score_mean.py")
-    with pytest.raises(
-        ClaimError, match=r"/score_mean\.py: claim id 'score-mean' is taken by verify\.claims\.raw_scores\."
-    ):
-        catalogue_with([path])
 
 
 @pytest.mark.slow
@@ -141,10 +135,13 @@ BROKEN_INSIDE = [
 ]
 
 
-def settle_here(path: Path) -> None:
-    """Settle the claim of a file in this process."""
-    work = Work(read(path, path.read_bytes()), settings(profile="quick"), (), "a run")
-    list(Schedule([work], lambda _work: InProcessBackend(1)).run())
+def settle_here(path: Path, *beside: str) -> ClaimRecord:
+    """Return the record of a file's claim, settled in this process with the modules that it imports."""
+    modules = tuple((name, (path.parent / f"{name}.py").read_bytes()) for name in beside)
+    claim = replace(read(path, path.read_bytes(), modules), beside=modules)
+    work = Work(claim, settings(profile="quick"), (), "a run")
+    (settled,) = Schedule([work], lambda _work: InProcessBackend(1)).run()
+    return settled.record
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN_INSIDE)
@@ -215,15 +212,13 @@ def test_a_derivation_that_raises_is_reported_without_a_run(
         ("mine.txt", "ends in .py"),
     ],
 )
-def test_a_path_that_is_no_claim_file_is_reported(
-    tool: Callable[..., Ended], tmp_path: Path, name: str, message: str
-) -> None:
+def test_a_path_that_is_no_claim_file_is_reported(tmp_path: Path, name: str, message: str) -> None:
     """A missing file, a folder, and a file that is no Python."""
     (tmp_path / "mine.txt").write_text("A claim.")
-    ended = tool("list", "--claims", tmp_path / name)
-    assert ended.status == 2
-    assert ended.complaint.startswith(f"{tmp_path / name}: ")
-    assert message in ended.complaint
+    with pytest.raises(ClaimError) as caught:
+        catalogue_with([tmp_path / name])
+    assert str(caught.value).startswith(f"{tmp_path / name}: ")
+    assert message in str(caught.value)
 
 
 def with_module_beside(folder: Path, name: str, reduced: str) -> Path:
@@ -242,15 +237,28 @@ def with_module_beside(folder: Path, name: str, reduced: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("threads", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_a_claim_file_imports_modules_beside_it(tmp_path: Path, threads: bool) -> None:
+def right_and_wrong(folder: Path) -> list[Path]:
+    """Return two claim files with modules beside them that have one name, one of them wrong."""
+    return [
+        with_module_beside(folder / "right", "key_lengths.py", "(keys**2)"),
+        with_module_beside(folder / "wrong", "key_lengths_too.py", "(2 * keys**2)"),
+    ]
+
+
+def test_a_claim_file_imports_modules_beside_it(tmp_path: Path) -> None:
     """Each its own, though they have one name; never in the place of Python's."""
-    right = with_module_beside(tmp_path / "right", "key_lengths.py", "(keys**2)")
-    wrong = with_module_beside(tmp_path / "wrong", "key_lengths_too.py", "(2 * keys**2)")
-    executor = ThreadPoolExecutor(2) if threads else None
-    record = verify.run([right, wrong], profile="quick", workers=2, executor=executor)
-    assert [claim.verdict for claim in record.claims] == ["confirmed", "refuted"]
+    verdicts = [settle_here(path, "lengths", "deeper").verdict for path in right_and_wrong(tmp_path)]
+    assert verdicts == ["confirmed", "refuted"]
     assert "lengths" not in sys.modules
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [False, True])
+def test_modules_beside_a_claim_file_go_with_it(tmp_path: Path, threads: bool) -> None:
+    """To other processes, and to an executor."""
+    executor = ThreadPoolExecutor(2) if threads else None
+    record = verify.run(right_and_wrong(tmp_path), profile="quick", workers=2, executor=executor)
+    assert [claim.verdict for claim in record.claims] == ["confirmed", "refuted"]
 
 
 @pytest.mark.slow
