@@ -1,4 +1,4 @@
-"""What every claim must keep to, and proof that a wrong one does not get through."""
+"""What every claim must keep to, and proof that a wrong one does not get through; the chapters' order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, QUICKLY_MADE, derivation, experiment
 from tests.following import holds_with
 from verify import api
+from verify.claims.chapters import CHAPTERS, Chapter
 from verify.engine import runner
 from verify.engine.sources import read_sources
 from verify.evidence import (
@@ -45,6 +48,7 @@ from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF
 from verify.spec import loops
+from verify.spec.claim import USER
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
@@ -55,6 +59,7 @@ from verify.text.numbers import exact
 if TYPE_CHECKING:
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation
+
 EACH_KIND = pytest.mark.parametrize("name", ["over-scaling", "scaling-exponent", "softmax-identities"])
 """Drawn, fitted and computed: for what every claim has from the engine."""
 
@@ -520,3 +525,22 @@ def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
     record = settled(replace(claim, experiment=experiment))
     assert record.verdict is Verdict.UNDECIDED
     assert record.reason == "negative control not rejected: in-fact-true"
+
+
+LISTED = ("score-mean", "a", "z", "b")
+CHAPTER = Chapter("folder", "Title", LISTED)
+
+
+@given(st.lists(st.sampled_from([*LISTED, "c", "aa", "score-law"]), unique=True))
+def test_listed_claims_come_first_in_their_order(claims: list[str]) -> None:
+    """The others after them, by their ids."""
+    found = sorted(claims, key=CHAPTER.place)
+    assert found == [one for one in LISTED if one in claims] + sorted(set(claims) - set(LISTED))
+
+
+def test_chapters_are_had_by_their_folders() -> None:
+    """Titles differ, and claims of one's own come last."""
+    assert all(chapter.folder == name for name, chapter in CHAPTERS.items())
+    assert len({chapter.title for chapter in CHAPTERS.values()}) == len(CHAPTERS)
+    assert list(CHAPTERS)[-1] == USER
+    assert CHAPTERS[USER].claims == ()

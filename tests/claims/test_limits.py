@@ -1,8 +1,9 @@
-"""The limits of the law: heavy tails, and tails in even dimensions."""
+"""The limits of the law: heavy tails, even dimensions, and the tail in half precision as a mixture."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy import integrate, stats
 from sympy import Sum, binomial, factorial
 
 from tests.strategies import FALSE_ALARM
+from verify.claims.limits import half_precision as claim
 from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper, x
 from verify.claims.limits.shared.even_dimensions import b, j, k, m, tail, value
 from verify.symbolic.law import below
@@ -59,3 +61,20 @@ def test_inner_ends_depend_on_outer_indices() -> None:
         math.comb(one, other) / math.factorial(one) for one in range(1, 6) for other in range(one + 1)
     )
     assert value(total, {m: 5}) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "floats", "largest"),
+    [(np.uint16, np.float16, math.log(65504)), (np.uint32, np.float32, math.log(np.finfo(np.float32).max))],
+)
+def test_the_overflow_point_lies_next_to_the_logarithm_of_the_largest_number(
+    patterns: Any, floats: Any, largest: float
+) -> None:
+    """The found number has a finite exponential, its upper neighbour has none; 65504 is half's largest."""
+    found = floats(claim._overflow(patterns, floats))
+    above = np.nextafter(found, floats(np.inf))
+    with np.errstate(over="ignore"):
+        assert np.isfinite(np.exp(found))
+        assert not np.isfinite(np.exp(above))
+    assert abs(float(found) - largest) <= float(above - found)
+    assert float(np.finfo(np.float16).max) == claim.LARGEST
