@@ -13,8 +13,7 @@ from tests.tool import ROOT, blocks, page
 from verify.citing.documents import check
 from verify.citing.languages import LANGUAGES
 from verify.cli.main import cli
-from verify.evidence.load import load
-from verify.files.names import shipped_folder
+from verify.evidence.load import shipped
 from verify.version import __version__
 
 
@@ -87,7 +86,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_every_figure_is_so() -> None:
     """The page quotes the reference run, in the way that it recommends."""
-    (document,) = check([ROOT / "README.md"], load(shipped_folder("reference") / "results.json"))
+    (document,) = check([ROOT / "README.md"], shipped())
     assert [str(problem) for problem in document.problems] == []
     assert len(document.quotes) == 9
 
@@ -97,7 +96,7 @@ def test_the_marker_that_is_shown_is_so(tmp_path: Path) -> None:
     (shown,) = [block for block in blocks("html") if "verify:" in block]
     pasted = tmp_path / "pasted.md"
     pasted.write_text(shown, encoding="utf-8")
-    (document,) = check([pasted], load(shipped_folder("reference") / "results.json"))
+    (document,) = check([pasted], shipped())
     assert [str(problem) for problem in document.problems] == []
     assert len(document.quotes) == 1
 

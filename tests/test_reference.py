@@ -1,9 +1,10 @@
-"""The comparison with the reference finds what is otherwise, and the reference is what it should be."""
+"""The reference is what it should be; the files' forms and the values' keys are those published."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.published import FORMS, form_of, keys_now, published_form, published_keys
 from tests.reference import differences
 from tests.report.records import record
 from verify.engine.catalogue import catalogue
@@ -11,14 +12,7 @@ from verify.engine.runner import settings
 from verify.engine.sources import packs, read_sources
 from verify.engine.statements import decide
 from verify.evidence import Outcome, RunRecord, Verdict
-from verify.evidence.load import load
 from verify.files.names import shipped_folder
-
-
-@pytest.fixture(scope="module")
-def reference() -> RunRecord:
-    """Return the committed reference."""
-    return load(shipped_folder("reference") / "results.json")
 
 
 def test_the_reference_is_the_default_run_of_the_whole_catalogue(reference: RunRecord) -> None:
@@ -64,3 +58,14 @@ def test_every_difference_is_found() -> None:
     statements = (stated.model_copy(update={"outcome": other}), *run.statements[1:])
     (line,) = differences(run.model_copy(update={"statements": statements}), run)
     assert line.startswith(f"statement {stated.id}: {other}, was")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_form_of_a_file_is_the_published_one(name: str) -> None:
+    """A change takes another ``schema``, and `python -m tests.published` for the release that has it."""
+    assert form_of(name) == published_form(name)
+
+
+def test_no_published_key_is_gone() -> None:
+    """There may be more; what a document quotes can be quoted for good."""
+    assert not published_keys() - keys_now()

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from sympy import Integral, oo
 
 from tests.catalogue import experiment
-from tests.following import holds, holds_with
-from verify.claims.softmax import softmax_saturation
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
 
 BOUNDS = {
@@ -61,16 +57,3 @@ def test_the_largest_of_a_million_scores_is_held_against_both_roots() -> None:
     gaps = {one.id: one.computed / one.prediction.value for one in found}
     assert gaps["largest-n1000000"] == pytest.approx(0.925, abs=1e-3)
     assert gaps["largest-too-small"] > 1
-
-
-def test_the_smaller_weight_is_integrated_over_the_whole_gap() -> None:
-    """Another integrand, other ends or another subject do not follow."""
-    route = softmax_saturation.derive().routes[0]
-    assert holds(route)
-    folded = 2
-    (integral,) = route.steps[folded].expression.atoms(Integral)
-    x = softmax_saturation.x
-    assert holds_with(route, 1 - integral, folded)
-    assert not holds_with(route, 1 - Integral(integral.function * 2, (x, 0, oo)), folded)
-    assert not holds_with(route, 1 - Integral(integral.function, (x, 1, oo)), folded)
-    assert not holds(replace(route, start=route.start + 1))

@@ -1,11 +1,11 @@
-"""What every claim must keep to, and proof that a wrong one does not get through."""
+"""What every claim must keep to, and proof that a wrong one does not get through; the chapters' order."""
 
 from __future__ import annotations
 
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from types import ModuleType
@@ -14,25 +14,25 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, QUICKLY_MADE, derivation, experiment
 from tests.following import holds_with
 from verify import api
+from verify.claims.chapters import CHAPTERS, Chapter
 from verify.engine import runner
 from verify.engine.sources import read_sources
 from verify.evidence import (
     PROFILES,
     Check,
     ClaimRecord,
-    ControlRecord,
-    Fact,
     Figure,
     PlotLayer,
     Proof,
     RunRecord,
     Verdict,
-    digest_of,
 )
 from verify.montecarlo.experiment import (
     Comparison,
@@ -48,6 +48,7 @@ from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF
 from verify.spec import loops
+from verify.spec.claim import USER
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
@@ -59,17 +60,6 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation
 
-NO_DRAWS = {
-    "attention-definition",
-    "attention-shapes",
-    "critical-scaling",
-    "jacobian-bounds",
-    "softmax-identities",
-    "softmax-jacobian",
-    "softmax-worked-examples",
-    "worked-dot-products",
-}
-"""Claims of exact values only."""
 EACH_KIND = pytest.mark.parametrize("name", ["over-scaling", "scaling-exponent", "softmax-identities"])
 """Drawn, fitted and computed: for what every claim has from the engine."""
 
@@ -198,32 +188,6 @@ def test_every_wrong_version_is_refuted(records: dict[str, ClaimRecord]) -> None
         assert len({one.what for one in controls}) == len(controls), name
 
 
-def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord]) -> None:
-    """Intervals hold their estimates, bands their predictions; what is drawn has a standard error."""
-    for name, record in records.items():
-        _are_in_order(record)
-        assert (name in NO_DRAWS) == all(check.method == "exact" for check in record.checks), name
-
-
-def _are_in_order(record: ClaimRecord) -> None:
-    for check in record.checks:
-        low, high = check.interval
-        assert low <= check.estimate <= high
-        assert check.half_width >= 0
-        assert (check.relation == "=") == (None not in check.band)
-        assert 0 < check.level <= 1
-        assert (check.method == "exact") == (check.blocks == 0 and check.looks == 0)
-        assert (check.standard_error > 0) == (check.method != "exact")
-    assert all(math.isfinite(fact.value) for fact in record.facts)
-    groups: tuple[Sequence[Check | ControlRecord | Fact], ...] = (
-        record.checks,
-        record.controls,
-        record.facts,
-    )
-    names = [one.id for group in groups for one in group]
-    assert len(set(names)) == len(names), record.id
-
-
 def test_what_is_said_of_numbers_and_fits_is_said_once(records: dict[str, ClaimRecord]) -> None:
     """A formula that is a number reads the same as the value; each of several fits names its points."""
     for name, record in records.items():
@@ -313,16 +277,6 @@ def test_the_evidence_depends_on_nothing_but_seed_and_settings(quick: RunRecord,
     """One worker instead of two, and no other claims beside it: the same record, to the last bit."""
     (alone,) = api.run([name], profile="quick", workers=1, store=False).claims
     assert alone.model_dump_json() == quick.claim(name).model_dump_json()
-
-
-def test_the_digest_covers_the_record(records: dict[str, ClaimRecord]) -> None:
-    """A change anywhere in a claim's record changes its digest, of a number one within its ten digits."""
-    for record in records.values():
-        assert record.digest == digest_of(record)
-        assert digest_of(record.model_copy(update={"reason": "because"})) != record.digest
-        first = record.checks[0]
-        another = first.model_copy(update={"estimate": first.estimate + 1e-6 * max(1, abs(first.estimate))})
-        assert digest_of(record.model_copy(update={"checks": (another, *record.checks[1:])})) != record.digest
 
 
 def test_another_seed_gives_other_draws(small: RunRecord) -> None:
@@ -573,3 +527,22 @@ def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
     record = settled(replace(claim, experiment=experiment))
     assert record.verdict is Verdict.UNDECIDED
     assert record.reason == "negative control not rejected: in-fact-true"
+
+
+LISTED = ("score-mean", "a", "z", "b")
+CHAPTER = Chapter("folder", "Title", LISTED)
+
+
+@given(st.lists(st.sampled_from([*LISTED, "c", "aa", "score-law"]), unique=True))
+def test_listed_claims_come_first_in_their_order(claims: list[str]) -> None:
+    """The others after them, by their ids."""
+    found = sorted(claims, key=CHAPTER.place)
+    assert found == [one for one in LISTED if one in claims] + sorted(set(claims) - set(LISTED))
+
+
+def test_chapters_are_had_by_their_folders() -> None:
+    """Titles differ, and claims of one's own come last."""
+    assert all(chapter.folder == name for name, chapter in CHAPTERS.items())
+    assert len({chapter.title for chapter in CHAPTERS.values()}) == len(CHAPTERS)
+    assert list(CHAPTERS)[-1] == USER
+    assert CHAPTERS[USER].claims == ()

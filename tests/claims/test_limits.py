@@ -1,4 +1,4 @@
-"""The limits of the law: heavy tails, and tails in even dimensions."""
+"""The limits of the law: heavy tails, even dimensions, and the tail in half precision as a mixture."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from sympy import Rational, Sum, binomial, factorial
+from sympy import Sum, binomial, factorial
 
 from tests.strategies import FALSE_ALARM
-from tests.symbolic.kernel.proving import proved, refused
+from verify.claims.limits import half_precision as claim
 from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper, x
 from verify.claims.limits.shared.even_dimensions import b, j, k, m, tail, value
 from verify.symbolic.law import below
@@ -63,12 +63,18 @@ def test_inner_ends_depend_on_outer_indices() -> None:
     assert value(total, {m: 5}) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("number", range(1, len(ROUTE.steps)))
-def test_every_step_holds_and_no_other_dimension_does(number: int) -> None:
-    """Nor does it start at a little more, or end there."""
-    before: Any = ROUTE.steps[number - 1].expression
-    step = ROUTE.steps[number]
-    proved(step.rule, before, step.expression)
-    for wrong in (step.expression.subs(m, m + 1), step.expression.subs(b, 2 * b)):
-        refused(step.rule, before, wrong)
-    refused(step.rule, Rational(101, 100) * before, step.expression)
+@pytest.mark.parametrize(
+    ("patterns", "floats", "largest"),
+    [(np.uint16, np.float16, math.log(65504)), (np.uint32, np.float32, math.log(np.finfo(np.float32).max))],
+)
+def test_the_overflow_point_lies_next_to_the_logarithm_of_the_largest_number(
+    patterns: Any, floats: Any, largest: float
+) -> None:
+    """The found number has a finite exponential, its upper neighbour has none; 65504 is half's largest."""
+    found = floats(claim._overflow(patterns, floats))
+    above = np.nextafter(found, floats(np.inf))
+    with np.errstate(over="ignore"):
+        assert np.isfinite(np.exp(found))
+        assert not np.isfinite(np.exp(above))
+    assert abs(float(found) - largest) <= float(above - found)
+    assert float(np.finfo(np.float16).max) == claim.LARGEST

@@ -11,14 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import optimize, special
-from sympy import Integral, S, oo
 
 from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
-from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.modern import rotary_positions, soft_cap
-from verify.claims.modern.query_key_normalisation import ACROSS, ALONG, ALONG_THE_KEY, MEANING, z
-from verify.claims.modern.query_key_normalisation import n as power
 from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
@@ -45,9 +41,6 @@ from verify.claims.modern.shared.variants import (
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Exact
 from verify.montecarlo.inputs import Shape
-from verify.symbolic.kernel.words import E
-from verify.symbolic.law import w
-from verify.symbolic.scores import d
 
 RNG = np.random.default_rng(18)
 
@@ -102,18 +95,6 @@ def test_what_two_close_scores_lose() -> None:
     assert isinstance(found, Exact)
     assert found.computed == pytest.approx(1 / (1 + math.exp(-0.5)) - 0.5, abs=1e-5)
     assert found.prediction.value == pytest.approx(math.tanh(0.125))
-
-
-def test_one_component_is_along_the_key() -> None:
-    """The right densities pass; others, another range or twice as much do not."""
-    start, part = E(MEANING ** (2 * power)), z ** (2 * power) / (z**2 + w) ** power
-    whole = (z, 0, oo), (w, 0, oo)
-    proved(ALONG_THE_KEY, start, Integral(part * ALONG * ACROSS, *whole))
-    refused(ALONG_THE_KEY, start, Integral(part * ALONG * ACROSS.subs(d, d + 1), *whole))
-    refused(ALONG_THE_KEY, start, Integral(part * ALONG * ACROSS, (z, 0, oo), (w, 1, oo)))
-    refused(ALONG_THE_KEY, start, Integral(2 * part * ALONG * ACROSS, *whole))
-    refused(ALONG_THE_KEY, E(MEANING**power), Integral(part * ALONG * ACROSS, *whole))
-    assert Integral(ALONG, (z, 0, oo)).doit() == S.One
 
 
 DRAWS = generator()

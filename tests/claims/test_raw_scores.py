@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import optimize
-from sympy import Rational, Symbol, sqrt
+from sympy import Rational
 
-from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.limits.half_precision import _tail
-from verify.claims.raw_scores import pairwise_estimator as estimator
 from verify.claims.raw_scores import score_magnitude
 from verify.claims.raw_scores.score_normal_limit import _largest_gap
 from verify.claims.raw_scores.score_spread import LEVEL, _normal_point, _uniform_point
@@ -19,60 +15,8 @@ from verify.claims.raw_scores.worked_dot_products import _p_value
 from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.inputs import SharedVectors
 from verify.montecarlo.statistics import AllPairs, Reduced
-from verify.symbolic.kernel.words import E
 from verify.symbolic.law import below
 from verify.symbolic.scores import d
-
-
-@pytest.mark.parametrize("extra", [estimator.N - 3, (estimator.N - 3) * (estimator.N - 4)])
-def test_a_term_that_vanishes_at_some_sizes_is_noticed(extra: Any) -> None:
-    """A count that is wrong only for sizes not often tried does not pass."""
-    (route,) = estimator.derive().routes
-    before, step = route.steps[:2]
-    proved(step.rule, before.expression, step.expression)
-    spoiled = step.expression + extra * E(estimator._score(estimator.a, estimator.b) ** 2)
-    refused(step.rule, before.expression, spoiled)
-
-
-@pytest.mark.parametrize(
-    "extra",
-    [
-        (d - 1) * (d - 2) * estimator.mu**4,
-        (d - 1) * (d - 2) * (d - 3) * estimator.mu**4,
-        estimator.mu**4,
-    ],
-)
-def test_a_term_that_vanishes_in_some_dimensions_is_noticed(extra: Any) -> None:
-    """A polynomial in d that is 0 in the few dimensions tried does not pass either."""
-    (route,) = estimator.derive().routes
-    before, step = route.steps[:2]
-    refused(
-        step.rule,
-        before.expression,
-        step.expression + extra / (estimator.N * (estimator.N - 1)),
-    )
-
-
-LENGTH = score_magnitude.LENGTH
-
-
-@pytest.mark.parametrize(
-    ("number", "wrong"),
-    [
-        pytest.param(0, sqrt(E(LENGTH)), id="the mean, not the mean square"),
-        pytest.param(0, E(LENGTH**2), id="no root"),
-        pytest.param(0, sqrt(E(Symbol("u") ** 2)), id="another variable"),
-        pytest.param(1, d, id="the mean square itself"),
-        pytest.param(1, sqrt(d + 1), id="another dimension"),
-    ],
-)
-def test_a_wrong_step_to_the_bound_is_noticed(number: int, wrong: Any) -> None:
-    """Each step of the length's bound fails with another expression in its place."""
-    (bound,) = (one for one in score_magnitude.derive().lemmas if one.start == E(LENGTH))
-    before = (bound.start, *(step.expression for step in bound.steps))[number]
-    step = bound.steps[number]
-    proved(step.rule, before, step.expression, relation="≤" if number == 0 else "=")
-    refused(step.rule, before, wrong)
 
 
 def test_both_bounds_are_theorems() -> None:

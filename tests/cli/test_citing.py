@@ -15,8 +15,7 @@ from tests.auditing.records import bad
 from tests.report.records import record
 from verify.citing import citations
 from verify.citing.exports import FORMATS
-from verify.evidence.load import load
-from verify.files.names import shipped_folder
+from verify.evidence.load import shipped
 
 if TYPE_CHECKING:
     from tests.tool import Ended
@@ -138,7 +137,7 @@ def test_without_results_the_last_run_counts_then_the_reference(
     tool: Tool, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a folder with a report its results are quoted, elsewhere those that come with the tool."""
-    checks = sum(len(claim.checks) for claim in load(shipped_folder("reference") / "results.json").claims)
+    checks = sum(len(claim.checks) for claim in shipped().claims)
     monkeypatch.chdir(tmp_path)
     reference = tool("values", "run").out
     assert f"run:checks                 {checks}" in reference

@@ -38,8 +38,7 @@ MISUSE = [
         pytest.param(
             ["run", f"--{name}", value], f"--{name} {value}: must lie between 0 and 1", id=name + value
         )
-        for name in ("tolerance", "false-alarm", "power")
-        for value in ("0", "-0.5", "1", "7", "nan", "inf")
+        for name, value in (("tolerance", "0"), ("false-alarm", "1"), ("power", "nan"))
     ),
     pytest.param(["plan", "xyz"], "no claim 'xyz'", id="plan-claim"),
     pytest.param(["plan", "--tolerance", "0"], "--tolerance 0: must lie between", id="plan-tolerance"),

@@ -7,19 +7,14 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
 import pytest
-from click.testing import CliRunner
 
 from tests.report.records import CLAIMS, record
-from verify.cli.verifying import edition_option, plan_options, run_options
-from verify.defaults import PROFILES
 from verify.errors import RenderError
 from verify.evidence.load import load
 from verify.evidence.words import sentence, tolerance_text
-from verify.files.names import EDITIONS
 from verify.report import pdf, write
 from verify.report.write import Written
 
@@ -30,51 +25,43 @@ if TYPE_CHECKING:
     Tool = Callable[..., Ended]
 
 
-SOURCES = [
-    pytest.param(None, r"cannot be read \(No such file or directory\)", id="missing"),
-    pytest.param("[[source]\n", r"line 1: is not TOML", id="syntax"),
-    pytest.param(
-        '[[source]]\nid = "s"\ntitle = 7\nkind = "note"\n', r'line 3: .*key "title".*text', id="type"
-    ),
-    pytest.param('[[source]]\nid = "s"\nkind = "note"\n', r'line 1: .*key "title" is missing', id="no-key"),
-    pytest.param(
-        '[[source]]\nid = "s"\ntitel = "T"\n', r'line 3: .*key "titel" is not a known key', id="typo"
-    ),
-]
-
-
-@pytest.mark.parametrize(("content", "message"), SOURCES)
-def test_malformed_sources_are_reported_by_file_line_and_key(
-    tool: Tool, tmp_path: Path, content: str | None, message: str
-) -> None:
-    """The statements' file is read before anything is derived or drawn."""
+def test_statements_are_read_before_the_work(tool: Tool, tmp_path: Path) -> None:
+    """A mistake in their file is named by file, line and key, and nothing is derived or drawn."""
     path = tmp_path / "sources.toml"
-    if content is not None:
-        path.write_text(content)
+    path.write_text('[[source]]\nid = "s"\ntitle = 7\nkind = "note"\n')
     ended = tool("run", "--sources", path, "--out", tmp_path / "out")
     assert ended.status == 2
-    assert re.match(f"{re.escape(str(path))}: .*{message}", f"{ended.complaint}")
+    assert re.match(rf'{re.escape(str(path))}: line 3: .*key "title".*text', ended.complaint)
     assert not list((tmp_path / "out").glob("*"))
 
 
-@pytest.mark.parametrize("command", ["run", "report"])
-def test_an_unwritable_folder_is_reported_before_the_work(tool: Tool, tmp_path: Path, command: str) -> None:
-    """A path through a regular file cannot be a folder, not even for root."""
-    (tmp_path / "file").write_text("as it was")
-    ended = tool(command, "--out", tmp_path / "file" / "reports")
+@pytest.mark.parametrize(
+    ("command", "place", "in_the_way"),
+    [
+        (("run", "--out", "file/reports"), "file/reports/results.json", "Not a directory"),
+        (("run", "--out", "."), "results.json", "Is a directory"),
+        (("report", "--out", "."), "report.html", "Is a directory"),
+        (("run", "--out", "new", "--junit", "file/junit.xml"), "file/junit.xml", "Not a directory"),
+    ],
+)
+def test_what_cannot_be_written_is_reported_before_the_work(
+    tool: Tool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    place: str,
+    in_the_way: str,
+) -> None:
+    """A folder in the place of a file, or a file in that of a folder, which stays as it was."""
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("as it was")
+    if in_the_way == "Is a directory":
+        Path(place).mkdir()
+    ended = tool(*command)
     assert ended.status == 2
-    assert "file/reports/results.json: cannot be written (Not a directory)" in ended.complaint
+    assert f"{place}: cannot be written ({in_the_way})" in ended.complaint
     assert ended.err.count("\n") == 1
-    assert (tmp_path / "file").read_text() == "as it was"
-
-
-def test_a_folder_in_the_place_of_the_results_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
-    """What cannot be replaced at the end is reported at the start."""
-    (tmp_path / "results.json").mkdir()
-    ended = tool("run", "--out", tmp_path)
-    assert ended.status == 2
-    assert "results.json: cannot be written (Is a directory)" in ended.complaint
-    assert ended.err.count("\n") == 1
+    assert Path("file").read_text() == "as it was"
 
 
 def test_two_outcomes_cannot_go_to_one_file(tool: Tool, tmp_path: Path) -> None:
@@ -86,68 +73,22 @@ def test_two_outcomes_cannot_go_to_one_file(tool: Tool, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_in_the_place_of_the_report_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
-    """Not after a minute's work."""
-    (tmp_path / "report.html").mkdir()
-    ended = tool("report", "--out", tmp_path)
-    assert ended.status == 2
-    assert "report.html: cannot be written (Is a directory)" in ended.complaint
-
-
-def test_an_unwritable_junit_file_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
-    """The run does not end in vain because of its last file."""
-    (tmp_path / "file").write_text("")
-    ended = tool("run", "--out", tmp_path, "--junit", tmp_path / "file" / "junit.xml")
-    assert ended.status == 2
-    assert "file/junit.xml: cannot be written (Not a directory)" in ended.complaint
-    assert ended.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("part", [0.0, 0.01, 0.5, 0.999])
-def test_results_cut_short_are_reported(tool: Tool, tmp_path: Path, small: RunRecord, part: float) -> None:
-    """However much of the file is left, its reader is informed, and what lies beside it is not touched."""
-    text = small.to_json()
-    path = tmp_path / "results.json"
-    path.write_text(text[: int(part * len(text))])
-    (tmp_path / "report.html").write_text("an earlier report")
-    before = path.read_text()
-    ended = tool("render", path)
-    assert ended.status == 2
-    assert re.match(rf"{re.escape(str(path))}: line \d+: not complete JSON", ended.complaint)
-    assert path.read_text() == before
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["report.html", "results.json"]
-
-
-FOREIGN = [
-    pytest.param('{"schema": 1}', "schema 1, this version reads schema 3; install", id="older"),
-    pytest.param('{"schema": 3}', "Field required", id="nothing-in-it"),
-    pytest.param('{"a": [1, 2]}', 'has no "schema"', id="other-json"),
-    pytest.param("[]", 'has no "schema"', id="a-list"),
-    pytest.param("null", 'has no "schema"', id="null"),
-    pytest.param("hello", "not complete JSON", id="no-json"),
-]
-
-
-@pytest.mark.parametrize(("content", "message"), FOREIGN)
-def test_other_json_is_reported(tool: Tool, tmp_path: Path, content: str, message: str) -> None:
-    """A file that is not of this schema is named, with what to do."""
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("[1, 2", "line 1: not complete JSON"), ('{"schema": 1}', "schema 1, this version reads")],
+)
+def test_what_are_no_results_is_reported_and_left_alone(
+    tool: Tool, tmp_path: Path, content: str, message: str
+) -> None:
+    """As is what lies beside them."""
     path = tmp_path / "results.json"
     path.write_text(content)
+    (tmp_path / "report.html").write_text("an earlier report")
     ended = tool("render", path)
     assert ended.status == 2
-    assert ended.complaint.startswith(f"{path}: ")
-    assert message in ended.complaint
+    assert ended.complaint.startswith(f"{path}: {message}")
     assert path.read_text() == content
-
-
-@pytest.mark.parametrize("make", [lambda _: None, lambda path: path.mkdir()], ids=["missing", "folder"])
-def test_unreadable_results_are_reported(tool: Tool, tmp_path: Path, make: Callable[[Path], None]) -> None:
-    """A path that is no file is named."""
-    path = tmp_path / "results.json"
-    make(path)
-    ended = tool("render", path)
-    assert ended.status == 2
-    assert ended.complaint.startswith(f"{path}: cannot be read (")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["report.html", "results.json"]
 
 
 def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: RunRecord) -> None:
@@ -282,8 +223,12 @@ def test_a_run_beside_an_earlier_report_says_so(tool: Tool, tmp_path: Path) -> N
     assert (tmp_path / "report.pdf").read_text() == "an earlier report"
 
 
-def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: RunRecord) -> None:
+def test_results_can_be_rendered_elsewhere(
+    tool: Tool, tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rendering needs the results alone, and leaves them byte for byte as they were."""
+    monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # so that it is this process that makes the PDF
     results = tmp_path / "kept.json"
     results.write_text(small.to_json(), encoding="utf-8")
     ended = tool("render", results, "--out", tmp_path / "report")
@@ -291,23 +236,7 @@ def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: Ru
     names = ["results.json", "report.html", "report.pdf"]
     assert ended.out.splitlines() == [str(tmp_path / "report" / name) for name in names]
     assert (tmp_path / "report" / "results.json").read_bytes() == results.read_bytes()
-    assert (tmp_path / "report" / "report.pdf").read_bytes().startswith(b"%PDF-1.7")
-
-
-def test_rendering_says_the_outcome(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """0 confirmed, 1 refuted or not derived, 3 undecided, as the run that is rendered."""
-    monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # so that it is this process that makes the PDF
-    statuses = set()
-    for claim in CLAIMS:
-        path = tmp_path / claim.id / "results.json"
-        path.parent.mkdir()
-        run = record(claim, statements=())
-        path.write_text(run.to_json(), encoding="utf-8")
-        ended = tool("render", path)
-        assert ended.status == run.exit_status
-        statuses.add(ended.status)
-    assert statuses == {0, 1, 3}
+    assert (tmp_path / "report" / "report.pdf").read_bytes() == b"%PDF"
 
 
 @pytest.mark.slow
@@ -391,6 +320,20 @@ def test_a_step_that_does_not_follow_ends_with_status_1(
     assert tool("show", "doubled-keys", "--claims", path).status == 1
 
 
+def test_rendering_says_the_outcome(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0 confirmed, 1 refuted or not derived, 3 undecided, as the run that is rendered."""
+    monkeypatch.setattr(write, "write_report", lambda *_: Written((), {}, None))
+    statuses = set()
+    for claim in CLAIMS:
+        run = record(claim, statements=())
+        path = tmp_path / f"{claim.id}.json"
+        path.write_text(run.to_json(), encoding="utf-8")
+        ended = tool("render", path)
+        assert ended.status == run.exit_status
+        statuses.add(ended.status)
+    assert statuses == {0, 1, 3}
+
+
 def test_a_step_that_cannot_be_rendered_has_its_own_status(
     tool: Tool, tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,58 +346,3 @@ def test_a_step_that_cannot_be_rendered_has_its_own_status(
     assert ended.status == 4
     assert ended.complaint == "no ink; buy some"
     assert ended.out == f"{results}\n"
-
-
-Options = Callable[[Callable[..., None]], Callable[..., None]]
-
-
-def made(options: Options, found: dict[str, Any]) -> click.Command:
-    """Return a command with these options, which keeps what it is called with."""
-
-    def command(**given: Any) -> None:
-        found.update(given)
-
-    return click.command()(options(command))
-
-
-def given(options: Options, *arguments: str) -> dict[str, Any]:
-    """Return what a command with these options is called with."""
-    found: dict[str, Any] = {}
-    ended = CliRunner().invoke(made(options, found), arguments)
-    assert ended.exit_code == 0, ended.output
-    return found
-
-
-def test_the_help_names_the_profiles_with_their_tolerances() -> None:
-    """In the order of their tolerances."""
-    text = " ".join(CliRunner().invoke(made(plan_options, {}), ["--help"]).output.split())
-    assert "|".join(PROFILES) in text
-    first, second, third = (f"{100 * one:g}%" for one in PROFILES.values())
-    assert f"{first}, {second} or {third}" in text
-
-
-def test_claims_come_as_they_are_given() -> None:
-    """Several ids and several files, as paths, in their order."""
-    found = given(plan_options, "b", "a", "--claims", "x.py", "--claims", "y.py", "--seed", "-3")
-    assert found["claims"] == ("b", "a")
-    assert found["claim_files"] == (Path("x.py"), Path("y.py"))
-    assert found["seed"] == -3
-
-
-def test_a_run_has_all_that_a_plan_has() -> None:
-    """And where it goes, by how many, for which statements."""
-    plan, run = given(plan_options), given(run_options)
-    assert plan.items() <= run.items()
-    own = {"workers": None, "sources": None, "out": Path("reports")}
-    assert own.items() <= run.items()
-    assert not own.keys() & plan.keys()
-    assert given(run_options, "--sources", "-", "--out", "here")["sources"] == Path("-")
-
-
-def test_an_edition_is_one_of_those_that_there_are() -> None:
-    """The first where none is given."""
-    assert given(edition_option) == {"edition": EDITIONS[0]}
-    for edition in EDITIONS:
-        assert given(edition_option, "--edition", edition) == {"edition": edition}
-    with pytest.raises(AssertionError, match="Invalid value for '--edition'"):
-        given(edition_option, "--edition", "other")

@@ -1,21 +1,28 @@
-"""What is derived is bound to what is measured, or is not called derived."""
+"""What is derived is bound to what is measured, or is not called derived; samplers' words bind too."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
-from sympy import Float, Range, oo, sqrt
+from sympy import Float, Range, S, Symbol, cosh, exp, log, oo, sqrt
 
-from verify.engine.binding import bound
+from verify.claims.modern.shared import entropy_lost
+from verify.claims.modern.shared.variants import RotatedScores
+from verify.claims.newer.shared.rows import LeadingRows, LevelRows, SigmoidRows
+from verify.claims.pipeline.shared import ScoresBesideValues
+from verify.engine.binding import _BLOCKS, _SEEDS, bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
-from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL
-from verify.montecarlo.estimands import Smooth, component, kurtosis, variance
+from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array
+from verify.montecarlo.estimands import Bounded, Smooth, complement, component, covariance, kurtosis, variance
 from verify.montecarlo.experiment import Exact, Quantity
-from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.statistics import ScoreMoments, ScorePowers
+from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
+from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
+from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments, ScorePowers
 from verify.spec.cells import cell_of
 from verify.spec.checks import prediction
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population
@@ -38,8 +45,6 @@ if TYPE_CHECKING:
     from verify.symbolic.kernel.core import Theorem
 
 SCALED = variance_route(score / sqrt(d), STANDARD).proved()
-
-
 SCALE = 1 / sqrt(d)
 
 
@@ -131,3 +136,311 @@ def test_what_is_called_normal_has_to_draw_so() -> None:
     theorem = Route.of("Normal", Var(score), step).proved()
     assert _check(theorem, scale=1) == ("variance-d8",)
     assert _check(theorem, law=replace(RADEMACHER, base="normal"), scale=1) == ()
+
+
+ROWS = NormalRows(8, 16, 4.0, NORMAL, ("squares", "largest"))
+PAIR = Linked(4, 16, NORMAL, ((1.0, 0.0), (0.5, 0.75**0.5)), (0.0, 0.0))
+
+
+@cache
+def _theorems(claim: str) -> tuple[Theorem, ...]:
+    examined = catalogue()[claim].derived().examine()
+    return tuple(one.theorem for one in examined.routes if one.theorem)
+
+
+def _is_bound(
+    claim: str, drawn: Any, estimand: Any, value: Any, relation: Any = "=", **more: Any
+) -> bool | None:
+    """Return whether a theorem of a claim binds a prediction of what a sampler draws, None if refused."""
+    statistic, scale = more.get("statistic"), more.get("scale")
+    cell = cell_of("drawn", drawn, *([statistic] if statistic else []), scale=scale)
+    check = Quantity("check", "a mean", cell, estimand, prediction(value), relation=relation)
+    try:
+        return bound("a-claim", _theorems(claim), [check]) == ("check",)
+    except ClaimError:
+        return None
+
+
+LOST = sqrt(2 * log(8)) / 4
+
+
+@pytest.mark.parametrize(
+    ("expected", "drawn", "estimand", "value", "relation"),
+    [
+        (True, ROWS, complement("squares"), LOST, "≤"),
+        (True, ROWS, component("squares"), 1 - LOST, "≥"),
+        (True, ROWS, Bounded("squares"), 1 - LOST, "≥"),
+        (False, ROWS, complement("squares"), LOST, "="),
+        (False, ROWS, complement("squares"), LOST, "≥"),
+        (None, ROWS, component("squares"), LOST, "≤"),
+        (None, ROWS, complement("largest"), LOST, "≤"),
+        (False, ROWS, Bounded("squares", signed=True), 1 - LOST, "≥"),
+        (False, ROWS, complement("squares"), 1.01 * LOST, "≤"),
+        (False, replace(ROWS, deviation=4.04), complement("squares"), LOST, "≤"),
+        (False, replace(ROWS, keys=9), complement("squares"), LOST, "≤"),
+        (False, replace(ROWS, distribution=UNIFORM), complement("squares"), LOST, "≤"),
+    ],
+    ids=[
+        "bound", "complement", "bounded-mean", "equation", "other-relation", "no-complement", "another-mean",
+        "signed", "another-value", "deviation-one-per-cent-off", "another-number-of-keys", "another-law",
+    ],
+)  # fmt: skip
+def test_rows_of_scores(
+    *, expected: bool | None, drawn: Any, estimand: Any, value: Any, relation: str
+) -> None:
+    """A bound holds of the rows that are drawn, and of what a complement leaves."""
+    assert _is_bound("attention-concentration", drawn, estimand, value, relation) is expected
+
+
+def test_no_number_binds_what_is_another() -> None:
+    """A bound that is made to fit the draws of one seed does not fit those of the next."""
+    first, *_ = _SEEDS
+    squares, largest = ROWS.sample(np.random.default_rng(first), _BLOCKS).mean(axis=0)
+    fitting = largest + 1 - squares - float(LOST)
+    assert not _is_bound("attention-concentration", ROWS, component("largest"), Float(fitting), "≥")
+
+
+LEVELS = LevelRows(8, 16, 1.0, RADEMACHER, ("squares", "entropy"))
+SMALL = replace(LEVELS, deviation=0.2)
+EVEN = NormalRows(3, 16, 1.0, NORMAL, ("product", "largest"))
+TWICE = Smooth(lambda mean: 2 * mean["product"], positive=True)
+
+
+@pytest.mark.parametrize(
+    ("expected", "claim", "drawn", "estimand", "value", "relation"),
+    [
+        (True, "bounded-scores", LEVELS, entropy_lost(8), 0.5, "≤"),
+        (True, "bounded-scores", LEVELS, component("squares"), cosh(1) ** 2 / 8, "≤"),
+        (True, "bounded-scores", SMALL, entropy_lost(8), 0.5, "≤"),
+        (False, "bounded-scores", LEVELS, entropy_lost(8), 0.49, "≤"),
+        (False, "bounded-scores", LEVELS, entropy_lost(8), 0.5, "≥"),
+        (False, "bounded-scores", LEVELS, component("entropy"), 0.5, "≤"),
+        (False, "bounded-scores", replace(SMALL, distribution=NORMAL), entropy_lost(8), 0.5, "≤"),
+        (True, "softmax-lipschitz", EVEN, TWICE, 0.5, "≤"),
+        (False, "softmax-lipschitz", EVEN, component("product"), 0.5, "≤"),
+        (False, "softmax-lipschitz", EVEN, TWICE, 0.5, "="),
+        (False, "softmax-lipschitz", EVEN, TWICE, 0.49, "≤"),
+    ],
+    ids=[
+        "within", "squares", "far-within", "beyond", "other-relation", "another-mean", "law-without-ends",
+        "every-weight", "half", "equation", "another-value",
+    ],
+)  # fmt: skip
+def test_what_holds_of_all_entries_holds_of_rows(
+    *, expected: bool, claim: str, drawn: Any, estimand: Any, value: Any, relation: str
+) -> None:
+    """On average, too, if it is about all that the law allows; of few draws that alone is not seen."""
+    assert _is_bound(claim, drawn, estimand, S(value), relation) is expected
+
+
+@pytest.mark.parametrize(
+    ("drawn", "other", "claim", "estimand", "value", "relation"),
+    [
+        (SigmoidRows(4), SigmoidRows(4, 0.98), "sigmoid-attention", component("total"),
+         exp(0.5) / (1 + exp(0.5) / 4), "≤"),
+        (LeadingRows(4, 2.0, 1.0, 0.5), LeadingRows(4, 2.04, 1.0, 0.5), "scalable-softmax",
+         component("leader"), 1 / Float(1 + 3 / 4), "≥"),
+    ],
+    ids=["sigmoids", "leaders"],
+)  # fmt: skip
+def test_rows_of_newer_kinds(
+    drawn: Any, other: Any, claim: str, estimand: Any, value: Any, relation: str
+) -> None:
+    """What their samplers draw are the theorems' own variables; two per cent off they are others."""
+    assert _is_bound(claim, drawn, estimand, value, relation) is True
+    assert _is_bound(claim, other, estimand, value, relation) is not True
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "estimand", "expected"),
+    [
+        (1, 1 / sqrt(d), variance(), True),
+        (Float(8) ** Float("0.5"), d ** Float("-0.25"), variance(), True),
+        (1, Float("1.01") / sqrt(d), variance(), False),
+        (1, 1 / sqrt(d), component("square"), False),
+        (Float("1.01"), 1 / sqrt(d), variance(), False),
+    ],
+)
+def test_a_setting_is_read_off_the_prediction(value: Any, scale: Any, estimand: Any, expected: bool) -> None:
+    """Of all exponents a theorem is asked for the one with which it predicts what is predicted."""
+    drawn = Simulated(NORMAL, NORMAL, 16, 16, 8)
+    more = {"statistic": ScoreMoments(), "scale": scale}
+    assert _is_bound("scaling-exponent", drawn, estimand, Float(value), **more) is expected
+
+
+def test_a_setting_stays_in_its_domain() -> None:
+    """A theorem about exponents above one says nothing of one half."""
+    alpha = Symbol("alpha", real=True)
+    route = variance_route(score / d**alpha, STANDARD)
+    for condition, expected in ((alpha > 1, ()), (alpha < 1, ("check",))):
+        above = replace(route, under=Hypotheses().having(condition)).proved()
+        cell = cell_of("d8", Simulated(NORMAL, NORMAL, 16, 16, 8), ScoreMoments(), scale=1 / sqrt(d))
+        check = Quantity("check", "a variance", cell, variance(), prediction(1))
+        assert bound("a-claim", [above], [check]) == expected
+
+
+def _mixed(**changes: Any) -> Linked:
+    return replace(PAIR, **changes)
+
+
+@pytest.mark.parametrize(
+    ("claim", "drawn", "estimand", "value", "expected"),
+    [
+        ("aligned-query-key", PAIR, component("mean"), 2, True),
+        ("aligned-query-key", PAIR, variance(), 5, True),
+        ("aligned-query-key", PAIR, component("square"), 5, False),
+        ("aligned-query-key", PAIR, variance(), 5.05, False),
+        ("aligned-query-key", _mixed(mixing=((1.0, 0.0), (0.505, 0.75**0.5))), variance(), 5, False),
+        ("aligned-query-key", _mixed(distribution=RADEMACHER), variance(), 5, False),
+        ("self-score", _mixed(mixing=((1.0,), (1.0,))), variance(), 8, True),
+        ("self-score", _mixed(mixing=((1.0, 0.0), (0.0, 1.0))), variance(), 8, False),
+        ("self-score", _mixed(mixing=((1.0,), (1.0,)), distribution=LAPLACE), variance(), 8, False),
+        ("self-score", _mixed(mixing=((1.0,), (1.0,)), distribution=LAPLACE), variance(), 20, True),
+    ],
+)
+def test_what_vectors_are_mixed_of(
+    claim: str, drawn: Linked, estimand: Any, value: Any, expected: bool
+) -> None:
+    """Fresh numbers of an input are what a theorem's names stand for."""
+    assert _is_bound(claim, drawn, estimand, Float(value), statistic=PairMoments()) is expected
+
+
+def test_vectors_have_the_covariances_of_a_theorem() -> None:
+    """Means and covariances are those of what is drawn, and the law is normal where that is assumed."""
+    check = next(one for one in _checks("dependent-query-key") if one.id == "variance")
+    sampler: Any = check.cell.sampler
+    linked = sampler.input
+
+    def is_bound(**changes: Any) -> bool:
+        drawn = Reduced(replace(linked, **changes), PairMoments())
+        changed = replace(check, cell=replace(check.cell, sampler=drawn))
+        return bool(bound("a-claim", _theorems("dependent-query-key"), [changed]))
+
+    more = (np.asarray(linked.mixing) * 1.01).tolist()
+    assert is_bound()
+    assert not is_bound(distribution=LAPLACE)
+    assert not is_bound(means=(0.0,) * 4)
+    assert not is_bound(mixing=tuple(map(tuple, more)))
+    assert not bound(
+        "a-claim", _theorems("dependent-query-key"), [replace(check, estimand=component("square"))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimand", "value", "expected"),
+    [
+        (covariance("row-squares", "square", "square"), 2 * 8, True),
+        (covariance("apart-squares", "square", "square"), 2 * 8, False),
+        (covariance("row-squares", "mean", "mean"), 2 * 8, False),
+        (covariance("first-square", "first", "first"), 8, True),
+        (covariance("first-square", "last", "last"), 8, None),
+        (covariance("last-square", "last", "last"), 8, True),
+    ],
+)
+def test_other_vectors_are_others(estimand: Any, value: int, expected: bool | None) -> None:
+    """Pairs in a row are not pairs apart, and the first entry is not the last."""
+    drawn = Simulated(NORMAL, NORMAL, 16, 16, 8)
+    more = {"statistic": EntryProducts()}
+    assert _is_bound("score-matrix-variance", drawn, estimand, Float(value), **more) is expected
+
+
+class _OfOneKey(RowVariance):
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        return np.zeros((len(queries), len(keys[0])))
+
+
+def test_there_is_no_other_of_one() -> None:
+    """With one key to a row nothing is another key."""
+    of_row, value = component("row-variance"), 8 * UNIT_INTERVAL.variance * UNIT_INTERVAL.moments(2)[2]
+    for keys, expected in ((16, True), (1, False)):
+        drawn = Simulated(UNIT_INTERVAL, UNIT_INTERVAL, 16, keys, 8)
+        more = {"statistic": RowVariance() if keys > 1 else _OfOneKey()}
+        assert _is_bound("row-variance", drawn, of_row, Float(float(value)), **more) is expected
+
+
+@pytest.mark.parametrize(
+    ("positions", "asked", "scale", "expected"),
+    [
+        ((4,), 4, 1 / sqrt(d), True),
+        ((2, 4), 4, 1 / sqrt(d), True),
+        ((4,), 4, Float("1.01") / sqrt(d), False),
+        ((2, 4), 2, 1 / sqrt(d), True),
+    ],
+)
+def test_rows_at_a_position(positions: tuple[int, ...], asked: int, scale: Any, expected: bool) -> None:
+    """A row of t keys is the theorem's row with n = t, of the same queries and the first keys."""
+    drawn = Simulated(NORMAL, NORMAL, 16, 4, 8)
+    lost = replace(entropy_lost(asked), function=lambda mean: log(asked) - mean[f"entropy-{asked}"])
+    more = {"statistic": CausalRows(positions), "scale": scale}
+    assert _is_bound("causal-rows", drawn, lost, Float("0.5"), "≤", **more) is expected
+
+
+def test_vectors_that_are_both() -> None:
+    """The number of vectors is read off the prediction, and is that of what is drawn."""
+    name = "pairwise-estimator"
+    check = next(one for one in _checks(name) if one.id == "expected-d2")
+    assert bound("a-claim", _theorems(name), [check])
+    sampler: Any = check.cell.sampler
+    for changed in ({"m": 99}, {"distribution": NORMAL}):
+        drawn = Reduced(replace(sampler.input, **changed), sampler.statistic)
+        assert isinstance(drawn.input, SharedVectors)
+        assert not bound(
+            "a-claim", _theorems(name), [replace(check, cell=replace(check.cell, sampler=drawn))]
+        )
+
+
+def test_turned_vectors_and_values() -> None:
+    """Angles are the statistic's, and values are sources of their own."""
+    name = "rotary-positions"
+    check = next(one for one in _checks(name) if one.id == "mean-at10")
+    assert bound("a-claim", _theorems(name), [check])
+    sampler: Any = check.cell.sampler
+    nearer = replace(check.cell, sampler=Reduced(sampler.input, RotatedScores(9)))
+    assert not bound("a-claim", _theorems(name), [replace(check, cell=nearer)])
+    values = ScoresBesideValues(8, 4, 16, NORMAL, NORMAL)
+    nothing = covariance("product", "square", "value-square")
+    for drawn, expected in ((values, True), (replace(values, values=None), False)):
+        assert _is_bound("values-stay-out-of-scores", drawn, nothing, Float(0)) is expected
+
+
+def test_sources_are_what_is_drawn() -> None:
+    """Sources come from the same stream as the sample, with the laws that they state."""
+    rng = np.random.default_rng
+    linked = replace(PAIR, means=(0.5, 0.0))
+    queries, keys = linked.draw(rng(1), 200, columns=False)
+    q, e, whole, other = linked.sources(rng(1), 200, columns=False)
+    assert np.array_equal(queries, q.vectors)
+    assert np.array_equal(queries, whole.vectors)
+    assert np.array_equal(keys, other.vectors)
+    assert np.allclose(keys, 0.5 * (queries - 0.5) + 0.75**0.5 * e.vectors, atol=1e-5)
+    assert (float(q.law.mean), float(q.law.variance)) == (0.5, 1.0)
+    mixed = Simulated(NORMAL, NORMAL, 4, 4, 3, correlation=0.25)
+    own, shared, *_ = mixed.sources(rng(1), 10, columns=True)
+    both = 0.75**0.5 * own.vectors + 0.5 * shared.vectors
+    assert np.allclose(both, mixed.draw(rng(1), 10, columns=True)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("attention-sink", marks=pytest.mark.slow),
+        "correlated-components",
+        "grouped-queries",
+        "variance-split",
+    ],
+)
+def test_nothing_is_bound_that_is_one_per_cent_off(name: str) -> None:
+    """What a claim predicts, or what it measures, is bound as it is and not by a little more."""
+    checks = [one for one in _checks(name) if bound("a-claim", _theorems(name), [one])]
+    assert checks
+    for check in checks:
+        value = 1.01 * check.prediction.value + 1e-3 * (check.prediction.value == 0)
+        other = replace(check, prediction=replace(check.prediction, value=value))
+        estimand: Any = check.estimand
+        more = replace(estimand, function=lambda mean, known=estimand.function: 1.01 * known(mean))
+        assert bound("a-claim", _theorems(name), [other, replace(check, estimand=more)]) == ()
+
+
+def _checks(name: str) -> list[Quantity]:
+    claim = catalogue()[name]
+    return [one for one in claim.measured_by(claim.derived(), 0.02).checks if isinstance(one, Quantity)]

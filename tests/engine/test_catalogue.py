@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,23 +15,16 @@ import pytest
 import verify
 from tests.tool import Ended, examples
 from verify.engine.backends import InProcessBackend
-from verify.engine.catalogue import catalogue, catalogue_with, choose, read, shipped
+from verify.engine.catalogue import catalogue, catalogue_with, read, shipped
 from verify.engine.evaluate import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
 from verify.errors import ClaimError
 
 if TYPE_CHECKING:
+    from verify.evidence import ClaimRecord
+
     Write = Callable[..., Path]
-
-
-def test_an_id_of_the_catalogue_is_taken(claim_file: Write) -> None:
-    """An id belongs to one claim, and the other is named."""
-    path = claim_file(name="score_mean.py")
-    with pytest.raises(
-        ClaimError, match=r"/score_mean\.py: claim id 'score-mean' is taken by verify\.claims\.raw_scores\."
-    ):
-        catalogue_with([path])
 
 
 @pytest.mark.slow
@@ -65,17 +59,6 @@ def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     found = catalogue_with([one, two])
     assert list(found)[-2:] == ["doubled-again", "doubled-keys"]
     assert {found[name].chapter for name in ("doubled-again", "doubled-keys")} == {"user"}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "hint"),
-    [("score-variances", "did you mean 'score-variance'?"), ("sqrt", "did you mean 'sqrt-scaling'?"),
-     ("zzz", "`sdpa-verify list` shows them all")],
-)  # fmt: skip
-def test_an_unknown_claim_is_answered_with_the_nearest(wanted: str, hint: str) -> None:
-    """A typing error costs one look, not a search."""
-    with pytest.raises(ClaimError, match=re.escape(f"no claim {wanted!r}; {hint}")):
-        choose(catalogue(), ["score-mean", wanted])
 
 
 MALFORMED = '=(type(STANDARD_COMPONENTS[0])(id="In de", text="They are."),)'
@@ -145,41 +128,20 @@ def test_a_broken_claim_file_ends_the_command(
 
 
 END = "return Experiment(checks, controls)"
-IMPORTED = ("    NORMAL, STANDARD,", "    NORMAL, Tolerance, means, STANDARD,")
 BROKEN_INSIDE = [
     pytest.param((END, "return Experiment(checks, ())"), "check and one control", id="no-controls"),
-    pytest.param((END, "return Experiment((), controls)"), "at least one check", id="no-checks"),
-    pytest.param((END, "return Experiment((*checks, checks[0]), controls)"), "'variance-d1' is", id="twice"),
-    pytest.param(
-        (END, "return None"),
-        "its experiment returns nothing; end it with return Experiment(",
-        id="no-experiment",
-    ),
-    pytest.param(
-        ("LABEL, derivation.result)", "LABEL, derivation.result.subs(e, 1))"),
-        "NameError: name 'e' is not",
-        id="raises",
-    ),
+    pytest.param((END, "return None"), "returns nothing; end it with return Experiment(", id="no-experiment"),
     pytest.param(("(derivation, tolerance)", "(derivation)"), "name 'tolerance' is not", id="too-few"),
-    pytest.param(("route(2 * score", "route(score * q1"), "NameError: name 'q1'", id="derivation-raises"),
-    pytest.param(('"only-doubled"', '"Only doubled"'), "lower-case words joined", id="check-id"),
-    pytest.param(
-        ("LABEL, derivation.result)\n", "LABEL, derivation.result, Tolerance(10))\n"),
-        "check variance-d1: its tolerance is 10 times the run's, of the prediction; make it at most twice",
-        id="wide",
-    ),
-    pytest.param(
-        (END, f"checks += means(cells, LABEL, 0, lambda n: Tolerance(1.0, n, 'd'))\n    {END}"),
-        "check mean-d1: no control goes through its code (the same kinds of input, statistic and estimand,",
-        id="uncontrolled",
-    ),
 ]
 
 
-def settle_here(path: Path) -> None:
-    """Settle the claim of a file in this process."""
-    work = Work(read(path, path.read_bytes()), settings(profile="quick"), (), "a run")
-    list(Schedule([work], lambda _work: InProcessBackend(1)).run())
+def settle_here(path: Path, *beside: str) -> ClaimRecord:
+    """Return the record of a file's claim, settled in this process with the modules that it imports."""
+    modules = tuple((name, (path.parent / f"{name}.py").read_bytes()) for name in beside)
+    claim = replace(read(path, path.read_bytes(), modules), beside=modules)
+    work = Work(claim, settings(profile="quick"), (), "a run")
+    (settled,) = Schedule([work], lambda _work: InProcessBackend(1)).run()
+    return settled.record
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN_INSIDE)
@@ -187,7 +149,7 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
     claim_file: Write, change: tuple[str, str], message: str
 ) -> None:
     """What only shows when the claim is derived or measured is reported in one line as well."""
-    path = claim_file(change, IMPORTED)
+    path = claim_file(change)
     with pytest.raises(ClaimError, match=r"^claim doubled-keys[:,] ") as caught:
         settle_here(path)
     assert message in str(caught.value)
@@ -250,15 +212,13 @@ def test_a_derivation_that_raises_is_reported_without_a_run(
         ("mine.txt", "ends in .py"),
     ],
 )
-def test_a_path_that_is_no_claim_file_is_reported(
-    tool: Callable[..., Ended], tmp_path: Path, name: str, message: str
-) -> None:
+def test_a_path_that_is_no_claim_file_is_reported(tmp_path: Path, name: str, message: str) -> None:
     """A missing file, a folder, and a file that is no Python."""
     (tmp_path / "mine.txt").write_text("A claim.")
-    ended = tool("list", "--claims", tmp_path / name)
-    assert ended.status == 2
-    assert ended.complaint.startswith(f"{tmp_path / name}: ")
-    assert message in ended.complaint
+    with pytest.raises(ClaimError) as caught:
+        catalogue_with([tmp_path / name])
+    assert str(caught.value).startswith(f"{tmp_path / name}: ")
+    assert message in str(caught.value)
 
 
 def with_module_beside(folder: Path, name: str, reduced: str) -> Path:
@@ -277,15 +237,28 @@ def with_module_beside(folder: Path, name: str, reduced: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("threads", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_a_claim_file_imports_modules_beside_it(tmp_path: Path, threads: bool) -> None:
+def right_and_wrong(folder: Path) -> list[Path]:
+    """Return two claim files with modules beside them that have one name, one of them wrong."""
+    return [
+        with_module_beside(folder / "right", "key_lengths.py", "(keys**2)"),
+        with_module_beside(folder / "wrong", "key_lengths_too.py", "(2 * keys**2)"),
+    ]
+
+
+def test_a_claim_file_imports_modules_beside_it(tmp_path: Path) -> None:
     """Each its own, though they have one name; never in the place of Python's."""
-    right = with_module_beside(tmp_path / "right", "key_lengths.py", "(keys**2)")
-    wrong = with_module_beside(tmp_path / "wrong", "key_lengths_too.py", "(2 * keys**2)")
-    executor = ThreadPoolExecutor(2) if threads else None
-    record = verify.run([right, wrong], profile="quick", workers=2, executor=executor)
-    assert [claim.verdict for claim in record.claims] == ["confirmed", "refuted"]
+    verdicts = [settle_here(path, "lengths", "deeper").verdict for path in right_and_wrong(tmp_path)]
+    assert verdicts == ["confirmed", "refuted"]
     assert "lengths" not in sys.modules
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [False, True])
+def test_modules_beside_a_claim_file_go_with_it(tmp_path: Path, threads: bool) -> None:
+    """To other processes, and to an executor."""
+    executor = ThreadPoolExecutor(2) if threads else None
+    record = verify.run(right_and_wrong(tmp_path), profile="quick", workers=2, executor=executor)
+    assert [claim.verdict for claim in record.claims] == ["confirmed", "refuted"]
 
 
 @pytest.mark.slow

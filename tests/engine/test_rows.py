@@ -79,12 +79,8 @@ def _of_fewer(sums: Sums) -> Sums:
 
 
 CHANGES: dict[str, tuple[str, Change]] = {
-    **{
-        f"{kind}: {name}": (kind, change)
-        for kind in ("claim", "derivation")
-        for name, change in RUBBISH.items()
-    },
     **{f"chunk: {name}": ("chunk", change) for name, change in RUBBISH.items()},
+    **{f"{kind}: cut short": (kind, RUBBISH["cut short"]) for kind in ("claim", "derivation")},
     "claim: draws": ("claim", lambda row: row.key + b"many\n" + row.content.partition(b"\n")[2]),
     "claim: verdict": ("claim", claim_changed(verdict="refuted")),
     "claim: no checks": ("claim", claim_changed(checks=[])),

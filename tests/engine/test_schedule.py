@@ -1,9 +1,11 @@
-"""The schedule: the same evidence whoever works, in whatever order, and with whatever is stored."""
+"""The schedule and its backends: the same evidence whoever works, in whatever order, whatever is stored."""
 
 from __future__ import annotations
 
+import pickle
 import queue
 import random
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend
+from verify.engine.backends import IN_HAND, Backend, ExecutorBackend, InProcessBackend, perform
 from verify.engine.catalogue import BuiltIn, catalogue
 from verify.engine.evaluate import CellToDraw, ChunkSums, NeedsDraws, Work, begin, draw_chunks, forget
+from verify.engine.keys import made_by
 from verify.engine.runner import settings
 from verify.engine.schedule import PendingCell, PendingClaim, RunProgress, Schedule
 from verify.engine.store import Store
-from verify.errors import ClaimError, WorkerError
+from verify.errors import ClaimError, SettingsError, WorkerError
 from verify.executors.workers import ProcessEndedError
 
 if TYPE_CHECKING:
@@ -300,3 +303,42 @@ def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw)
     assert waiting.together(chunks[0], backend) == 1
     assert waiting.together(chunks[0], ExecutorBackend(Few(2000), InProcessBackend(1))) == 4
     assert waiting.together(chunks[0], InProcessBackend(4)) == 1
+
+
+def complain(text: str) -> None:
+    """Raise as a claim does."""
+    raise ClaimError(text)
+
+
+@pytest.mark.parametrize("name", ["sdpa-verify", "numpy", "python", "instructions", "sympy"])
+def test_a_worker_with_another_version_is_refused(name: str) -> None:
+    """One line names what differs; the task is not even read."""
+    with pytest.raises(
+        SettingsError, match=rf"^worker on .*: has {name} .*; use workers with the same$"
+    ) as caught:
+        perform({**made_by(), name: "0.0"}, b"no pickle")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_task_is_done_with_the_same_version() -> None:
+    """Its result comes back, and its errors are the tool's."""
+    assert perform(made_by(), pickle.dumps((abs, (-3,)))) == 3
+    with pytest.raises(ClaimError, match=r"^wrong$"):
+        perform(made_by(), pickle.dumps((complain, ("wrong",))))
+    with pytest.raises(WorkerError, match="ValueError: invalid literal"):
+        perform(made_by(), pickle.dumps((int, ("x",))))
+    with pytest.raises(WorkerError, match="SystemExit: 3"):
+        perform(made_by(), pickle.dumps((sys.exit, (3,))))
+
+
+def test_workers_that_join_later_are_handed_work() -> None:
+    """The executor is asked anew how many it has: for the room, and for the length of a task."""
+    with ThreadPoolExecutor(1) as executor:
+        executor.workers = 1  # type: ignore[attr-defined]
+        backend = ExecutorBackend(executor, InProcessBackend(1))
+        work = Work(BuiltIn("scores", "score-mean"), settings(profile="quick"), (), "test")
+        assert (backend.workers, backend.chunks_at_once) == (1, 1)
+        assert not backend.has_room(work, IN_HAND, is_evaluated=False)
+        executor.workers = 1000  # type: ignore[attr-defined]
+        assert (backend.workers, backend.chunks_at_once) == (1000, 2)
+        assert backend.has_room(work, IN_HAND, is_evaluated=False)

@@ -8,13 +8,13 @@ from typing import Literal
 
 import pytest
 
+from tests.report.builders import control, exact_check
 from verify.engine.sources import PartEntry, SourceBook, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
 from verify.evidence import (
     Check,
     ClaimRecord,
-    ControlRecord,
     DerivationRecord,
     Fact,
     Outcome,
@@ -25,23 +25,6 @@ from verify.evidence import (
 )
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
-
-
-def check(name: str, verdict: Verdict, prediction: float = 0.0) -> Check:
-    """Return a check of which only id, verdict and prediction matter."""
-    return Check(
-        id=name, quantity="", method="exact", cell={}, prediction=prediction, prediction_latex="",
-        estimate=prediction, standard_error=0, interval=(prediction, prediction), level=0.99, tolerance=0,
-        tolerance_of="", band=(prediction, prediction), verdict=verdict, looks=1, blocks=0, draws=0,
-    )  # fmt: skip
-
-
-def control(name: str, verdict: Verdict) -> ControlRecord:
-    """Return a control of which only id and verdict matter."""
-    return ControlRecord(
-        id=name, what="", cell={}, prediction=0, estimate=0, interval=(0, 0), band=(0, 0),
-        verdict=verdict, power=1, blocks=0, draws=0,
-    )  # fmt: skip
 
 
 def claim(
@@ -63,10 +46,14 @@ def claim(
         derivation=DerivationRecord(
             status=status, subject="", result="", latex="", routes=(), agreement="", reason=""
         ),
-        checks=tuple(check(key, *pair) for key, pair in pairs.items()),
-        controls=tuple(control(key, value) for key, value in (controls or {}).items()),
+        checks=tuple(_exact(key, *pair) for key, pair in pairs.items()),
+        controls=tuple(control(key, "", 0, 0, verdict=one) for key, one in (controls or {}).items()),
         facts=tuple(Fact(id=key, what="", latex="", value=value) for key, value in (facts or {}).items()),
     )  # fmt: skip
+
+
+def _exact(name: str, verdict: Verdict, value: float) -> Check:
+    return exact_check(name, value, "", "").model_copy(update={"verdict": verdict})
 
 
 def part(

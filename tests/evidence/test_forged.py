@@ -10,8 +10,7 @@ import pytest
 
 from verify.errors import ResultsError
 from verify.evidence import RunRecord, digest_of
-from verify.evidence.load import load
-from verify.files.names import shipped_folder
+from verify.evidence.load import load, shipped
 
 if TYPE_CHECKING:
     Change = Callable[[dict[str, Any]], None]
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def honest() -> dict[str, Any]:
     """Return a few claims of the reference as a file has them."""
-    record = load(shipped_folder("reference") / "results.json")
+    record = shipped()
     names = {"score-variance", "softmax-saturation", "worked-dot-products", "gradient-through-layers"}
     claims = tuple(one for one in record.claims if one.id in names)
     statements = tuple(one for one in record.statements if {part.claim for part in one.parts} <= names)

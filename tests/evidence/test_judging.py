@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 
+from tests.report.builders import check, control
 from tests.strategies import examples, floats, spans
 from verify.errors import SettingsError
 from verify.evidence import Check, ControlRecord, Proof, Verdict
@@ -80,44 +81,14 @@ class TestFalseAlarms:
             ErrorBudget(1e-3).record(PLACES + 1, 0)
 
 
-def check(name: str, verdict: Verdict) -> Check:
-    """Return a check with this verdict."""
-    return Check(
-        id=name,
-        quantity="",
-        method="monte-carlo",
-        cell={},
-        prediction=1,
-        prediction_latex="1",
-        estimate=1,
-        standard_error=0.1,
-        interval=(0.9, 1.1),
-        level=0.99,
-        tolerance=0.1,
-        tolerance_of="the prediction",
-        band=(0.9, 1.1),
-        verdict=verdict,
-        looks=1,
-        blocks=1,
-        draws=1,
-    )
+def made(name: str, verdict: Verdict) -> Check:
+    """Return a measured check with this verdict."""
+    return check(name, 1, 1, verdict=verdict)
 
 
-def control(name: str, verdict: Verdict) -> ControlRecord:
+def wrong(name: str, verdict: Verdict) -> ControlRecord:
     """Return a control with this verdict."""
-    return ControlRecord(
-        id=name,
-        what="",
-        cell={},
-        prediction=2,
-        estimate=1,
-        interval=(0.9, 1.1),
-        band=(1.8, 2.2),
-        verdict=verdict,
-        power=1,
-        blocks=1,
-        draws=1,
-    )
+    return control(name, "", 2, 1, verdict=verdict)
 
 
 class TestOfClaim:
@@ -125,39 +96,39 @@ class TestOfClaim:
 
     def test_every_combination(self) -> None:
         """The worst counts; nothing is confirmed while a proof failed or a control stands."""
-        for proof, one, two, wrong in product(Proof, Verdict, Verdict, Verdict):
+        for proof, one, two, other in product(Proof, Verdict, Verdict, Verdict):
             verdict, reason = claim_verdict(
-                proof, "step 2", [check("one", one), check("two", two)], [control("wrong", wrong)]
+                proof, "step 2", [made("one", one), made("two", two)], [wrong("wrong", other)]
             )
             if proof is Proof.FAILED:
                 expected = UNDECIDED
             elif REFUTED in (one, two):
                 expected = REFUTED
-            elif wrong is not REFUTED or UNDECIDED in (one, two):
+            elif other is not REFUTED or UNDECIDED in (one, two):
                 expected = UNDECIDED
             elif APPROXIMATE in (one, two):
                 expected = APPROXIMATE
             else:
                 expected = CONFIRMED
-            assert verdict is expected, (proof, one, two, wrong)
+            assert verdict is expected, (proof, one, two, other)
             assert reason
             assert "\n" not in reason
 
     def test_reasons_name_the_culprit(self) -> None:
         """Each reason says which check, control or step it was."""
-        good, bad = check("good", CONFIRMED), control("wrong", REFUTED)
+        good, bad = made("good", CONFIRMED), wrong("wrong", REFUTED)
         ending = "exact checks agree; its negative control is rejected"
         computed = good.model_copy(update={"method": "exact"})
         loose = good.model_copy(update={"origin": "computed"})
-        vague = check("vague", UNDECIDED).model_copy(update={"reason": "too skewed"})
+        vague = made("vague", UNDECIDED).model_copy(update={"reason": "too skewed"})
         cases = [
-            (Proof.PROVED, [good, check("off", REFUTED)], [bad], "by off"),
+            (Proof.PROVED, [good, made("off", REFUTED)], [bad], "by off"),
             (Proof.FAILED, [], [], "the derivation failed, so nothing was drawn: step 2"),
-            (Proof.PROVED, [good], [control("w", CONFIRMED)], "negative control not rejected: w"),
-            (Proof.PROVED, [good, check("open", UNDECIDED)], [bad], "undecided at the largest sample: open"),
+            (Proof.PROVED, [good], [wrong("w", CONFIRMED)], "negative control not rejected: w"),
+            (Proof.PROVED, [good, made("open", UNDECIDED)], [bad], "undecided at the largest sample: open"),
             (
                 Proof.PROVED,
-                [good, check("near", APPROXIMATE)],
+                [good, made("near", APPROXIMATE)],
                 [bad],
                 "within tolerance, but the exact value is excluded: near",
             ),

@@ -13,71 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.judged import judged
+from tests.report.records import PAIRWISE, record
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ResultsError
 from verify.evidence import (
-    Budget,
-    ClaimRecord,
-    DerivationRecord,
-    Proof,
-    Run,
     RunRecord,
-    Settings,
-    Tool,
-    Verdict,
 )
 from verify.evidence import RunRecord as Record
 from verify.evidence.load import SCHEMA, json_schema, load
 
-
-def small() -> Record:
-    """Return a record with one claim."""
-    claim = ClaimRecord(
-        id="a-claim",
-        chapter="raw_scores",
-        chapter_title="Raw scores",
-        title="A claim",
-        statement="It is so.",
-        meaning="So it is.",
-        assumptions=(),
-        references=(),
-        verdict=Verdict.CONFIRMED,
-        reason="it agrees",
-        derivation=DerivationRecord(
-            status=Proof.PROVED, subject="", result="", latex="", routes=(), agreement="", reason=""
-        ),
-        checks=(),
-        controls=(),
-    )
-    budget = Budget(false_alarm=1e-3, places=1000, checks=0, controls=0, spent=0.0, rule="")
-    run = Run(
-        settings=Settings(),
-        budget=budget,
-        environment={},
-        created="2026-11-20T23:30:00+00:00",
-        elapsed_s=1.0,
-        phases_s={},
-    )
-    return judged(
-        RunRecord(tool=Tool(version="0"), run=run, claims=(claim.sealed(),), sources=(), statements=())
-    )
+SMALL = record(PAIRWISE, statements=())
 
 
-@examples(25)
+@examples(12)
 @given(RUN_RECORDS)
-def test_what_was_written_comes_back(tmp_path_factory: pytest.TempPathFactory, record: Record) -> None:
-    """Loading a dumped record gives the record."""
+def test_what_was_written_comes_back(tmp_path_factory: pytest.TempPathFactory, made: Record) -> None:
+    """And is valid under the published JSON Schema, by an independent validator."""
     path = tmp_path_factory.mktemp("results") / "results.json"
-    path.write_text(record.to_json(), encoding="utf-8")
-    assert load(path) == record
-
-
-@examples(25)
-@given(RUN_RECORDS)
-def test_the_published_schema_describes_what_is_written(record: Record) -> None:
-    """Every dumped record is valid under the JSON Schema, by an independent validator."""
-    jsonschema.Draft202012Validator(json_schema()).validate(json.loads(record.to_json()))
+    path.write_text(made.to_json(), encoding="utf-8")
+    assert load(path) == made
+    jsonschema.Draft202012Validator(json_schema()).validate(json.loads(made.to_json()))
 
 
 def test_the_schema_is_a_schema_and_refuses_mistakes() -> None:
@@ -85,7 +40,7 @@ def test_the_schema_is_a_schema_and_refuses_mistakes() -> None:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    good = json.loads(small().to_json())
+    good = json.loads(SMALL.to_json())
     assert validator.is_valid(good)
     for mistake in (
         {k: v for k, v in good.items() if k != "claims"},
@@ -98,16 +53,14 @@ def test_the_schema_is_a_schema_and_refuses_mistakes() -> None:
 
 def edited(edit: Callable[[dict[str, Any]], object]) -> str:
     """Return the JSON text of the small record after an edit."""
-    content = json.loads(small().to_json())
+    content = json.loads(SMALL.to_json())
     edit(content)
     return json.dumps(content)
 
 
 DAMAGES = [
     pytest.param("", r"line 1: not complete JSON .*; run `sdpa-verify run`", id="empty"),
-    pytest.param(
-        small().to_json()[:-200], r"line \d+: not complete JSON .*; run `sdpa-verify run`", id="cut"
-    ),
+    pytest.param(SMALL.to_json()[:-200], r"line \d+: not complete JSON .*; run `sdpa-verify run`", id="cut"),
     pytest.param("hello", r"line 1: not complete JSON", id="no-json"),
     pytest.param("﻿{}", r"not complete JSON|has no", id="byte-order-mark"),
     pytest.param("[1, 2]", r'has no "schema"; give a results.json', id="a-list"),
@@ -147,7 +100,7 @@ DAMAGES = [
     pytest.param(edited(lambda c: c.update(claims=[])), r"its seal does not fit", id="claims-left-out"),
     pytest.param(
         edited(lambda c: c["claims"].append(c["claims"][0])),
-        r"a-claim is the name of two claims; run",
+        r"pairwise-estimator is the name of two claims; run",
         id="claim-twice",
     ),
     pytest.param(edited(lambda c: c.pop("seal")), r"has no seal; run", id="no-seal"),
@@ -184,11 +137,11 @@ def test_a_binary_file(tmp_path: Path) -> None:
 
 
 @examples(60)
-@given(st.integers(1, len(small().to_json().rstrip()) - 1))
+@given(st.integers(1, len(SMALL.to_json().rstrip()) - 1))
 def test_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, length: int) -> None:
     """A file cut short at any character is refused."""
     path = tmp_path_factory.mktemp("cut") / "results.json"
-    path.write_text(small().to_json()[:length], encoding="utf-8")
+    path.write_text(SMALL.to_json()[:length], encoding="utf-8")
     with pytest.raises(ResultsError, match="not complete JSON"):
         load(path)
 

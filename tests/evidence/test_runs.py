@@ -129,7 +129,7 @@ def test_parts_and_counts_of_a_run() -> None:
     assert repr(made) == "RunRecord(claims=2, confirmed=2, profile='standard', seed=20170612)"
 
 
-@examples(20)
+@examples(8)
 @given(RUN_RECORDS)
 def test_a_run_shows_itself_as_text_and_in_notebooks(record: RunRecord) -> None:
     """Every claim has one line of text and one row of escaped HTML."""

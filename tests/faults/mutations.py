@@ -229,7 +229,6 @@ def tests_of(path: str) -> list[str]:
     )
     by_claim = [
         "tests/faults/test_against_the_reference.py",
-        "tests/faults/test_settings.py",
         "tests/faults/test_estimands.py",
         "tests/faults/test_figures.py",
         "tests/claims/test_contract.py",

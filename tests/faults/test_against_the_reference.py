@@ -17,8 +17,7 @@ import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation, experiment
 from verify.engine.measure import control_record, judged
-from verify.evidence.load import load
-from verify.files.names import shipped_folder
+from verify.evidence.load import load, shipped
 from verify.montecarlo.estimands import DistanceToLaw, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
 from verify.spec.claim import several
@@ -44,7 +43,7 @@ DRAWN = {"estimate", "standard_error", "interval", "level", "verdict", "reason",
 def reference_run(pytestconfig: pytest.Config) -> RunRecord:
     """Return the committed reference, or the run that a campaign of faults compares with."""
     chosen = pytestconfig.getoption("reference")
-    return load(Path(chosen) if chosen else shipped_folder("reference") / "results.json")
+    return load(Path(chosen)) if chosen else shipped()
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Inputs are regular files below a stated size; everything else is refused in one line, at once."""
+"""Inputs are regular files below a stated size, or refused in one line; shipped files are found."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verify.errors import CitationError
+from verify.files import names
+from verify.files.names import shipped_folder
 from verify.files.reading import InputKind, head, read_bytes, read_text
 
 if TYPE_CHECKING:
@@ -100,29 +102,17 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("cite", "score-variance", "--results"),
         ("export", "--results"),
         ("badge", "score-variance", "--results"),
+        ("check-docs",),
     ],
     ids=" ".join,
 )
-@pytest.mark.parametrize("name", ["loop", "pipe", "/dev/zero", "folder"])
+@pytest.mark.parametrize("name", ["loop", "pipe", "/dev/zero"])
 def test_every_input_of_every_command(
     tool: Callable[..., Ended], tmp_path: Path, command: tuple[str, ...], name: str
 ) -> None:
     """One line and status 2."""
     odd_files(tmp_path)
     ended = tool(*command, tmp_path / name)
-    assert ended.status == 2
-    assert "cannot be read" in ended.complaint or (name, "is a folder" in ended.complaint) == ("folder", True)
-
-
-@pytest.mark.parametrize("name", ["loop", "pipe", "/dev/zero"])
-def test_documents_of_every_kind_of_file(
-    tool: Callable[..., Ended], small: RunRecord, tmp_path: Path, name: str
-) -> None:
-    """One line and status 2, too."""
-    results = tmp_path / "results.json"
-    results.write_text(small.to_json(), encoding="utf-8")
-    odd_files(tmp_path)
-    ended = tool("check-docs", tmp_path / name, "--results", results)
     assert ended.status == 2
     assert "cannot be read" in ended.complaint
 
@@ -135,3 +125,50 @@ def test_results_come_through_standard_input(
     ended = tool("values", "run:seed", "--results", "-")
     assert ended.status == 0
     assert "20170612" in ended.out
+
+
+NAMES = ("templates", "data", "reference")
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a package that has nothing beside it."""
+    folder = tmp_path / "site-packages" / "verify"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(names, "_PACKAGE", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("templates", "skeleton.j2"), ("data", "sources.toml"), ("reference", "results.json")]
+)
+def test_a_checkout_has_them_at_the_top_level(name: str, file: str) -> None:
+    """Each with what is read from it."""
+    assert (shipped_folder(name) / file).is_file()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wheel_has_them_in_the_package(package: Path, name: str) -> None:
+    """Where both are there, the package's own are the ones that belong to it."""
+    own = package / f"_{name}"
+    own.mkdir()
+    for beside in ("templates", "data", "reports/reference"):
+        (package.parent / beside).mkdir(parents=True)
+    assert shipped_folder(name) == own
+    own.rmdir()
+    assert shipped_folder(name) == package.parent / ("reports/reference" if name == "reference" else name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.usefixtures("package")
+def test_a_broken_installation_is_said_to_be_one(name: str) -> None:
+    """By the folder that it lacks."""
+    with pytest.raises(FileNotFoundError, match=f"the {name} folder is missing from this installation"):
+        shipped_folder(name)
+
+
+def test_a_file_in_its_place_is_no_folder(package: Path) -> None:
+    """It is not taken for one."""
+    (package / "_data").write_text("")
+    with pytest.raises(FileNotFoundError):
+        shipped_folder("data")

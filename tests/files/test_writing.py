@@ -62,12 +62,6 @@ def test_content_is_written_as_it_is(
         assert contents(folder) == {"report.html": content}
 
 
-def test_folders_are_made(tmp_path: Path) -> None:
-    """A folder that is not there yet is made, with its parents."""
-    write_whole(tmp_path / "a" / "b" / "results.json", NEW)
-    assert (tmp_path / "a" / "b" / "results.json").read_bytes() == NEW
-
-
 def test_files_have_the_users_permissions(tmp_path: Path) -> None:
     """A report is as readable as the umask says, not private as a temporary file."""
     before = os.umask(0o027)
@@ -138,12 +132,6 @@ def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
 
 class TestTogether:
     """Several files are replaced only when all of them lie complete on the disk."""
-
-    def test_all_are_written(self, tmp_path: Path) -> None:
-        """All new, or all replaced."""
-        for content in (OLD, NEW):
-            write_together({tmp_path / name: content for name in ("a", "b", "c")})
-            assert contents(tmp_path) == dict.fromkeys(("a", "b", "c"), content)
 
     @pytest.mark.parametrize("failure", [full_disk, interrupt])
     @pytest.mark.parametrize("failing", [1, 2, 3])

@@ -122,6 +122,18 @@ def control(name: str, what: str, prediction: float, estimate: float, **more: ob
     )
 
 
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours such as ``#0072b2``, as WCAG 2.2 defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+        linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
 def spaced(text: str) -> str:
     """Return a text with plain spaces."""
     return text.replace(NO_BREAK, " ").replace(GAP, " ")

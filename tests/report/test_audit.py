@@ -102,33 +102,6 @@ def test_an_audit_that_saw_nothing() -> None:
     assert not any((view.layers, view.maps, view.shapes))
 
 
-def test_one_cause_is_one_line() -> None:
-    """Layers, heads and kinds that share it are named together, with the fix."""
-    first, second = seen(bad()).found[0].lines
-    assert first.where == "decoder.layers.0–2.self_attn, all 4 heads"
-    assert spaced(first.what) == (
-        "Every score is 2.83 times too small "
-        "(applied scale over the intended one: 0.3536; implied scale over the intended one: 0.3536)."
-    )
-    assert first.first.fix == r"divide by $\sqrt{64}$, not by $\sqrt{512}$"
-    assert first.link == "decoder-layers-0-self-attn.scale-applied"
-    assert (second.where, second.first.fix) == (
-        "decoder.layers.3.self_attn, head 1",
-        "add the mask after scaling",
-    )
-    assert spaced(second.what) == "Distance from the rebuilt output: 1.7."
-
-
-def test_undecided_lines_say_what_it_would_take() -> None:
-    """And lines of other judgements say nothing of it."""
-    view = seen(bad())
-    by_place = {one.where: one for one in view.found[1].lines}
-    assert by_place["all 4 layers, head 0"].needed == "It would take about 210 sequences; there are 48."
-    assert by_place["decoder.layers.3.self_attn, all 4 heads"].needed == ""
-    assert [one.first.judgement for one in view.found[2].lines] == [Judgement.WARNED] * 2
-    assert not any(some.lines for some in seen(good()).found)
-
-
 def test_lines_are_bounded() -> None:
     """A thousand different causes give as many lines as a page has room for, and the number of the rest."""
     audit = bad(2, 2)
@@ -170,28 +143,6 @@ def test_what_could_not_be_estimated_has_no_number() -> None:
     audit = bad(1, 1).model_copy(update={"layers": (layer.model_copy(update={"findings": (nothing,)}),)})
     (line,) = seen(audit).found[1].lines
     assert line.what == "Applied scale over the intended one."
-
-
-def test_a_row_has_all_of_a_finding() -> None:
-    """Estimate, error and interval to the digits that mean something, and what it is compared with."""
-    view = seen(bad())
-    rows = group(view, 0, "Variance of a row").rows
-    assert [row.heads for row in rows] == ["head 0", "head 1", "head 2", "head 3"]
-    assert [cell.text for cell in rows[1].cells] == [
-        "1.309",
-        "0.015",
-        "1.226",
-        "1.392",
-    ]
-    assert rows[1].against == "0.5 to 2"
-    assert rows[0].badge.word == "undecided"
-    assert rows[0].remark == "48 sequences leave too wide an interval; 7 rows left out"
-    shared = group(view, 0, "Entropy")
-    assert shared.note == "7 rows left out; at unit variance 0.922"
-    assert {row.remark for row in shared.rows} == {""}
-    assert shared.claims == ("attention-entropy",)
-    score = group(view, 0, "Largest score").rows[0]
-    assert tuple(cell.text for cell in score.cells[2:]) == ("18.4", "∞")
 
 
 def test_a_large_audit_merges_heads_that_are_judged_alike() -> None:

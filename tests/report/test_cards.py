@@ -66,16 +66,6 @@ def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
         assert part in spaced("".join(made.citation))
 
 
-def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> None:
-    """What must not be overlooked stands on the card, in words of its own."""
-    alarms = {card.claim.id: card.alarms for card in report_of(record()).concerns}
-    assert alarms["double-sum"] == ("The derivation failed.",)
-    assert alarms["over-scaling"] == (
-        "A negative control was not rejected, so the measurement is inconclusive.",
-    )
-    assert alarms["pairwise-estimator"] == ()
-
-
 @pytest.mark.parametrize(
     ("agreement", "latex", "sentence"),
     [

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.report.builders import contrast
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, PlotLayer
@@ -172,13 +173,6 @@ def test_a_layer_without_label_styles_like_its_kin() -> None:
     assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", named))) == 2
 
 
-def _luminance(colour: str) -> float:
-    """Return the relative luminance of WCAG 2.2."""
-    shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares]
-    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
 @pytest.mark.parametrize("sheet", ["common.css", "page.css"])
 def test_every_colour_stands_out_from_the_page(sheet: str) -> None:
     """Three to one at least, the least for graphics in WCAG 2.2, on white and on the dark page."""
@@ -192,8 +186,7 @@ def test_every_colour_stands_out_from_the_page(sheet: str) -> None:
     colours = {look.colour for look in layer_styles(layers)} - {INK}
     assert len(colours) >= 6
     for colour in colours:
-        low, high = sorted((_luminance(paper[1]), _luminance(colour)))
-        assert (high + 0.05) / (low + 0.05) >= 3, colour
+        assert contrast(paper[1], colour) >= 3, colour
 
 
 def layer(kind: str, role: str, label: str = "some") -> PlotLayer:

@@ -13,8 +13,7 @@ from tests.report.golden import Spelled
 from tests.report.records import record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import ClaimRecord, RouteRecord, RunRecord, Verdict
-from verify.evidence.load import load
-from verify.files.names import shipped_folder
+from verify.evidence.load import shipped
 from verify.report.formulas import Formula, Formulas
 from verify.report.full import Argument, FullEdition, full_edition, rules_of, shared_arguments
 from verify.report.run import report_of
@@ -186,7 +185,7 @@ class Styled(Spelled):
 
 def test_each_step_is_as_wide_as_its_formula() -> None:
     """Steps stand in lines: the widest, E[(…)(…)] of sums, is 40 em wide and fits on the page."""
-    whole = load(shipped_folder("reference") / "results.json")
+    whole = shipped()
     claims = tuple(one for one in whole.claims if one.id in {"correlated-components", "dependent-query-key"})
     seen = report_of(whole.model_copy(update={"claims": claims, "statements": ()}))
     full = full_edition(seen)

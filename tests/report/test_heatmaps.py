@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.auditing.records import STATISTICAL, bad, good
+from tests.report.builders import contrast
 from tests.strategies import examples
 from verify.evidence.audits import AuditRecord, DerivedValue, Judgement
 from verify.files.names import shipped_folder
@@ -133,18 +134,6 @@ def test_no_cell_is_blank() -> None:
     assert 'class="on-undecided"' not in draw_map(shown)
 
 
-def _contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours as the accessibility guidelines define it."""
-
-    def luminance(colour: str) -> float:
-        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
 def _dark() -> list[tuple[str, str, str]]:
     """Return fill, ink and line of each step on a dark page."""
     css = (shipped_folder("templates") / "page.css").read_text(encoding="utf-8")
@@ -160,11 +149,11 @@ def _dark() -> list[tuple[str, str, str]]:
 def test_what_stands_on_a_colour_can_be_read() -> None:
     """With a contrast of 4.5, on light and dark pages; lightness goes one way, so grey shows the order."""
     dark = _dark()
-    assert all(_contrast(shade.fill, shade.ink) >= 4.5 for shade in SHADES)
-    assert all(_contrast(fill, ink) >= 4.5 and ink == line for fill, ink, line in dark)
-    light = [_contrast(shade.fill, "#000000") for shade in SHADES]
+    assert all(contrast(shade.fill, shade.ink) >= 4.5 for shade in SHADES)
+    assert all(contrast(fill, ink) >= 4.5 and ink == line for fill, ink, line in dark)
+    light = [contrast(shade.fill, "#000000") for shade in SHADES]
     assert light == sorted(light, reverse=True)
-    against_black = [_contrast(fill, "#000000") for fill, _, _ in dark]
+    against_black = [contrast(fill, "#000000") for fill, _, _ in dark]
     assert against_black == sorted(against_black)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 import subprocess
@@ -118,33 +117,26 @@ def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(module, "draw_formulas", broken)
     claim = next(one for one in CLAIMS if one.derivation.latex)
-    problem = write_site(record(claim), tmp_path / "site", workers=1)
+    problem = write_site(record(claim, statements=()), tmp_path / "site", workers=1)
     assert isinstance(problem, FormulaError)
     page = (tmp_path / "site" / "claims" / claim.id / "index.html").read_text(encoding="utf-8")
     assert f"<i>{spoken(claim.derivation.latex)}</i>" in page
 
 
-def test_pages_of_claims_that_went_are_gone(made: dict[str, bytes], tmp_path: Path) -> None:
-    """A site takes the place of an earlier one; for a folder with anything else see ``tests/files``."""
-    out = tmp_path / "site"
+def test_the_command_writes_the_site(
+    tool: Callable[..., Ended], made: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the results that are named, into the folder that is; pages of claims that went are gone from it."""
+    monkeypatch.chdir(tmp_path)
+    write_whole(tmp_path / "r.json", record(PAIRWISE, statements=()).sealed().to_json().encode())
+    out = Path("docs/site")
     write_folder(out, made, MARKER)
-    write_site(record(PAIRWISE), out, workers=1)
+    ended = tool("site", "--results", "r.json", "--out", out)
+    assert (ended.status, ended.out.strip()) == (0, "docs/site/index.html")
+    assert load(out / "results.json") == load(Path("r.json"))
     assert [one.name for one in (out / "claims").iterdir()] == [PAIRWISE.id]
     listed = (out / MARKER).read_text(encoding="utf-8").splitlines()
     assert {one.relative_to(out).as_posix() for one in out.rglob("*") if one.is_file()} == {*listed, MARKER}
-
-
-def test_the_command_writes_the_site(
-    tool: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the results that are named, into the folder that is."""
-    monkeypatch.chdir(tmp_path)
-    write_whole(tmp_path / "r.json", record(PAIRWISE).sealed().to_json().encode())
-    ended = tool("site", "--results", "r.json", "--out", "docs/site")
-    assert (ended.status, ended.out.strip()) == (0, "docs/site/index.html")
-    assert load(tmp_path / "docs" / "site" / "results.json") == load(tmp_path / "r.json")
-    badge = json.loads((tmp_path / "docs" / "site" / "badges" / f"{PAIRWISE.id}.json").read_text())
-    assert badge["label"] == PAIRWISE.id
 
 
 @pytest.mark.browser

@@ -21,7 +21,6 @@ from verify.text.escapes import (
     for_tex,
     for_xml,
     one_line,
-    pieces,
     prose_for_markdown,
     prose_for_tex,
 )
@@ -90,12 +89,3 @@ def test_formulas_stay_formulas() -> None:
     """In TeX with braces that BibTeX can count; in Markdown without tags and links."""
     assert prose_for_tex(r"so 5% of $\left\{a_b\right\}$") == r"so 5\% of $\left\lbrace a_b\right\rbrace $"
     assert prose_for_markdown("a_b $a<b$ $[a](b)$") == r"a\_b $a\lt b$ $[a] (b)$"
-
-
-def test_pieces() -> None:
-    """Text and formulas in turn; a lone or escaped dollar sign is one."""
-    assert [tuple(one) for one in pieces(r"a $b$ \$c $ d")] == [
-        ("a ", False),
-        ("b", True),
-        (" $c $ d", False),
-    ]

@@ -1,13 +1,19 @@
-"""LaTeX in prose is found, long formulas break where mathematicians break them, formulas can be read out."""
+"""LaTeX in prose is found, long formulas break where they may, formulas have words and values."""
 
+from __future__ import annotations
+
+import math
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sympy import E, Rational, cbrt, exp, latex, log, pi, sqrt
 
 from verify.text.escapes import pieces
 from verify.text.latex import in_lines, plain, slashed, spoken
+from verify.text.numbers import value_of
+from verify.text.speech import in_words, prose_in_words
 
 
 @pytest.mark.parametrize(
@@ -63,11 +69,6 @@ def test_splitting_never_fails(prose: str) -> None:
 def test_formulas_can_be_read_out(latex: str, words: str) -> None:
     """What stands in for a formula's picture are words and signs, not LaTeX."""
     assert spoken(latex) == words
-
-
-def test_titles_lose_their_markup() -> None:
-    """A title with a formula becomes plain text."""
-    assert plain("The variance is $d_k$") == "The variance is d_k"
 
 
 @pytest.mark.parametrize(
@@ -134,3 +135,149 @@ def _drawn_width(latex: str) -> float:
 def test_small_print_has_slashes(prose: str, line: str) -> None:
     """Fractions stand on one line; what is no formula stays as it is."""
     assert slashed(prose) == line
+
+
+_NUMBERS = st.fractions(min_value=-50, max_value=50, max_denominator=99).map(
+    lambda one: Rational(one.numerator, one.denominator)
+)
+_FORMULAS = st.recursive(
+    _NUMBERS | st.sampled_from([pi, E]),
+    lambda inner: (
+        st.tuples(inner, inner).map(lambda two: two[0] + two[1])
+        | st.tuples(inner, inner).map(lambda two: two[0] * two[1])
+        | inner.map(lambda one: 1 / one if one else one)
+        | inner.map(lambda one: sqrt(abs(one)))
+        | inner.map(lambda one: cbrt(abs(one)))
+        | inner.map(lambda one: log(abs(one) + 1))
+        | inner.map(lambda one: exp(-abs(one)))
+    ),
+    max_leaves=6,
+)
+
+
+@given(_FORMULAS)
+def test_what_sympy_prints_has_its_value(formula: object) -> None:
+    """As it is printed in the records: sums, products, powers, roots, logarithms, exponentials."""
+    printed = latex(formula, ln_notation=True)
+    found = value_of(printed)
+    if found is not None:
+        assert math.isclose(found, float(formula), rel_tol=1e-9, abs_tol=1e-40), printed  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        (r"- \frac{60506}{9}", -60506 / 9),
+        (r"\frac{1}{e^{-1} + 1}", 1 / (1 + math.exp(-1))),
+        (r"\frac{15 \cdot 2^{\frac{2}{3}} \sqrt[3]{5}}{4}", 15 / 4 * 4 ** (1 / 3) * 5 ** (1 / 3)),
+        (r"2 \ln{\left(16 \right)}", 2 * math.log(16)),
+        (r"\frac{1}{2 \sqrt{\pi}}", 1 / (2 * math.sqrt(math.pi))),
+        (r"10001 - 100 \sqrt{10002}", 1 / (10001 + 100 * math.sqrt(10002)) * (10001**2 - 10**4 * 10002)),
+    ],
+)
+def test_the_formulas_of_the_catalogue_have_one(formula: str, value: float) -> None:
+    """Also where two numbers nearly cancel."""
+    found = value_of(formula)
+    assert found is not None
+    assert math.isclose(found, value, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["", "x", "d_{k}", "0.5", "1e5", "1e-05", "10 000", "1 +", "{1", r"\frac{1}{0}", r"\ln{\left(0 \right)}",
+     r"9^{9^{9}}", r"\operatorname{erf}{\left(1 \right)}", "٣", "{" * 10**5],
+)  # fmt: skip
+def test_of_others_it_is_not_known(formula: str) -> None:
+    """Decimals are rounded, a number with an exponent is no product with e, and nothing takes long."""
+    assert value_of(formula) is None
+
+
+@pytest.mark.parametrize(
+    ("latex", "words"),
+    [
+        (r"d_{k}", "d sub k"),
+        (r"\sqrt{d_k}", "square root of d sub k"),
+        (r"x^{3} + y^5", "x cubed plus y to the power 5"),
+        (r"\mathbb{E}\left[q_{i}^{2}\right]", "E of q sub i squared"),
+        (
+            r"\operatorname{Var}\left(q \cdot k\right) = d_{k}",
+            "variance of open paren q dot k close paren equals d sub k",
+        ),
+        (r"\frac23p_j^2", "2 over 3 times p sub j squared"),
+        (r"2 \ln{\left(16 \right)}", "2 log of 16"),
+        (r"p_{1} \leq 0.5", "p sub 1 is at most 0.5"),
+        (r"QK^{\mathsf T}", "capital Q capital K transposed"),
+        (r"k''_{i} \bar{q}", "k prime prime sub i q bar"),
+        (r"S_{1,2}", "capital S sub 1, 2"),
+        (r"\ln|x|", "log of absolute value of x"),
+        (r"\|J\|_F^2", "norm of capital J, end norm, sub capital F squared"),
+        (r"c \in \left\{- a, a\right\}", "c in open brace minus a, a close brace"),
+        (r"\max_j s_j \approx \max(s)", "the maximum over j of s sub j is about maximum of s"),
+        (r"\lim_{\tau \to 0^+} x", "the limit as tau goes to 0 from above of x"),
+        (r"\int\limits_{0}^{\infty} t\, dt", "the integral from 0 to infinity of t d t"),
+        (r"\sqrt[12]{71}", "root of order 12 of 71"),
+        (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a equals b; c equals d"),
+        (r"\operatorname{unheard}(x)", "unheard of x"),
+        (r"|x|^2", "absolute value of x squared"),
+        (r"\frac12 x", "1 over 2 times x"),
+        (r"\frac{\sigma^2}{2}(1-x)", "sigma squared over 2 times open paren 1 minus x close paren"),
+        (r"\frac12, x", "1 over 2, x"),
+        (r"\frac12 + x", "1 over 2 plus x"),
+        (r"\frac{d}{d x} f", "the fraction d over d x, end fraction, f"),
+        (r"\frac{d}{d x} \frac{1}{x}", "the fraction d over d x, end fraction, 1 over x"),
+        (r"\int \frac{u}{v}\, dv", "the integral of u over v d v"),
+        (r"\text{if }x>0", "if x is greater than 0"),
+        (r"\frac12 \text{ if } x", "1 over 2 if x"),
+        (r"a, \sum_i x", "a, the sum over i of x"),
+        (r"\text{softmax}(x)", "softmax of x"),
+    ],
+)  # fmt: skip
+def test_formulas_of_the_catalogue(latex: str, words: str) -> None:
+    """What the report prints is said as one would read it to a colleague."""
+    assert in_words(latex) == words
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (r"\mathbb{E}\left[\left(q \cdot k\right)^{2}\right]", r"\mathbb{E}\left[q \cdot k\right]^{2}"),
+        (r"\mathbb{E}\left[q_i\right]^{2}", r"\mathbb{E}\left[q_i^{2}\right]"),
+        (r"\sqrt{1 - \rho^2} e", r"\sqrt{1 - \rho^2 e}"),
+        (r"\frac{1}{x + 1} - 1", r"\frac{1}{x + 1 - 1}"),
+        (r"e^{- x t}", r"e^{- x} t"),
+        (r"x_{i+1}", r"x_{i}+1"),
+        (r"2^{\frac{d}{2}}", r"\frac{2^{d}}{2}"),
+        (r"\left|x y\right| z", r"\left|x\right| y z"),
+        (r"\frac{a}{b c}", r"\frac{a}{b} c"),
+        ("q k", "Q K"),
+        (r"\|J\|_2", r"\|J_2\|"),
+        (r"\|J\|^2", r"\|J^2\|"),
+        (r"\frac12 x", r"\frac{1}{2 x}"),
+    ],
+)
+def test_different_formulas_sound_different(one: str, other: str) -> None:
+    """Where a root, power, index or bracket ends can be heard."""
+    assert in_words(one) != in_words(other)
+
+
+@given(st.lists(st.sampled_from([*"{}[]()|_^'&,+-=/aE1 ", "23", *(
+    rf"\{name}" for name in (
+        "frac", "sqrt", "left", "right", "sum", "max", "bar", "|", "{", "}", "\\", "ln", "lVert", "mathbb{E}",
+        "operatorname{Var}", "begin{aligned}", "substack", "nosuchmacro", ",",
+    )
+)]), max_size=25))  # fmt: skip
+def test_anything_can_be_put_in_words(tokens: list[str]) -> None:
+    """Broken LaTeX is said somehow, too: without an error, without end, without backslashes."""
+    words = in_words("".join(tokens))
+    assert "\\" not in words
+    assert len(words) < 60 * (len(tokens) + 1)
+
+
+def test_depth_is_no_error() -> None:
+    """Brackets within brackets beyond all measure are said more simply."""
+    assert "x" in in_words("(" * 5000 + "x" + ")" * 5000)
+
+
+def test_prose_keeps_its_text() -> None:
+    """Only formulas change."""
+    assert prose_in_words("It stays at $d_k$, as derived.") == "It stays at d sub k, as derived."
