@@ -18,8 +18,7 @@ from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.load import shipped
 from verify.evidence.words import badge
-from verify.report.aliases import ALIASES
-from verify.report.cards import Card, card
+from verify.report.cards import Card, aliases, card
 from verify.report.formulas import Formulas
 from verify.report.run import report_of
 from verify.report.tables import CheckTable, ControlTable, aligned, check_table, control_table
@@ -534,5 +533,5 @@ def test_the_number_beside_a_title_is_of_the_cell_that_it_speaks_of() -> None:
 
 def test_every_claim_has_other_names() -> None:
     """Each of the catalogue, and none that is not there."""
-    assert set(ALIASES) == set(CATALOGUE)
-    assert all(ALIASES.values())
+    assert set(aliases()) == set(CATALOGUE)
+    assert all(aliases().values())
