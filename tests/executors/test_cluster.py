@@ -111,6 +111,8 @@ def test_two_clusters_for_one_run_each() -> None:
             assert len(parents) == 1
             assert parents != {os.getpid()}
             assert cluster.submit(_imported, "verify.engine.backends").result(30)
+    with pytest.raises(WorkerError, match="its task was lost"):
+        cluster.submit(abs, -1).result(30)
 
 
 def _imported(module: str) -> bool:

@@ -19,7 +19,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 @pytest.mark.slow
 def test_a_changed_row_of_a_claim_file_is_refused_or_decides_nothing(tmp_path: Path) -> None:
     """As of a claim that comes with the tool."""
-    check_campaign(Kept(tmp_path), 500)
+    check_campaign(Kept(tmp_path), 150)
 
 
 def test_a_changed_row_is_refused_or_decides_nothing(kept: Kept) -> None:
