@@ -50,11 +50,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Return Chromium, started once, with the names by which pages are read out."""
+    """Return Chromium, started once."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - an extra
 
-    names = ("--enable-blink-features=ComputedAccessibilityInfo", "--force-renderer-accessibility")
     with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *names])
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield started
         started.close()
