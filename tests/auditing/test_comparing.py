@@ -293,25 +293,30 @@ def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
         load_either(path)
 
 
-@pytest.mark.slow
-def test_faults_that_are_right_in_themselves() -> None:
-    """Each is found in its layer, by its quantity, in float32 and bfloat16, eager against another kernel."""
+# Everything in float32 or bfloat16 by turns; by hand, in the other one.
+BY_TURNS = pytest.mark.parametrize(
+    "turn", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.by_hand)]
+)
+
+
+@BY_TURNS
+def test_faults_that_are_right_in_themselves(turn: int) -> None:
+    """Each is found in its layer, by its quantity, eager against another kernel."""
     torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
     pytest.importorskip("transformers", reason="needs the extra [transformers]")
     from tests.auditing.differing import FAULTS, pair  # noqa: PLC0415 - it needs the extra
 
     assert len(FAULTS) >= 12
-    for name, fault in FAULTS.items():
-        for dtype in (torch.float32, torch.bfloat16):
-            record = found(*pair(fault, dtype))
-            first = record.differing[0]
-            parts = frozenset(part.name for part in first.of(Agreement.DIFFERS))
-            assert (name, first.name, parts) == (name, fault.layer, fault.expected)
-            assert record.exit_status == 1
+    for number, (name, fault) in enumerate(FAULTS.items(), turn):
+        record = found(*pair(fault, (torch.float32, torch.bfloat16)[number % 2]))
+        first = record.differing[0]
+        parts = frozenset(part.name for part in first.of(Agreement.DIFFERS))
+        assert (name, first.name, parts) == (name, fault.layer, fault.expected)
+        assert record.exit_status == 1
 
 
-@pytest.mark.slow
-def test_no_difference_between_kernels() -> None:
+@BY_TURNS
+def test_no_difference_between_kernels(turn: int) -> None:
     """Over all architectures that have two, with and without what their modules were given."""
     torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
     pytest.importorskip("transformers", reason="needs the extra [transformers]")
@@ -319,16 +324,15 @@ def test_no_difference_between_kernels() -> None:
 
     both = [name for name, one in ARCHITECTURES.items() if one.kinds == ("eager", "sdpa")]
     assert len(both) >= 40
-    for name in both:
-        for dtype in (torch.float32, torch.bfloat16):
-            recordings = []
-            for kind in ("eager", "sdpa"):
-                model, given = build(name, kind).to(dtype), inputs(name, dtype=dtype)
-                with torch.no_grad(), verify.record(model, inputs=dtype == torch.float32) as one:
-                    model(**given)
-                recordings.append(one)
-            record = found(*recordings)
-            assert (name, str(dtype), str(record), record.exit_status) == (name, str(dtype), str(record), 0)
+    for number, name in enumerate(both, turn):
+        dtype, recordings = (torch.float32, torch.bfloat16)[number % 2], []
+        for kind in ("eager", "sdpa"):
+            model, given = build(name, kind).to(dtype), inputs(name, dtype=dtype)
+            with torch.no_grad(), verify.record(model, inputs=dtype == torch.float32) as one:
+                model(**given)
+            recordings.append(one)
+        record = found(*recordings)
+        assert (name, str(dtype), str(record), record.exit_status) == (name, str(dtype), str(record), 0)
 
 
 @pytest.mark.parametrize("outcome", ["same", "follows"])

@@ -62,7 +62,7 @@ def sequences(rng: np.random.Generator, count: int) -> Call:
 
 
 @cache
-def population(law: str, size: int = 20_000) -> RowMeans:
+def population(law: str, size: int = 8_000) -> RowMeans:
     """Return what rows of a number of sequences of a law are like."""
     rng = np.random.default_rng([_SEED, LAWS.index(law)])
     if law == "autocorrelated":

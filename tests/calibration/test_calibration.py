@@ -12,7 +12,7 @@ from verify.files.names import shipped_folder
 @pytest.mark.slow
 def test_nothing_misses_or_alarms_more_often_than_its_design_allows() -> None:
     """Every row of a fresh study is in order; a sound judge fails this once in about fifty versions."""
-    rows = study(0.025)
+    rows = study(0.01)
     assert len(rows) > 100
     assert not [f"{row.what} {row.setting}: {row.events} of {row.trials}" for row in rows if not row.in_order]
 

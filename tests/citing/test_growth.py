@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -101,14 +102,18 @@ SHORT = ("openings", "stars after a digit", "ticks of every length", "stale form
     ("case", "size"),
     [
         *((case, 10_000) for case in SHORT),
-        *(pytest.param(case, 250_000, marks=pytest.mark.slow) for case in CASES),
+        *(pytest.param(case, 100_000, marks=pytest.mark.slow) for case in CASES),
     ],
 )
 def test_four_times_the_length_takes_about_four_times_the_time(tmp_path: Path, case: str, size: int) -> None:
     """A square would make it sixteen times; half of that allows for noise and for what leaves the cache."""
     kind, text = CASES[case]
     path = tmp_path / f"page{kind}"
-    # By turns, so that another program which runs meanwhile slows both alike.
-    rounds = [(seconds(path, text(size)), seconds(path, text(4 * size))) for _ in range(3)]
-    once, longer = map(min, zip(*rounds, strict=True))
-    assert longer < 8 * once + 0.05
+    once = longer = math.inf
+    for _ in range(4):
+        # Again where another program which ran meanwhile slowed one of them.
+        once, longer = min(once, seconds(path, text(size))), min(longer, seconds(path, text(4 * size)))
+        if longer < 8 * once + 0.05:
+            break
+    else:
+        pytest.fail(f"{once:.3g} s, and {longer:.3g} s for four times as much")

@@ -93,21 +93,26 @@ def test_the_digests_are_those_of_one_process(tmp_path: Path, claim_file: Callab
     }
 
 
-def processes_of(cluster: Cluster) -> list[int]:
-    """Return the processes of a cluster's workers."""
-    return list(cluster._client.run(os.getpid).values())
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each process imports everything itself")
-def test_processes_are_copies_of_one_that_has_imported_everything() -> None:
-    """None of them is started by this process, nor is SymPy imported by each."""
+def test_two_clusters_for_one_run_each() -> None:
+    """Neither warns that the other has its port; no process is started by this one, or imports SymPy itself.
+
+    Processes keep freed memory: otherwise every array of a batch is taken from the system again. An exception
+    that is none of the tool's arrives as one line.
+    """
     pytest.importorskip("distributed")
-    with Cluster("local:2") as cluster:
+    with Cluster("local:2") as cluster, Cluster("local:1") as other:
+        assert cluster.submit(os.getpid).result(30) != other.submit(os.getpid).result(30)
         parents = {cluster.submit(os.getppid).result(30) for _ in range(8)}
-        assert cluster.submit(_imported, "verify.engine.backends").result(30)
-    assert len(parents) == 1
-    assert parents != {os.getpid()}
+        assert int(cluster.submit(os.environ.get, "MALLOC_TRIM_THRESHOLD_").result(30)) > 10**8
+        with pytest.raises(WorkerError, match="ValueError"):
+            cluster.submit(int, "x").result(30)
+        if sys.platform == "linux":  # elsewhere each process imports everything itself
+            assert len(parents) == 1
+            assert parents != {os.getpid()}
+            assert cluster.submit(_imported, "verify.engine.backends").result(30)
+    with pytest.raises(WorkerError, match="its task was lost"):
+        cluster.submit(abs, -1).result(30)
 
 
 def _imported(module: str) -> bool:
@@ -118,11 +123,18 @@ def _imported(module: str) -> bool:
 def test_a_lost_worker_changes_no_digit() -> None:
     """Another does what it was at."""
     pytest.importorskip("distributed")
-    alone = api.run(["over-scaling"], tolerance=0.002, workers=1, store=False)
+    alone = api.run(["over-scaling"], tolerance=0.005, workers=1, store=False)
     with Cluster("local:2") as cluster:
-        end = threading.Timer(1.0, os.kill, (processes_of(cluster)[0], signal.SIGKILL))
+        (address, pid), *_ = cluster._client.run(os.getpid).items()
+
+        def kill() -> None:
+            while not cluster._client.processing()[address]:
+                time.sleep(0.01)
+            os.kill(pid, signal.SIGKILL)
+
+        end = threading.Thread(target=kill, daemon=True)
         end.start()
-        found = api.run(["over-scaling"], tolerance=0.002, executor=cluster, store=False)
+        found = api.run(["over-scaling"], tolerance=0.005, executor=cluster, store=False)
         assert not end.is_alive(), "the run ended before its worker did"
     assert found.claims[0].digest == alone.claims[0].digest
 
@@ -216,24 +228,6 @@ def test_a_worker_without_the_tool_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_what_fails_on_the_cluster_is_a_worker_error() -> None:
-    """An exception that is none of the tool's arrives as one line."""
-    pytest.importorskip("distributed")
-    with Cluster("local:1") as cluster:
-        assert cluster.submit(abs, -1).result(30) == 1
-        with pytest.raises(WorkerError, match="ValueError"):
-            cluster.submit(int, "x").result(30)
-
-
-@pytest.mark.slow
-def test_two_clusters_for_one_run_each_are_no_trouble_to_each_other() -> None:
-    """Neither warns that the other has its port."""
-    pytest.importorskip("distributed")
-    with Cluster("local:1") as one, Cluster("local:1") as other:
-        assert one.submit(os.getpid).result(30) != other.submit(os.getpid).result(30)
-
-
-@pytest.mark.slow
 def test_a_long_name_of_the_temporary_folder_is_no_trouble(tmp_path: Path) -> None:
     """Sockets are made where their names are short enough."""
     pytest.importorskip("distributed")
@@ -267,11 +261,3 @@ def test_ctrl_c_reaches_no_process_of_a_cluster_for_one_run(tmp_path: Path) -> N
     while alive(process.pid) and time.monotonic() < until:
         time.sleep(0.1)
     assert not alive(process.pid)
-
-
-@pytest.mark.slow
-def test_processes_for_one_run_keep_freed_memory() -> None:
-    """Otherwise every array of a batch is taken from the system again."""
-    pytest.importorskip("distributed")
-    with Cluster("local:1") as cluster:
-        assert int(cluster.submit(os.environ.get, "MALLOC_TRIM_THRESHOLD_").result(30)) > 10**8

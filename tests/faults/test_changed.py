@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,15 +69,17 @@ def changed(content: Any, path: tuple[str | int, ...], value: Any) -> bytes:
     return mistakes.sealed(copy)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "step", [pytest.param(3, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.by_hand)]
+)
 @pytest.mark.parametrize("kind", SAMPLES)
-def test_a_field_changed_and_sealed_again_changes_no_verdict(tmp_path: Path, kind: str) -> None:
-    """Of all fields, with words, numbers and parts that a forger would choose; a table is printed."""
+def test_a_field_changed_and_sealed_again_changes_no_verdict(tmp_path: Path, kind: str, step: int) -> None:
+    """Of all fields, with words, numbers and parts that a forger would choose, every ``step``-th of them."""
     sample = SAMPLES[kind]
     content, honest, counts = json.loads(sample.to_json()), judged(sample), Counter[str]()
     path = tmp_path / "record.json"
-    for name, (place, value) in first_of_each_field(content).items():
-        for other in others(value):
+    for number, (name, (place, value)) in enumerate(first_of_each_field(content).items()):
+        for other in islice(others(value), number % step, None, step):
             path.write_bytes(changed(content, place, other))
             record, said = read(path)
             counts["refused" if record is None else "without effect"] += 1
@@ -104,7 +107,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 @pytest.mark.slow
 def test_a_changed_row_of_a_claim_file_is_refused_or_decides_nothing(tmp_path: Path) -> None:
     """As of a claim that comes with the tool."""
-    check_campaign(Kept(tmp_path), 500)
+    check_campaign(Kept(tmp_path), 150)
 
 
 def test_a_changed_row_is_refused_or_decides_nothing(kept: Kept) -> None:

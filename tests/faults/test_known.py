@@ -14,7 +14,7 @@ from tests.faults.equivalents import EQUIVALENT
 from tests.faults.known import KNOWN
 from tests.faults.plants import mutants
 
-SAMPLE = ("same-scores-for-shifted", "weights-exchanged", "triu-as-causal", "wide-rounding-of-attention")
+SAMPLE = ("same-scores-for-shifted", "triu-as-causal")
 """Faults in claims that take a moment."""
 
 
@@ -57,9 +57,9 @@ def test_known_faults_are_caught() -> None:
 @pytest.mark.slow
 def test_a_sample_of_faults_is_caught() -> None:
     """A few faults of a fixed sample; the whole by hand, as ``mutations`` says."""
-    ended = planted("tests.faults.mutations", "--sample", "4", "--seed", "2", "--fresh")
+    ended = planted("tests.faults.mutations", "--sample", "2", "--seed", "2", "--fresh")
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "0 of 4 faults survived" in ended.stdout
+    assert "0 of 2 faults survived" in ended.stdout
 
 
 @pytest.mark.parametrize("key", EQUIVALENT, ids=lambda key: f"{Path(key[0]).name}: {key[2]}")

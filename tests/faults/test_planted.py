@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.catalogue import CATALOGUE
-from tests.faults.insensitive import INSENSITIVE
 from tests.faults.planted import FAULTS, Bench, everywhere, first_faults
 from verify.montecarlo import attention, rows
 from verify.montecarlo.distributions import NORMAL, Distribution
@@ -14,7 +13,7 @@ from verify.montecarlo.statistics import Reduced
 
 QUICKEST = {"attention-definition", "softmax-identities", "sqrt-scaling-unique"}
 """Claims that take a second or less."""
-SAMPLE = list(CATALOGUE)[::4]
+SAMPLE = list(CATALOGUE)[1::12]
 """A part of the others, tried among the longer studies; the campaign tries all, by hand."""
 
 
@@ -26,9 +25,8 @@ SAMPLE = list(CATALOGUE)[::4]
     ],
 )
 def test_every_check_is_refuted_under_some_fault(name: str) -> None:
-    """None is vacuous; what no fault reaches is listed with its reason, and nothing else is."""
-    unmoved = {check for check, fault in first_faults(Bench(name)).items() if fault is None}
-    assert unmoved == {check for claim, check in INSENSITIVE if claim == name}
+    """None is vacuous."""
+    assert [check for check, fault in first_faults(Bench(name)).items() if fault is None] == []
 
 
 def test_without_a_fault_nothing_is_refuted() -> None:

@@ -127,6 +127,9 @@ KINDS = {
     "run": Kind(sample(), check_run, 2, frozenset({"data:,", "results.json"})),
     "audit": Kind(audit_sample(), check_audit, 1, frozenset({"data:,"})),
 }
+LONGER = ("tex in a new line", "markdown", "half a character", "formula that links", "formula in verbatim")
+"""Poisons of the longer studies: one for each kind of place that texts are written to."""
+BY_HAND = pytest.mark.by_hand
 EACH_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
@@ -143,9 +146,10 @@ def test_the_sample_is_harmless(kind: Kind, tmp_path: Path) -> None:
     kind.check_outputs(kind.sample)
 
 
-@pytest.mark.slow
 @EACH_KIND
-@pytest.mark.parametrize("first", [0, 4, 8, 12])
+@pytest.mark.parametrize(
+    "first", [pytest.param(0, marks=pytest.mark.slow), *(pytest.param(n, marks=BY_HAND) for n in (4, 8, 12))]
+)
 def test_one_poisoned_text_is_refused_or_harmless(kind: Kind, first: int, tmp_path: Path) -> None:
     """Each text field alone with some of the poisons, by turns, sealed again; the next test has all."""
     content, poisons = kind.content, [*POISONS.values()]
@@ -159,7 +163,11 @@ def test_one_poisoned_text_is_refused_or_harmless(kind: Kind, first: int, tmp_pa
 @EACH_KIND
 @pytest.mark.parametrize(
     "poison",
-    [name if name == "html" else pytest.param(name, marks=pytest.mark.slow) for name in POISONS],
+    [
+        "html",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in LONGER),
+        *(pytest.param(one, marks=BY_HAND) for one in POISONS if one not in {"html", *LONGER}),
+    ],
 )
 def test_all_texts_that_take_a_poison_hold_it_harmlessly(
     kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poison: str

@@ -31,9 +31,9 @@ def test_a_sample_of_spoiled_steps(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(catalogue())[::3])
+@pytest.mark.parametrize("name", list(catalogue())[1::8])
 def test_a_sample_of_many_claims(name: str) -> None:
-    """One version of each expression of every third derivation; all of them, and more, by hand."""
+    """One version of each expression of every eighth derivation; all of them, and more, by hand."""
     assert spoil(name, catalogue()[name].derive(), sample=1, seed=1, limit=20.0).survivors == []
 
 

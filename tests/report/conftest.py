@@ -1,9 +1,12 @@
-"""The made-up run, rendered once for all tests of the report."""
+"""The made-up run, rendered once for all tests of the report; a browser."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.report.browser import CHROMIUM
 from tests.report.records import record
 from verify.evidence import RunRecord
 from verify.report import html
@@ -43,3 +46,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty cache folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return Chromium, started once."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - an extra
+
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()

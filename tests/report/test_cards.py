@@ -18,7 +18,7 @@ from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.load import shipped
 from verify.evidence.words import badge
-from verify.report.cards import Card, card
+from verify.report.cards import Card, aliases, card
 from verify.report.formulas import Formulas
 from verify.report.run import report_of
 from verify.report.tables import CheckTable, ControlTable, aligned, check_table, control_table
@@ -519,3 +519,9 @@ def test_the_number_beside_a_title_is_of_the_cell_that_it_speaks_of() -> None:
     shown = card(run, saturates.model_copy(update={"headline": named[saturates.id]}), "3.4").contrast
     assert shown is not None
     assert (shown.check, "0.922" in shown.found) == ("raw-many-keys-d256", True)
+
+
+def test_every_claim_has_other_names() -> None:
+    """Each of the catalogue, and none that is not there."""
+    assert set(aliases()) == set(CATALOGUE)
+    assert all(aliases().values())

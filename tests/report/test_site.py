@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import pytest
 
 from tests.auditing.records import good
+from tests.report.browser import IN_A_BROWSER, opened
 from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
-from tests.report.test_browser import BROWSER
 from verify.errors import FormulaError, ResultsError
 from verify.evidence.load import load
 from verify.files.writing import write_folder, write_whole
@@ -139,22 +138,16 @@ def test_the_command_writes_the_site(
     assert {one.relative_to(out).as_posix() for one in out.rglob("*") if one.is_file()} == {*listed, MARKER}
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the PATH")
-@pytest.mark.parametrize(("words", "count"), [("pairs biased", 1), ("no such claim", 0)])
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [pytest.param(*one, marks=IN_A_BROWSER) for one in (("pairs biased", 1), ("no such claim", 0))],
+)
 def test_the_search_works_from_a_folder(
-    made: dict[str, bytes], tmp_path: Path, words: str, count: int
+    made: dict[str, bytes], tmp_path: Path, browser: Any, words: str, count: int
 ) -> None:
     """In Chromium, by the file's own address: the entries that have all words stay, and are counted."""
-    out = tmp_path / "site"
-    write_folder(out, made, MARKER)
-    command = [
-        str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
-        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
-        f"{(out / 'index.html').as_uri()}#q={quote(words)}",
-    ]  # fmt: skip
-    page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-    entries = re.findall(r"<li class=\"entry\"[^>]*>", page)
-    assert len(entries) == len(CLAIMS) + len(STATEMENTS)
-    assert sum(" hidden" not in entry for entry in entries) == count
-    assert f">{count} of {len(entries)}</output>" in page
+    write_folder(tmp_path / "site", made, MARKER)
+    with opened(browser, f"{(tmp_path / 'site' / 'index.html').as_uri()}#q={quote(words)}") as shown:
+        assert shown.locator("li.entry").count() == len(CLAIMS) + len(STATEMENTS)
+        assert shown.locator("li.entry:not([hidden])").count() == count
+        assert shown.locator("output").text_content() == f"{count} of {len(CLAIMS) + len(STATEMENTS)}"

@@ -39,6 +39,8 @@ _COUNT_S = 1.0
 _SILENT_S = 30
 """Seconds that a scheduler may take to answer: as many as Dask gives a connection."""
 
+_LOST = "its task was lost with the cluster's scheduler"
+
 _CONFIGURATION = {
     # With Dask's 64 KiB memory goes back to the system after each array, and every batch pays for it again.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": KEPT,
@@ -151,13 +153,19 @@ class Cluster(Executor):
 
         def pass_on(done: Future[Any]) -> None:
             if done.cancelled():
-                future.set_exception(WorkerError("its task was lost with the cluster's scheduler"))
+                future.set_exception(WorkerError(_LOST))
             elif (error := done.exception()) is not None:
                 future.set_exception(portable(error))
             else:
                 future.set_result(done.result())
 
-        self._executor.submit(partial(function, **named), *arguments).add_done_callback(pass_on)
+        try:
+            self._executor.submit(partial(function, **named), *arguments).add_done_callback(pass_on)
+        except Exception:
+            # Dask closes its client by itself, with errors of several kinds.
+            if self._client.status == "running":
+                raise
+            future.set_exception(WorkerError(_LOST))
         return future
 
     def refuse_if_gone(self) -> None:

@@ -73,19 +73,19 @@ def test_a_few_architectures(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "kind"), [(name, kind) for name, one in ARCHITECTURES.items() for kind in one.kinds]
-)
-def test_every_architecture(name: str, kind: str) -> None:
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_every_architecture(name: str) -> None:
     """At least thirty, by each of their kernels: all exact findings pass with the intention of the model.
 
-    In bfloat16 rounding may leave a scale undecided, but refutes none.
+    In bfloat16 rounding may leave a scale undecided, but refutes none. Their kernels agree, as is tested
+    where programs are compared; so one is audited in each type.
     """
     assert len(ARCHITECTURES) >= 30
-    recording = recorded(name, kind, torch.float32)
-    assert check(name, recording) >= 2
-    assert verdicts(verify.audit(recording, workers=1)) == {"confirmed"}
-    halved = verify.audit(recorded(name, kind, torch.bfloat16), workers=1)
+    first, *_, last = 2 * ARCHITECTURES[name].kinds
+    recordings = {kind: recorded(name, kind, torch.float32) for kind in (first, last)}
+    assert min(check(name, one) for one in recordings.values()) >= 2
+    assert verdicts(verify.audit(recordings[first], workers=1)) == {"confirmed"}
+    halved = verify.audit(recorded(name, last, torch.bfloat16), workers=1)
     assert verdicts(halved) <= {"confirmed", "undecided"}
     assert {layer.dtype for layer in halved.layers} == {"bfloat16"}
 

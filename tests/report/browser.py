@@ -1,0 +1,36 @@
+"""Chromium, as tests open pages in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+IN_A_BROWSER = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not (CHROMIUM and find_spec("axe_playwright_python")), reason="needs Chromium and the extra [browser]"
+    ),
+]
+
+
+@contextmanager
+def opened(browser: Any, address: str, **options: Any) -> Iterator[Any]:
+    """Yield a page, opened by its address; its scripts raise and say nothing, and nothing is fetched."""
+    said: list[str] = []
+    context = browser.new_context(**options)
+    shown = context.new_page()
+    shown.set_default_timeout(240_000)
+    shown.on("pageerror", lambda error: said.append(str(error)))
+    shown.on("console", lambda message: said.append(message.text))
+    shown.on("request", lambda request: said.append(request.url))
+    shown.goto(address)
+    yield shown
+    context.close()
+    others = [one for one in said if not one.startswith((address.partition("#")[0], "data:"))]
+    assert not others, others
