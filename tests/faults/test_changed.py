@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -139,3 +140,14 @@ def test_a_record_without_what_statements_rest_on_is_computed_again(kept: Kept) 
     outcome = kept.tried(change)
     assert outcome.what == "refused by the run alone"
     assert not outcome.problems
+
+
+def test_sums_too_large_for_an_estimate_are_refused_without_a_warning_of_numpys(kept: Kept) -> None:
+    """They are finite, and those of some blocks; what would be estimated from them is not."""
+    change = next(one for one in changes(kept) if (one.leaf, one.to) == ("shift", "1e+308"))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        outcome = kept.tried(change)
+    assert outcome.what == "refused by the run alone"
+    assert not outcome.problems
+    assert not warned

@@ -47,6 +47,9 @@ _FORETOLD = 4
 _SAME = 1e-12
 """So near, relative to itself, a value is the same but for rounding."""
 
+_QUIET = np.errstate(over="ignore", invalid="ignore")
+"""Where estimates are computed: what comes of too large sums is refused, without a warning of NumPy's."""
+
 
 Sampling = Generator[list[Request], Sequence[Sums], T]
 """Yields requests, is sent the sums of their cells in the same order, and returns a T."""
@@ -116,6 +119,7 @@ class Samples:
         for cell in cells_of(every_comparison(experiment)):
             self._refuse_if_endless(cell)
 
+    @_QUIET
     def _plan_by_pilots(self, experiment: Experiment) -> None:
         """Plan all cells by the pilot samples at hand, and note which of these should be larger."""
         self.planned.clear()
@@ -272,6 +276,7 @@ class Samples:
         absolute = error * size if getattr(member.estimand, "positive", True) else error
         return absolute / size if logarithmic else absolute
 
+    @_QUIET
     def measured(self, comparison: Comparison, alpha: float) -> Measured:
         """Return the comparison's estimate from the samples drawn so far."""
         if isinstance(comparison, Exact):

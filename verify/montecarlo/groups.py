@@ -47,8 +47,15 @@ class Linearised:
 
     @cached_property
     def variance(self) -> float:
-        """The variance of one block."""
-        return max(0.0, float(self.slope @ self.sample.covariance @ self.slope))
+        """The variance of one block.
+
+        Raises:
+            ValueError: it is not finite.
+        """
+        variance = float(self.slope @ self.sample.covariance @ self.slope)
+        if not math.isfinite(variance):
+            raise ValueError("a block's variance is not finite: what is measured is too large")
+        return max(0.0, variance)
 
     @property
     def error(self) -> float:
