@@ -38,6 +38,7 @@ from verify.symbolic.kernel.words import largest
 
 a, t, u, w = symbols("a t u w", positive=True)
 r = symbols("r", real=True)
+N = symbols("N", integer=True, positive=True)
 STARTS = Integral(exp(r * w), (w, 0, oo))  # diverges for some r, or all
 VECTORS = Population({q: (1, 0, 1), k: (1, 0, 1)}, d, normal=(q, k))
 NORMAL = Hypotheses(law=VECTORS)
@@ -96,6 +97,8 @@ def test_what_is_known_to_exist(part: Any, under: Hypotheses) -> None:
         (E(log(Abs(s[1]))), SCORES),
         (Derivative(Abs(r), r), NOTHING),
         (Derivative(sqrt(r**2 + a) * Abs(r - 1), r), NOTHING),
+        (Derivative(sqrt(r**4 + r**2), r), NOTHING),
+        (E(Sum(N, (i, 1, N))), Hypotheses(law=Population({N: (1, t)}))),
     ],
 )
 def test_what_is_not_stays_open(part: Any, under: Hypotheses) -> None:

@@ -14,6 +14,7 @@ from sympy import (
     Expr,
     Float,
     Function,
+    Indexed,
     Integer,
     Limit,
     Mul,
@@ -36,6 +37,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.numbers import Exp1
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
+from sympy.matrices.expressions import MatrixSymbol
 
 from verify.symbolic.kernel.hypotheses import parts_of
 
@@ -139,7 +141,7 @@ def _power(quotient: Quotient, power: int) -> Quotient:
     return below**-power, top**-power
 
 
-_DIGITS, _SURELY = 40, Float("1e-15")
+_DIGITS, SURELY = 40, Float("1e-15")
 
 
 def is_zero(expression: Any) -> bool:
@@ -178,6 +180,14 @@ def is_rational_zero(expression: Any) -> bool:
     return is_zero_quotient(expression) or bool(fraction(together(expression))[0].expand() == S.Zero)
 
 
+def is_of_numbers(expression: Any) -> bool:
+    """Return whether SymPy can evaluate an expression once its symbols are numbers."""
+    kinds = (ExprWithLimits, Derivative, Limit, Indexed, MatrixSymbol)
+    if not isinstance(expression, Expr) or expression.has(*kinds):
+        return False
+    return all(str(type(one).__module__).startswith("sympy.") for one in expression.atoms(Function))
+
+
 def differs_somewhere(expression: Any) -> bool:
     """Return whether an expression is surely not 0 with primes for its symbols, exactly or to many digits.
 
@@ -185,9 +195,7 @@ def differs_somewhere(expression: Any) -> bool:
     integrals and limits, of functions that SymPy cannot evaluate, which it would try with ever more digits,
     or of symbols that cannot be positive integers.
     """
-    if not isinstance(expression, Expr) or expression.has(ExprWithLimits, Derivative, Limit):
-        return False
-    if not all(str(type(one).__module__).startswith("sympy.") for one in expression.atoms(Function)):
+    if not is_of_numbers(expression):
         return False
     symbols = sorted(expression.free_symbols, key=str)
     if any(one.is_positive is False or one.is_integer is False for one in symbols):
@@ -197,7 +205,7 @@ def differs_somewhere(expression: Any) -> bool:
         return bool(value != S.Zero)
     # Digits that cancel leave a number of low precision, which is then smaller than this.
     number = value.evalf(_DIGITS)
-    return bool(number.is_number and number.is_finite and abs(number) > _SURELY)
+    return bool(number.is_number and number.is_finite and abs(number) > SURELY)
 
 
 def with_powers(expression: Any, symbols: Sequence[Any], value: Callable[[Any, int], Any]) -> Any:

@@ -35,7 +35,7 @@ from sympy import (
 from sympy import E as EULER
 from sympy.core.function import AppliedUndef
 
-from verify.symbolic.kernel.algebra import is_zero, vanishes_in_exponentials
+from verify.symbolic.kernel.algebra import differs_somewhere, is_zero, vanishes_in_exponentials
 from verify.symbolic.kernel.core import FLIPPED, Conclusion, Existence, Rule, Theorem, rule
 from verify.symbolic.kernel.gate import bound_in, changed_in, labels_in, random_names, rests_on
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, Vectors, assumed, kept
@@ -64,7 +64,11 @@ def same(one: Any, other: Any) -> bool:
     gap = differentiated(one) - differentiated(other)
     outer = [part for part in gap.atoms(*OPAQUE) if not is_inside(part, gap)]
     gap = gap.xreplace({part: Dummy(real=part.is_real, positive=part.is_positive) for part in outer})
-    if is_zero(gap) or vanishes_in_exponentials(gap):
+    if is_zero(gap):
+        return True
+    if all(one.has(part) and other.has(part) for part in outer) and differs_somewhere(gap):
+        return False
+    if vanishes_in_exponentials(gap):
         return True
     if gap.has(gamma, factorial) and gammasimp(together(gap.rewrite(gamma))) == S.Zero:
         return True

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from sympy import (
@@ -187,15 +188,22 @@ def _is_of_numbers(one: Integral) -> bool:
     return function.free_symbols <= {*one.variables} and all(end.is_number for end in ends)
 
 
-@kept
 def _is_there(one: Any, under: Hypotheses) -> bool:
     """Return whether something surely exists, by itself."""
     if isinstance(one, E | Var):
-        return _has_mean(one.args[0] ** 2 if isinstance(one, Var) else one.args[0], under)
+        inside = one.args[0] ** 2 if isinstance(one, Var) else one.args[0]
+        return _has_mean(inside, Hypotheses(law=under.law, definitions=under.definitions))
+    return _is_number(one, replace(under, law=None, entries=NOTHING.entries))
+
+
+@kept
+def _is_number(one: Any, under: Hypotheses) -> bool:
+    """Return whether an integral, a limit or a derivative surely exists."""
     if isinstance(one, Limit):
         return one.args[2] == oo and _refuses_nothing(limit_at_infinity, *one.args[:2], under)
     if isinstance(one, Derivative):
-        return all(_refuses_nothing(refuse_unless_smooth, one.expr, by, under) for by in one.variables)
+        smooth = partial(refuse_unless_smooth, ends=True)
+        return all(_refuses_nothing(smooth, one.expr, by, under) for by in one.variables)
     if any(len(limit) != len("xab") for limit in one.limits):
         raise Refused(f"{one} has no ends")
     ((variable, low, high), *outer) = one.limits
@@ -217,6 +225,7 @@ def _refuses_nothing(rule: Callable[..., Any], *given: Any) -> bool:
     return True
 
 
+@kept
 def _has_mean(inside: Any, under: Hypotheses) -> bool:
     """Return whether something has a mean: as is assumed, or for it grows no faster than moments allow."""
     if under.law is None:
@@ -280,8 +289,9 @@ class _Growth:
                 found[name] = join(found.get(name, 0), power)
         return found
 
-    def _total(self, term: Any, *_limits: Any) -> dict[Any, Any] | None:
-        return self.of(term)
+    def _total(self, term: Any, *about: Any) -> dict[Any, Any] | None:
+        """Return that of a sum, or of a matrix's element; none of a random number of terms is known."""
+        return None if any(has_any(one, self.random) for one in about) else self.of(term)
 
     def _power(self, base: Any, power: Any) -> dict[Any, Any] | None:
         if not power.is_number:

@@ -16,6 +16,7 @@ from sympy import (
     Idx,
     Indexed,
     IndexedBase,
+    Integer,
     Integral,
     Interval,
     Mul,
@@ -42,6 +43,7 @@ from sympy import (
     log,
     oo,
     preorder_traversal,
+    prime,
     sin,
     sinh,
     tan,
@@ -53,7 +55,7 @@ from sympy.matrices.expressions.matexpr import MatrixElement, MatrixSymbol
 from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
-from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.algebra import SURELY, is_of_numbers, is_zero
 from verify.symbolic.kernel.core import Conclusion, Rule, Same, Theorem, prove, rule
 from verify.symbolic.kernel.gate import labels_in
 from verify.symbolic.kernel.hypotheses import (
@@ -66,7 +68,7 @@ from verify.symbolic.kernel.hypotheses import (
     kept,
     parts_of,
 )
-from verify.symbolic.kernel.words import E, Var, p
+from verify.symbolic.kernel.words import OPAQUE, E, Var, p
 
 _SMOOTH = (Add, Mul, Sum, exp, sin, cos, sinh, cosh, tanh, erf, erfc)
 """What is smooth wherever its parts are."""
@@ -147,9 +149,33 @@ def _forms(expression: Any, under: Hypotheses, strict: bool) -> Iterator[Any]:
         forms.append(parametrised(opened, under, strict=strict))
         yield forms[-1]
     for form in dict.fromkeys(forms):
+        if _is_negative_somewhere(form):
+            continue
         yield factor(together(form))
         if form.has(cosh, sinh, tanh):
             yield factor(together(form.rewrite([cosh, sinh, tanh], exp)))
+
+
+def _is_negative_somewhere(form: Any) -> bool:
+    """Return whether a form is surely no number from 0 on for some values of its symbols, sums and means.
+
+    That settles at once what the dear forms take long over, and only keeps a sign from being known.
+    """
+    opaque = form.atoms(*OPAQUE)
+    outer = (one for one in opaque if not any(other != one and other.has(one) for other in opaque))
+    plain = form.xreplace({one: stand_in(one, real=True, nonnegative=visibly(one) or None) for one in outer})
+    if not is_of_numbers(plain):
+        return False
+    symbols = sorted(plain.free_symbols, key=default_sort_key)
+    for signs in ((1, 1), (-1, -1), (1, -1)):
+        at = {}
+        for place, one in enumerate(symbols):
+            sign = -1 if one.is_negative else 1 if one.is_nonnegative else signs[place % 2]
+            at[one] = sign * Integer(prime(place + 1))
+        value = plain.xreplace(at).evalf()
+        if value.is_number and value.is_finite and (value.is_real is False or value < -SURELY):
+            return True
+    return False
 
 
 _COUNT = count()
@@ -206,7 +232,7 @@ def is_real(expression: Any) -> bool:
     """Return whether an expression is real, entries of families being real numbers."""
     plain = expression.xreplace({one: stand_in(one, real=True) for one in parts_of(expression, Indexed)})
     sums = {
-        one: Dummy(nonnegative=True) if visibly(one) else Dummy(real=True)
+        one: stand_in(one, nonnegative=True) if visibly(one) else stand_in(one, real=True)
         for one in plain.atoms(Sum, E, Integral)
         if is_real(one.args[0])
     }
@@ -458,10 +484,11 @@ def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
     return above and (high == oo or is_known(high - expression, under, strict=strictly[1]))
 
 
-def refuse_unless_smooth(expression: Any, variable: Any, under: Hypotheses) -> None:
-    """Refuse what is not known to be continuous in a symbol, and smooth inside, on all of its domain.
+def refuse_unless_smooth(expression: Any, variable: Any, under: Hypotheses, *, ends: bool = False) -> None:
+    """Refuse what is not known to be continuous in a symbol on all of its domain, and smooth inside.
 
-    The sign of a slope says nothing across a pole, such as that of 1/x or of the tangent.
+    The sign of a slope says nothing across a pole, such as that of 1/x or of the tangent, or a kink, such as
+    that of the root of 1 - cos(x). With ``ends`` it has to be smooth where the domain ends too.
 
     Raises:
         Refused: it is not known.
@@ -473,18 +500,22 @@ def refuse_unless_smooth(expression: Any, variable: Any, under: Hypotheses) -> N
         if isinstance(node, log | gamma):
             known = _is_positive(node.args[0], under)
         elif isinstance(node, Pow):
-            known = _is_smooth_power(node, variable, under)
+            known = _is_smooth_power(node, variable, under, ends=ends)
         if not known:
             raise Refused(f"not known to be smooth for all {variable}: {node}")
 
 
-def _is_smooth_power(power: Any, variable: Any, under: Hypotheses) -> bool:
+def _is_smooth_power(power: Any, variable: Any, under: Hypotheses, *, ends: bool) -> bool:
     base, exponent = power.args
     if exponent.has(variable):
         return _is_positive(base, under)
     if exponent.is_integer:
         return bool(exponent.is_nonnegative) or _differs_from_zero(base, under)
-    return _is_positive(base, under) or bool(exponent.is_positive and is_known(base, under))
+    if _is_positive(base, under):
+        return True
+    at_ends = not ends and exponent.is_positive and is_known(base, under)
+    inside = under.domain(variable).interior if at_ends else S.EmptySet
+    return inside is not S.EmptySet and _is_positive(base, under.restricted(variable, inside))
 
 
 def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
@@ -571,8 +602,8 @@ def _of_entry(entry: Any, under: Hypotheses) -> Any:
     """Return a symbol of an entry's sign: a probability is positive, and what is defined as something so."""
     meaning = dict(under.definitions).get(entry.base)
     if entry.base == p or (meaning is not None and is_known(meaning.args[1], under, strict=True)):
-        return Dummy(positive=True)
-    return Dummy(real=True)
+        return stand_in(entry, positive=True)
+    return stand_in(entry, real=True)
 
 
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:

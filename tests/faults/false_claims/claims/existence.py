@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Derivative, IndexedBase, Integral, Limit, S, cos, exp, oo, sign, sin
+from sympy import Abs, Derivative, IndexedBase, Integral, Limit, S, Sum, Symbol, cos, exp, oo, sign, sin, sqrt
 
 from tests.faults.false_claims.shared import NOTHING, Pair, a, h, of_derivations, r, steps, t, w
-from verify.spec import Derivation, E, Population, Var, d
+from verify.spec import Derivation, E, Population, Var, d, i
 from verify.spec.rules import AtLimit, EulerIntegrals, Hypotheses, Identity, Shifted
 
 y = IndexedBase("y")
 NORMAL = Population({y: (1, 0, 1)}, d, normal=(y,))
 OF_TWO = Hypotheses(law=Population({y: (1, 0, 1)}, d))
 OF_FOUR = Hypotheses(law=Population({y: (1, 0, 1, 0, 2)}, d))
+
+N = Symbol("N", integer=True, positive=True)
+OF_N = Hypotheses(law=Population({N: (1, a)}))
 
 
 def cancelled(part: Any, under: Hypotheses = NOTHING) -> Derivation:
@@ -24,6 +27,12 @@ def cancelled(part: Any, under: Hypotheses = NOTHING) -> Derivation:
 def shifted(part: Any, moved: Any) -> Derivation:
     """Return the derivation of a mean with its normal number shifted by h."""
     return steps(E(part), (E(moved * exp(-h * y[1] - h**2 / 2)), Shifted(y[1], h, NORMAL)))
+
+
+def slope_of_root(x: Any) -> Derivation:
+    """Return the derivation of the slope of the root of x⁴ + x², times that root."""
+    root = sqrt(x**4 + x**2)
+    return steps(Derivative(root, x) * root, (2 * x**3 + x, Identity()))
 
 
 PAIRS: dict[str, Pair] = {
@@ -38,6 +47,12 @@ PAIRS: dict[str, Pair] = {
         "An integral with a symbol in it",
         lambda: cancelled(Integral(exp(t * w), (w, 0, oo))),
         lambda: cancelled(Integral(exp(-t * w), (w, 0, oo))),
+    ),
+    "kink": of_derivations(
+        # False: the root of r⁴ + r² has a slope at r = 0; true: that of t⁴ + t² has, for t > 0.
+        "A slope at a kink",
+        lambda: slope_of_root(r),
+        lambda: slope_of_root(t),
     ),
     "limit": of_derivations(
         # False: the limit of aw is a number; true: that of a·cos(w) at 0 is a.
@@ -70,6 +85,12 @@ PAIRS: dict[str, Pair] = {
         "A mean that is infinite",
         lambda: shifted(exp(y[1] ** 2), exp((y[1] + h) ** 2)),
         lambda: shifted(exp(y[1]), exp(y[1] + h)),
+    ),
+    "terms": of_derivations(
+        # False: a sum of N terms, each the random N, has a mean if N has one; true: of d terms.
+        "A random number of terms",
+        lambda: cancelled(E(Sum(N, (i, 1, N))), OF_N),
+        lambda: cancelled(E(Sum(N, (i, 1, d))), OF_N),
     ),
     "variance": of_derivations(
         # False: squares of what has three moments have a variance; true: of what has four.
