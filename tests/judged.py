@@ -90,7 +90,9 @@ def _check(check: Check, chosen: Settings) -> Check:
         looks = min(max(1, check.looks), MAX_LOOKS)
         level = 1 - ErrorBudget(chosen.false_alarm).share(looks)
         update = {"looks": looks, "level": level}
-        update |= {"blocks": max(1, check.blocks), "draws": max(1, check.draws)}
+        blocks, (low, high) = max(1, check.blocks), check.interval
+        update |= {"blocks": blocks, "draws": max(blocks, check.draws)}
+        update["standard_error"] = min(check.standard_error, high - low)
         of_itself = check.tolerance_of == OF_ITSELF
         width = abs(check.prediction) * check.tolerance if of_itself else check.half_width
         width *= bool(check.tolerance)
@@ -118,7 +120,7 @@ def _check(check: Check, chosen: Settings) -> Check:
 def _control(control: ControlRecord) -> ControlRecord:
     width = max(abs(end - control.prediction) for end in control.band if end is not None)
     band = _around(control, width)
-    update: dict[str, Any] = {"band": band, "draws": max(1, control.draws)}
+    update: dict[str, Any] = {"band": band, "draws": max(control.blocks, control.draws)}
     if not control.blocks:
         update |= {"draws": 0, "interval": (control.estimate, control.estimate)}
         verdict = judge_exact(control.estimate, _ends(band))

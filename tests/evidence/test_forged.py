@@ -85,6 +85,12 @@ FORGED: dict[str, tuple[Change, str]] = {
     "wide band": (_set("claims", 0, "checks", 0, "band", to=[0.01, 1.99]), "its band is not its prediction"),
     "another level": (_set("claims", 0, "checks", 0, "level", to=0.5), "its level is not that of look 1"),
     "no draws": (_set("claims", 0, "checks", 0, "blocks", to=0), "with 0 blocks in 1 looks"),
+    "fewer draws than blocks": (_set("claims", 0, "checks", 0, "draws", to=1), "blocks in 1 looks"),
+    "a control's draws": (_set("claims", 0, "controls", 0, "draws", to=1), "it has more blocks than draws"),
+    "vast error": (
+        _set("claims", 0, "checks", 0, "standard_error", to=1e308),
+        "its standard error is larger than its interval",
+    ),
     "called proved": (_set("claims", 3, "derivation", "status", to="proved"), "called proved"),
     "called reviewed": (_set("claims", 0, "derivation", "status", to="reviewed"), "called reviewed"),
     "called not claimed": (_set("claims", 0, "derivation", "status", to="not-claimed"), "called not-claimed"),

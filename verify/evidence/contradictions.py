@@ -140,7 +140,7 @@ def _of_measured(check: Check, chosen: Settings | None) -> Iterator[str]:
     of_itself = check.tolerance_of == OF_ITSELF
     width = abs(check.prediction) * check.tolerance if of_itself else _farthest(check) * bool(check.tolerance)
     was_looked_at = 1 <= check.looks <= MAX_LOOKS
-    level, most = check.level, math.inf
+    level, most, (low, high) = check.level, math.inf, check.interval
     if chosen and was_looked_at:
         level = 1 - ErrorBudget(chosen.false_alarm).share(check.looks)
         most = WIDE * chosen.tolerance * (1 + _CLOSE)
@@ -152,10 +152,13 @@ def _of_measured(check: Check, chosen: Settings | None) -> Iterator[str]:
                 check.verdict is not judged and not is_open
             ),
             f"it was measured with {check.blocks} blocks in {check.looks} looks": (
-                not (check.blocks and check.draws and was_looked_at)
+                not (0 < check.blocks <= check.draws and was_looked_at)
             ),
             f"its level is not that of look {check.looks} of the run's budget": (
                 not math.isclose(check.level, level, rel_tol=0, abs_tol=1e-15)
+            ),
+            "its standard error is larger than its interval": (
+                check.standard_error * (1 - _CLOSE) > high - low
             ),
             "its band is not its prediction with its tolerance": not _reaches(check, width),
             "its tolerance is wide, and it does not say why": wide and not check.tolerance_because,
@@ -180,7 +183,7 @@ def _of_control(control: ControlRecord) -> Iterator[str]:
             "it has no blocks, and draws or an interval of more than its value": (
                 exact and not _is_point(control)
             ),
-            "it has blocks and no draws": not exact and not control.draws,
+            "it has more blocks than draws": control.blocks > control.draws,
             "its band is not its prediction with one tolerance": not _reaches(control, _farthest(control)),
         }
     )
