@@ -15,6 +15,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Affine2D
 
@@ -41,6 +42,8 @@ _ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sdpa-verify",
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
     "font.family": FAMILY,
     "mathtext.fontset": "custom",
     "mathtext.rm": FAMILY,
@@ -240,8 +243,17 @@ def _frame(axes: Axes, figure: Figure, height: float) -> str:
 
 def _svg(canvas: Canvas) -> str:
     stream = io.StringIO()
-    canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    renderer = _renderer(canvas.bbox.width, canvas.bbox.height, stream)
+    canvas.draw(renderer)
+    renderer.finalize()  # type: ignore[no-untyped-call]
     return stream.getvalue()
+
+
+def _renderer(width: float, height: float, stream: io.StringIO) -> RendererSVG:
+    """Return what draws into a stream; all read formulas by one parser, which remembers them."""
+    renderer = RendererSVG(width, height, stream, image_dpi=DPI, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+    renderer._text2path = text_to_path
+    return renderer
 
 
 def label_width(axes: Axes, layers: Sequence[PlotLayer]) -> float:
@@ -297,9 +309,10 @@ def wrapped(label: str, widest: float, size: float) -> list[str]:
 @cache
 def measuring() -> RendererSVG:
     """Return what measures text as it is drawn; one for all figures, as it remembers what it has measured."""
-    return RendererSVG(1, 1, io.StringIO(), image_dpi=DPI)  # type: ignore[no-untyped-call]
+    return _renderer(1, 1, io.StringIO())
 
 
+@cache
 def _width(line: str, size: float) -> float:
     text = Canvas(dpi=DPI).text(0, 0, line, fontsize=size)
     width: float = text.get_window_extent(measuring()).width
