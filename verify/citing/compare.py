@@ -16,9 +16,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from verify.citing.lookup import by_key
-from verify.citing.values import Evidence, Value
+from verify.citing.values import SOURCE, Evidence, Value
 from verify.errors import ResultsError
-from verify.evidence import RunRecord
+from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
 from verify.evidence.provenance import digest, origin
 from verify.evidence.words import Badge, badge
@@ -138,7 +138,9 @@ def compare(old: Evidence, new: Evidence) -> Changes:
     def change(key: str, why: str = "") -> Change:
         return Change(key, Prose(_what(after[key])), *printed(key), why, after[key].anchor)
 
-    verdicts, statements = (list(_turned(one(old), one(new))) for one in (_judged, _stated))
+    turned = list(_turned(_judged(before), _judged(after)))
+    statements = tuple(one for one in turned if one.key.startswith(f"{SOURCE}."))
+    verdicts = tuple(one for one in turned if one not in statements)
     told = moved.keys() | {one.key for one in verdicts}
     reprinted = [
         change(key)
@@ -149,8 +151,8 @@ def compare(old: Evidence, new: Evidence) -> Changes:
     return Changes(
         earlier=_name(old),
         later=_name(new),
-        verdicts=tuple(verdicts),
-        statements=tuple(statements),
+        verdicts=verdicts,
+        statements=statements,
         moved=tuple(change(key, why) for key, why in moved.items()),
         reprinted=tuple(reprinted),
         come=come,
@@ -198,32 +200,27 @@ def _turned(old: Mapping[str, _Judged], new: Mapping[str, _Judged]) -> Iterator[
             yield Change(key, Prose(seen.what), earlier, words, "", seen.link, seen.badges[-1].tone)
 
 
-def _judged(record: Evidence) -> dict[str, _Judged]:
-    """Return the verdicts of a run with its proofs, or the judgements of an audit, by their keys."""
-    seen = {}
-    if not isinstance(record, RunRecord):
-        for layer, finding in _findings(record):
-            link = f"{layer.id}.{finding.name}"
-            seen[f"{layer.id}.{finding.id}"] = _Judged(finding.quantity, (badge(finding.judgement),), link)
-        return seen
-    for claim in record.claims:
-        badges = badge(claim.derivation.status), badge(claim.verdict)
-        seen[claim.id] = _Judged(claim.title, badges, claim.id)
-        for check in claim.checks:
-            key = f"{claim.id}.{check.id}"
-            seen[key] = _Judged(check.quantity, (badge(check.verdict),), key)
-        for control in claim.controls:
-            key = f"{claim.id}.{control.id}"
-            seen[key] = _Judged(f"negative control: {control.what}", (badge(control.verdict),), key)
-    return seen
-
-
-def _stated(record: Evidence) -> dict[str, _Judged]:
-    statements = record.statements if isinstance(record, RunRecord) else ()
-    return {
-        f"source.{one.id}": _Judged(one.text, (badge(one.outcome),), f"statement-{one.id}")
-        for one in statements
-    }
+def _judged(known: Mapping[str, Value]) -> dict[str, _Judged]:
+    """Return what has a verdict among values, by its key: claims with their proofs, findings, statements."""
+    found = {}
+    for key, value in known.items():
+        if ":" in key:
+            continue
+        match one := value.part or value.subject:
+            case ClaimRecord():
+                what, badges = one.title, (badge(one.derivation.status), badge(one.verdict))
+            case Check():
+                what, badges = one.quantity, (badge(one.verdict),)
+            case ControlRecord():
+                what, badges = f"negative control: {one.what}", (badge(one.verdict),)
+            case Finding():
+                what, badges = one.quantity, (badge(one.judgement),)
+            case Statement():
+                what, badges = one.text, (badge(one.outcome),)
+            case _:
+                continue
+        found[key] = _Judged(what, badges, value.anchor)
+    return found
 
 
 def _findings(record: AuditRecord) -> Iterator[tuple[LayerRecord, Finding]]:

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,6 +20,9 @@ from verify.evidence.contradictions import contradictions
 from verify.files.names import shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
 
+if TYPE_CHECKING:
+    from verify.evidence.provenance import Reported
+
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
 
@@ -27,7 +30,6 @@ _TIMES = ("created", "elapsed_s", "phases_s", "spent_s", "stored")
 """What two runs that found the same differ in: when, how long, and how much came from the store."""
 
 _Record = TypeVar("_Record", bound=Record)
-_Sealed = TypeVar("_Sealed", RunRecord, AuditRecord, ComparisonRecord)
 _Table = TypeVar("_Table", Calibration, FalseClaims, Falsified)
 _TABLES: dict[type[Record], str] = {
     Calibration: "calibration.json",
@@ -38,10 +40,10 @@ SCHEMA: int = RunRecord.model_fields["schema_version"].default
 
 
 @dataclass(frozen=True, slots=True)
-class _RecordFile(Generic[_Sealed]):
+class _RecordFile:
     """A kind of sealed file: its record, the key of its schema, how large it may be, how it is made again."""
 
-    record: type[_Sealed]
+    record: type[Reported]
     schema: str
     kind: InputKind
     maker: str
@@ -81,7 +83,7 @@ _EITHER = InputKind(
 )
 
 
-def json_schema(record: type[RunRecord | AuditRecord | ComparisonRecord] = RunRecord) -> dict[str, Any]:
+def json_schema(record: type[Reported] = RunRecord) -> dict[str, Any]:
     """Return the JSON Schema of ``results.json``, or that of another record, such as ``AuditRecord``."""
     return record.model_json_schema(by_alias=True)
 
@@ -124,8 +126,8 @@ def load(path: Path) -> RunRecord:
     Raises:
         ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
     """
-    path = _as_path(path, _RESULTS.kind)
-    return _read(_content(path, _RESULTS.kind, _RESULTS.again), _RESULTS, path)
+    record: RunRecord = _loaded(path, _RESULTS.kind, _RESULTS.again, _RESULTS)
+    return record
 
 
 def as_written(record: RunRecord, path: Path) -> RunRecord:
@@ -152,21 +154,18 @@ def load_audit(path: Path) -> AuditRecord:
     Raises:
         ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
     """
-    path = _as_path(path, _AUDIT.kind)
-    return _read(_content(path, _AUDIT.kind, _AUDIT.again), _AUDIT, path)
+    record: AuditRecord = _loaded(path, _AUDIT.kind, _AUDIT.again, _AUDIT)
+    return record
 
 
-def load_any(path: Path) -> RunRecord | AuditRecord | ComparisonRecord:
+def load_any(path: Path) -> Reported:
     """Read a results file, an audit's or a comparison's, whichever it is; ``-`` is standard input.
 
     Raises:
         ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
     """
-    path = _as_path(path, _EITHER)
-    content = _content(path, _EITHER, "write it again")
-    if isinstance(content, dict) and _COMPARISON.schema in content:
-        return _read(content, _COMPARISON, path)
-    return _either(content, path)
+    record: Reported = _loaded(path, _EITHER, "write it again", _COMPARISON, _AUDIT, _RESULTS)
+    return record
 
 
 def load_either(path: Path) -> RunRecord | AuditRecord:
@@ -175,24 +174,8 @@ def load_either(path: Path) -> RunRecord | AuditRecord:
     Raises:
         ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
     """
-    path = _as_path(path, _EITHER)
-    return _either(_content(path, _EITHER, "write it again"), path)
-
-
-def _either(content: Any, path: Path) -> RunRecord | AuditRecord:
-    keys = content.keys() if isinstance(content, dict) else ()
-    if _AUDIT.schema in keys:
-        return _read(content, _AUDIT, path)
-    if _RESULTS.schema in keys:
-        return _read(content, _RESULTS, path)
-    raise ResultsError(f'{path}: has no "{_RESULTS.schema}"; {_EITHER.wanted}')
-
-
-def _as_path(path: Path, kind: InputKind) -> Path:
-    try:
-        return Path(path)
-    except TypeError as error:
-        raise ResultsError(f"{path!r}: is not a path; {kind.wanted}") from error
+    record: RunRecord | AuditRecord = _loaded(path, _EITHER, "write it again", _AUDIT, _RESULTS)
+    return record
 
 
 def _content(path: Path, kind: InputKind, again: str) -> Any:
@@ -206,10 +189,19 @@ def _content(path: Path, kind: InputKind, again: str) -> Any:
         raise ResultsError(f"{path}: is not a results file; {kind.wanted}") from error
 
 
-def _read(content: Any, form: _RecordFile[_Sealed], path: Path) -> _Sealed:
-    schema = content.get(form.schema) if isinstance(content, dict) else None
-    if schema is None:
-        raise ResultsError(f'{path}: has no "{form.schema}"; {form.kind.wanted}')
+def _loaded(path: Path, kind: InputKind, again: str, *forms: _RecordFile) -> Any:
+    """Return the record in a file, of the first of some ``forms`` whose schema it names."""
+    try:
+        path = Path(path)
+    except TypeError as error:
+        raise ResultsError(f"{path!r}: is not a path; {kind.wanted}") from error
+    content = _content(path, kind, again)
+    keys = content.keys() if isinstance(content, dict) else ()
+    form = next((one for one in forms if one.schema in keys), None)
+    schema = content[form.schema] if form else None
+    if form is None or schema is None:
+        wanted = (form.kind if form else kind).wanted
+        raise ResultsError(f'{path}: has no "{(form or forms[-1]).schema}"; {wanted}')
     if type(schema) is not int or schema != form.version:
         raise ResultsError(
             f"{path}: {form.schema} {json.dumps(schema)[:20]}, this version reads {form.schema} "
@@ -229,7 +221,7 @@ def _validated(kind: type[_Record], content: Any, path: Path, again: str) -> _Re
         raise ResultsError(f"{path}: {what_is_wrong(error)}; {again}") from error
 
 
-def _refuse_changed(record: RunRecord | AuditRecord | ComparisonRecord, path: Path, again: str) -> None:
+def _refuse_changed(record: Reported, path: Path, again: str) -> None:
     for claim in record.claims if isinstance(record, RunRecord) else ():
         if claim.digest != digest_of(claim):
             raise ResultsError(

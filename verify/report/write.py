@@ -20,8 +20,6 @@ from verify.errors import (
     unforeseen,
 )
 from verify.evidence import RunRecord
-from verify.evidence.audits import AuditRecord
-from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.provenance import Reported, names
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS
@@ -147,7 +145,7 @@ def _drawn(
 def _refuse_other_than_records(record: object, edition: str, earlier: object) -> None:
     if edition not in EDITIONS:
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
-    if not isinstance(record, RunRecord | AuditRecord | ComparisonRecord):
+    if not isinstance(record, Reported):
         raise ResultsError(
             f"{type(record).__name__}: is not a record of a run or an audit; give what run or load returns"
         )
