@@ -119,7 +119,7 @@ def raw_moments() -> st.SearchStrategy[Any]:
     return st.tuples(*[one] * 6).map(lambda values: (S.One, *values))
 
 
-@examples(20)
+@examples(12)
 @given(polynomials(), raw_moments(), raw_moments())
 def test_symbolic_dimension_agrees_with_writing_every_index_out(x: Any, of_q: Any, of_k: Any) -> None:
     """The set-partition rule, taken at d = 1, 2, 3, is the sum over all indices, for random polynomials."""
@@ -128,7 +128,7 @@ def test_symbolic_dimension_agrees_with_writing_every_index_out(x: Any, of_q: An
     assert all(equal(general.subs(d, n), expanded(E(x), population, n)) for n in (1, 2, 3))
 
 
-@examples(15)
+@examples(8)
 @given(polynomials(sums=1), raw_moments(), raw_moments())
 def test_variances_agree_with_writing_every_index_out(x: Any, of_q: Any, of_k: Any) -> None:
     """Var as E x² - (E x)² and as the mean squared deviation are the same, for random linear forms."""

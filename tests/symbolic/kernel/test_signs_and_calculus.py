@@ -123,7 +123,7 @@ class TestSigns:
         assert lies_in(expression, domain, NOTHING) is lies
 
 
-@examples(20)
+@examples(12)
 @given(st.lists(st.fractions(-2, 2, max_denominator=8), min_size=1, max_size=4), st.booleans())
 def test_signs_of_polynomials(roots: list[Fraction], positive: bool) -> None:
     """By their roots, which Sturm's theorem does not see: the sign between all of them that lie inside."""
