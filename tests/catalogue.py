@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from verify.symbolic.derivation import Derivation
 
 CATALOGUE = catalogue.catalogue()
-EACH = pytest.mark.parametrize("name", CATALOGUE)
 QUICKLY_MADE = {
     "over-scaling",
     "scaling-exponent",
@@ -34,11 +33,22 @@ QUICKLY_RUN = {
     "softmax-worked-examples",
 }
 """Claims of the quick run by default: those, one with two routes, bounds, figures of its own, and facts."""
-EACH_QUICKLY_MADE = pytest.mark.parametrize(
-    "name",
-    [name if name in QUICKLY_MADE else pytest.param(name, marks=pytest.mark.slow) for name in CATALOGUE],
+EACH_QUICKLY_MADE, EACH_BY_HAND = (
+    pytest.mark.parametrize(
+        "name",
+        [
+            name
+            if name in QUICKLY_MADE
+            else pytest.param(name, marks=pytest.mark.by_hand if place % every else pytest.mark.slow)
+            for place, name in enumerate(CATALOGUE)
+        ],
+    )
+    for every in (1, 3)
 )
-"""For tests that derive or run every claim again: those at once, the others among the longer studies."""
+"""For tests that derive or run every claim again: those at once, the others among the longer studies.
+
+Where that takes long, a third of the others; all are tried by hand.
+"""
 
 
 @cache

@@ -49,19 +49,6 @@ def test_importing_the_package_is_cheap() -> None:
     assert done.stdout.strip() == "set()"
 
 
-@pytest.mark.slow  # the example of the README does so by default
-def test_a_run_can_be_rendered_and_read_again(tmp_path: Path) -> None:
-    """run, render, load: what comes back is what was written."""
-    record = verify.run(["worked-dot-products"], profile="quick", workers=1)
-    phases: list[str] = []
-    from verify import api  # noqa: PLC0415 - with its announcements
-
-    written = api.render(record, tmp_path, phases.append)
-    assert written.problem is None
-    assert phases == list(written.phases_s)
-    assert verify.load(tmp_path / "results.json") == record
-
-
 def test_a_damaged_store_is_a_warning(tmp_path: Path) -> None:
     """What is damaged is computed again, to the same record, and whoever runs it hears of it."""
     place = tmp_path / "store.sqlite"

@@ -62,11 +62,11 @@ def test_latex_is_printed_from_what_was_read() -> None:
 )  # fmt: skip
 def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:
     """Programs, unknown names and numbers beyond reason end in one line, without being worked out."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(SettingsError) as caught:
         scale_expression(text).value(d=64, h=8, D=512, n=10)
     assert "\n" not in str(caught.value)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 @pytest.mark.parametrize("text", ["d - 64", "log(d/64)", "1/(d - 64)", "sqrt(0 - d)", "log(h - 8)"])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from tests.calibration.study import LEVELS, study, together
+from tests.calibration.study import LEVELS, coverage, study, together
 from verify.evidence import Calibration
 from verify.files.names import shipped_folder
+from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.estimands import Measured, Smooth
 
 
 @pytest.mark.slow
@@ -15,6 +20,19 @@ def test_nothing_misses_or_alarms_more_often_than_its_design_allows() -> None:
     rows = study(0.01)
     assert len(rows) > 100
     assert not [f"{row.what} {row.setting}: {row.events} of {row.trials}" for row in rows if not row.in_order]
+
+
+def test_intervals_of_half_their_width_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In as many repetitions of one setting as the study above has."""
+    measure = Smooth.measure
+
+    def halved(self: Smooth, sample: Any, alpha: float) -> Measured:
+        found = measure(self, sample, alpha)
+        low, high = found.interval
+        return replace(found, interval=((low + found.value) / 2, (high + found.value) / 2))
+
+    monkeypatch.setattr(Smooth, "measure", halved)
+    assert not coverage((NORMAL, 4, 1, 200))[0].in_order
 
 
 def test_the_stored_table_is_in_order_and_complete() -> None:

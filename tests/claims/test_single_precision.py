@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
-from tests.catalogue import EACH, experiment
+from tests.catalogue import EACH_BY_HAND, experiment
 from verify.claims.gradients.shared import samplers
 from verify.claims.gradients.shared.training import TrainingRuns
 from verify.montecarlo import inputs
@@ -15,6 +14,9 @@ from verify.montecarlo.blocks import Cell, Outputs
 from verify.montecarlo.distributions import Array, Distribution, stream
 from verify.montecarlo.estimands import Bounded, Estimand, Smooth
 from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
+
+if TYPE_CHECKING:
+    import pytest
 
 OF_ERROR = 0.02
 """How many standard errors of a batch, which is a few thousandths of a run, rounding may move its mean."""
@@ -50,8 +52,7 @@ def _batch(cell: Cell) -> Array:
     return cell.sampler.sample(stream(5, "single", cell.id, 0), count)
 
 
-@pytest.mark.slow
-@EACH
+@EACH_BY_HAND
 def test_rounding_moves_no_mean(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same draws in double precision have the same means, where one is read, but for part of their error.
 
