@@ -206,6 +206,7 @@ def _judged(known: Mapping[str, Value]) -> dict[str, _Judged]:
     for key, value in known.items():
         if ":" in key:
             continue
+        badges: tuple[Badge, ...]
         match one := value.part or value.subject:
             case ClaimRecord():
                 what, badges = one.title, (badge(one.derivation.status), badge(one.verdict))
