@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from verify.errors import FormulaError, RenderError
+from verify.errors import RenderError
 from verify.evidence.provenance import Reported, creation, names
 from verify.executors.machine import no_garbage_collection
 from verify.files.names import EDITIONS, shipped_folder
 from verify.files.writing import temporary_folder
 from verify.report.finishing import drop_nested_links, make_accessible, name_places, write_once
 from verify.report.fonts import rules_for_print
-from verify.report.formulas import Formula, typeset
 from verify.report.full import FullEdition, full_edition
 from verify.report.outlines import add_unseen_face, outlined, stroked
 from verify.report.parts import Parts
@@ -30,6 +29,7 @@ from verify.text.speech import in_words
 
 if TYPE_CHECKING:
     from verify.evidence.words import Badge
+    from verify.report.formulas import Formula
 
 _VARIANT = "pdf/a-3a"
 
@@ -131,7 +131,7 @@ class PdfMedium:
 def get_ready() -> None:
     """Do once, before there is anything to print, what the first document would wait for.
 
-    Libraries are loaded, C types declared, faces and style sheets read, MathJax started.
+    Libraries are loaded, C types declared, faces and style sheets read.
 
     Raises:
         RenderError: Pango is missing.
@@ -141,8 +141,6 @@ def get_ready() -> None:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in _sheets()]
         page = weasyprint.HTML(string='<html lang="en"><p>Some <b>text</b>')
         page.write_pdf(stylesheets=sheets, font_config=fonts, pdf_variant=_VARIANT, pdf_tags=True)
-    with contextlib.suppress(FormulaError):
-        typeset([("x", False)])
 
 
 def _more(parts: Parts, edition: str) -> dict[str, FullEdition | str]:
