@@ -67,6 +67,7 @@ class Store:
         self._used: set[bytes] = set()
         self._gone: set[bytes] = set()
         self._has_told = False
+        self._damaged: set[bytes] = set()
         self._since = time.monotonic()
         self._connection: sqlite3.Connection | None
         with as_store_error(path):
@@ -82,19 +83,21 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Write what is waiting, and close the file."""
+        """Write what is waiting, say how many damaged rows were met, and close the file."""
         self.flush()
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
+            if self._damaged:
+                rows = _counted(len(self._damaged))
+                self._complain(f"store {self.path}: {rows} damaged, so computed again")
 
     def get(self, kind: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return what is kept under those of ``keys`` that there are; a damaged row is none, and said."""
+        """Return what is kept under those of ``keys`` that there are; a damaged row is none, and counted."""
         found: dict[bytes, bytes] = {}
         if self._connection is None:
             return found
-        damaged = 0
         try:
             for start in range(0, len(keys), _MANY):
                 some = keys[start : start + _MANY]
@@ -104,11 +107,9 @@ class Store:
                     if checksum == checksum_of(key, kind, content):
                         found[key] = content
                     else:
-                        damaged += 1
+                        self._damaged.add(key)
         except (sqlite3.Error, OSError) as error:
             self._give_up(error)
-        if damaged:
-            self._complain(f"store {self.path}: {_counted(damaged)} damaged, so computed again")
         if self._is_writable:
             self._used |= found.keys()
         return found
