@@ -20,8 +20,8 @@ IN_A_BROWSER = [
 
 
 @contextmanager
-def opened(browser: Any, address: str, **options: Any) -> Iterator[Any]:
-    """Yield a page, opened by its address; its scripts raise and say nothing, and nothing is fetched."""
+def opened(browser: Any, address: str, own: str = "", **options: Any) -> Iterator[Any]:
+    """Yield a page, opened by its address; its scripts raise and say nothing and fetch ``own`` files only."""
     said: list[str] = []
     context = browser.new_context(**options)
     shown = context.new_page()
@@ -32,5 +32,5 @@ def opened(browser: Any, address: str, **options: Any) -> Iterator[Any]:
     shown.goto(address)
     yield shown
     context.close()
-    others = [one for one in said if not one.startswith((address.partition("#")[0], "data:"))]
+    others = [one for one in said if not one.startswith((own or address, "data:"))]
     assert not others, others

@@ -147,7 +147,8 @@ def test_the_search_works_from_a_folder(
 ) -> None:
     """In Chromium, by the file's own address: the entries that have all words stay, and are counted."""
     write_folder(tmp_path / "site", made, MARKER)
-    with opened(browser, f"{(tmp_path / 'site' / 'index.html').as_uri()}#q={quote(words)}") as shown:
+    own = (tmp_path / "site").as_uri()
+    with opened(browser, f"{own}/index.html#q={quote(words)}", own) as shown:
         assert shown.locator("li.entry").count() == len(CLAIMS) + len(STATEMENTS)
         assert shown.locator("li.entry:not([hidden])").count() == count
         assert shown.locator("output").text_content() == f"{count} of {len(CLAIMS) + len(STATEMENTS)}"
