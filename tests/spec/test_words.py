@@ -112,6 +112,12 @@ def test_an_interval_is_printed_as_everywhere() -> None:
             "{variance-d8:estimat}",
             "{variance-d8:estimat}: no form 'estimat'; did you mean 'estimate'?",
         ),
+        ("meaning", "half of {root}", "{root}: “half of” is no part of what is derived; derive it"),
+        (
+            "meaning",
+            "less than {theorem:result}",
+            "{theorem:result}: “less than” is not what is derived, which has =",
+        ),
         (
             "control squared",
             "{cell:d}",
@@ -191,7 +197,11 @@ def test_a_lemma_may_be_a_bound() -> None:
     bound = one_step("b", E(score), 2 * d, "r", by("read")(lambda *_: True), name="b")
     bound = replace(bound, steps=(replace(bound.steps[0], relation="≤"),))
     derived = replace(DERIVED, lemmas=(bound,))
-    assert replace(WORDS, derivation=derived).fill("meaning", "{b}") == r"$\mathbb{E}[q\cdot k] \le 2 d_k$"
+    words = replace(WORDS, derivation=derived)
+    assert words.fill("meaning", "{b}") == r"$\mathbb{E}[q\cdot k] \le 2 d_k$"
+    assert words.fill("meaning", "at most {b:result}") == "at most $2 d_k$"
+    with pytest.raises(ClaimError, match="“at least” is not what is derived, which has ≤"):
+        words.fill("meaning", "at least {b:result}")
 
 
 SIGNS = "=<>≤≥≈~∼≠≡≪⇒→∝$\\^{}+0123456789²½Ⅳ٣"

@@ -26,6 +26,13 @@ _SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\si
 _LATER, _NOT_KNOWN = "(measured in a run)", "(not computed)"
 _FORMS = ("estimate", "interval", "prediction", "ratio")
 _STATED = ("title", "statement")
+_MULTIPLE = re.compile(
+    r"\b(twice|thrice|double|half|halves|thirds?|quarters?|times|per ?cent)( (of|the|as))* $", re.I
+)
+"""A multiple in words, right before what it is of."""
+_BOUND = re.compile(r"\b(at most|at least|less than|more than) $", re.I)
+_ALLOWED = {"at most": "=≤<", "at least": "=≥>", "less than": "<", "more than": ">"}
+"""With which relations of a theorem its result may be called so."""
 
 
 def titled(claim: Claim) -> str:
@@ -135,11 +142,13 @@ class Words:
             ClaimError: as in ``said``.
         """
         refuse_typed(self.claim.id, where, text)
-        return PIECE.sub(lambda one: one[1] or self._slot(where, one[2] or "", own), text)
+        return PIECE.sub(lambda one: one[1] or self._slot(where, one, own), text)
 
-    def _slot(self, where: str, slot: str, own: Comparison | None) -> str:
+    def _slot(self, where: str, piece: re.Match[str], own: Comparison | None) -> str:
+        slot, before = piece[2] or "", piece.string[: piece.start()]
         name, _, form = slot.partition(":")
         known = self._derived(own, where)
+        known |= {one: partial(self._theorem, one, before) for one in self._chains}
         if name not in known:
             if self.facts is None:
                 return _NOT_KNOWN
@@ -161,8 +170,6 @@ class Words:
             known[name] = partial(self._symbol, value, is_bound=where in _STATED)
         known |= {one.id: partial(_fact, one) for one in self.facts or ()}
         known["assumptions"] = lambda _: self._assumptions()
-        known |= {one.name: partial(self._theorem, one.name) for one in self.derivation.chains if one.name}
-        known["theorem"] = partial(self._theorem, "")
         return known
 
     @property
@@ -177,10 +184,21 @@ class Words:
     def _latex(self, expression: Any) -> str:
         return in_line(expression, self._symbols)
 
-    def _theorem(self, name: str, form: str) -> str:
-        found = self.derivation.theorem(name)
+    @property
+    def _chains(self) -> list[str]:
+        """Names of the slots of theorems."""
+        return [*(one.name for one in self.derivation.chains if one.name), "theorem"]
+
+    def _theorem(self, name: str, before: str, form: str) -> str:
+        """Return a theorem or one of its sides; the words ``before`` it may not make another of it."""
+        if multiple := _MULTIPLE.search(before):
+            raise ClaimError(f"“{multiple[0].strip()}” is no part of what is derived; derive it")
+        found = self.derivation.theorem("" if name == "theorem" else name)
         if found is None:
             return _NOT_KNOWN
+        called = _BOUND.search(before)
+        if form and called and found.relation not in _ALLOWED[called[1].lower()]:
+            raise ClaimError(f"“{called[1]}” is not what is derived, which has {found.relation}")
         sides = {"subject": found.lhs, "result": found.rhs}
         if form and form not in sides:
             raise ClaimError(unknown("side", form, sides, "there are subject and result"))

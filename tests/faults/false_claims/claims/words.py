@@ -92,6 +92,16 @@ PAIRS: dict[str, Pair] = {
         lambda: spread(label="$\\operatorname{Var}(q\\cdot k) = 3 d_k$"),
         spread,
     ),
+    "less": of_claims(
+        # False: what is equal is called less; true: at most.
+        lambda: {"statement": "The variance is less than {theorem:result}."},
+        lambda: {"statement": "The variance is at most {theorem:result}."},
+    ),
+    "multiple": of_claims(
+        # False: a multiple, in words, of what is derived; true: what is derived.
+        lambda: {"statement": "The variance is three times {theorem:result}."},
+        lambda: {"statement": "The variance is {theorem:result}."},
+    ),
     "number_name": of_derivations(
         # False: the name of a symbol is a number; true: it is a name.
         "A sum",
