@@ -415,7 +415,7 @@ JUMPS = """() => {
   new MutationObserver(() => passed.push(slider.ariaValueText))
     .observe(slider, { attributeFilter: ["aria-valuetext"] });
 }"""
-TOUCHED = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+TOUCHED: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
 
 def drag(shown: Any, *places: tuple[float, float]) -> None:
