@@ -266,6 +266,25 @@ def fork_and_return() -> int:
     return os.getpid()
 
 
+def killed_after(seconds: float) -> None:
+    """End this process, with a task that waits unread in its pipe."""
+    time.sleep(seconds)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_half_a_task_ends_the_wait_for_it(two: Workers) -> None:
+    """Nobody reads the rest of what is sent to a process that has ended; Python 3.11.2 went on writing."""
+    task = Task(killed_after, (0.5,), near="one")
+    sent = [two.hand_out(one) for one in (task, Task(len, (bytes(10**7),), near="one"))]
+    for future in sent:
+        with pytest.raises(WorkerError, match="ended by SIGKILL"):
+            future.result(20)
+    closing = threading.Thread(target=two.close, daemon=True)
+    closing.start()
+    closing.join(20)
+    assert not closing.is_alive()
+
+
 def test_a_process_that_forks_has_one_result(two: Workers) -> None:
     """The next task gets its own."""
     pid = two.call(Task(fork_and_return, near="a"))

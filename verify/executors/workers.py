@@ -91,7 +91,10 @@ class _Process:
             # Later, the first task would start it, after the threads of other pools.
             self._pool._spawn_process()
         ((self.pid, self._process),) = self._pool._processes.items()
-        self._results = self._pool._result_queue._writer
+        # This process's copies of the ends that only the other one uses.
+        self._ends = [self._pool._result_queue._writer]
+        if sys.version_info < (3, 11, 5):  # later ones close it by themselves
+            self._ends.append(self._pool._call_queue._reader)
 
     @property
     def is_usable(self) -> bool:
@@ -151,7 +154,7 @@ class _Process:
             self._gone_since = time.monotonic()
             self.end()
         elif time.monotonic() - self._gone_since > _GRACE_S:
-            self.close_results()
+            self.close_ends()
             for one in tuple(self.open):
                 self._resolve(one, error=ProcessEndedError(self.ended()))
 
@@ -164,10 +167,11 @@ class _Process:
                 os.killpg(self.pid, signal.SIGKILL)
         self._process.kill()
 
-    def close_results(self) -> None:
-        """Close this process's copy of the pipe for results."""
-        with contextlib.suppress(OSError):
-            self._results.close()
+    def close_ends(self) -> None:
+        """Close the ends of pipes that were the ended process's: no thread goes on reading or writing."""
+        for end in self._ends:
+            with contextlib.suppress(OSError):
+                end.close()
 
 
 def _close(processes: Sequence[_Process]) -> None:
@@ -177,9 +181,9 @@ def _close(processes: Sequence[_Process]) -> None:
         one.end()
     for one in processes:
         one._process.join()
-        one.close_results()
+        one.close_ends()
     for one in processes:
-        # No copy of any pipe is left: a thread that waits for half a result has ended.
+        # No copy of any pipe is left: a thread that waits in the middle of a result or a task has ended.
         one._pool.shutdown(wait=True)
 
 
