@@ -396,10 +396,11 @@ def test_an_own_rule_hears_whether_it_decides() -> None:
 def test_a_bounded_mean_keeps_its_interval_through_a_function() -> None:
     """Of 1/m the ends change places, and an end that is open is None."""
     values = np.random.default_rng(4).uniform(0.2, 0.4, size=50)
-    plain = quantity(are_bounded=True).measure(values, 0.01)
-    inverse = quantity(are_bounded=True, function=lambda mean: 1 / mean if mean else math.inf)
+    (plain,) = quantity(are_bounded=True).measure(values[:, None], 0.01)
+    turned = quantity(are_bounded=True, function=lambda mean: 1 / mean if mean else math.inf)
+    (inverse,) = turned.measure(values[:, None], 0.01)
     assert plain.interval == pytest.approx(betting_mean(values, 0.01))
-    assert inverse.measure(values, 0.01).interval == (1 / plain.interval[1], 1 / plain.interval[0])
+    assert inverse.interval == (1 / plain.interval[1], 1 / plain.interval[0])
     one = found([0.0, 0.4, 0.6], are_bounded=True, function=lambda mean: 1 / mean if mean else math.inf)
     assert one.estimate == pytest.approx(3)
     assert one.interval == (1.0, None)

@@ -36,6 +36,8 @@ _MOST_HEADS = 16
 """At most this many other heads, the first ones, are compared with a head, for each takes time."""
 
 _LOWEST = -1e30
+_NEARLY = 0.01
+"""How near a number that is fitted comes to the whole one that it is called."""
 _OWN_FIX = "let every query head read the keys and values of its own group"
 
 
@@ -258,11 +260,21 @@ def biases(place: Place) -> Iterator[Variant]:
     bias = np.where(np.isfinite(head.added), head.added, 0.0)
     if bias.any():
         hidden = head.added - bias
-        yield changed("the bias is lost", "add the bias to the scaled scores", head, added=hidden)
-        yield changed(
-            "the bias has the wrong sign", "add the bias, do not subtract it", head, added=hidden - bias
+        names = {0: "is lost", -1: "has the wrong sign", 2: "is added twice"}
+
+        def says(times: float) -> str:
+            near = next((name for whole, name in names.items() if abs(times - whole) < _NEARLY), "")
+            return f"the bias {near or f'is multiplied by {times:.3g}'}"
+
+        yield Variant(
+            "the bias is multiplied by a factor",
+            "add the bias once to the scaled scores, as it is",
+            head,
+            lambda times: replace(head, added=hidden + times * bias).attend(place.intended),
+            is_factor=True,
+            says=says,
+            starts=(0.0, -1.0, 2.0),
         )
-        yield changed("the bias is added twice", "add the bias once", head, added=hidden + 2 * bias)
         after = "the bias is added after the softmax"
         unbiased = replace(head, added=hidden)
         yield _weighted(

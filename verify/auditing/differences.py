@@ -251,8 +251,9 @@ class Differences:
             self.arrays.setdefault(name, RowSums({})).add(
                 one, other, use[:, None].repeat(most, axis=1), number
             )
-        for name, given in (("scale", _scale), ("softcap", _softcap), ("sink", _sink)):
-            self.numbers[name].add(given(a), given(b), number)
+        for name in NUMBERS:
+            given = [_scale(one) if name == "scale" else getattr(one, name) for one in (a, b)]
+            self.numbers[name].add(*given, number)
         self._add_masks(a, b, ~padding, number)
         for own, call in zip(self.own, (a, b), strict=True):
             own.add(call, number, mapper)
@@ -346,11 +347,3 @@ def _rows(array: Array, name: str) -> Floats:
 def _scale(call: Call) -> float:
     width = int(call.query.shape[3]) // weighting(call.weights).maps
     return width**-0.5 if call.scale is None else call.scale
-
-
-def _softcap(call: Call) -> float | None:
-    return call.softcap
-
-
-def _sink(call: Call) -> Array | None:
-    return call.sink

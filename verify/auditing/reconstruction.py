@@ -16,7 +16,7 @@ from verify.auditing.alternatives import Place, Variant
 from verify.auditing.arrays import unit_of
 from verify.auditing.blocks import HIDDEN, Floats, Head, head_of
 from verify.auditing.rows import LEAST_STEP, SINGLE, Looked, Mapper, Places, Residuals, each, look, replaced
-from verify.auditing.weighting import SOFTMAX, weighting
+from verify.auditing.weighting import weighting
 
 if TYPE_CHECKING:
     from verify.auditing.recording import Call
@@ -80,10 +80,16 @@ class Fault(NamedTuple):
 
 @dataclass
 class HeadProgress:
-    """What is known of a head from the sequences before: its implied scale, searches made, faults found."""
+    """What is known of a head from the sequences before: its implied scale, searches made, faults found.
+
+    ``is_other`` says that another formula gives what looks like a coarser type, for which ``doubted``
+    sequences were searched.
+    """
 
     implied: float | None = None
     searched: int = 0
+    doubted: int = 0
+    is_other: bool = False
     faults: list[Fault] = field(default_factory=list)
 
 
@@ -243,9 +249,11 @@ class _Examination:
             sequence, head = divmod(int(place), self.heads)
             # What has a direction, or another formula gives, is no rounding: it is judged as the program
             # declares its type.
-            is_softmax = weighting(self.call.weights) == SOFTMAX
-            has_direction = _one_sided(self.call, self.compared, int(place), self.d_v)
-            if has_direction or (not is_softmax and self._fault(int(place), sequence, head).explanations):
+            one_sided, known = _one_sided(self.call, self.compared, int(place), self.d_v), self.progress[head]
+            if not (one_sided or known.is_other) and known.doubted < _MOST_UNEXPLAINED:
+                known.doubted += 1
+                known.is_other = bool(self._fault(int(place), sequence, head).explanations)
+            if one_sided or known.is_other:
                 one = np.array([place])
                 replaced(self.looked, one, look(self.call, self.blocks[one], self.scale[one], self.unit))
                 self.coarse[place] = 0

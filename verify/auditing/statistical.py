@@ -152,17 +152,14 @@ class HeadQuantity:
     rule: Callable[[Estimate, bool], tuple[Judgement, str]] | None = None
     remark: Callable[[Estimate, Any, Callable[[Floats], Floats]], str] | None = None
 
-    def measure(self, values: Floats, alpha: float, distinct: NDArray[np.bool_] | None = None) -> Estimate:
-        """Return the estimate; ``distinct`` are the first ones of those that occur more than once.
-
-        The interval holds whether equal sequences count as many or as one: it is the hull of both.
-        """
-        return self.measure_heads(values[:, None], alpha, distinct)[0]
-
-    def measure_heads(
+    def measure(
         self, values: Floats, alpha: float, distinct: NDArray[np.bool_] | None = None
     ) -> list[Estimate]:
-        """Return the estimates of several heads; ``values`` has the shape (sequences, heads)."""
+        """Return the estimates of several heads; ``values`` has the shape (sequences, heads).
+
+        ``distinct`` are the first ones of those that occur more than once. Intervals hold whether equal
+        sequences count as many or as one: they are the hull of both.
+        """
         intervals = self._intervals(values, alpha)
         if distinct is not None and not distinct.all():
             intervals = list(map(hull, intervals, self._intervals(values[distinct], alpha)))
@@ -224,7 +221,7 @@ class Statistical:
                 known = usable[:, heads[0]]
                 if known.any():
                     some = values[known][:, heads]
-                    found = quantity.measure_heads(some, subjects[0].alpha, distinct[known])
+                    found = quantity.measure(some, subjects[0].alpha, distinct[known])
                     estimates |= dict(zip(heads, found, strict=True))
             for subject in subjects:
                 estimate, known = estimates.get(subject.head), usable[:, subject.head]
