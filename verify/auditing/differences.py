@@ -252,8 +252,8 @@ class Differences:
                 one, other, use[:, None].repeat(most, axis=1), number
             )
         for name in NUMBERS:
-            given = [_scale(one) if name == "scale" else getattr(one, name) for one in (a, b)]
-            self.numbers[name].add(*given, number)
+            one, other = (_scale(each) if name == "scale" else getattr(each, name) for each in (a, b))
+            self.numbers[name].add(one, other, number)
         self._add_masks(a, b, ~padding, number)
         for own, call in zip(self.own, (a, b), strict=True):
             own.add(call, number, mapper)

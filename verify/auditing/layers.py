@@ -164,7 +164,8 @@ class Seen:
         compared = self.compared
         if compared is None:
             return [None] * self.heads
-        return [each(compared, lambda array, head=head: array[:, head]) for head in range(self.heads)]
+        arrays = [np.moveaxis(array, 1, 0) for array in compared]
+        return [Residuals(*(array[head] for array in arrays)) for head in range(self.heads)]
 
     @cached_property
     def implied(self) -> Floats:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
-from verify.auditing.arrays import unit_roundoff
+from verify.auditing.arrays import to_numpy, unit_roundoff
 from verify.auditing.blocks import Floats, Head, head_of
 from verify.auditing.probing.experiments import UNITS, Mask, stored
 from verify.auditing.probing.function import STRIDES, Callee, RefusedError, Sizes
@@ -242,7 +242,9 @@ class Corners:
     def _off(self, call: Call) -> Residuals:
         """Return how rows of a call's output differ from its formula, block by block."""
         # A function may go through a coarser type than it is given, or compute more coarsely than it stores.
-        unit = _ROOM * max(UNITS.get(call.dtype, SINGLE), unit_roundoff(call.output), self.formula.residual)
+        unit = _ROOM * max(
+            UNITS.get(call.dtype, SINGLE), unit_roundoff(to_numpy(call.output)), self.formula.residual
+        )
         blocks = np.arange(call.query.shape[0] * call.query.shape[1])
         return cast("Residuals", look(call, blocks, np.full(len(blocks), call.scale), unit)[1])
 
@@ -256,7 +258,7 @@ class Corners:
             # Coarse types hide in one row what all rows together show.
             size = float(found.length[:, 1].sum())
             factor = float(found.along[:, 1].sum()) / size if size else 0.0
-            unit = max(UNITS.get(call.dtype, SINGLE), unit_roundoff(call.output))
+            unit = max(UNITS.get(call.dtype, SINGLE), unit_roundoff(to_numpy(call.output)))
             if abs(factor) > max(8 * unit, 1e-3):
                 return "wrong", f"the output is {1 + factor:.3g} times what it should be"
             return "right", ""
@@ -319,7 +321,7 @@ class Corners:
         """Return how dQ, dK or dV differs from the formula's, along random directions."""
         case = make()
         call = self._call(case)
-        if not call.mask.any(axis=-1).all():
+        if not np.any(call.mask, axis=-1).all():
             raise RefusedError("some queries see no key there")
         rng = np.random.default_rng(4)
         upstream = rng.standard_normal(case.query.shape[:3] + case.value.shape[3:])
