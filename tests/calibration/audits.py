@@ -106,14 +106,14 @@ def coverage(name: str, law: str, count: int, alpha: float, trials: int) -> Miss
     truth = float(values.mean() if quantity.are_bounded else np.median(values))
     rng, given, misses = np.random.default_rng([_SEED, count]), 0, 0
     for _ in range(trials):
-        low, high = quantity.measure(*_second(drawn(rng, values, count, law), alpha)).interval
+        low, high = quantity.measure(*_second(drawn(rng, values, count, law), alpha))[0].interval
         given += bool(np.isfinite(low))
         misses += not low <= truth <= high
     return Missed(trials, given, misses)
 
 
 def _second(some: tuple[Floats, Any], alpha: float) -> tuple[Floats, float, Any]:
-    return some[0], alpha, some[1]
+    return some[0][:, None], alpha, some[1]
 
 
 def share_coverage(law: str, count: int, alpha: float, trials: int) -> Missed:
