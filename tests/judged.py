@@ -72,12 +72,13 @@ def _with_status(proof: DerivationRecord) -> DerivationRecord:
     steps = [step for route in proof.routes for step in route.steps]
     if not all(step.holds for step in steps):
         return proof.model_copy(update={"status": Proof.FAILED})
-    if not steps and proof.status is not Proof.FAILED:
+    if proof.status is Proof.FAILED:
+        return proof
+    if not steps or proof.status is Proof.NOT_CLAIMED:
         return proof.model_copy(update={"status": Proof.NOT_CLAIMED, "agreement": ""})
     called = {True: Proof.IN_PART, False: Proof.PROVED}[bool(proof.beyond)]
-    is_open = proof.status in {Proof.FAILED, Proof.NOT_CLAIMED}
-    update = {"status": called, "agreement": proof.agreement or "the route ends in the stated result"}
-    return proof if is_open else proof.model_copy(update=update)
+    agreement = proof.agreement or "the route ends in the stated result"
+    return proof.model_copy(update={"status": called, "agreement": agreement})
 
 
 def _check(check: Check, chosen: Settings) -> Check:
