@@ -147,8 +147,8 @@ BOUNDS = {
     ),
     "deeper-root": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        "result ** (1 / (2 * stack.layers))",
-        "result ** (1 / (4 * stack.layers))",
+        "return result ** (1 / (2 * layers))",
+        "return result ** (1 / (4 * layers))",
     ),
 }
 FACTS = {

@@ -332,7 +332,8 @@ def _causal_rows(torch: Any, statistic: CausalRows, queries: Tensor, keys: Tenso
 def _rows(torch: Any, scores: Tensor) -> RowSoftmax:
     """Return the softmax of rows: exponentials in single precision, sums over keys in double."""
     below = scores - scores.amax(dim=2, keepdim=True)
-    return RowSoftmax(below.double(), below.exp().double(), torch)
+    sizes = below.exp().double()
+    return RowSoftmax(below.double(), sizes / sizes.sum(dim=2, keepdim=True), torch)
 
 
 _REDUCED: dict[type[Statistic], Callable[..., Sequence[Tensor]]] = {

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from verify.montecarlo.attention import largest
+from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.blocks import Settings, double
 from verify.montecarlo.distributions import NORMAL, QUERIES, Array, Distribution, VectorSource
 from verify.montecarlo.inputs import Shape
@@ -40,8 +40,7 @@ def of_rows(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
 
     Rows of few keys are faster where the keys lie furthest apart in memory.
     """
-    below = scores - largest(scores)[..., None]
-    rows = RowSoftmax(below, np.exp(below))
+    rows = RowSoftmax(scores)
     return np.stack([getattr(rows, name) for name in wanted], axis=-1)
 
 
@@ -56,53 +55,53 @@ def row_means(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
 class RowSoftmax:
     """Rows of scores with their softmax, and all that may be wanted of it, each computed once.
 
-    ``below`` are the scores less their row's largest, shape (…, keys), ``sizes`` their exponentials, which
-    are the weights times their total. Results have shape (…). Arrays are NumPy's, or those of a library
-    ``xp`` with ``einsum`` and ``log``.
+    ``scores`` have shape (…, keys), results shape (…). Arrays are NumPy's, or those of a library ``xp`` with
+    ``einsum``, ``amax`` and ``log``, whose ``weights``, the softmax of the scores, are given as well.
     """
 
-    def __init__(self, below: Array, sizes: Array, xp: Any = np) -> None:
-        self._below, self._sizes, self._xp = below, sizes, xp
+    def __init__(self, scores: Array, weights: Array | None = None, xp: Any = np) -> None:
+        self.scores, self.p, self._xp = scores, softmax(scores) if weights is None else weights, xp
 
-    def _sum(self, *of: Array) -> Array:
-        return self._xp.einsum(f"{','.join(['...j'] * len(of))}->...", *of)
+    def _top(self, rows: Array) -> Array:
+        return largest(rows) if self._xp is np else self._xp.amax(rows, axis=-1)
 
-    @cached_property
-    def _total(self) -> Array:
-        return self._sum(self._sizes)
+    def _sum(self, terms: str, *of: Array) -> Array:
+        return self._xp.einsum(f"{terms}->...", *of)
 
     @cached_property
     def largest(self) -> Array:
-        """The largest probability: its exponential is 1."""
-        return 1 / self._total
+        """The largest probability."""
+        return self._top(self.p)
 
     @cached_property
     def squares(self) -> Array:
         """Σp²."""
-        return self._sum(self._sizes, self._sizes) * self.largest**2
+        return self._sum("...j,...j", self.p, self.p)
 
     @cached_property
     def entropy(self) -> Array:
         """The entropy in nats."""
-        # Of large scores those that weigh are near 0 below the largest, and little is lost to rounding.
-        return self._xp.log(self._total) - self._sum(self._sizes, self._below) * self.largest
+        # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
+        # scores those that weigh are near 0 then, and little is lost to rounding.
+        moved = self.scores - self._top(self.scores)[..., None]
+        return -self._xp.log(self.largest) - self._sum("...j,...j", self.p, moved)
 
     @cached_property
     def sharp(self) -> Array:
         """1 where the entropy is more than half a nat below that of even weights, else 0."""
-        is_sharp: Any = self.entropy < np.log(self._sizes.shape[-1]) - 0.5
+        is_sharp: Any = self.entropy < np.log(self.p.shape[-1]) - 0.5
         return 1.0 * is_sharp
 
     @cached_property
     def jacobian(self) -> Array:
         """The squared Frobenius norm of diag(p) - ppᵀ."""
-        cubes = self._sum(self._sizes, self._sizes, self._sizes) * self.largest**3
+        cubes = self._sum("...j,...j,...j", self.p, self.p, self.p)
         return self.squares - 2 * cubes + self.squares**2
 
     @cached_property
     def product(self) -> Array:
         """p₁(1 - p₁) of the first key."""
-        first = self._sizes[..., 0] * self.largest
+        first = self.p[..., 0]
         return first * (1 - first)
 
 
