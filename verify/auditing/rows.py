@@ -554,7 +554,9 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     elif declared.maps == 2:
         formula = _difference(call, given, declared, rows, keys, (hidden, bias), unit)
     else:
-        formula = _of_scores(given, declared, rows, keys, (hidden, bias), unit)
+        arrays = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
+        formula = of_scores(declared, *arrays, given.scale, hidden, bias, unit)
+        formula = formula._replace(allowed=formula.allowed + given.grain[:, None])
     return found | _comparison(given, formula, rows, keys, found, unit)
 
 
@@ -699,18 +701,23 @@ def _difference(
     )
 
 
-def _of_scores(
-    given: _Given, declared: Weighting, rows: slice, keys: int, seen: Any, unit: float
+def of_scores(
+    declared: Weighting,
+    query: Floats,
+    key: Floats,
+    value: Floats,
+    scale: Floats,
+    hidden: Any,
+    bias: Any,
+    unit: float,
 ) -> DeclaredOutput:
     """Return attention whose weights are another function of the scores than the softmax.
 
-    With r the most that an error ε of a score moves a weight by, over ε, the bound is that of the softmax
-    with r for its weights:
+    Arrays have the shapes [block, row, d] and [block, key, d], ``scale`` [block, 1]. With r the most that an
+    error ε of a score moves a weight by, over ε, the bound is that of the softmax with r for its weights:
     u(√(9S² + 4T²)M + 2√R·M + |o|) + u'(√d·c|q|KM + √n·√R·M), R = Σr, S² = Σrs², K² = Σr|k|² and
     M² = Σr(|v| + |o|)², without |o| where weights do not depend on each other.
     """
-    (hidden, bias), scale = seen, given.scale
-    query, key, value = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
     rise = query @ key.mT
     scores = scale[:, :, None] * rise
     scores = scores if bias is None else scores + bias
@@ -737,7 +744,7 @@ def _of_scores(
         off = np.minimum(carried * np.expm1(np.minimum(6 * unit * sizes, _FAR_ABOVE)), 2.0)
         moved = np.where(steep, np.maximum(moved, np.vecdot(off, lengths)), moved)
     allowed = moved + unit * (2 * whole * spread + size)
-    allowed += single * math.sqrt(key.shape[1]) * whole * spread + given.grain[:, None]
+    allowed += single * math.sqrt(key.shape[1]) * whole * spread
     bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(largest, 1.0) * spread
     return DeclaredOutput(
         attended=attended,

@@ -10,17 +10,18 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from verify.auditing.arrays import to_numpy, unit_roundoff
-from verify.auditing.blocks import Floats, Head, head_of
+from verify.auditing.arrays import GRAINS, unit_roundoff
 from verify.auditing.probing.experiments import UNITS, Mask, stored
 from verify.auditing.probing.function import STRIDES, Callee, RefusedError, Sizes
-from verify.auditing.recording import Call
-from verify.auditing.rows import SINGLE, Residuals, look
-from verify.auditing.weighting import SOFTMAX, Weighting
+from verify.auditing.rows import of_scores
+from verify.auditing.weighting import OF_SCORES, SOFTMAX, Weighting
+
+if TYPE_CHECKING:
+    from verify.auditing.blocks import Floats
 
 _LENGTHS = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 383, 513)
 _RECTANGLES = (
@@ -35,8 +36,6 @@ _DTYPES = ("float16", "bfloat16", "float64")
 _SCORES = {"30": 30.0, "100": 100.0, "10,000": 1e4}
 _SHIFTS = {"+1,000": 1000.0, "-1,000": -1000.0}
 _ROOM, _GRADIENT_ROOM = 4.0, 200.0
-_DIRECTIONS, _STEP = 8, 1e-5
-"""Random directions along which gradients are compared with differences, and half of their steps."""
 _TOKENS = 40
 
 CornerOutcome = Literal["right", "wrong", "unknown", "refused"]
@@ -90,6 +89,138 @@ class CornerCase(NamedTuple):
     query: Floats
     key: Floats
     value: Floats
+
+
+@dataclass
+class Expected:
+    """The attention of a case: weights, output, and what rounding may leave of each row.
+
+    ``other`` is the second of two maps, to be added to this one so often as ``times`` says.
+    """
+
+    weights: Floats
+    output: Floats
+    room: Floats
+    query: Floats
+    key: Floats
+    value: Floats
+    scale: float
+    scores: Floats
+    order: list[int]
+    other: Expected | None = None
+    times: float = 1.0
+
+    def gradients(self, upstream: Floats, formula: FoundFormula, seen: Floats) -> list[Floats]:
+        """Return dQ, dK and dV of the sum of output times ``upstream``; source: the chain rule."""
+        if self.other is not None:
+            one = replace(self, other=None).gradients(upstream, formula, seen)
+            other = self.other.gradients(self.times * upstream, formula, seen)
+            return [*(np.concatenate(some, axis=-1) for some in zip(one[:2], other[:2], strict=True)),
+                    one[2] + other[2]]  # fmt: skip
+        inner = upstream @ np.swapaxes(self.value, -1, -2)
+        slope = inner - (inner * self.weights).sum(-1, keepdims=True)
+        kind = formula.weighting.kind
+        if kind == "softpick":
+            above = np.where(seen, np.expm1(self.scores), 0.0)
+            slope = np.where(above > 0, inner, 0.0) - np.sign(above) * (inner - slope)
+            slope *= np.where(seen, np.exp(self.scores), 0.0) / np.abs(above).sum(-1, keepdims=True)
+        elif kind in OF_SCORES:
+            slope = OF_SCORES[kind](self.scores, inner, ~seen).slope
+        else:
+            slope *= self.weights
+        if kind == "clipped":
+            slope *= np.abs(self.scores) < formula.weighting.number
+        if formula.softcap is not None:
+            slope *= 1 - (self.scores / formula.softcap) ** 2
+        whole = (
+            self.scale * slope @ self.key,
+            self.scale * np.swapaxes(slope, -1, -2) @ self.query,
+            np.swapaxes(self.weights, -1, -2) @ upstream,
+        )
+        return [whole[0], self._together(whole[1]), self._together(whole[2])]
+
+    def _together(self, array: Floats) -> Floats:
+        """Return the sums over query heads that share a key head."""
+        summed = np.zeros((array.shape[0], max(self.order) + 1, *array.shape[2:]))
+        for head, group in enumerate(self.order):
+            summed[:, group] += array[:, head]
+        return summed
+
+
+def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats) -> Expected:
+    """Return the attention of a case in float64, with the bound of each row that audits have."""
+    heads, key_heads = case.query.shape[1], case.key.shape[1]
+    order = [head % key_heads if formula.interleaved else head * key_heads // heads for head in range(heads)]
+    key, value = case.key[:, order], case.value[:, order]
+    d, keys = case.query.shape[3], key.shape[2]
+    scale = formula.scale(d, heads, keys)
+    scores = scale * case.query @ np.swapaxes(key, -1, -2)
+    if not formula.weighting.is_softmax:
+        return _weighed(formula, case, unit, seen, order)
+    if formula.weighting.kind == "clipped":
+        scores = np.clip(scores, -formula.weighting.number, formula.weighting.number)
+    if formula.softcap is not None:
+        scores = formula.softcap * np.tanh(scores / formula.softcap)
+    shown = np.where(seen, scores, -np.inf)
+    sink = np.full((1, heads, 1, 1), -np.inf)
+    if formula.sink is not None:
+        sink = np.reshape(formula.sink, (1, heads, 1, 1))
+    top = np.maximum(np.maximum(shown.max(-1, keepdims=True), sink), -1e300)
+    e = np.exp(shown - top)
+    weights = e / np.maximum(e.sum(-1, keepdims=True) + np.exp(sink - top), 1e-300)
+    output = weights @ value
+    spread = np.sqrt((weights * scores**2).sum(-1))
+    square = (value**2).sum(-1)
+    mean = np.sqrt((weights * square[..., None, :]).sum(-1))
+    size = np.linalg.norm(output, axis=-1)
+    sigma = np.sqrt(np.maximum(mean**2 - size**2, 0))
+    length = np.sqrt((weights * (key**2).sum(-1)[..., None, :]).sum(-1))
+    product = math.sqrt(d) * abs(scale) * np.linalg.norm(case.query, axis=-1) * length
+    least = max(unit, 2.0**-24)
+    room = unit * (3 * spread * sigma + 2 * mean + size) + least * (product * sigma + math.sqrt(keys) * mean)
+    # A softmax of large scores loses what their rounding is, however near the weights are to 0 and 1.
+    room = _ROOM * (room + 4 * least * product * sigma) + 8 * formula.residual * mean
+    return Expected(weights, output, room, case.query, key, value, scale, scores, order)
+
+
+def _weighed(
+    formula: FoundFormula, case: CornerCase, unit: float, seen: Floats, order: list[int]
+) -> Expected:
+    """Return the same of weights that are declared as no softmax."""
+    if formula.weighting.maps == 2:
+        half, times = case.query.shape[3] // 2, formula.weighting.number
+        # The scale is by the width of all of it.
+        scale = formula.scale(case.query.shape[3], case.query.shape[1], case.key.shape[2])
+        one, other = (
+            computed(
+                replace(formula, weighting=SOFTMAX, scale=lambda *_: scale),
+                case._replace(query=case.query[..., part], key=case.key[..., part]),
+                unit,
+                seen,
+            )
+            for part in (slice(half), slice(half, None))
+        )
+        return replace(
+            one,
+            output=one.output - times * other.output,
+            room=one.room + abs(times) * other.room,
+            other=other,
+            times=-times,
+        )
+    heads, (sequences, _, queries, d) = case.query.shape[1], case.query.shape
+    key, value = (one[:, order] for one in (case.key, case.value))
+    scale = formula.scale(d, heads, key.shape[2])
+    query, keys, values = (one.reshape(-1, *one.shape[2:]) for one in (case.query, key, value))
+    scales = np.full((sequences * heads, 1), scale)
+    found = of_scores(formula.weighting, query, keys, values, scales, ~seen[None], None, unit)
+    shape = (sequences, heads, queries)
+    # Weights that are too small for the type are 0.
+    lost = GRAINS[case.callee.dtype] * np.linalg.norm(value, axis=(2, 3))[..., None]
+    room = _ROOM * (found.allowed.reshape(shape) + lost)
+    output = found.attended.reshape(*shape, -1)
+    scores = scale * case.query @ np.swapaxes(key, -1, -2)
+    weights = OF_SCORES[formula.weighting.kind](scores, scores, ~seen).weights
+    return Expected(weights, output, room, case.query, key, value, scale, scores, order)
 
 
 @dataclass(frozen=True)
@@ -214,87 +345,61 @@ class Corners:
         case = self._case(_TOKENS, _TOKENS)
         return case._replace(key=np.broadcast_to(case.key[:, :, :1], case.key.shape).copy())
 
-    def _call(self, case: CornerCase, output: Floats | None = None) -> Call:
-        """Return the call that a case should be, each query head with keys and values of its own.
-
-        Raises:
-            RefusedError: it is not known which keys queries see.
-        """
-        formula, heads, key_heads = self.formula, case.query.shape[1], case.key.shape[1]
-        seen = formula.visible(case.query.shape[2], case.key.shape[2])
-        if seen is None:
-            raise RefusedError("how its mask lies there is not known")
-        every = np.arange(heads)
-        order = every % key_heads if formula.interleaved else every * key_heads // heads
-        return Call(
-            case.query,
-            case.key[:, order],
-            case.value[:, order],
-            output,
-            mask=seen,
-            scale=formula.scale(case.query.shape[3], heads, case.key.shape[2]),
-            softcap=formula.softcap,
-            sink=None if formula.sink is None else np.array(formula.sink),
-            weights=formula.weighting.text,
-            dtype=case.callee.dtype,
-        )
-
-    def _off(self, call: Call) -> Residuals:
-        """Return how rows of a call's output differ from its formula, block by block."""
-        # A function may go through a coarser type than it is given, or compute more coarsely than it stores.
-        unit = _ROOM * max(
-            UNITS.get(call.dtype, SINGLE), unit_roundoff(to_numpy(call.output)), self.formula.residual
-        )
-        blocks = np.arange(call.query.shape[0] * call.query.shape[1])
-        return cast("Residuals", look(call, blocks, np.full(len(blocks), call.scale), unit)[1])
-
     def _compared(self, case: CornerCase) -> tuple[CornerOutcome, str]:
         """Return how the output of a case is off, row by row."""
-        call = self._call(case)
-        call = replace(call, output=case.callee(case.query, case.key, case.value))
-        found = self._off(call)
-        bad = found.bad + found.broken
+        seen = self.formula.visible(case.query.shape[2], case.key.shape[2])
+        if seen is None:
+            raise RefusedError("how its mask lies there is not known")
+        output = case.callee(case.query, case.key, case.value)
+        unit = max(UNITS.get(case.callee.dtype, 2.0**-24), unit_roundoff(output))
+        wanted = computed(self.formula, case, unit, seen)
+        tells = np.broadcast_to(seen.any(axis=-1), output.shape[:3])
+        off = np.linalg.norm(output - wanted.output, axis=-1)
+        bad = tells & ~(off <= wanted.room)
         if not bad.any():
             # Coarse types hide in one row what all rows together show.
-            size = float(found.length[:, 1].sum())
-            factor = float(found.along[:, 1].sum()) / size if size else 0.0
-            unit = max(UNITS.get(call.dtype, SINGLE), unit_roundoff(to_numpy(call.output)))
-            if abs(factor) > max(8 * unit, 1e-3):
-                return "wrong", f"the output is {1 + factor:.3g} times what it should be"
+            square = float((wanted.output[tells] ** 2).sum())
+            factor = float((output[tells] * wanted.output[tells]).sum()) / square if square else 1.0
+            if abs(factor - 1) > max(8 * unit, 1e-3):
+                return "wrong", f"the output is {factor:.3g} times what it should be"
             return "right", ""
-        if cause := self._cut(call):
+        sequence, head, row = (int(one) for one in np.argwhere(bad)[0])
+        size = float(np.linalg.norm(wanted.output[sequence, head, row]))
+        amount = (
+            "NaN or infinite" if not math.isfinite(off[bad].max()) else f"off by {off[bad].max() / size:.2g}"
+        )
+        said = (
+            f"{bad.sum():,} of {tells.sum():,} rows are wrong, the first row {row} of head {head}; {amount}"
+        )
+        if cause := self._cut(case, output, unit, seen):
             return cause
-        block = int(np.argmax(found.broken > 0) if found.broken.any() else np.argmax(found.worst))
-        of_head = f"head {block % call.query.shape[1]}"
-        amount = f"NaN or infinite in {of_head}"
-        if not found.broken.any():
-            amount = (
-                f"row {found.place[block]} of {of_head} is off by {found.worst[block]:.2g} times its room"
-            )
-        rows = int((found.rows + found.broken).sum())
-        return "wrong", f"{int(bad.sum()):,} of {rows:,} rows are wrong; {amount}"
+        return "wrong", said
 
-    def _cut(self, call: Call) -> tuple[CornerOutcome, str] | None:
+    def _cut(
+        self, case: CornerCase, output: Floats, unit: float, seen: Floats
+    ) -> tuple[CornerOutcome, str] | None:
         """Return which keys a function leaves out, where that is what is wrong."""
-        (queries, keys), seen = (one.shape[2] for one in (call.query, call.key)), call.mask
+        keys = case.key.shape[2]
         counts = sorted(
             {*(2**power for power in range(3, 13)), *(keys // step * step for step in (8, 16, 32, 64))}
         )
-        last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
-
-        def fits(shown: Floats) -> bool:
-            found = self._off(replace(call, mask=seen & shown))
-            return not (found.bad + found.broken).any()
-
+        last = np.arange(keys) - np.arange(case.query.shape[2])[:, None] - (keys - case.query.shape[2])
         for count in [one for one in counts if 0 < one < keys]:
-            if fits(np.arange(keys) < count):
+            first = seen & (np.arange(keys) < count)
+            if self._fits(case, output, unit, first):
                 return "wrong", f"keys beyond the first {count:,} are left out"
-            if self.formula.mask.shift is not None and fits(last > -count):
+            if self.formula.mask.shift is not None and self._fits(case, output, unit, seen & (last > -count)):
                 return (
                     "unknown",
                     f"it sees the last {count:,} keys only, a window that is too long to measure",
                 )
         return None
+
+    def _fits(self, case: CornerCase, output: Floats, unit: float, seen: Floats) -> bool:
+        wanted = computed(self.formula, case, unit, seen)
+        tells = seen.any(axis=-1)
+        off = np.linalg.norm(output - wanted.output, axis=-1)
+        return bool((off <= wanted.room)[..., tells].all())
 
     def _permuted(self, axis: int) -> tuple[CornerOutcome, str]:
         """Return whether what stands elsewhere comes out elsewhere, and is else the same."""
@@ -318,57 +423,30 @@ class Corners:
         return ("wrong", f"it writes to its {' and '.join(changed)}") if changed else ("right", "")
 
     def _gradient(self, make: Callable[[], CornerCase], place: int) -> tuple[CornerOutcome, str]:
-        """Return how dQ, dK or dV differs from the formula's, along random directions."""
+        """Return how dQ, dK or dV differs from the formula's."""
         case = make()
-        call = self._call(case)
-        if not np.any(call.mask, axis=-1).all():
+        seen = self.formula.visible(case.query.shape[2], case.key.shape[2])
+        if seen is None:
+            raise RefusedError("how its mask lies there is not known")
+        if not seen.any(axis=-1).all():
             raise RefusedError("some queries see no key there")
-        rng = np.random.default_rng(4)
-        upstream = rng.standard_normal(case.query.shape[:3] + case.value.shape[3:])
-        arrays = case.query, case.key, case.value
-        given = case.callee.gradients(*arrays, upstream)[place]
+        wanted = computed(self.formula, case, 2.0**-24, seen)
+        upstream = np.random.default_rng(4).standard_normal(wanted.output.shape)
+        given = case.callee.gradients(case.query, case.key, case.value, upstream)[place]
+        formula = wanted.gradients(upstream, self.formula, seen)[place]
         if given is None:
             return "wrong", "there is none"
-        wanted, found = np.empty(_DIRECTIONS), np.empty(_DIRECTIONS)
-        for number in range(_DIRECTIONS):
-            way = rng.standard_normal(given.shape)
-            ends = []
-            for step in (_STEP, -_STEP):
-                moved = [one + step * way if at == place else one for at, one in enumerate(arrays)]
-                ends.append(float((upstream * _output(self._call(CornerCase(case.callee, *moved)))).sum()))
-            wanted[number], found[number] = (ends[0] - ends[1]) / (2 * _STEP), float((given * way).sum())
-        spread = _spread(call)
+        spread = float(np.sqrt((wanted.weights * wanted.scores**2).sum(-1)).max())
         unit = max(UNITS[self.callee.dtype], unit_roundoff(given))
-        scale, least = math.sqrt(float((wanted**2).mean())), float(np.linalg.norm(case.value)) * SINGLE
-        off = math.sqrt(float(((found - wanted) ** 2).mean()))
+        scale = float(np.linalg.norm(formula)) or 1.0
+        least = float(np.linalg.norm(case.value)) * 2.0**-24
+        off = float(np.linalg.norm(given - formula))
         if off <= _GRADIENT_ROOM * unit * (1 + spread) * scale + least:
             return "right", ""
-        ratio = float(found @ wanted / (wanted @ wanted)) if wanted.any() else math.nan
-        if np.linalg.norm(found - ratio * wanted) <= 0.01 * abs(ratio) * np.linalg.norm(wanted):
+        ratio = float((given * formula).sum() / (formula**2).sum()) if formula.any() else math.nan
+        if math.isfinite(ratio) and np.linalg.norm(given - ratio * formula) <= 0.01 * abs(ratio) * scale:
             return "wrong", f"it is {ratio:.4g} times what it should be"
-        return "wrong", f"it is off by {off / (scale or 1.0):.2g} of its size"
-
-
-def _heads(call: Call) -> Iterator[Head]:
-    """Yield the heads of a call's sequences, whose outputs do not matter."""
-    whole = replace(call, output=np.zeros(call.query.shape[:3] + call.value.shape[3:]))  # type: ignore[union-attr]  # it has values
-    for sequence, head in np.ndindex(*call.query.shape[:2]):
-        yield head_of(whole, sequence, head, np.arange(call.query.shape[2]))
-
-
-def _output(call: Call) -> Floats:
-    """Return the attention that a call declares, in float64."""
-    found = np.stack([one.attend(float(call.scale or 0.0)) for one in _heads(call)])
-    return found.reshape(*call.query.shape[:2], *found.shape[1:])
-
-
-def _spread(call: Call) -> float:
-    """Return the largest root mean square of the scores of a row."""
-    scale = float(call.scale or 0.0)
-    return max(
-        float(np.sqrt(np.vecdot(np.abs(one.weights(scale)), (scale * one.products) ** 2)).max())
-        for one in _heads(call)
-    )
+        return "wrong", f"it is off by {off / scale:.2g} of its size"
 
 
 def names_of(sizes: Sizes, *, gradient: bool) -> list[str]:
