@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import optimize, special
 
-from verify.montecarlo.attention import softmax
+from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.blocks import Settings
 from verify.montecarlo.distributions import NORMAL, QUERIES, UNIT_INTERVAL, Array, Distribution, VectorSource
 from verify.montecarlo.rows import NormalRows, of_rows
@@ -296,8 +296,8 @@ class SphereRows(Rows):
         """Return it of each row for each query."""
         scale = np.float32(self.factor) / np.sqrt(sum(one * one for one in drawn))
         signs = (scale, -scale)
-        weights = [of_rows(one * sign, ("largest",)) for one in drawn for sign in signs]
-        return (np.concatenate(weights, axis=-1),)
+        weights = [largest(softmax(one * sign)) for one in drawn for sign in signs]
+        return (np.stack(weights, axis=-1),)
 
 
 _TOP, _TOP_WEIGHTS = np.polynomial.legendre.leggauss(24)
