@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import pickle
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
+from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
+from verify.errors import ClaimError
 from verify.montecarlo import devices
 from verify.montecarlo.attention import attention, gradients, probabilities
 from verify.montecarlo.blocks import Cell, Chunk, draw_chunk
@@ -29,10 +31,13 @@ from verify.montecarlo.distributions import (
     Distribution,
     student_t,
 )
-from verify.montecarlo.experiment import cells_of, every_comparison
+from verify.montecarlo.experiment import Comparison, Experiment, cells_of, every_comparison
 from verify.montecarlo.inputs import SharedVectors, Simulated
 from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
 from verify.montecarlo.statistics import EntryProducts, PairMoments, ScoreMoments, ScorePowers, Statistic
+
+if TYPE_CHECKING:
+    from verify.symbolic.kernel.core import Theorem
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")
 
@@ -127,6 +132,14 @@ def test_what_is_not_known_there_is_not_drawn_there() -> None:
     assert not devices.can_reduce(PairMoments())
 
 
+def derived_and_measured(name: str) -> tuple[list[Theorem], tuple[Comparison, ...]]:
+    """Return the theorems of a claim and its checks."""
+    claim = catalogue()[name]
+    derivation = claim.derived()
+    theorems = [one.theorem for one in derivation.examine().routes if one.theorem]
+    return theorems, claim.measured_by(derivation, 0.05).checks
+
+
 CARD = Device("cuda", "Card", "PyTorch 2")
 
 
@@ -203,6 +216,24 @@ def test_a_cell_is_another_one_on_another_device() -> None:
     assert pickle.loads(pickle.dumps(there)) == there  # noqa: S301 - its own
     with pytest.raises(DeviceError, match="cuda: "):
         there.sampler.sample(np.random.default_rng(1), 1)
+
+
+@pytest.mark.parametrize("name", ["score-variance", "correlated-components", "causal-rows"])
+def test_what_a_device_measures_is_bound_as_here(name: str) -> None:
+    """On draws of the device's own."""
+    theorems, checks = derived_and_measured(name)
+    there = moved(Experiment(checks, ()), find_device("cpu")).checks
+    assert bound(name, theorems, there) == bound(name, theorems, checks) != ()
+
+
+def test_a_statistic_that_a_device_computes_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousandth too large on the device, which no sample of a usual size would show."""
+    theorems, checks = derived_and_measured("score-variance")
+    there = moved(Experiment(checks, ()), find_device("cpu")).checks
+    right = devices._REDUCED[ScoreMoments]
+    monkeypatch.setitem(devices._REDUCED, ScoreMoments, lambda *given: [1.001 * one for one in right(*given)])
+    with pytest.raises(ClaimError, match="but of another quantity"):
+        bound("score-variance", theorems, there)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")

@@ -148,7 +148,7 @@ class ClaimEvaluation:
             VerifyError: a setting is impossible for this claim, or the claim is broken.
         """
         begun = self._derived_at = time.perf_counter()
-        with claim_errors(self.work.claim.id, self.work.origin), one_blas_thread():
+        with claim_errors(self.work.claim.id, self.work.origin), device_errors(), one_blas_thread():
             try:
                 requests = next(self._steps) if sums is None else self._steps.send(sums)
             except StopIteration as end:

@@ -24,13 +24,16 @@ import numpy as np
 from verify.montecarlo.blocks import Cell, Settings
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
+    KEYS,
     LAPLACE,
     NORMAL,
+    QUERIES,
     RADEMACHER,
     UNIFORM,
     UNIT_INTERVAL,
     Array,
     Distribution,
+    VectorSource,
 )
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
 from verify.montecarlo.inputs import Input, Simulated
@@ -166,12 +169,28 @@ class OnDevice(Reduced):
         Raises:
             DeviceError: this machine has another device of that name, or PyTorch fails there.
         """
-        seed = int(rng.integers(2**_BITS))
-        with computing_on(self.device) as torch:
-            numbers = Numbers(torch, self.device.name, seed)
+        with self._numbers(rng) as numbers:
             drawn = queries_and_keys(numbers, self.input, count)
-            vectors: Array = reduce(torch, self.statistic, *drawn).cpu().numpy()
+            vectors: Array = reduce(numbers.torch, self.statistic, *drawn).cpu().numpy()
         return vectors
+
+    def sources(self, rng: np.random.Generator, count: int) -> tuple[VectorSource, ...]:
+        """Return what the device draws from the same stream, on this machine.
+
+        Raises:
+            DeviceError: this machine has another device of that name, or PyTorch fails there.
+        """
+        with self._numbers(rng) as numbers:
+            return tuple(
+                VectorSource(part.cpu().numpy(), place, law)
+                for place, law, parts in parts_of(numbers, self.input, count)
+                for part in parts
+            )
+
+    @contextmanager
+    def _numbers(self, rng: np.random.Generator) -> Iterator[Numbers]:
+        with computing_on(self.device) as torch:
+            yield Numbers(torch, self.device.name, int(rng.integers(2**_BITS)))
 
 
 def moved(experiment: Experiment, device: Device) -> Experiment:
@@ -256,17 +275,26 @@ def vectors_of(numbers: Numbers, distribution: Distribution, *shape: int) -> Ten
     return _DRAWN[distribution.fill](numbers, *shape) * float(distribution.scale) + float(distribution.loc)
 
 
+def parts_of(
+    numbers: Numbers, source: Simulated, count: int
+) -> Iterator[tuple[int, Distribution, tuple[Tensor, ...]]]:
+    """Yield the place of the queries and of the keys of ``count`` blocks, their law and components.
+
+    With a correlation, those that all of a vector share come second.
+    """
+    for place, (law, many) in zip((QUERIES, KEYS), source.laws, strict=True):
+        sizes = (source.d, 1) if source.correlation else (source.d,)
+        yield place, law, tuple(vectors_of(numbers, law, count, many, size) for size in sizes)
+
+
 def queries_and_keys(numbers: Numbers, source: Simulated, count: int) -> tuple[Tensor, Tensor]:
     """Return the queries of ``count`` blocks, shape (count, m, d), and their keys, shape (count, n, d)."""
-
-    def drawn(distribution: Distribution, many: int) -> Tensor:
-        own = vectors_of(numbers, distribution, count, many, source.d)
-        if not source.correlation:
-            return own
-        shared = vectors_of(numbers, distribution, count, many, 1)
-        return math.sqrt(1 - source.correlation) * own + math.sqrt(source.correlation) * shared
-
-    return drawn(source.query, source.m), drawn(source.key, source.n)
+    own, shared = math.sqrt(1 - source.correlation), math.sqrt(source.correlation)
+    queries, keys = (
+        parts[0] if len(parts) == 1 else own * parts[0] + shared * parts[1]
+        for _, _, parts in parts_of(numbers, source, count)
+    )
+    return queries, keys
 
 
 def can_draw(source: Input) -> TypeGuard[Simulated]:

@@ -99,7 +99,7 @@ class Simulated(Input):
         """Return the queries, shape (count, m, d), and the keys, shape (count, n, d), of ``count`` blocks."""
         queries, keys = (
             self._mixed(*self._parts(rng, law, (count, many, self.d), columns=columns))
-            for law, many in self._laws
+            for law, many in self.laws
         )
         return queries, keys
 
@@ -107,12 +107,12 @@ class Simulated(Input):
         """Return the components, and with a correlation what all those of a vector share."""
         return tuple(
             VectorSource(part, place, law)
-            for place, (law, many) in zip((QUERIES, KEYS), self._laws, strict=True)
+            for place, (law, many) in zip((QUERIES, KEYS), self.laws, strict=True)
             for part in self._parts(rng, law, (count, many, self.d), columns=columns)
         )
 
     @property
-    def _laws(self) -> tuple[tuple[Distribution, int], ...]:
+    def laws(self) -> tuple[tuple[Distribution, int], ...]:
         """The laws of queries and of keys, and how many of them a block has."""
         return (self.query, self.m), (self.key, self.n)
 

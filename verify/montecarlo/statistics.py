@@ -404,8 +404,12 @@ class Reduced:
         return np.concatenate([self.statistic.reduce(queries[one], keys[one]) for one in pieces])
 
     def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
-        """Return what the input's draws from the same stream are made of, in each view of the statistic."""
-        drawn = self.input.sources(rng, count, columns=self.statistic.columns)
+        """Return what the draws from the same stream are made of, in each view of the statistic."""
+        drawn = self.sources(rng, count)
         if self.statistic.paired:
             drawn = tuple(replace(one, place=QUERIES) for one in drawn)
         return tuple(tuple(one.at(view) for one in drawn) for view in self.statistic.views)
+
+    def sources(self, rng: np.random.Generator, count: int) -> tuple[VectorSource, ...]:
+        """Return what the input's draws from the same stream are made of."""
+        return self.input.sources(rng, count, columns=self.statistic.columns)
