@@ -190,7 +190,7 @@ def test_a_signal_while_auditing(tmp_path: Path, number: int) -> None:
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits another process")
-@pytest.mark.parametrize("command", [pytest.param("run", marks=pytest.mark.slow), "report"])
+@pytest.mark.parametrize("command", ["run", pytest.param("report", marks=pytest.mark.slow)])
 def test_a_full_disk(reports: Path, command: str) -> None:
     """Files that may not grow beyond 8 KiB stand for a disk that fills up while results are written."""
     process = begin(command, "worked-dot-products", "--profile", "quick", "--out", reports)
@@ -202,6 +202,7 @@ def test_a_full_disk(reports: Path, command: str) -> None:
     assert "; free space" in ended.complaint
 
 
+@pytest.mark.slow
 def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
     """``| head -1`` costs the lines that are not read, not the results."""
     process = begin(

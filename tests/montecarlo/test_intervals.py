@@ -204,7 +204,9 @@ def test_a_smaller_rate_asks_for_a_wider_interval() -> None:
     assert lower < low < high < higher
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.3, 0.3), (40, 10), (0.05, 2)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.3, 0.3), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((40, 10), (0.05, 2)))]
+)
 def test_it_misses_no_more_often_than_it_may(a: float, b: float) -> None:
     """Of 400 samples of 30 numbers, no more miss at 10% than are compatible with that."""
     rng = np.random.default_rng([7, int(10 * a)])

@@ -44,10 +44,7 @@ def no_pango(_record: RunRecord, _parts: object, _edition: str) -> bytes:
     raise RenderError("no Pango")
 
 
-@pytest.fixture(autouse=True)
-def _no_faces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the slow cutting of faces out."""
-    monkeypatch.setattr(html, "rules_for_screen", lambda *_characters: "")
+pytestmark = pytest.mark.usefixtures("no_faces")
 
 
 def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,8 +27,6 @@ LONG = {
     "From the density of the gap",
 }
 """Routes whose integrals take seconds; the short ones have checks of the same kinds."""
-SHORT = {"score-law", "softmax-two-keys"}
-"""Claims whose other routes take a moment."""
 
 
 def _steps(name: str, *, long: bool) -> Iterator[Route]:
@@ -59,7 +57,10 @@ def _elsewhere(expression: Any) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("name", "long"),
     [
-        *(pytest.param(name, False, marks=() if name in SHORT else pytest.mark.slow) for name in CLAIMS),
+        *(
+            pytest.param(name, False, marks=() if name == "score-law" else pytest.mark.slow)
+            for name in CLAIMS
+        ),
         pytest.param("softmax-saturation", True, marks=pytest.mark.slow),
         pytest.param("softmax-two-keys", True, marks=pytest.mark.slow),
     ],
