@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import Spelled
-from tests.report.records import PAIRWISE, record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.load import shipped
 from verify.evidence.words import badge

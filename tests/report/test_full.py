@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from tests.report.builders import step
 from tests.report.golden import Spelled
-from tests.report.records import record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import SCORE_VARIANCE, record
 from verify.evidence import ClaimRecord, RouteRecord, RunRecord, Verdict
 from verify.evidence.load import shipped
 from verify.report.formulas import Formula, Formulas

@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.auditing.records import STATISTICAL, good
-from tests.report.records import PAIRWISE, record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from verify.cli.console import say_outdated
 from verify.errors import RenderError
 from verify.evidence import RunRecord, load
