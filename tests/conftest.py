@@ -29,6 +29,9 @@ _numbers = itertools.count()
 # Each of the many processes that tests start would compile the whole package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# What is collected and imported stays to the end: the garbage collector need not go through it so often.
+gc.set_threshold(20_000, 20, 100)
+
 # The same examples in every run, however slow the machine is.
 settings.register_profile(
     "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -60,11 +63,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # What runs all claims then runs these, and a few others need not be.
         others = {*catalogue(), "few"} - set(chosen)
         items[:] = [one for one in items if not others & {_given(one, "name"), _given(one, "quick")}]
-
-
-def pytest_collection_finish() -> None:
-    """Leave what was collected out of the garbage collector's rounds: it stays to the end."""
-    gc.freeze()
 
 
 def _asks_for_more(test: pytest.Function) -> bool:
