@@ -132,11 +132,6 @@ def test_what_is_not_there_is_refused_in_one_line(where: str, text: str, message
     assert str(refused.value) == f"claim mine: its {where} has {message}"
 
 
-def test_a_statement_names_what_stands_in_the_derivation() -> None:
-    """A definition that its chains hold is none of the author's own results."""
-    assert WORDS.fill("statement", "the variance of {inner}") == r"the variance of $2 q\cdot k$"
-
-
 def test_a_control_speaks_of_its_own_cell() -> None:
     """And of what it claims; what the tool prints of a control stays as it is."""
     said, at64 = WORDS.spoken(EXPERIMENT).controls
