@@ -382,10 +382,7 @@ def test_a_pattern_may_reach_into_folders_and_a_name_is_no_pattern(folder: Path)
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [
-        ("*.rst", "no file fits this pattern; correct it"),
-        ("empty", "holds no document that can be checked"),
-    ],
+    [("*.rst", "no file fits this pattern; correct it"), ("empty", "holds no document that can be checked")],
 )
 @pytest.mark.usefixtures("folder")
 def test_nothing_to_be_found_is_an_error(path: str, message: str) -> None:

@@ -122,11 +122,7 @@ def test_impatience_leaves_no_process_behind(
 
 
 @pytest.mark.parametrize(
-    "phase",
-    [
-        "figures",
-        *(pytest.param(one, marks=pytest.mark.slow) for one in ("formulas", "html", "pdf")),
-    ],
+    "phase", ["figures", *(pytest.param(one, marks=pytest.mark.slow) for one in ("formulas", "html", "pdf"))]
 )
 def test_ctrl_c_while_rendering(reports: Path, tmp_path: Path, small: RunRecord, phase: str) -> None:
     """A report half made leaves no trace; the results were written before."""
@@ -239,8 +235,7 @@ def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--help"], pytest.param(["show", "score-mean"], marks=pytest.mark.slow)],
+    "arguments", [["--help"], pytest.param(["show", "score-mean"], marks=pytest.mark.slow)]
 )
 def test_no_reader_at_all(arguments: list[str]) -> None:
     """A closed pipe is no error of the tool; at most the exit status shows it."""

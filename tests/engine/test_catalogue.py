@@ -249,8 +249,8 @@ def test_a_claim_file_imports_modules_beside_it(tmp_path: Path) -> None:
     for path in right_and_wrong(tmp_path):
         modules = tuple((name, (path.parent / f"{name}.py").read_bytes()) for name in ("lengths", "deeper"))
         claim = load(path, path.read_bytes(), modules)
-        sampler: Any = claim.experiment(claim.derive(), 0.05).checks[0].cell.sampler
-        lengths.append(sampler.statistic.reduce(None, np.ones((1, 2, 4))).item())
+        first: Any = claim.experiment(claim.derive(), 0.05).checks[0]
+        lengths.append(first.cell.sampler.statistic.reduce(None, np.ones((1, 2, 4))).item())
     assert lengths == [4.0, 8.0]
     assert "lengths" not in sys.modules
 

@@ -184,10 +184,7 @@ def test_excluded_shares_lie_outside_the_interval_of_a_bounded_mean() -> None:
 
 
 @examples(60)
-@given(
-    values=st.lists(st.floats(0, 1), min_size=1, max_size=40),
-    alpha=st.floats(1e-9, 0.5),
-)
+@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=40), alpha=st.floats(1e-9, 0.5))
 def test_the_interval_holds_the_mean_and_mirrors(values: list[float], alpha: float) -> None:
     """It lies in [0, 1], holds the sample's mean, and that of 1 - x is its mirror image."""
     numbers = np.array(values)

@@ -118,11 +118,7 @@ def test_an_interval_is_printed_as_everywhere() -> None:
             "less than {theorem:result}",
             "{theorem:result}: “less than” is not what is derived, which has =",
         ),
-        (
-            "control squared",
-            "{cell:d}",
-            "{cell:d}: no setting 'd'; did you mean 'd_k'?",
-        ),
+        ("control squared", "{cell:d}", "{cell:d}: no setting 'd'; did you mean 'd_k'?"),
     ],
 )
 def test_what_is_not_there_is_refused_in_one_line(where: str, text: str, message: str) -> None:

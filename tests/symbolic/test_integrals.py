@@ -14,13 +14,7 @@ from tests.following import holds, holds_with
 from verify.claims.gradients.shared.saturation import by_ties
 from verify.symbolic.routes import By, Route
 
-CLAIMS = (
-    "half-precision",
-    "heavy-tails",
-    "score-law",
-    "softmax-saturation",
-    "softmax-two-keys",
-)
+CLAIMS = ("half-precision", "heavy-tails", "score-law", "softmax-saturation", "softmax-two-keys")
 """Claims whose derivation turns one integral into another, or into its value."""
 LONG = {
     "By ties: the density of a tie of the two largest, times what a tie passes on",
