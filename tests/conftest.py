@@ -1,7 +1,11 @@
-"""What tests of several modules share: the tool called in this process, and quick runs, and the reference."""
+"""What tests of several modules share: the tool called in this process, and quick runs, and the reference.
+
+The package is imported where it is used: the process that hands tests out to others needs none of it.
+"""
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -15,12 +19,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-from tests.catalogue import QUICKLY_RUN
 from tests.tool import EXAMPLE, Ended, example_claim
-from verify import api
-from verify.cli.main import main
-from verify.engine.catalogue import catalogue
-from verify.evidence.load import load, shipped
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
@@ -29,6 +28,9 @@ _numbers = itertools.count()
 
 # Each of the many processes that tests start would compile the whole package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# What is collected and imported stays to the end: the garbage collector need not go through it so often.
+gc.set_threshold(20_000, 20, 100)
 
 # The same examples in every run, however slow the machine is.
 settings.register_profile(
@@ -56,6 +58,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [one for one in items if isinstance(one, pytest.Function) and _asks_for_more(one)]
     chosen = _chosen(config)
     if chosen:
+        from verify.engine.catalogue import catalogue
+
         # What runs all claims then runs these, and a few others need not be.
         others = {*catalogue(), "few"} - set(chosen)
         items[:] = [one for one in items if not others & {_given(one, "name"), _given(one, "quick")}]
@@ -108,6 +112,7 @@ def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     """Return a function that runs the tool in this process, as its command line would."""
+    from verify.cli.main import main
 
     def run(*arguments: object) -> Ended:
         with pytest.raises(SystemExit) as ended:
@@ -139,21 +144,36 @@ def quick(
     shared: Callable[[str, Callable[[], str]], Path],
 ) -> RunRecord:
     """Return one run in the quick profile, of a few claims or of all, which test processes share."""
+    from tests.catalogue import QUICKLY_RUN
+    from verify import api
+    from verify.evidence.load import load
+
     chosen = _chosen(pytestconfig) or (sorted(QUICKLY_RUN) if request.param == "few" else [])
-    run = partial(api.run, chosen, profile="quick", workers=2, store=False)
+    # A second process has to load everything first, which a few claims do not repay.
+    run = partial(api.run, chosen, profile="quick", workers=1 if chosen else 2, store=False)
     return load(shared(f"{request.param}.json", lambda: run().to_json()))
 
 
 @pytest.fixture(scope="session")
 def reference() -> RunRecord:
     """Return the reference that ships: all claims, all statements."""
+    from verify.evidence.load import shipped
+
     return shipped()
 
 
 @pytest.fixture(scope="session")
 def small() -> RunRecord:
     """Return a run of the smallest claim that draws."""
+    from verify import api
+
     return api.run(["sqrt-scaling-unique"], profile="quick", workers=1, store=False)
+
+
+@pytest.fixture
+def no_faces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the slow cutting of faces out of a page."""
+    monkeypatch.setattr("verify.report.html.rules_for_screen", lambda *_characters: "")
 
 
 @pytest.fixture

@@ -200,6 +200,7 @@ def test_the_library_and_the_command_line_agree(quick: RunRecord) -> None:
     assert alone.digest in {claim.digest for claim in quick.claims}
 
 
+@pytest.mark.slow
 def test_the_example_of_the_readme_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,13 +120,7 @@ def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
     took = time.perf_counter() - begun
     rows = int(str(side).split("×", maxsplit=1)[0])
     bound = 4 / (d * rows * sample.blocks)
-    return (
-        took,
-        reached,
-        rows,
-        sample.coordinates,
-        bound / (relative / sample.blocks),
-    )
+    return (took, reached, rows, sample.coordinates, bound / (relative / sample.blocks))
 
 
 def floor(d: int, side: int, coordinates: int) -> float:

@@ -190,10 +190,7 @@ def main() -> None:
         print(comparison(options.measure, options.tolerance))
         return
     given = Assumptions(
-        options.chunks,
-        options.chunk_s,
-        handling_s=options.handling_s,
-        lost_every_s=3600 * options.hours,
+        options.chunks, options.chunk_s, handling_s=options.handling_s, lost_every_s=3600 * options.hours
     )
     print(given)
     print(table(given))

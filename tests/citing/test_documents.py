@@ -83,15 +83,6 @@ def test_a_binary_file_is_refused(tmp_path: Path, run: RunRecord, content: bytes
         check([path], run)
 
 
-def test_an_unknown_key_is_a_problem_with_a_suggestion(tmp_path: Path, run: RunRecord) -> None:
-    """The others are checked all the same."""
-    path = written(tmp_path, f"{quoted('1', 'score-variance.slop|pm')} {quoted('0')}")
-    first, second = problems(path, run)
-    assert "no value 'score-variance.slop'" in first
-    assert f"did you mean '{KEY}" in first
-    assert KEY in second
-
-
 def test_a_claim_that_is_no_longer_confirmed(tmp_path: Path, run: RunRecord) -> None:
     """A right figure of a refuted claim is a problem that --write cannot fix; its verdict is none."""
     broken = next(claim for claim in run.claims if claim.verdict == "refuted")
@@ -111,16 +102,6 @@ def test_a_read_only_document_is_left_alone(tmp_path: Path, run: RunRecord) -> N
         fix(check([first, second], run))
     assert first.read_text() == quoted("7")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first.md", "second.md"]
-
-
-def test_a_link_stays_a_link(tmp_path: Path, run: RunRecord) -> None:
-    """What it leads to is fixed."""
-    real = written(tmp_path, quoted("7"), "real.md")
-    link = tmp_path / "link.md"
-    link.symlink_to(real)
-    fix(check([link], run))
-    assert link.is_symlink()
-    assert problems(real, run) == []
 
 
 def test_live_quotations_need_their_keys(tmp_path: Path, run: RunRecord) -> None:
@@ -382,10 +363,7 @@ def test_a_pattern_may_reach_into_folders_and_a_name_is_no_pattern(folder: Path)
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [
-        ("*.rst", "no file fits this pattern; correct it"),
-        ("empty", "holds no document that can be checked"),
-    ],
+    [("*.rst", "no file fits this pattern; correct it"), ("empty", "holds no document that can be checked")],
 )
 @pytest.mark.usefixtures("folder")
 def test_nothing_to_be_found_is_an_error(path: str, message: str) -> None:

@@ -49,25 +49,6 @@ def assert_own_text(known: dict[str, Value], value: Value) -> None:
         assert fault_of(known, value.key, value.text) == "", value.key
 
 
-def test_keys_are_unique_and_looked_up(reference: RunRecord) -> None:
-    """Every key of the whole catalogue stands for one value, and is found."""
-    listed = list(values(reference))
-    keys = [value.key for value in listed]
-    assert len(set(keys)) == len(keys)
-    for value in listed[::97]:
-        assert lookup(reference, value.key) == value
-
-
-def test_every_finding_can_be_quoted(reference: RunRecord) -> None:
-    """Claims, checks, controls, facts and the sources' statements all have keys."""
-    keys = {value.key for value in values(reference)}
-    for claim in reference.claims:
-        assert f"{claim.id}:verdict" in keys
-        names = [one.id for group in (claim.checks, claim.controls, claim.facts) for one in group]
-        assert {f"{claim.id}.{name}" for name in names} <= keys
-    assert {f"source.{statement.id}:outcome" for statement in reference.statements} <= keys
-
-
 def test_a_text_agrees_with_its_own_value(reference: RunRecord) -> None:
     """What is listed is right when quoted as it is, and each figure is printed as it is rounded."""
     known = by_key(reference)
@@ -99,12 +80,6 @@ def test_an_unknown_key_is_reported_with_the_nearest(run: RunRecord, key: str, n
     """A typing mistake is fixed in one step."""
     with pytest.raises(CitationError, match=f"no value '{key}' in these results; did you mean '{near}"):
         lookup(run, key)
-
-
-def test_a_key_like_no_other(run: RunRecord) -> None:
-    """Where nothing is near, the list is named."""
-    with pytest.raises(CitationError, match="`sdpa-verify values` lists them all"):
-        lookup(run, "@@@@")
 
 
 def test_how_close_a_bound_is_and_the_kinds_of_checks_have_keys(run: RunRecord) -> None:
@@ -355,11 +330,3 @@ def test_files_and_audits_have_values(tmp_path: Path) -> None:
     assert str(verify.values(bad(2, 2))["audit"]) == "refuted"
     with pytest.raises(verify.VerifyError, match="int: is not a record of a run or an audit"):
         verify.values(3)  # type: ignore[arg-type]
-
-
-def test_doubt_is_told_with_the_value() -> None:
-    """Of a claim that is not confirmed."""
-    broken = next(claim for claim in RUN.claims if claim.verdict == "refuted")
-    value = verify.values(RUN)[f"{broken.id}.{broken.checks[0].id}:estimate"]
-    assert value.doubt == "its claim is no longer confirmed but refuted"
-    assert verify.values(RUN)[KEY].doubt == ""

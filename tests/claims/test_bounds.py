@@ -48,6 +48,7 @@ def test_a_bound_that_is_a_little_sharper_is_false(name: str) -> None:
     assert pytest.approx(BOUNDS[name]) in factors
 
 
+@pytest.mark.slow
 def test_the_largest_of_a_million_scores_is_held_against_both_roots() -> None:
     """√(2 ln n) bounds it, √(1.5 ln n) does not."""
     both = experiment("attention-concentration")

@@ -24,16 +24,7 @@ from verify import api
 from verify.claims.chapters import CHAPTERS, Chapter
 from verify.engine import runner
 from verify.engine.sources import read_sources
-from verify.evidence import (
-    PROFILES,
-    Check,
-    ClaimRecord,
-    Figure,
-    PlotLayer,
-    Proof,
-    RunRecord,
-    Verdict,
-)
+from verify.evidence import PROFILES, Check, ClaimRecord, Figure, PlotLayer, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import (
     Comparison,
     Exact,

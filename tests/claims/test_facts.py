@@ -47,10 +47,7 @@ def missing() -> float:
 
 
 EXPECTED: dict[str, dict[str, float]] = {
-    "score-variance": {
-        "product-variance": 1,
-        **{f"exact-variance-d{n}": n for n in (1, 2, 8, 64, 512)},
-    },
+    "score-variance": {"product-variance": 1, **{f"exact-variance-d{n}": n for n in (1, 2, 8, 64, 512)}},
     "score-variance-general": {"uniform-variance-per-dimension": float(Fraction(1, 9) - Fraction(1, 16))},
     "pairwise-estimator": {"relative-bias": missing()},
     "worked-dot-products": {

@@ -23,11 +23,7 @@ from verify.claims.gradients.shared.jacobian import (
     t,
     value,
 )
-from verify.claims.gradients.shared.row_gradients import (
-    mean_square,
-    of_small_scores,
-    ratio_at_small_scores,
-)
+from verify.claims.gradients.shared.row_gradients import mean_square, of_small_scores, ratio_at_small_scores
 from verify.claims.gradients.shared.saturation import identity, inverse_length, lemmas, limit, of_two_keys
 from verify.montecarlo.attention import softmax
 from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, m

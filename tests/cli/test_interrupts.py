@@ -122,11 +122,7 @@ def test_impatience_leaves_no_process_behind(
 
 
 @pytest.mark.parametrize(
-    "phase",
-    [
-        "figures",
-        *(pytest.param(one, marks=pytest.mark.slow) for one in ("formulas", "html", "pdf")),
-    ],
+    "phase", ["figures", *(pytest.param(one, marks=pytest.mark.slow) for one in ("formulas", "html", "pdf"))]
 )
 def test_ctrl_c_while_rendering(reports: Path, tmp_path: Path, small: RunRecord, phase: str) -> None:
     """A report half made leaves no trace; the results were written before."""
@@ -190,7 +186,7 @@ def test_a_signal_while_auditing(tmp_path: Path, number: int) -> None:
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits another process")
-@pytest.mark.parametrize("command", [pytest.param("run", marks=pytest.mark.slow), "report"])
+@pytest.mark.parametrize("command", ["run", pytest.param("report", marks=pytest.mark.slow)])
 def test_a_full_disk(reports: Path, command: str) -> None:
     """Files that may not grow beyond 8 KiB stand for a disk that fills up while results are written."""
     process = begin(command, "worked-dot-products", "--profile", "quick", "--out", reports)
@@ -202,6 +198,7 @@ def test_a_full_disk(reports: Path, command: str) -> None:
     assert "; free space" in ended.complaint
 
 
+@pytest.mark.slow
 def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
     """``| head -1`` costs the lines that are not read, not the results."""
     process = begin(
@@ -238,8 +235,7 @@ def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--help"], pytest.param(["show", "score-mean"], marks=pytest.mark.slow)],
+    "arguments", [["--help"], pytest.param(["show", "score-mean"], marks=pytest.mark.slow)]
 )
 def test_no_reader_at_all(arguments: list[str]) -> None:
     """A closed pipe is no error of the tool; at most the exit status shows it."""

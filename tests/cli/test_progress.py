@@ -70,12 +70,7 @@ def test_a_terminal_gets_a_bar(tmp_path: Path, columns: str) -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "mark"),
-    [
-        (Verdict.CONFIRMED, "✓"),
-        (Verdict.APPROXIMATE, "≈"),
-        (Verdict.REFUTED, "✗"),
-        (Verdict.UNDECIDED, "?"),
-    ],
+    [(Verdict.CONFIRMED, "✓"), (Verdict.APPROXIMATE, "≈"), (Verdict.REFUTED, "✗"), (Verdict.UNDECIDED, "?")],
 )
 def test_a_verdict_has_a_mark(small: RunRecord, verdict: Verdict, mark: str) -> None:
     """Mark, id, verdict, reason: one line, in columns."""

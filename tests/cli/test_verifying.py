@@ -223,6 +223,7 @@ def test_a_run_beside_an_earlier_report_says_so(tool: Tool, tmp_path: Path) -> N
     assert (tmp_path / "report.pdf").read_text() == "an earlier report"
 
 
+@pytest.mark.usefixtures("no_faces")
 def test_results_can_be_rendered_elsewhere(
     tool: Tool, tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,10 +47,7 @@ def lines_of(
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("command", list(_commands(cli)), ids="-".join)
 def test_every_help_fits(
-    command: tuple[str, ...],
-    width: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Help of every command, with every option."""
     lines = lines_of((*command, "--help"), width, monkeypatch, capsys)

@@ -6,16 +6,16 @@ import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import verify
 from tests.tool import Ended, examples
 from verify.engine.backends import InProcessBackend
-from verify.engine.catalogue import catalogue, catalogue_with, read, shipped
+from verify.engine.catalogue import catalogue, catalogue_with, load, read, shipped
 from verify.engine.evaluate import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
@@ -135,11 +135,9 @@ BROKEN_INSIDE = [
 ]
 
 
-def settle_here(path: Path, *beside: str) -> ClaimRecord:
-    """Return the record of a file's claim, settled in this process with the modules that it imports."""
-    modules = tuple((name, (path.parent / f"{name}.py").read_bytes()) for name in beside)
-    claim = replace(read(path, path.read_bytes(), modules), beside=modules)
-    work = Work(claim, settings(profile="quick"), (), "a run")
+def settle_here(path: Path) -> ClaimRecord:
+    """Return the record of a file's claim, settled in this process."""
+    work = Work(read(path, path.read_bytes()), settings(profile="quick"), (), "a run")
     (settled,) = Schedule([work], lambda _work: InProcessBackend(1)).run()
     return settled.record
 
@@ -247,8 +245,13 @@ def right_and_wrong(folder: Path) -> list[Path]:
 
 def test_a_claim_file_imports_modules_beside_it(tmp_path: Path) -> None:
     """Each its own, though they have one name; never in the place of Python's."""
-    verdicts = [settle_here(path, "lengths", "deeper").verdict for path in right_and_wrong(tmp_path)]
-    assert verdicts == ["confirmed", "refuted"]
+    lengths = []
+    for path in right_and_wrong(tmp_path):
+        modules = tuple((name, (path.parent / f"{name}.py").read_bytes()) for name in ("lengths", "deeper"))
+        claim = load(path, path.read_bytes(), modules)
+        first: Any = claim.experiment(claim.derive(), 0.05).checks[0]
+        lengths.append(first.cell.sampler.statistic.reduce(None, np.ones((1, 2, 4))).item())
+    assert lengths == [4.0, 8.0]
     assert "lengths" not in sys.modules
 
 

@@ -229,16 +229,8 @@ PRINTED = 'printed = "8"\n'
         ("8", PRINTED + SCALE.replace("64", '"64"'), "scale d_k is '64'; give a whole number"),
         ("8", PRINTED + SOFTMAX.replace("[2, 1]", '["2"]'), "softmax scores is '2'; give a number"),
         ("8", PRINTED + SOFTMAX.replace("[2, 1]", "[]"), "softmax scores is empty; give at least 1 number"),
-        (
-            "8",
-            PRINTED + SOFTMAX.replace("[2, 1]", "7"),
-            "give numbers in square brackets",
-        ),
-        (
-            "8",
-            PRINTED + SAMPLE.replace('"variance"', '"median"'),
-            "statistic is 'median'; give",
-        ),
+        ("8", PRINTED + SOFTMAX.replace("[2, 1]", "7"), "give numbers in square brackets"),
+        ("8", PRINTED + SAMPLE.replace('"variance"', '"median"'), "statistic is 'median'; give"),
         ("8", PRINTED + SOFTMAX.replace("key = 1", "key = 3"), "there are 2 scores"),
         ("8", PRINTED + 'compute = { what = "dot-product", q = [1], k = [1, 2] }', "give as many"),
         ("8", PRINTED + SCALE + '\nclaim = "sqrt-scaling"', "no place beside compute"),

@@ -284,6 +284,7 @@ class TestTheJudgeItself:
             for seed in range(seeds)
         ]
 
+    @pytest.mark.slow
     def test_false_refutations(self) -> None:
         """At the very edge of the band, after all looks, a true claim is refuted at most 5% of the time."""
         found = self.verdicts(quantity("edge", 10.5, 10.0, spread=3.0), 25)
@@ -299,6 +300,7 @@ class TestTheJudgeItself:
         first = sum(check.looks == 1 for check in found)
         assert first >= stats.binom.ppf(FALSE_ALARM, 300, 0.95)
 
+    @pytest.mark.slow
     def test_a_wrong_version_is_refuted_as_often_as_planned(self) -> None:
         """Two tolerances off, the samples planned for the check refute it in the end, every time but few."""
         found = self.verdicts(quantity("off", 11.0, 10.0, spread=3.0), 200)

@@ -10,14 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from verify.engine.sources import (
-    KeyPath,
-    Origin,
-    PartEntry,
-    packs,
-    read_sources,
-    refuse_unknown_claims,
-)
+from verify.engine.sources import KeyPath, Origin, PartEntry, packs, read_sources, refuse_unknown_claims
 from verify.errors import SourcesError
 from verify.evidence import Outcome
 from verify.files.names import shipped_folder

@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 from pydantic import ValidationError
 
 from tests.report.builders import check, control, exact_check
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import SCORE_VARIANCE
 from tests.strategies import examples, floats
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import ClaimRecord, Fact

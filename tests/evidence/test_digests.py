@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.report.builders import check, exact_check
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import SCORE_VARIANCE
 from tests.strategies import CLAIM_RECORDS, examples, floats
 from verify.evidence import ClaimRecord, Fact, Proof, RunRecord, Verdict, digest_of
 

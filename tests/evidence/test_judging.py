@@ -23,7 +23,7 @@ class TestJudge:
 
     BAND = (9.0, 11.0)
 
-    @examples(300)
+    @examples(100)
     @given(spans(), floats(-10, 10), floats(0, 5))
     def test_every_verdict_means_what_it_says(
         self, interval: Interval, prediction: float, width: float
@@ -49,7 +49,7 @@ class TestJudge:
 class TestBounds:
     """Predictions that bound the quantity instead of giving it."""
 
-    @examples(200)
+    @examples(80)
     @given(spans(), floats(-10, 10), floats(0, 5), floats(1, 9))
     def test_no_tolerance_saves_a_bound(
         self, interval: Interval, prediction: float, width: float, wider: float
@@ -168,12 +168,7 @@ class TestOfClaim:
                 [bad],
                 "derived in part, and its exact check agrees; its negative control is rejected",
             ),
-            (
-                Proof.PROVED,
-                [good, vague],
-                [bad],
-                "undecided at the largest sample: vague (too skewed)",
-            ),
+            (Proof.PROVED, [good, vague], [bad], "undecided at the largest sample: vague (too skewed)"),
         ]
         for proof, checks, controls, reason in cases:
             assert claim_verdict(proof, "step 2", checks, controls)[1] == reason

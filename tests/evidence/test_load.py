@@ -16,9 +16,7 @@ from pydantic import ValidationError
 from tests.report.records import PAIRWISE, record
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ResultsError
-from verify.evidence import (
-    RunRecord,
-)
+from verify.evidence import RunRecord
 from verify.evidence import RunRecord as Record
 from verify.evidence.load import SCHEMA, json_schema, load
 

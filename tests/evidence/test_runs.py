@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from tests.report.records import record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import SCORE_VARIANCE, record
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import (

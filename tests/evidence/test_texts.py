@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from tests.strategies import CHECKS, examples
 from verify.errors import ClaimError
 from verify.evidence import Check, Fact
-from verify.evidence.records import Record, Sealed, by_id, fingerprint
+from verify.evidence.records import Record, by_id, fingerprint
 from verify.evidence.texts import (
     Address,
     Count,
@@ -34,8 +31,6 @@ from verify.evidence.texts import (
     line,
     moment,
     prose,
-    refuse,
-    refuse_repeated,
 )
 
 
@@ -92,20 +87,6 @@ def test_names_are_few() -> None:
     assert few([1]) == [1]
     with pytest.raises(PydanticCustomError, match="has more than 1000 names; remove some"):
         few(full | {"one": 1})
-
-
-def test_the_first_mistake_is_the_one_that_is_named() -> None:
-    """What is no mistake is not looked at, and signs of a format stand for themselves."""
-    refuse((False, "not this"))
-    with pytest.raises(PydanticCustomError, match=r"^this \{0\}$"):
-        refuse((False, "not this"), (True, "this {0}"), (True, "nor that"))
-
-
-def test_a_name_given_twice_is_refused() -> None:
-    """By its name and what it is of."""
-    refuse_repeated(["a", "b"], "claims")
-    with pytest.raises(PydanticCustomError, match=r"^b is the name of two claims$"):
-        refuse_repeated(["a", "b", "c", "b"], "claims")
 
 
 @pytest.mark.parametrize(
@@ -196,14 +177,6 @@ def test_numbers_must_be_finite(value: float) -> None:
         Fact(id="f", what="", latex="", value=value)
 
 
-@given(st.dictionaries(st.sampled_from("abc"), st.text("<&>x", max_size=3), min_size=3), st.randoms())
-def test_a_fingerprint_is_that_of_the_content(settings: dict[str, str], order: Random) -> None:
-    """In whatever order it is given."""
-    again = dict(order.sample(sorted(settings.items()), len(settings)))
-    assert fingerprint(settings) == fingerprint(again)
-    assert fingerprint({**again, "a": again["a"] + "!"}) != fingerprint(settings)
-
-
 class Named(Record):
     """A record of a test."""
 
@@ -233,17 +206,3 @@ def test_a_part_that_is_not_there_is_refused_with_the_nearest(parts: tuple[str, 
     with pytest.raises(ClaimError) as caught:
         by_id(named, "frst", "here: ", "part")
     assert str(caught.value) == message
-
-
-def test_a_record_of_a_file_fits_its_seal_until_something_changes() -> None:
-    """Sealing changes nothing else, and twice is once."""
-
-    class File(Sealed):
-        content: str
-        seal: str = ""
-
-    sealed = File(content="x").sealed()
-    assert (sealed.content, sealed.sealed(), len(sealed.seal)) == ("x", sealed, 64)
-    assert sealed.fitting_seal() == sealed.seal
-    assert sealed.model_copy(update={"content": "y"}).fitting_seal() != sealed.seal
-    assert json.loads(sealed.to_json()) == {"content": "x", "seal": sealed.seal}

@@ -8,7 +8,6 @@ from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome, Verdict
 from verify.evidence.words import (
     capitalised,
-    cell_text,
     closed,
     control_badge,
     counted_checks,
@@ -116,13 +115,6 @@ def test_the_decisive_check_is_the_most_serious_then_the_tightest() -> None:
     assert decisive_check((calm, close)) is close
     assert decisive_check((calm, undecided, close)) is undecided
     assert decisive_check(()) is None
-
-
-def test_cells_read_well() -> None:
-    """Symbols are set as mathematics, words as words."""
-    assert spaced(cell_text({"d_k": 1000, "n_keys": 20000, "sigma": 0.5, "block": "64×64"})) == (
-        "$d_{k}$ = 1000, $n_{\\mathrm{keys}}$ = 20 000, $\\sigma$ = 0.5, block 64×64"
-    )
 
 
 def test_largest_deviation_is_the_one_that_uses_most_of_its_tolerance() -> None:

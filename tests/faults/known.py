@@ -90,9 +90,7 @@ STATISTICS = {
         '("over-scaled-growth", D, "scaled", "≤", S.One)',
     ),
     "any-rate-of-one-scale": Known(
-        f"{GRADIENTS}/training_stability.py",
-        '"any-success", _number(scale)',
-        '"any-success", _number(ROOT)',
+        f"{GRADIENTS}/training_stability.py", '"any-success", _number(scale)', '"any-success", _number(ROOT)'
     ),
     "keys-for-lengths": Known(
         f"{GRADIENTS}/ignored_keys.py",
@@ -103,9 +101,7 @@ STATISTICS = {
         f"{GRADIENTS}/vanishing_or_exploding.py", "sampler.share(scaled=one)", "sampler.share(scaled=False)"
     ),
     "last-corner-is-the-first": Known(
-        f"{ENGINE}/statistics.py",
-        "scores[:, 0, 0], scores[:, -1, -1]",
-        "scores[:, 0, 0], scores[:, 0, 0]",
+        f"{ENGINE}/statistics.py", "scores[:, 0, 0], scores[:, -1, -1]", "scores[:, 0, 0], scores[:, 0, 0]"
     ),
     "length-scaling-doubled": Known(
         f"{LIMITS}/length_scaling.py",
@@ -115,9 +111,7 @@ STATISTICS = {
 }
 BOUNDS = {
     "entropy-at-two-deviations": Known(
-        f"{SOFTMAX}/attention_entropy.py",
-        "for deviation in (1, WIDE)",
-        "for deviation in (2, WIDE)",
+        f"{SOFTMAX}/attention_entropy.py", "for deviation in (1, WIDE)", "for deviation in (2, WIDE)"
     ),
     "concentration-twice-the-bound": Known(
         f"{SOFTMAX}/attention_concentration.py",
@@ -156,7 +150,7 @@ FACTS = {
         f"{SOFTMAX}/softmax_worked_examples.py",
         '("first", _of(weight, a, b))',
         '("first", _of(weight, b, a))',
-    ),
+    )
 }
 LABELS = {
     "triu-as-causal": Known(
@@ -318,9 +312,7 @@ GUARDS = {
         "if len(one.limits) != 1:",
     ),
     "terms-unlike-each-other": Known(
-        "verify/symbolic/kernel/moments.py",
-        "            or rest.has(variable)\n",
-        "",
+        "verify/symbolic/kernel/moments.py", "            or rest.has(variable)\n", ""
     ),
 }
 KNOWN = VACUOUS | STATISTICS | BOUNDS | FACTS | LABELS | ERRORS | COMMON | FIGURES | GUARDS

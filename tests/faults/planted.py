@@ -278,9 +278,7 @@ def _statistics(change: Callable[[Array], Array]) -> Callable[[pytest.MonkeyPatc
         for sampler in _samplers():
             right = sampler.sample  # type: ignore[attr-defined]
             patch.setattr(
-                sampler,
-                "sample",
-                lambda self, rng, count, right=right: change(right(self, rng, count)),
+                sampler, "sample", lambda self, rng, count, right=right: change(right(self, rng, count))
             )
 
     return plant

@@ -51,8 +51,7 @@ USUAL = {"exits", "is-killed"}
 
 
 @pytest.mark.parametrize(
-    "misdeed",
-    [one if one in USUAL else pytest.param(one, marks=pytest.mark.slow) for one in MISDEEDS],
+    "misdeed", [one if one in USUAL else pytest.param(one, marks=pytest.mark.slow) for one in MISDEEDS]
 )
 def test_a_file_that_misbehaves_when_loaded(workers: Workers, tmp_path: Path, misdeed: str) -> None:
     """It is named, and nothing of it reaches this process."""

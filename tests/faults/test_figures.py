@@ -217,9 +217,7 @@ def _below_logarithm(record: ClaimRecord, figure: Figure) -> list[str]:
     return wrong
 
 
-def _computed(
-    *heights: Callable[[float], float],
-) -> Callable[[ClaimRecord, Figure], list[str]]:
+def _computed(*heights: Callable[[float], float]) -> Callable[[ClaimRecord, Figure], list[str]]:
     """Return the rule of figures of computed numbers: the heights of each layer's points are a function's."""
 
     def rule(_: ClaimRecord, figure: Figure) -> list[str]:

@@ -97,18 +97,6 @@ def test_a_failure_leaves_the_old_file_alone(
     assert contents(tmp_path) == {"results.json": OLD}
 
 
-def test_a_full_disk_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the file, the reason and the fix."""
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OutputError) as caught:
-        write_whole(tmp_path / "results.json", NEW)
-    assert str(caught.value) == (
-        f"{tmp_path / 'results.json'}: cannot be written (No space left on device); "
-        "free space or choose another place"
-    )
-    assert contents(tmp_path) == {}
-
-
 @pytest.mark.parametrize(
     "write", [lambda p: write_whole(p / "x.json", NEW), check_writable], ids=["write", "check"]
 )
@@ -120,14 +108,6 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, write: Any) -> None:
     ):
         write(tmp_path / "out")
     assert contents(tmp_path) == {"out": OLD}
-
-
-def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
-    """A folder is not replaced by a file."""
-    (tmp_path / "report.html").mkdir()
-    with pytest.raises(OutputError, match=r"report\.html: cannot be written"):
-        write_whole(tmp_path / "report.html", NEW)
-    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 class TestTogether:
@@ -154,14 +134,6 @@ class TestTogether:
         with pytest.raises((OutputError, KeyboardInterrupt)):
             write_together({tmp_path / name: NEW for name in ("a", "b", "c")})
         assert contents(tmp_path) == dict.fromkeys(("a", "b", "c"), OLD)
-
-    def test_an_impossible_file_among_them(self, tmp_path: Path) -> None:
-        """A path that cannot be written keeps the others from being replaced."""
-        (tmp_path / "file").write_bytes(OLD)
-        write_whole(tmp_path / "a", OLD)
-        with pytest.raises(OutputError, match="file/b: cannot be written"):
-            write_together({tmp_path / "a": NEW, tmp_path / "file" / "b": NEW})
-        assert contents(tmp_path) == {"file": OLD, "a": OLD}
 
 
 def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:

@@ -289,7 +289,10 @@ def test_wrong_ends_are_reported(distribution: Distribution, ends: tuple[float, 
 
 @pytest.mark.parametrize(
     "distribution",
-    [student_t(3), student_t(5), LAPLACE, EXPONENTIAL],
+    [
+        student_t(3),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (student_t(5), LAPLACE, EXPONENTIAL)),
+    ],
     ids=lambda distribution: distribution.name,
 )
 def test_no_false_alarm_on_other_streams(distribution: Distribution) -> None:

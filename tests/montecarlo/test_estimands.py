@@ -164,9 +164,9 @@ class TestCoverage:
 
     CASES = (
         pytest.param(1, 4, NORMAL, id="normal-1"),
-        pytest.param(64, 4, NORMAL, id="normal-64"),
+        pytest.param(64, 4, NORMAL, id="normal-64", marks=pytest.mark.slow),
         pytest.param(1, 4, EXPONENTIAL, id="exponential-1"),
-        pytest.param(3, 3, UNIT_INTERVAL, id="unit-interval-3"),
+        pytest.param(3, 3, UNIT_INTERVAL, id="unit-interval-3", marks=pytest.mark.slow),
     )
 
     @pytest.mark.parametrize(("d", "side", "distribution"), CASES)
@@ -205,7 +205,14 @@ class TestPlanning:
     """Samples of the planned size reach their goal as often as promised."""
 
     @pytest.mark.parametrize(
-        ("d", "distribution"), [(1, NORMAL), (8, NORMAL), (4, EXPONENTIAL), (3, UNIT_INTERVAL)]
+        ("d", "distribution"),
+        [
+            (4, EXPONENTIAL),
+            *(
+                pytest.param(*one, marks=pytest.mark.slow)
+                for one in ((1, NORMAL), (8, NORMAL), (3, UNIT_INTERVAL))
+            ),
+        ],
     )
     def test_derived_variance(self, d: int, distribution: Distribution) -> None:
         """With the derived block variance: the interval fits the band in at least 95% of 300 samples."""
@@ -238,6 +245,7 @@ class TestPlanning:
 class TestRatio:
     """Quotients of statistics and of estimands."""
 
+    @pytest.mark.slow
     def test_root_mean_square_ratio(self) -> None:
         """The delta-method interval of a ratio of root-mean-square values covers as stated."""
         rng = np.random.default_rng(16)
@@ -426,6 +434,7 @@ class TestQuantile:
         sample = shares_of(100 + np.random.default_rng(14).exponential(size=(200, 4)))
         assert not Quantile(GRID).measure(sample, 0.05).reliable
 
+    @pytest.mark.slow
     def test_planned_size_reaches_the_goal(self) -> None:
         """The interval at the planned size fits around a prediction as often as promised."""
         goal = Goal(alpha=0.01, miss=0.2, prediction=MEDIAN, width=0.15)

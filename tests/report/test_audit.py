@@ -279,14 +279,19 @@ def parts() -> Parts:
 
 
 @pytest.fixture(scope="module")
+def page(parts: Parts) -> str:
+    """Return the bad audit's page."""
+    return render_html(BAD, parts)
+
+
+@pytest.fixture(scope="module")
 def opened(parts: Parts) -> pikepdf.Pdf:
     """Return the bad audit's PDF, opened."""
     return pikepdf.open(BytesIO(render_pdf(BAD, parts)))
 
 
-def test_the_page_is_complete(parts: Parts) -> None:
+def test_the_page_is_complete(page: str) -> None:
     """Every link leads to an element of the page, no id comes twice, and nothing is fetched."""
-    page = render_html(BAD, parts)
     ids = re.findall(r'\bid="?([^\s">]+)', page)
     assert len(ids) == len(set(ids))
     links = set(re.findall(r'href="?([^\s">]+)', page))
@@ -295,9 +300,8 @@ def test_the_page_is_complete(parts: Parts) -> None:
     assert not re.findall(r'src="(?!data:)', page)
 
 
-def test_every_figure_is_described(parts: Parts) -> None:
+def test_every_figure_is_described(page: str, parts: Parts) -> None:
     """A drawing has words, and a table of its values beside it."""
-    page = render_html(BAD, parts)
     drawn = re.findall(r'<svg [^>]*class="?map\b[^>]*>', page)
     assert len(drawn) == len(parts.figures)
     assert all(re.search(r'role="?img"? aria-label="Map of [^"]+"', tag) for tag in drawn)
@@ -345,6 +349,7 @@ def test_pages_stay_few(
     assert [entry.getMessage() for entry in caplog.records] == []
 
 
+@pytest.mark.slow
 def test_an_audit_is_written_whole(tmp_path: Path) -> None:
     """Evidence, page and document, by their names, and the same bytes when they are made again."""
     audit = good(1, 2)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import Spelled
-from tests.report.records import PAIRWISE, record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.load import shipped
 from verify.evidence.words import badge
@@ -97,10 +96,7 @@ def of(**changes: Any) -> Card:
         ((exact_check("e", 1, "1", "p"),), ""),
         ((check("a", 64, 64),), "Measured"),
         ((check("a", 64, 64), check("b", 64, 64)), "Narrowest margin of 2 checks"),
-        (
-            (check("a", 64, 64), check("b", 80, 64, verdict=Verdict.REFUTED)),
-            "What decided it",
-        ),
+        ((check("a", 64, 64), check("b", 80, 64, verdict=Verdict.REFUTED)), "What decided it"),
     ],
 )
 def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label: str) -> None:
@@ -159,10 +155,7 @@ def test_what_goes_beyond_the_derivation_is_said() -> None:
     [
         (("all-values", "all-values"), ""),
         (("these-values",), "Of its one step, 1 at these values."),
-        (
-            ("all-values", "all-values", "reviewed"),
-            "Of its 3 steps, 2 proved for all values and 1 reviewed.",
-        ),
+        (("all-values", "all-values", "reviewed"), "Of its 3 steps, 2 proved for all values and 1 reviewed."),
         (
             ("all-values", "reviewed", "numerically"),
             ("Of its 3 steps, 1 proved for all values, 1 reviewed and 1 numerically at a few points."),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.builders import contrast
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, PlotLayer
 from verify.evidence.plots import INK, layer_styles

@@ -54,6 +54,7 @@ def test_a_report_of_a_claim_is_about_it() -> None:
     assert all(source.statements for source in report.sources)
 
 
+@pytest.mark.usefixtures("no_faces")
 def test_what_is_given_is_printed() -> None:
     """Title, question and author of the user's own stand in the page, its head and what machines read."""
     run = run_of(
@@ -109,6 +110,7 @@ def test_a_refuted_run_says_by_how_much(
     assert "simultaneous interval" in failure.whole
 
 
+@pytest.mark.usefixtures("no_faces")
 def test_the_headline_of_a_refuted_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest type of the page names what failed; the failing number leads the table."""
     fine = check("fine", 1.0, 1.0, error=0.001)

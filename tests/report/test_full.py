@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from tests.report.builders import step
 from tests.report.golden import Spelled
-from tests.report.records import record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import SCORE_VARIANCE, record
 from verify.evidence import ClaimRecord, RouteRecord, RunRecord, Verdict
 from verify.evidence.load import shipped
 from verify.report.formulas import Formula, Formulas
@@ -199,10 +198,7 @@ def test_each_step_is_as_wide_as_its_formula() -> None:
 def test_a_term_leads_to_the_claims_that_use_it() -> None:
     """Terms that nothing uses are left out; upper case does not matter."""
     found = terms(("one", "Its entropy falls."), ("two", "Cauchy components"))
-    assert found == {
-        "Cauchy distribution": ["two"],
-        "entropy": ["one"],
-    }
+    assert found == {"Cauchy distribution": ["two"], "entropy": ["one"]}
 
 
 def test_a_term_of_many_texts_leads_to_titles_alone() -> None:

@@ -94,7 +94,7 @@ def _grid(values: list[float], name: str = "entropy", reference: float | None = 
     return Grid("map-1", name, "quantity", ("h.0",), len(values), cells)
 
 
-@examples(200)
+@examples(80)
 @given(st.lists(FINITE, min_size=1, max_size=6), st.none() | st.floats(min_value=1e-9, max_value=1e9))
 def test_every_value_has_a_step_and_shades_rise(values: list[float], reference: float | None) -> None:
     """Whatever the values: larger ones are darker, and the six edges have different labels."""

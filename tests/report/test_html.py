@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from jinja2 import DictLoader, UndefinedError
 
 from tests.report.builders import contrast
-from tests.report.records import PAIRWISE, record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from tests.strategies import examples
 from verify.errors import RenderError
 from verify.evidence import Outcome, Proof, RunRecord, Verdict

@@ -12,8 +12,7 @@ from tests.calibration.study import CONFIDENCE, together
 from tests.evidence.test_campaigns import kind
 from tests.report.builders import check, exact_check, spaced
 from tests.report.golden import Spelled
-from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, STATEMENTS, record
 from verify.evidence import (
     Calibration,
     Counted,

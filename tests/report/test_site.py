@@ -108,6 +108,7 @@ def test_an_audit_has_no_site() -> None:
         site_files(good())
 
 
+@pytest.mark.usefixtures("no_faces")
 def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The site is written, and what is wrong is told."""
 
@@ -122,6 +123,7 @@ def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPa
     assert f"<i>{spoken(claim.derivation.latex)}</i>" in page
 
 
+@pytest.mark.usefixtures("no_faces")
 def test_the_command_writes_the_site(
     tool: Callable[..., Ended], made: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.auditing.records import STATISTICAL, good
-from tests.report.records import PAIRWISE, record
-from tests.report.score_variance import SCORE_VARIANCE
+from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from verify.cli.console import say_outdated
 from verify.errors import RenderError
 from verify.evidence import RunRecord, load
@@ -44,10 +43,7 @@ def no_pango(_record: RunRecord, _parts: object, _edition: str) -> bytes:
     raise RenderError("no Pango")
 
 
-@pytest.fixture(autouse=True)
-def _no_faces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the slow cutting of faces out."""
-    monkeypatch.setattr(html, "rules_for_screen", lambda *_characters: "")
+pytestmark = pytest.mark.usefixtures("no_faces")
 
 
 def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

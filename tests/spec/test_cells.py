@@ -19,16 +19,7 @@ from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, 
 from verify.montecarlo.experiment import Allowance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import PairShares, Reduced
-from verify.spec.cells import (
-    Components,
-    cell_of,
-    for_components,
-    named_by,
-    normal,
-    place_of,
-    score_cell,
-    setting_of,
-)
+from verify.spec.cells import Components, cell_of, for_components, named_by, normal, score_cell
 from verify.spec.checks import computed, fact, mean_of_rows, prediction
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var
@@ -36,34 +27,6 @@ from verify.symbolic.row_integrals import mean_beside_sink, mean_lost, mean_squa
 from verify.symbolic.scores import GENERAL, d, score, sigma_q
 
 SETTINGS: dict[str, float | str] = {"d_k": 64, "T": 0.5, "law": "normal", "share": "1/3"}
-
-
-@pytest.mark.parametrize("read", [setting_of, place_of])
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("dk", "check c has no setting 'dk'; did you mean 'd_k'?"),
-        ("heads", "check c has no setting 'heads'; its settings are d_k, T, law, share"),
-    ],
-)
-def test_a_setting_that_is_not_there_is_refused_with_those_that_are(
-    read: object, name: str, message: str
-) -> None:
-    """Or with the nearest of them."""
-    assert callable(read)
-    with pytest.raises(ClaimError) as caught:
-        read("c", SETTINGS, name)
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize("name", ["law", "share"])
-def test_a_word_is_no_place(name: str) -> None:
-    """Nothing is drawn against it."""
-    with pytest.raises(ClaimError) as caught:
-        place_of("c", SETTINGS, name)
-    assert str(caught.value) == (
-        f"check c: its setting {name!r} is {SETTINGS[name]!r}; take one that is a number"
-    )
 
 
 @pytest.mark.parametrize(

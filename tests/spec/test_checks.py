@@ -134,14 +134,6 @@ class TestFits:
         assert against.words == "slope against the number of tokens"
         assert against.tolerance.of == "the level over the largest number of tokens"
 
-    def test_weights(self) -> None:
-        """Lines weigh by the inverse square of the prediction, log-log lines evenly."""
-        made = {one.id: one for one in linear_fits(POINTS, 3 * d)}
-        assert made["slope"].fit.weights == pytest.approx((1 / 9, 1 / 36, 1 / 576))
-        assert made["exponent"].fit.weights == (1.0, 1.0, 1.0)
-        assert made["slope"].fit.x == (1.0, 2.0, 8.0)
-        assert all(isinstance(one, Fit) for one in made.values())
-
 
 def test_the_setting_that_words_name_is_there() -> None:
     """Of a biased prediction and of a fit; another is refused with those that there are."""
@@ -160,14 +152,6 @@ class TestWrong:
         control = wrong(POINTS[0], "same", "it is the same in two dimensions", POINTS[1])
         assert control.comparison == replace(POINTS[0], id="same", prediction=POINTS[1].prediction)
         assert control.truth == 3.0
-
-    @pytest.mark.parametrize(
-        "change", [{"cell": CELLS[2].cell}, {"estimand": CELLS[0].mean}], ids=["cell", "estimand"]
-    )
-    def test_nothing_is_known_of_another_world(self, change: dict[str, Any]) -> None:
-        """What is measured elsewhere has no derived value, unless the author gives it."""
-        assert wrong(POINTS[0], "elsewhere", "it is the same elsewhere", **change).truth is None
-        assert wrong(POINTS[0], "elsewhere", "it is the same", truth=24.0, **change).truth == 24.0
 
     def test_a_bound_is_no_truth(self) -> None:
         """Neither a bound nor a threshold nor a computed value says what is measured."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any
 
@@ -13,10 +12,9 @@ from tests.montecarlo.samples import generator, sample_of
 from tests.report.builders import check
 from verify.errors import ClaimError
 from verify.montecarlo.estimands import component
-from verify.spec.claim import USER, Claim, Findings, several
+from verify.spec.claim import Claim, Findings, several
 from verify.spec.figures import beside, expected, figure, line, measured, scatter
 from verify.spec.notation import unmarked
-from verify.symbolic.kernel.words import n
 from verify.symbolic.scores import d
 
 CHECKS = {
@@ -65,15 +63,6 @@ def claim(**changes: Any) -> Any:
     return Claim(**{**WORDS, "experiment": lambda: "measured", **changes})
 
 
-@pytest.mark.parametrize("name", ["", "two-keys", "a", "x2-3"])
-def test_an_id_is_a_slug_or_follows_from_the_file(name: str) -> None:
-    """Where a claim has one of its own, its place in a file does not change it; the chapter is the file's."""
-    placed = claim(id=name).placed("of-the-file", "scaling", {})
-    assert (placed.id, placed.chapter) == (name or "of-the-file", "scaling")
-    assert claim(id=name).chapter == USER
-    assert (placed.title, placed.experiment("D", 0.01)) == ("title", "measured")
-
-
 @pytest.mark.parametrize("name", ["Two Keys", "two_keys", "-two", "two-", "zwölf"])
 def test_what_is_no_slug_is_no_id(name: str) -> None:
     """The id is named, and what one looks like."""
@@ -90,56 +79,6 @@ def test_an_empty_text_is_refused(name: str, text: str) -> None:
         with pytest.raises(ClaimError) as caught:
             claim(id=known, **{name: text})
         assert str(caught.value) == f"{start}: its {name} is empty; write one"
-
-
-@pytest.mark.parametrize(
-    ("function", "wanted"),
-    [
-        (lambda: (), ()),
-        (lambda derivation: (derivation,), ("D",)),
-        (lambda tolerance: (tolerance,), (0.01,)),
-        (lambda tolerance, derivation: (tolerance, derivation), (0.01, "D")),
-        (lambda derivation, tolerance: (derivation, tolerance), ("D", 0.01)),
-    ],
-)
-def test_an_experiment_is_given_what_it_names(function: Any, wanted: tuple[Any, ...]) -> None:
-    """In any order; whoever calls it gives all, by place, and sees no difference."""
-    made = claim(experiment=function).experiment
-    assert made("D", 0.01) == wanted
-    assert list(inspect.signature(made).parameters) == ["derivation", "tolerance"]
-    # Placing a claim must not wrap it once more.
-    assert claim(experiment=made).experiment is made
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"experiment": lambda tolerence: tolerence},
-            "Claim: experiment takes 'tolerence'; did you mean 'tolerance'? it may take derivation and t",
-        ),
-        (
-            {"facts": lambda tolerance: tolerance},
-            "Claim: facts takes 'tolerance'; ",
-        ),
-        (
-            {"id": "two-keys", "figures": lambda finding: finding},
-            "claim two-keys: figures takes 'finding'; did you mean 'findings'? it may take derivation and f",
-        ),
-    ],
-)
-def test_a_parameter_that_is_not_given_is_refused(changes: dict[str, Any], message: str) -> None:
-    """When the claim is made, with the nearest of those that are."""
-    with pytest.raises(ClaimError) as caught:
-        claim(**changes)
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
-
-
-def test_facts_and_figures_may_be_left_out() -> None:
-    """Then there are none."""
-    made = claim()
-    assert made.facts("D") == made.figures("D", FOUND) == ()
 
 
 class TestPlaced:
@@ -208,21 +147,9 @@ class TestMeasured:
         with pytest.raises(ClaimError, match=message):
             measured(checks, against=against)
 
-    def test_what_is_drawn_of_a_value_is_drawn_of_its_ends(self) -> None:
-        """Also where that turns the interval around."""
-        drawn = measured(FOUND.matching("variance-d*"), as_drawn=lambda place, value: place - value)
-        assert drawn.y == (-0.5, -0.5)
-        assert all(low < value < high for low, value, high in zip(drawn.lo, drawn.y, drawn.hi, strict=True))
-
 
 class TestFigure:
     """Lines and points on their axes."""
-
-    def test_lines_are_even_on_their_axis(self) -> None:
-        """On a linear one their points have equal distances; a line in another symbol bears no formula."""
-        points = measured(FOUND.matching("variance-d*"))
-        drawn = figure("f", "F", "f", "y", line("law", 2 * n, points=3), points, x_scale="linear").layers[0]
-        assert (drawn.label, drawn.x, drawn.y) == ("law", (2.0, 33.0, 64.0), (4.0, 66.0, 128.0))
 
     def test_what_is_measured_beside_a_line(self) -> None:
         """The line as it is given, or through what the checks compare with, in the order of their places."""

@@ -118,11 +118,7 @@ def test_an_interval_is_printed_as_everywhere() -> None:
             "less than {theorem:result}",
             "{theorem:result}: “less than” is not what is derived, which has =",
         ),
-        (
-            "control squared",
-            "{cell:d}",
-            "{cell:d}: no setting 'd'; did you mean 'd_k'?",
-        ),
+        ("control squared", "{cell:d}", "{cell:d}: no setting 'd'; did you mean 'd_k'?"),
     ],
 )
 def test_what_is_not_there_is_refused_in_one_line(where: str, text: str, message: str) -> None:
@@ -130,11 +126,6 @@ def test_what_is_not_there_is_refused_in_one_line(where: str, text: str, message
     with pytest.raises(ClaimError) as refused:
         WORDS.fill(where, text, CONTROL.comparison)
     assert str(refused.value) == f"claim mine: its {where} has {message}"
-
-
-def test_a_statement_names_what_stands_in_the_derivation() -> None:
-    """A definition that its chains hold is none of the author's own results."""
-    assert WORDS.fill("statement", "the variance of {inner}") == r"the variance of $2 q\cdot k$"
 
 
 def test_a_control_speaks_of_its_own_cell() -> None:

@@ -14,21 +14,13 @@ from tests.following import holds, holds_with
 from verify.claims.gradients.shared.saturation import by_ties
 from verify.symbolic.routes import By, Route
 
-CLAIMS = (
-    "half-precision",
-    "heavy-tails",
-    "score-law",
-    "softmax-saturation",
-    "softmax-two-keys",
-)
+CLAIMS = ("half-precision", "heavy-tails", "score-law", "softmax-saturation", "softmax-two-keys")
 """Claims whose derivation turns one integral into another, or into its value."""
 LONG = {
     "By ties: the density of a tie of the two largest, times what a tie passes on",
     "From the density of the gap",
 }
 """Routes whose integrals take seconds; the short ones have checks of the same kinds."""
-SHORT = {"score-law", "softmax-two-keys"}
-"""Claims whose other routes take a moment."""
 
 
 def _steps(name: str, *, long: bool) -> Iterator[Route]:
@@ -59,7 +51,10 @@ def _elsewhere(expression: Any) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("name", "long"),
     [
-        *(pytest.param(name, False, marks=() if name in SHORT else pytest.mark.slow) for name in CLAIMS),
+        *(
+            pytest.param(name, False, marks=() if name == "score-law" else pytest.mark.slow)
+            for name in CLAIMS
+        ),
         pytest.param("softmax-saturation", True, marks=pytest.mark.slow),
         pytest.param("softmax-two-keys", True, marks=pytest.mark.slow),
     ],

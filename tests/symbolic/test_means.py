@@ -20,8 +20,7 @@ SKEWED = ComponentLaw(((fmpq(-1), fmpq(2, 3)), (fmpq(2), fmpq(1, 3))))
 
 
 @pytest.mark.parametrize(
-    "moments",
-    [(1, 0, 1), (1, 0, 1, 0, 3), (1, 2, 13), (1, 0, 1, None, 4), (1, 1, 3, 4)],
+    "moments", [(1, 0, 1), (1, 0, 1, 0, 3), (1, 2, 13), (1, 0, 1, None, 4), (1, 1, 3, 4)]
 )
 def test_laws_have_exactly_the_moments(moments: tuple[int | None, ...]) -> None:
     """In fractions, and there are several."""

@@ -32,7 +32,7 @@ DERIVED = {
 }
 
 
-@pytest.mark.parametrize("keys", [2, 3])
+@pytest.mark.parametrize("keys", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     "expression",
     [
@@ -124,7 +124,7 @@ LOOSE = {
 }
 
 
-@pytest.mark.parametrize("name", [*FALSE, *LOOSE])
+@pytest.mark.parametrize("name", [*FALSE, *(pytest.param(one, marks=pytest.mark.slow) for one in LOOSE)])
 def test_a_wrong_constant_fails_its_step(name: str) -> None:
     """A bound that is false somewhere does not hold, nor one that is looser than its step says."""
     claim, right, wrong = (FALSE | LOOSE)[name]

@@ -31,7 +31,7 @@ TEXTS = st.text(st.characters(codec="utf-8")) | st.text(
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
-@examples(200)
+@examples(80)
 @given(TEXTS)
 def test_a_terminal_only_shows_it(text: str) -> None:
     """No control character is left but line ends; other text is as it was."""
@@ -41,7 +41,7 @@ def test_a_terminal_only_shows_it(text: str) -> None:
     assert "\n" not in one_line(text)
 
 
-@examples(200)
+@examples(80)
 @given(TEXTS)
 def test_html_and_xml_hold_it_as_text(text: str) -> None:
     """An XML reader finds no elements, and the text that went in."""
@@ -51,7 +51,7 @@ def test_html_and_xml_hold_it_as_text(text: str) -> None:
     assert html.unescape(for_html(text)) == for_xml(text)
 
 
-@examples(300)
+@examples(100)
 @given(TEXTS)
 def test_markdown_holds_it_as_text(text: str) -> None:
     """One paragraph of text alone, with all its words."""
@@ -71,7 +71,7 @@ def test_restructured_text_holds_it_as_text(text: str) -> None:
     assert tree.astext().split() == ["x", *one_line(text).split(), "x"]
 
 
-@examples(300)
+@examples(100)
 @given(TEXTS)
 def test_latex_holds_no_command_but_signs(text: str) -> None:
     """Of commands only those that stand for one sign; braces and dollars pair; one line."""

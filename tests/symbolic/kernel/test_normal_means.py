@@ -73,10 +73,7 @@ def test_a_wrong_shift_is_refused(rule: Shifted, before: Any, after: Any) -> Non
 def test_what_is_defined_by_scores_is_no_constant() -> None:
     """A name for one of them is not taken out of the mean."""
     refused(
-        Shifted(s[1], sigma**2),
-        E(a * exp(s[1])),
-        a * exp(sigma**2 / 2),
-        NOTHING.defining((a, exp(s[1]))),
+        Shifted(s[1], sigma**2), E(a * exp(s[1])), a * exp(sigma**2 / 2), NOTHING.defining((a, exp(s[1])))
     )
 
 

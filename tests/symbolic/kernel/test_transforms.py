@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from sympy import Abs, I, Integral, Rational, S, Symbol, cos, exp, oo, pi, sqrt  # fmt: skip
 
 from tests.symbolic.kernel.proving import refused
@@ -99,6 +100,7 @@ def test_another_transform_determines_nothing() -> None:
     assert "the characteristic function" in refused(SameLaw(OF_ALL, of_normal), exceeds(score, x), S.One)
 
 
+@pytest.mark.slow
 def test_the_tail_in_even_dimensions_by_the_difference_of_two() -> None:
     """No step of it with one per cent more follows."""
     route = tail()
