@@ -15,7 +15,18 @@ from verify.auditing import alternatives
 from verify.auditing.alternatives import Place, Variant
 from verify.auditing.arrays import unit_of
 from verify.auditing.blocks import HIDDEN, Floats, Head, head_of
-from verify.auditing.rows import LEAST_STEP, SINGLE, Looked, Mapper, Places, Residuals, each, look, replaced
+from verify.auditing.rows import (
+    LEAST_STEP,
+    SINGLE,
+    BlockVectors,
+    Looked,
+    Mapper,
+    Places,
+    Residuals,
+    each,
+    look,
+    replaced,
+)
 from verify.auditing.weighting import weighting
 
 if TYPE_CHECKING:
@@ -107,15 +118,21 @@ class Examined(NamedTuple):
 
 
 def examine(
-    call: Call, intended: float, first: int, progress: Sequence[HeadProgress], mapper: Mapper = map
+    call: Call,
+    intended: float,
+    first: int,
+    progress: Sequence[HeadProgress],
+    mapper: Mapper = map,
+    vectors: BlockVectors | None = None,
 ) -> Examined:
     """Return what is found of a call whose arrays are NumPy's; ``progress`` of its heads goes on.
 
-    ``first`` is the place of its first sequence. All rows are compared at the declared scale, or where the
-    head's sequences before implied another at that. Where it is off, Gauss-Newton over all rows goes on from
+    ``vectors`` take up what those of all blocks are like, and ``first`` is the place of its first sequence.
+    All rows are compared at the declared scale, or where the head's sequences before implied another at that.
+    Where it is off, Gauss-Newton over all rows goes on from
     there; where it is no use, a search over some of them. What no scale explains is named if it can be.
     """
-    return _Examination(call, intended, first, progress, mapper).run()
+    return _Examination(call, intended, first, progress, mapper, vectors).run()
 
 
 def explained(call: Call, start: float) -> tuple[Residuals, Floats]:
@@ -130,7 +147,13 @@ def explained(call: Call, start: float) -> tuple[Residuals, Floats]:
 
 class _Examination:
     def __init__(
-        self, call: Call, intended: float, first: int, progress: Sequence[HeadProgress], mapper: Mapper
+        self,
+        call: Call,
+        intended: float,
+        first: int,
+        progress: Sequence[HeadProgress],
+        mapper: Mapper,
+        vectors: BlockVectors | None = None,
     ) -> None:
         self.call, self.intended, self.first, self.progress, self.mapper = (
             call,
@@ -147,7 +170,7 @@ class _Examination:
         self.unit = unit_of(call)
         self.d_v = 0 if call.value is None else int(call.value.shape[3])
         self.coarse = np.zeros(len(self.blocks), dtype=np.intp)
-        self.looked = look(call, self.blocks, self.scale, self.unit, mapper)
+        self.looked = look(call, self.blocks, self.scale, self.unit, mapper, vectors)
 
     @property
     def compared(self) -> Residuals:
