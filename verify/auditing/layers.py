@@ -454,7 +454,7 @@ def _labels(call: Call) -> tuple[int, ...]:
             if padding is not None:
                 part = part[:, ~padding[place % len(padding)]]
             # NumPy's other floating types are no buffers.
-            label = label << 32 | zlib.crc32(np.ascontiguousarray(part).view(np.uint8), part.shape[1])
+            label = label << 32 | zlib.crc32(np.ascontiguousarray(part).view(np.uint8).data, part.shape[1])
         found.append(label)
     return tuple(found)
 
