@@ -40,7 +40,8 @@ class Modules:
     _taken: set[str] = field(default_factory=set)
     _roots: Counter[str] = field(default_factory=Counter)
     _begun: WeakSet[Any] = field(default_factory=WeakSet)
-    _ran: dict[str, type[Any]] = field(default_factory=dict)
+    _pass: dict[Any, None] = field(default_factory=dict)
+    _expected: dict[str, None] = field(default_factory=dict)
     _attended: set[str] = field(default_factory=set)
     _attending: set[type[Any]] = field(default_factory=set)
     _passes: Counter[str] = field(default_factory=Counter)
@@ -92,12 +93,9 @@ class Modules:
         They are called attention, or another module of their class made a call. Those that hold one of the
         ``others`` are left out.
         """
-        found = [
-            name
-            for name, kind in self._ran.items()
-            if name not in self._attended and (kind in self._attending or _WORD in kind.__name__.lower())
-        ]
-        return [name for name in found if not any(_holds(name, one) for one in (*found, *others))]
+        found = [name for name in self._expected if name not in self._attended]
+        inner = (*found, *others)
+        return [name for name in found if not any(one.startswith(f"{name}.") for one in inner)]
 
     def input(self) -> Any:
         """Return the first tensor of real numbers that the running module was given.
@@ -133,7 +131,7 @@ class Modules:
             self.before_each_pass()
             self._note_compiled(module)
         self._stack.append(module)
-        self._ran[self.running()] = type(module)
+        self._pass[module] = None
         if self.inputs:
             first = next((one for one in given if _is_real(one)), None)
             self._inputs.append((first, None if first is None else version_of(first)))
@@ -144,6 +142,18 @@ class Modules:
         if self._stack and self._stack[-1] is module:
             self._stack.pop()
             del self._inputs[len(self._stack) :]
+            if not self._stack:
+                with self.recorder.unharmed(type(module).__name__):
+                    self._end(module)
+
+    def _end(self, root: Any) -> None:
+        """Note the modules of a pass that should have made a call."""
+        ran, self._pass = self._pass, {}
+        kinds = ((one, type(one)) for one in ran)
+        some = [one for one, kind in kinds if kind in self._attending or _WORD in kind.__name__.lower()]
+        if some and root not in self._names:
+            self.add_root(root)
+        self._expected.update(dict.fromkeys(self._names[one] for one in some if one in self._names))
 
     def _note_compiled(self, root: Any) -> None:
         if root in self._begun:
@@ -159,10 +169,6 @@ class Modules:
 def version_of(tensor: Any) -> int | None:
     """Return how often something was written into a tensor, None where nothing counts that."""
     return None if tensor.is_inference() else int(tensor._version)
-
-
-def _holds(name: str, other: str) -> bool:
-    return other.startswith(f"{name}.")
 
 
 def _is_real(one: Any) -> bool:
