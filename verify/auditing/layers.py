@@ -13,7 +13,7 @@ import numpy as np
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
 from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
-from verify.auditing.reconstruction import HeadProgress, examine
+from verify.auditing.reconstruction import Examination, HeadProgress
 from verify.auditing.recording import ARRAYS, Call
 from verify.auditing.rows import Mapper, Residuals, RowMeans, each, hidden_from, room_for, unseen
 from verify.auditing.weighting import SOFTMAX, Weighting, weighting
@@ -272,7 +272,7 @@ def _keep(
         # Rows of a difference of two maps have no scores of their own.
         is_new = not call.continues and weighting(call.weights).maps == 1
         vectors = room_for(call) if is_new else None
-        found = examine(call, value, first, seen.progress, mapper, vectors)
+        found = Examination(call, value, first, seen.progress, mapper, vectors).run()
 
         def shaped(array: Any, shape: tuple[int, int] = shape) -> Any:
             return array.reshape(shape + array.shape[1:])
