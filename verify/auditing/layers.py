@@ -303,16 +303,11 @@ def _keep(
                 has_output=call.output is not None,
                 softcap=call.softcap,
                 mask=described(call),
-                misseen=None if seen.meant is None or is_open else _misseen(call, seen.meant, places),
+                misseen=None if seen.meant is None or is_open else misseen(call, seen.meant, places),
                 weak_mask=weak_mask(call),
             )
         )
     return _pair(spreads, seen)
-
-
-def _misseen(call: Call, meant: Meant, places: NDArray[np.intp]) -> list[Misseen | None]:
-    found = misseen(call, meant)
-    return [None if one is None else one._replace(sequence=int(places[one.sequence])) for one in found]
 
 
 def _by_shape(waiting: Sequence[tuple[int, Call]]) -> Iterator[list[tuple[int, Call]]]:

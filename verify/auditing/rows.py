@@ -257,15 +257,10 @@ class Scales:
             self.value = (scale + found.step) / intended
             self.error = np.sqrt(found.variance) / size
             self.half = np.minimum(
-                np.where(found.slope > 0, found.room / np.where(found.slope > 0, found.slope, 1.0), math.inf)
-                / size,
-                _student(self.error, found.freedom, alpha) + _shift(found) / size,
+                found.room / found.slope / size,
+                _student(self.error, found.freedom, alpha) + found.bias / found.slope / size,
             )
         self.half = np.where(np.isfinite(self.value) & ~np.isnan(self.half), self.half, math.inf)
-
-
-def _shift(found: Residuals) -> Floats:
-    return np.divide(found.bias, found.slope, out=np.full_like(found.bias, math.inf), where=found.slope > 0)
 
 
 def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
