@@ -65,14 +65,13 @@ def call(
 
 
 def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[str, Finding]:
-    """Return what an audit finds of the first head of these calls, by kind."""
+    """Return what an audit finds of the first head of these calls, by the finding's name."""
     recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
     record = verify.audit(recording, workers=1, **options)
-    return {one.kind: one for one in record.findings if one.head == 0}
+    return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}
 
 
 def of_vectors(q: Any, k: Any, **options: Any) -> dict[str, Finding]:
     """Return what an audit finds of the first head of these vectors, by the finding's name."""
     asked = {"gate": options.pop("gate", ()), "false_alarm": options.pop("false_alarm", 0.5)}
-    record = verify.audit(Recording("test", [Layer("one", [Call(q, k, **options)])]), workers=1, **asked)
-    return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}
+    return of_calls(Call(q, k, **options), **asked)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import verify
-from tests.auditing.calls import SCALE, arrays, attention
+from tests.auditing.calls import SCALE, arrays, attention, of_calls
 from tests.auditing.calls import call as attended
 from tests.auditing.planted import (
     CORRECT,
@@ -29,7 +29,7 @@ from tests.auditing.planted import (
 from verify.auditing.audit import audit_recording, audit_settings, kinds
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError, SettingsError
-from verify.evidence.audits import AuditRecord, AuditSettings, Finding, Judgement
+from verify.evidence.audits import AuditRecord, AuditSettings, Judgement
 
 SETTINGS = audit_settings(gate="row-variance:0.5..2", false_alarm=0.05)
 
@@ -448,19 +448,11 @@ def test_a_whole_audit_fails_for_a_planted_fault_and_names_the_fix() -> None:
     assert fixes == {"divide by √64, not √256: every score is 2 times too small"}
 
 
-def found_of(*calls: Call) -> dict[str, Finding]:
-    """Return what an audit finds of the first head, by the findings' ids."""
-    record = audit_recording(
-        Recording("calls", [Layer("attention", calls)]), AuditSettings(false_alarm=1e-3), workers=1
-    )
-    return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}
-
-
 @pytest.mark.parametrize("given", [None, SCALE])
 def test_statistics_are_those_of_the_scale_that_the_output_implies(given: float | None) -> None:
     """No scale is applied, whether one was given or not: variance, entropy and scores are those without."""
     wrong = replace(attended(applied=1.0, sequences=8, queries=40, keys=40), scale=given)
-    found = found_of(wrong)
+    found = of_calls(wrong)
     products = np.asarray(wrong.query @ np.swapaxes(wrong.key, -1, -2))[:, 0]
     weights = np.exp(products - products.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
@@ -478,7 +470,7 @@ def test_statistics_are_those_of_the_scale_that_the_output_implies(given: float 
 def test_right_attention_has_the_statistics_of_the_declared_scale() -> None:
     """And nothing is said of the scale."""
     right = attended(sequences=8, queries=40, keys=40)
-    found, without = found_of(right), found_of(replace(right, value=None, output=None))
+    found, without = of_calls(right), of_calls(replace(right, value=None, output=None))
     for name in ("row-variance", "entropy", "largest-score-100"):
         assert found[name].estimate == without[name].estimate
         assert "implies" not in found[name].reason
@@ -488,7 +480,7 @@ def test_sequences_without_an_output_take_the_scale_of_those_before() -> None:
     """Of two calls, one has no output: the program is the same."""
     wrong = replace(attended(applied=1.0, sequences=8, queries=40, keys=40), scale=None)
     blind = replace(wrong, value=None, output=None)
-    assert found_of(wrong, blind)["row-variance"].estimate == pytest.approx(
-        found_of(wrong)["row-variance"].estimate
+    assert of_calls(wrong, blind)["row-variance"].estimate == pytest.approx(
+        of_calls(wrong)["row-variance"].estimate
     )
-    assert found_of(blind)["row-variance"].estimate == pytest.approx(1, abs=0.1)
+    assert of_calls(blind)["row-variance"].estimate == pytest.approx(1, abs=0.1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.auditing.calls import SCALE, arrays, of_calls
+from tests.auditing.calls import SCALE, arrays, attention, of_calls
 from verify.auditing.recording import Call
 from verify.evidence.audits import Judgement
 
@@ -21,17 +22,10 @@ PADDED = np.arange(T) < np.array([24, 19]).reshape(2, 1, 1, 1)
 BIAS = 0.3 * np.random.default_rng(4).standard_normal((1, 2, T, T))
 
 
-def weights(q: Any, k: Any, seen: Any = True, bias: Any = 0.0, scale: float = SCALE) -> Any:
-    """Return the softmax over the keys that are seen."""
-    scores = np.where(seen, scale * (q @ np.swapaxes(k, -1, -2)) + bias, -np.inf)
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return raised / raised.sum(axis=-1, keepdims=True)
-
-
 def with_zeros(q: Any, k: Any, v: Any) -> Any:
     """Return attention that sees 8 keys of zeros beside its own 24."""
     more = np.zeros((*k.shape[:2], 8, k.shape[3]))
-    return weights(q, np.concatenate([k, more], axis=2)) @ np.concatenate([v, more], axis=2)
+    return attention(q, np.concatenate([k, more], axis=2), np.concatenate([v, more], axis=2))
 
 
 def turned(v: Any, *, in_pairs: bool) -> Any:
@@ -51,46 +45,48 @@ def merged(q: Any, k: Any, v: Any, seen: Any = True) -> Any:
     parts = np.arange(T) // (T // 4)
     shown = [np.broadcast_to(seen & (parts == one), (T, T)) for one in range(4)]
     with np.errstate(invalid="ignore"):
-        each = [np.nan_to_num(weights(q, k, one)) @ v for one in shown]
+        each = [np.nan_to_num(attention(q, k, v, mask=one)) for one in shown]
     return np.sum(each, axis=0) / sum(one.any(axis=-1, keepdims=True) for one in shown)
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str, Callable[[Any, Any, Any], Any]]] = {
     "window shorter": (
         {"mask": WINDOW}, "the window has 5 keys, not 6",
-        lambda q, k, v: weights(q, k, CAUSAL & (BEHIND < WIDTH - 1)) @ v,
+        lambda q, k, v: attention(q, k, v, mask=CAUSAL & (BEHIND < WIDTH - 1)),
     ),
     "window longer": (
         {"mask": WINDOW}, "the window has 7 keys, not 6",
-        lambda q, k, v: weights(q, k, CAUSAL & (BEHIND < WIDTH + 1)) @ v,
+        lambda q, k, v: attention(q, k, v, mask=CAUSAL & (BEHIND < WIDTH + 1)),
     ),
     "window to both sides": (
-        {"mask": WINDOW}, "the window is symmetric", lambda q, k, v: weights(q, k, abs(BEHIND) < WIDTH) @ v,
+        {"mask": WINDOW}, "the window is symmetric",
+        lambda q, k, v: attention(q, k, v, mask=abs(BEHIND) < WIDTH),
     ),
     "another mask": (
-        {"mask": PADDED}, "the mask is that of sequence 1", lambda q, k, v: weights(q, k, PADDED[::-1]) @ v,
+        {"mask": PADDED}, "the mask is that of sequence 1",
+        lambda q, k, v: attention(q, k, v, mask=PADDED[::-1]),
     ),
     "no last key": (
-        {}, "the last key is missing", lambda q, k, v: weights(q, k[:, :, :-1]) @ v[:, :, :-1],
+        {}, "the last key is missing", lambda q, k, v: attention(q, k[:, :, :-1], v[:, :, :-1]),
     ),
     "zeros": ({}, "8 keys of padding, all zeros", with_zeros),
     "ring": ({}, "4 parts of the keys is averaged", merged),
     "causal ring": ({"causal": True}, "4 parts of the keys is averaged",
                     lambda q, k, v: merged(q, k, v, CAUSAL)),
     "bias afterwards": (
-        {"bias": BIAS}, "the bias is added after the softmax", lambda q, k, v: (weights(q, k) + BIAS) @ v,
+        {"bias": BIAS}, "the bias is added after the softmax", lambda q, k, v: attention(q, k, v) + BIAS @ v,
     ),
     "values in halves": (
         {}, "values are turned by their positions",
-        lambda q, k, v: weights(q, k) @ turned(v, in_pairs=False),
+        lambda q, k, v: attention(q, k, turned(v, in_pairs=False)),
     ),
     "values in pairs": (
         {}, "values are turned by their positions",
-        lambda q, k, v: weights(q, k) @ turned(v, in_pairs=True),
+        lambda q, k, v: attention(q, k, turned(v, in_pairs=True)),
     ),
     "two scales": (
         {}, "scores and outputs are each off by a factor",
-        lambda q, k, v: 0.37 * weights(q, k, scale=0.61 * SCALE) @ v,
+        lambda q, k, v: 0.37 * attention(q, k, v, scale=0.61 * SCALE),
     ),
 }  # fmt: skip
 
@@ -122,12 +118,8 @@ def test_a_fault_is_named(name: str) -> None:
 def test_no_name_without_its_formula(name: str) -> None:
     """The right attention has no fault; with one row off by a hundredth the fault's name is not given."""
     declared, cause, compute = FAULTS[name]
-
-    def right(q: Any, k: Any, v: Any) -> Any:
-        seen = CAUSAL if declared.get("causal") else declared.get("mask", True)
-        return weights(q, k, seen, declared.get("bias", 0.0)) @ v
-
-    assert of_calls(planted(declared, right))["reconstruction"].judgement is Judgement.CONFIRMED
+    right = planted(declared, partial(attention, **declared))
+    assert of_calls(right)["reconstruction"].judgement is Judgement.CONFIRMED
     one = planted(declared, compute)
     one.output[:, :, T - 1] *= 1.01  # type: ignore[index]  # it has one
     found = of_calls(replace(one))["reconstruction"]

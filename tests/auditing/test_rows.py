@@ -14,7 +14,7 @@ from verify.auditing.arrays import in_memory
 from verify.auditing.layers import Seen, run_through
 from verify.auditing.recording import Call
 from verify.auditing.references import OfKeys, over_rows
-from verify.auditing.rows import FEWEST_KEYS, RowMeans, look, vectors_of
+from verify.auditing.rows import FEWEST_KEYS, SINGLE, BlockVectors, RowMeans, look, room_for
 from verify.montecarlo.rows import of_rows
 
 SCALE = 0.2
@@ -188,6 +188,14 @@ def seen(one: Call) -> Seen:
     """Return what is kept of a call."""
     found = Seen(1)
     run_through([one], found, lambda _: OTHER_SCALE, lambda _: None, map)
+    return found
+
+
+def vectors_of(one: Call) -> BlockVectors:
+    """Return what the vectors of all blocks are like."""
+    found = room_for(one)
+    blocks = np.arange(len(found.queries))
+    look(one, blocks, np.ones(len(blocks)), SINGLE, into=found)
     return found
 
 

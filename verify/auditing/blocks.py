@@ -118,8 +118,6 @@ class Head:
 
     def weights(self, scale: float) -> Floats:
         """Return the attention weights, shape [rows, keys]; with a sink they add up to less than 1."""
-        if self.weighting.is_softmax:
-            return softmax(self.scores(scale), self.sink)
         return self._weighed(scale)[0]
 
     def _weighed(self, scale: float) -> tuple[Floats, Floats]:
@@ -162,7 +160,7 @@ class Head:
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
-def softmax(scores: Floats, sink: float | None = None) -> Floats:
+def softmax(scores: Floats, sink: Floats | None = None) -> Floats:
     """Return exp(s)/(Σexp(s) + exp(sink)) over the last axis; rows without a finite score give zeros."""
     top = scores.max(axis=-1, keepdims=True)
     if sink is not None:
@@ -202,14 +200,9 @@ def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp], 
         places=places,
         unit=unit_of(call),
         softcap=call.softcap,
-        sink=sink_of(call, head),
+        sink=None if call.sink is None else float(to_numpy(call.sink).reshape(-1)[head]),
         weighting=weighting(call.weights),
     )
-
-
-def sink_of(call: Call, head: int) -> float | None:
-    """Return the score of a head's sink, None where the call has none."""
-    return None if call.sink is None else float(to_numpy(call.sink).reshape(-1)[head])
 
 
 def added_to(call: Call, sequence: int, head: int, places: NDArray[np.intp]) -> Floats:

@@ -348,7 +348,7 @@ def short(scale: float) -> str:
     for size, form in ((below, "{}1/{}"), (below**2, "{}1/√{}")):
         if 1.5 < size < _WHOLE and math.isclose(size, round(size), rel_tol=_RECOVERED):
             return form.format("-" if scale < 0 else "", round(size))
-    return f"{scale:.3g}"
+    return f"{scale:.3g}" if abs(scale - 1) > 0.01 else f"{scale:.5g}"
 
 
 def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:

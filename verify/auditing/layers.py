@@ -13,9 +13,9 @@ import numpy as np
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
 from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
-from verify.auditing.reconstruction import HeadProgress, examine
+from verify.auditing.reconstruction import Examination, HeadProgress
 from verify.auditing.recording import ARRAYS, Call
-from verify.auditing.rows import Mapper, Residuals, RowMeans, each, hidden_from, unseen, vectors_of
+from verify.auditing.rows import Mapper, Residuals, RowMeans, each, hidden_from, room_for, unseen
 from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 
 if TYPE_CHECKING:
@@ -233,7 +233,8 @@ def run_through(
 def _parts(call: Call) -> Iterator[Call]:
     """Yield a call in parts that are not too large, by its sequences."""
     sequences = len(call.query)
-    step = max(1, int(_BATCH * sequences // _size(call)))
+    # Rounded up, so that a part is a batch, which is not copied.
+    step = -(-_BATCH * sequences // _size(call))
     if step >= sequences:
         yield call
         return
@@ -268,18 +269,19 @@ def _keep(
         shape = call.query.shape[:2]
         value = intended(int(call.key.shape[2]))
         is_open = seen.meant is not None and seen.meant.kind == "documents" and call.documents is None
-        found = examine(call, value, first, seen.progress, mapper)
+        # Rows of a difference of two maps have no scores of their own.
+        is_new = not call.continues and weighting(call.weights).maps == 1
+        vectors = room_for(call) if is_new else None
+        found = Examination(call, value, first, seen.progress, mapper, vectors).run()
 
         def shaped(array: Any, shape: tuple[int, int] = shape) -> Any:
             return array.reshape(shape + array.shape[1:])
 
         means = each(found.looked[0], shaped)
         compared = None if found.looked[1] is None else each(found.looked[1], shaped)
-        # Rows of a difference of two maps have no scores of their own.
-        is_new = not call.continues and weighting(call.weights).maps == 1
-        if is_new:
+        if vectors is not None:
             numbers = {"variance": means.variance, "scale": means.scale, "finite": means.finite}
-            spreads.append((places, numbers | each(vectors_of(call, mapper), shaped)._asdict()))
+            spreads.append((places, numbers | each(vectors, shaped)._asdict()))
         seen.batches.append(
             Batch(
                 places=places,
@@ -301,16 +303,11 @@ def _keep(
                 has_output=call.output is not None,
                 softcap=call.softcap,
                 mask=described(call),
-                misseen=None if seen.meant is None or is_open else _misseen(call, seen.meant, places),
+                misseen=None if seen.meant is None or is_open else misseen(call, seen.meant, places),
                 weak_mask=weak_mask(call),
             )
         )
     return _pair(spreads, seen)
-
-
-def _misseen(call: Call, meant: Meant, places: NDArray[np.intp]) -> list[Misseen | None]:
-    found = misseen(call, meant)
-    return [None if one is None else one._replace(sequence=int(places[one.sequence])) for one in found]
 
 
 def _by_shape(waiting: Sequence[tuple[int, Call]]) -> Iterator[list[tuple[int, Call]]]:
@@ -451,7 +448,8 @@ def _labels(call: Call) -> tuple[int, ...]:
             part = array[place]
             if padding is not None:
                 part = part[:, ~padding[place % len(padding)]]
-            label = label << 32 | zlib.crc32(np.ascontiguousarray(part).tobytes(), part.shape[1])
+            # NumPy's other floating types are no buffers.
+            label = label << 32 | zlib.crc32(np.ascontiguousarray(part).view(np.uint8).data, part.shape[1])
         found.append(label)
     return tuple(found)
 

@@ -87,9 +87,10 @@ def configured_mask(module: Any, config: Any) -> str:
     return "causal" if kind == "full_attention" else ""
 
 
-def misseen(call: Call, meant: Meant) -> list[Misseen | None]:
+def misseen(call: Call, meant: Meant, places: NDArray[np.intp]) -> list[Misseen | None]:
     """Return for each head the first row that sees other keys than were meant, None where none does.
 
+    ``places`` are those of the call's sequences among all.
     Keys at either end that no query sees are padding, and with them the rows of the same tokens.
     """
     sequences, heads, queries, _ = map(int, call.query.shape)
@@ -113,7 +114,7 @@ def misseen(call: Call, meant: Meant) -> list[Misseen | None]:
             off = wrong[head % len(wrong)]
             if found[head] is None and off.any():
                 row, key = (int(one) for one in np.argwhere(off)[0])
-                found[head] = Misseen(sequence, head, row, key, bool(wanted[row, key]))
+                found[head] = Misseen(int(places[sequence]), head, row, key, bool(wanted[row, key]))
     return found
 
 

@@ -1,26 +1,20 @@
-"""Watches attention while a model is trained: an audit of a few sequences, now and then, kept as numbers."""
+"""Watches attention while a model is trained: an audit of a few sequences, now and then."""
 
 from __future__ import annotations
 
 import math
-from array import array
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy as np
-
 from verify.auditing.audit import FALSE_ALARM, LEAST_FALSE_ALARM, Gates, audit_recording, audit_settings
 from verify.auditing.record import record
-from verify.errors import SettingsError, unknown
+from verify.errors import SettingsError
 from verify.evidence.audits import AuditRecord, Finding, Judgement
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from verify.auditing.recording import Recording
 
-_COLUMNS = 4
 _SMALLER = "normalise queries and keys, cap the scores, or lower the learning rate"
 _TRAINING = {
     "largest-score": ("scores have grown", _SMALLER),
@@ -49,13 +43,13 @@ class Alarm(NamedTuple):
 
 
 class AttentionMonitor:
-    """Audits one in ``every`` passes of a training loop, and keeps the estimates with their intervals.
+    """Audits one in ``every`` passes of a training loop, and keeps what is wrong.
 
     ``with monitor:`` goes around each pass, the forward pass at least. Of a pass that is looked at the first
-    ``max_sequences`` sequences are audited as ``verify.audit`` does and then dropped: what stays are four
-    numbers a finding, ``last``, the record of the latest look, and ``alarms``. All other passes run as if
-    nothing were there. Look k has 6/(π²k²) of the false-alarm rate, which so holds for all looks together,
-    however many there will be.
+    ``max_sequences`` sequences are audited as ``verify.audit`` does and then dropped: what stays are
+    ``last``, the record of the latest look, and ``alarms``. All other passes run as if nothing were there.
+    Look k has 6/(π²k²) of the false-alarm rate, which so holds for all looks together, however many there
+    will be.
 
     Args:
         model: gives layers their names; None takes those in the outermost module that runs.
@@ -88,7 +82,6 @@ class AttentionMonitor:
         self._record = partial(record, model, max_sequences=max_sequences, max_bytes=max_bytes)
         self._passes, self._looks = 0, 0
         self._watched: tuple[Any, Recording] | None = None
-        self._series: dict[tuple[str, str], array[float]] = {}
         self.last: AuditRecord | None = None
         self.alarms: list[Alarm] = []
 
@@ -109,20 +102,6 @@ class AttentionMonitor:
         if error is None:
             self._look(recording)
 
-    def series(self, layer: str, finding: str) -> NDArray[np.float64]:
-        """Return what was found over time, shape [looks, 4]: pass, estimate, lower and upper end.
-
-        An end that is open, or an estimate that could not be had, is NaN.
-
-        Raises:
-            SettingsError: no look has found this; the nearest is suggested.
-        """
-        if (layer, finding) not in self._series:
-            known = [f"{one} {other}" for one, other in self._series]
-            what = unknown("series", f"{layer} {finding}", known, "run a pass `with monitor:` first")
-            raise SettingsError(f"monitor: {what}")
-        return np.array(self._series[layer, finding]).reshape(-1, _COLUMNS)
-
     def __repr__(self) -> str:
         return f"AttentionMonitor(passes={self._passes}, looks={self._looks}, alarms={len(self.alarms)})"
 
@@ -133,10 +112,6 @@ class AttentionMonitor:
         self.last = audit_recording(recording, self._settings.model_copy(update={"false_alarm": rate}))
         step = self._passes - 1
         for layer, finding in ((one.name, finding) for one in self.last.layers for finding in one.findings):
-            low, high = finding.interval
-            numbers = (finding.estimate, low, high)
-            kept = self._series.setdefault((layer, finding.id), array("d"))
-            kept.extend([step, *(math.nan if one is None else one for one in numbers)])
             judgement, cause = finding.judgement, finding.cause or finding.reason
             if _is_outside(finding):
                 judgement = Judgement.WARNED

@@ -15,7 +15,18 @@ from verify.auditing import alternatives
 from verify.auditing.alternatives import Place, Variant
 from verify.auditing.arrays import unit_of
 from verify.auditing.blocks import HIDDEN, Floats, Head, head_of
-from verify.auditing.rows import LEAST_STEP, SINGLE, Looked, Mapper, Places, Residuals, each, look, replaced
+from verify.auditing.rows import (
+    LEAST_STEP,
+    SINGLE,
+    BlockVectors,
+    Looked,
+    Mapper,
+    Places,
+    Residuals,
+    each,
+    look,
+    replaced,
+)
 from verify.auditing.weighting import weighting
 
 if TYPE_CHECKING:
@@ -106,21 +117,9 @@ class Examined(NamedTuple):
     coarse: np.ndarray
 
 
-def examine(
-    call: Call, intended: float, first: int, progress: Sequence[HeadProgress], mapper: Mapper = map
-) -> Examined:
-    """Return what is found of a call whose arrays are NumPy's; ``progress`` of its heads goes on.
-
-    ``first`` is the place of its first sequence. All rows are compared at the declared scale, or where the
-    head's sequences before implied another at that. Where it is off, Gauss-Newton over all rows goes on from
-    there; where it is no use, a search over some of them. What no scale explains is named if it can be.
-    """
-    return _Examination(call, intended, first, progress, mapper).run()
-
-
 def explained(call: Call, start: float) -> tuple[Residuals, Floats]:
     """Return how outputs of all blocks differ at the scales that explain them best, and these scales."""
-    found = _Examination(call, start, 0, [HeadProgress() for _ in range(int(call.query.shape[1]))], map)
+    found = Examination(call, start, 0, [HeadProgress() for _ in range(int(call.query.shape[1]))])
     with np.errstate(all="ignore"):
         found.fit()
         # What the start was off by is less than what a declared scale may be.
@@ -128,17 +127,26 @@ def explained(call: Call, start: float) -> tuple[Residuals, Floats]:
     return found.compared, found.scale
 
 
-class _Examination:
+class Examination:
+    """Finds what a call is like whose arrays are NumPy's; ``progress`` of its heads goes on.
+
+    ``first`` is the place of its first sequence. All rows are compared at the declared scale, or where the
+    head's sequences before implied another at that. Where it is off, Gauss-Newton over all rows goes on from
+    there; where it is no use, a search over some of them. What no scale explains is named if it can be.
+    ``vectors`` take up what those of all blocks are like.
+    """
+
     def __init__(
-        self, call: Call, intended: float, first: int, progress: Sequence[HeadProgress], mapper: Mapper
+        self,
+        call: Call,
+        intended: float,
+        first: int,
+        progress: Sequence[HeadProgress],
+        mapper: Mapper = map,
+        vectors: BlockVectors | None = None,
     ) -> None:
-        self.call, self.intended, self.first, self.progress, self.mapper = (
-            call,
-            intended,
-            first,
-            progress,
-            mapper,
-        )
+        self.call, self.intended, self.first = call, intended, first
+        self.progress, self.mapper = progress, mapper
         sequences, self.heads = map(int, call.query.shape[:2])
         self.declared = intended if call.scale is None else call.scale
         self.blocks = np.arange(sequences * self.heads)
@@ -147,13 +155,15 @@ class _Examination:
         self.unit = unit_of(call)
         self.d_v = 0 if call.value is None else int(call.value.shape[3])
         self.coarse = np.zeros(len(self.blocks), dtype=np.intp)
-        self.looked = look(call, self.blocks, self.scale, self.unit, mapper)
+        self.looked = look(call, self.blocks, self.scale, self.unit, mapper, vectors)
 
     @property
     def compared(self) -> Residuals:
+        """How outputs differ, of a call that has them."""
         return cast("Residuals", self.looked[1])
 
     def run(self) -> Examined:
+        """Return what is found."""
         if self.looked[1] is not None:
             with np.errstate(all="ignore"):
                 self.fit()

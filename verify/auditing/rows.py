@@ -257,15 +257,10 @@ class Scales:
             self.value = (scale + found.step) / intended
             self.error = np.sqrt(found.variance) / size
             self.half = np.minimum(
-                np.where(found.slope > 0, found.room / np.where(found.slope > 0, found.slope, 1.0), math.inf)
-                / size,
-                _student(self.error, found.freedom, alpha) + _shift(found) / size,
+                found.room / found.slope / size,
+                _student(self.error, found.freedom, alpha) + found.bias / found.slope / size,
             )
         self.half = np.where(np.isfinite(self.value) & ~np.isnan(self.half), self.half, math.inf)
-
-
-def _shift(found: Residuals) -> Floats:
-    return np.divide(found.bias, found.slope, out=np.full_like(found.bias, math.inf), where=found.slope > 0)
 
 
 def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
@@ -282,14 +277,25 @@ def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
 Looked = tuple[RowMeans, Residuals | None]
 
 
-def look(call: Call, blocks: Places, scale: Floats, unit: float, mapper: Mapper = map) -> Looked:
+def look(
+    call: Call,
+    blocks: Places,
+    scale: Floats,
+    unit: float,
+    mapper: Mapper = map,
+    into: BlockVectors | None = None,
+) -> Looked:
     """Return what some blocks of a call are like, each at its own scale; ``unit`` is one rounding.
 
-    The call's arrays are NumPy's. Without values or output nothing is compared.
+    The call's arrays are NumPy's. Without values or output nothing is compared. What their vectors are like
+    is put ``into`` what `room_for` returned.
     """
-    found = list(
-        mapper(lambda some: _chunk(call, blocks[some], scale[some], unit), _pieces(call, len(blocks)))
-    )
+
+    def chunk(some: slice) -> tuple[RowMeans, Residuals | None]:
+        own = None if into is None else each(into, lambda array: array[some])
+        return _chunk(call, blocks[some], scale[some], unit, own)
+
+    found = list(mapper(chunk, _pieces(call, len(blocks))))
     means = RowMeans(*map(np.concatenate, zip(*(one for one, _ in found), strict=True)))
     compared = [one for _, one in found if one is not None]
     return means, Residuals(*map(np.concatenate, zip(*compared, strict=True))) if compared else None
@@ -302,25 +308,15 @@ def _pieces(call: Call, blocks: int) -> Iterator[slice]:
     return (slice(start, min(start + step, blocks)) for start in range(0, blocks, step))
 
 
-def vectors_of(call: Call, mapper: Mapper = map) -> BlockVectors:
-    """Return what the vectors of all blocks of a call are like, what is not finite taken for 0."""
+def room_for(call: Call) -> BlockVectors:
+    """Return room for what the vectors of all blocks of a call are like."""
     (sequences, heads, queries, d), keys = map(int, call.query.shape), int(call.key.shape[2])
-    blocks = np.arange(sequences * heads)
-    made = BlockVectors(
-        *(np.empty(len(blocks)) for _ in "qk"),
-        *(np.empty((len(blocks), d)) for _ in "qk"),
-        *(np.empty((len(blocks), min(count, d), d)) for count in (queries, keys)),
+    blocks = sequences * heads
+    return BlockVectors(
+        *(np.empty(blocks) for _ in "qk"),
+        *(np.empty((blocks, d)) for _ in "qk"),
+        *(np.empty((blocks, min(count, d), d)) for count in (queries, keys)),
     )
-
-    def fill(some: slice) -> None:
-        padding, seen = unseen(call, blocks[some])
-        uses = (None if padding is None else ~padding, seen)
-        for at, (side, use) in enumerate(zip(_sides(call, blocks[some])[:2], uses, strict=True)):
-            _spread(_taken(*side)[0], use, [array[some] for array in made[at::2]])
-
-    with np.errstate(all="ignore"):
-        list(mapper(fill, _pieces(call, len(blocks))))
-    return made
 
 
 def each(found: T, change: Callable[[Any], Any]) -> T:
@@ -422,10 +418,17 @@ def _level(value: Floats, output: Floats) -> Floats | None:
     return found
 
 
-def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowMeans, Residuals | None]:
+def _chunk(
+    call: Call, blocks: Places, scale: Floats, unit: float, into: BlockVectors | None
+) -> tuple[RowMeans, Residuals | None]:
     """Return what a few blocks are like, strip by strip of their rows."""
     with np.errstate(all="ignore"):
         given = _given(call, blocks, scale)
+        padding, seen = unseen(call, blocks)
+        for at, (vectors, use) in enumerate(((given.query, padding), (given.key, seen))):
+            if into is not None:
+                shown = use if use is None or at else ~use
+                _spread(vectors, shown, list(into[at::2]))
         queries, keys = given.query.shape[1], given.key.shape[1]
         size = max(16, _PIECE // keys)
         strips = [
@@ -433,7 +436,6 @@ def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> tuple[RowM
             for start in range(0, queries, size)
         ]
         rows = {name: np.concatenate([one[name] for one in strips], axis=1) for name in strips[0]}
-        padding, _ = unseen(call, blocks)
         means = _means(call, given, blocks, rows, padding)
         return means, None if given.output is None else _sums(given, rows, unit)
 
@@ -539,7 +541,7 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
         "variance": variance,
         "highest": np.where(count > 0, some.highest, -math.inf),
         "entropy": (np.log(some.total) - (some.inner + sink) / some.total) / np.log(np.maximum(number, 2)),
-        "squares": (_over_keys(squared) + some.extra**2) / some.total**2,
+        "squares": (_over_last(squared) + some.extra**2) / some.total**2,
         "cubes": (np.vecdot(squared, some.raised) + some.extra**3) / some.total**3,
         "largest": np.exp(some.highest - some.top) / some.total,
         "broken": _broken(rows, hidden, keys, shape, (given.broken_queries, given.broken_keys)),
@@ -583,9 +585,9 @@ def _scored(call: Call, given: _Given, products: Floats, scores: Floats, hidden:
         raised = np.where(hidden, 0.0, raised)
     moved = raised * scores
     extra = np.zeros(top.shape) if given.sink is None else np.exp(given.sink - top)
-    total = _over_keys(raised) + extra
+    total = _over_last(raised) + extra
     total = np.where(total > 0, total, 1.0)
-    inner = _over_keys(moved)
+    inner = _over_last(moved)
     return _Scored(
         hidden, products, scores, rise, top, highest, raised, everything, moved, inner, extra, total
     )
@@ -602,12 +604,12 @@ def _moments(given: _Given, some: _Scored, scores: Floats, count: Any) -> tuple[
         most = moved.max(axis=-1)
         moved, shift = moved - most[:, :, None], shift + most
     moved = moved if some.hidden is None else np.where(some.hidden, 0.0, moved)
-    total = _over_keys(moved)
+    total = _over_last(moved)
     variance = (np.vecdot(moved, moved) - total**2 / number) / np.maximum(count - 1, 1)
     return shift + total / number, np.maximum(variance, 0.0)
 
 
-def _over_keys(array: Floats) -> Floats:
+def _over_last(array: Floats) -> Floats:
     """Return sums over the last axis, which a product of matrices takes half the time for."""
     ones = np.ones(array.shape[-1])
     found: Floats = (array.reshape(-1, len(ones)) @ ones).reshape(array.shape[:-1])
@@ -617,6 +619,7 @@ def _over_keys(array: Floats) -> Floats:
 class DeclaredOutput(NamedTuple):
     """What the declared attention gives rows of a strip: the output, and how far rounding may move it.
 
+    ``size`` is the square of the output's length.
     ``slope`` times ``by`` is its derivative by the scale. ``square`` is the root mean square of scores,
     ``bent`` how far their noise moves the output to one side on average. ``turned`` is the slope by the
     weight of hidden keys, which have ``share`` of the weight of the others; both None where none are hidden.
@@ -627,6 +630,7 @@ class DeclaredOutput(NamedTuple):
     """
 
     attended: Floats
+    size: Floats
     allowed: Floats
     slope: Floats
     by: Any
@@ -653,19 +657,19 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Declared
     sigma = np.sqrt(np.maximum(of_values - (2 - whole) * size, 0.0))
     square = np.vecdot(some.moved, some.scores) + 2 * some.top * some.inner
     square = np.sqrt(np.maximum(square / some.total + some.top**2 * whole, 0.0))
-    sizes = sigma, square, of_values, of_keys
+    sizes = sigma, square, of_values, of_keys, np.sqrt(size)
     allowed, rate = _allowed(given, some, rows, value, attended, sizes, unit)
     slope, by = _by_scale(given, some, value, attended)
     turned = share = None
     if some.hidden is not None:
         theirs = some.everything - some.raised
-        share = _over_keys(theirs) / some.total
+        share = _over_last(theirs) / some.total
         turned = theirs @ value
         turned /= some.total[..., None]
         turned -= share[..., None] * attended
     bent = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
     return DeclaredOutput(
-        attended, allowed, slope, by, square, bent, some.hidden, turned, share,
+        attended, size, allowed, slope, by, square, bent, some.hidden, turned, share,
         rate=rate / some.total, weights=some.raised,
     )  # fmt: skip
 
@@ -685,11 +689,11 @@ def _difference(
         maps.append(_softmax(own, scored, rows, unit))
     one, other = maps
     attended = one.attended - declared.number * other.attended
-    rounded = np.sqrt(np.vecdot(attended, attended)) + times * np.sqrt(
-        np.vecdot(other.attended, other.attended)
-    )
+    size = np.vecdot(attended, attended)
+    rounded = np.sqrt(size) + times * np.sqrt(other.size)
     return DeclaredOutput(
         attended=attended,
+        size=size,
         allowed=one.allowed + times * other.allowed + unit * rounded,
         slope=one.slope * one.by[..., None] - declared.number * other.slope * other.by[..., None],
         by=1.0,
@@ -748,6 +752,7 @@ def of_scores(
     bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(largest, 1.0) * spread
     return DeclaredOutput(
         attended=attended,
+        size=size**2,
         allowed=allowed,
         slope=some.slope @ value,
         by=1.0,
@@ -764,8 +769,9 @@ def _comparison(
 ) -> dict[str, Any]:
     """Return how far rows of the output are off, over what rounding may do, and sums along its slopes."""
     output = given.output[:, rows]  # type: ignore[index]
-    attended, allowed, slope, by, square, bent_by, hidden, turned, share, has_factor, rate, weights = formula
-    error, size = output - attended, np.vecdot(attended, attended)
+    attended, size, allowed, slope, by, square, bent_by, hidden, turned, share, *more = formula
+    has_factor, rate, weights = more
+    error = output - attended
     shape = size.shape
     broken = _broken(rows, hidden, keys, shape, (given.broken_outputs, given.broken_values))
     broken |= found["broken"]
@@ -844,7 +850,7 @@ def _allowed(
     Returned, too, is the square of what multiplies m then, infinite where scores are so large that weights
     are not linear in their errors.
     """
-    sigma, square, of_values, of_keys = sizes
+    sigma, square, of_values, of_keys, size = sizes
     query, single = given.query[:, rows], min(unit, SINGLE)
     inputs = np.zeros(sigma.shape)
     if unit > SINGLE:
@@ -856,7 +862,6 @@ def _allowed(
     steep = 3 * unit * np.abs(some.highest) > _LINEAR
     if steep.any():
         room[steep] = np.maximum(room, _steep(some, value, attended, unit))[steep]
-    size = np.sqrt(np.vecdot(attended, attended))
     found: Floats = room + unit * (2 * np.sqrt(of_values) + size)
     found += single * np.sqrt(given.key.shape[1] * of_values)
     found += given.grain[:, None]
@@ -912,7 +917,7 @@ def _means(call: Call, given: _Given, blocks: Places, rows: dict[str, Any], padd
     used = use.sum(axis=1)
 
     def mean(values: Floats) -> Floats:
-        found: Floats = np.where(use, values, 0.0).sum(axis=1) / used
+        found: Floats = _over_last(np.where(use, values, 0.0)) / used
         return found
 
     patterns = np.empty(len(blocks), dtype=object)
@@ -968,11 +973,10 @@ def _spread(vectors: Floats, use: Any, into: list[Floats]) -> None:
     shown = np.ones((1, vectors.shape[1])) if use is None else use.astype(np.float64)
     number[:] = shown.sum(axis=1)
     np.divide((shown[:, None] @ vectors)[:, 0], number[:, None], out=mean)
-    moved = vectors - mean[:, None]
+    is_small = vectors.shape[1] < vectors.shape[2]
+    moved = np.subtract(vectors, mean[:, None], out=spread if is_small else None)
     moved *= (shown / np.sqrt(np.where(number > 1, number - 1, np.nan))[:, None])[..., None]
-    if moved.shape[1] < moved.shape[2]:
-        spread[:] = moved
-    else:
+    if not is_small:
         np.matmul(moved.mT, moved, out=spread)
 
 
@@ -982,14 +986,14 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
     many = np.where(several.any(axis=1), several.sum(axis=1), np.nan)
     size, reach = np.sqrt(given.squares[0]), np.sqrt(rows["attention"])
     # Of several sums at once: along the three directions, and their squared lengths.
-    along = np.stack([along, rows["factor"], rows["weak"]], axis=-1)
-    lengths = np.stack([length, rows["kept"], rows["hidden"]], axis=-1)
+    along = np.stack([along, rows["factor"], rows["weak"]], axis=1)
+    lengths = np.stack([length, rows["kept"], rows["hidden"]], axis=1)
     squares = rows["columns"].sum(axis=1)
     room = np.sqrt(squares[:, 1]) + (given.grain * np.sqrt(compared.sum(axis=1)))[:, None]
     off = np.sqrt(squares[:, 0])
     columns = np.divide(off, room, out=np.where(off > 0, math.inf, 0.0), where=room > 0)
     named = {
-        name: rows[name].sum(axis=1) for name in ("error", "output", "attention", "joint", "room", "bias")
+        name: _over_last(rows[name]) for name in ("error", "output", "attention", "joint", "room", "bias")
     }
     alike = _alike((size, rows["mean"], rows["highest"]), (size, rows["scores"]), length > 0, unit)
     if unit <= SINGLE:
@@ -1002,19 +1006,19 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
         broken=rows["lost"].sum(axis=1),
         worst=ratio.max(axis=1),
         place=ratio.argmax(axis=1),
-        along=along.sum(axis=1),
-        length=lengths.sum(axis=1),
-        fourth=(lengths**2).sum(axis=1),
-        noise=(along**2).sum(axis=1),
-        mixed=(along * lengths).sum(axis=1),
-        least=(rows["least"][..., None] * lengths).sum(axis=1),
+        along=_over_last(along),
+        length=_over_last(lengths),
+        fourth=np.vecdot(lengths, lengths),
+        noise=np.vecdot(along, along),
+        mixed=np.vecdot(along, lengths),
+        least=np.vecdot(rows["least"][:, None], lengths),
         column=columns.max(axis=1),
         number=columns.argmax(axis=1),
         of_columns=rows["of_columns"].sum(axis=1),
         alike=alike,
-        spread=np.where(
-            several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0
-        ).sum(axis=1)
+        spread=_over_last(
+            np.where(several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0)
+        )
         / many,
         **named,
     )

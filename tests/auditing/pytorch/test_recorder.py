@@ -307,6 +307,25 @@ def test_attention_that_is_written_out_is_named() -> None:
         Own()(torch.randn(5, 2, 8))
 
 
+def test_modules_whose_kernel_is_not_seen_are_named() -> None:
+    """Those of a class of which others are recorded, and those called attention: none is passed over."""
+
+    class Block(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            if self is model[1]:
+                return torch.from_numpy(x.numpy() + 1)
+            return torch.nn.functional.scaled_dot_product_attention(x, x, x)
+
+    class PagedAttention(Block):
+        pass
+
+    for unseen in (Block(), PagedAttention()):
+        model = torch.nn.Sequential(Block(), unseen, torch.nn.Sequential(torch.nn.Linear(8, 8)))
+        with torch.no_grad(), verify.record(model) as recording:
+            model(torch.randn(1, 2, 5, 8))
+        assert recording.left_out == ["1: ran, and no attention call in it was seen"]
+
+
 def test_other_functions_of_attention_are_named() -> None:
     """The operations behind PyTorch's attention can be called directly."""
     x = torch.randn(1, 2, 4, 8)

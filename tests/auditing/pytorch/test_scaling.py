@@ -117,6 +117,12 @@ def into_a_cache(q: Any, k: Any, v: Any) -> Any:
     return q, cache[:, :, :24], v
 
 
+def drawn() -> Any:
+    """Return a weight that is drawn while the program is recorded, as a model made then has."""
+    weight = torch.nn.Parameter(torch.randn(D, D))
+    return weight.mul_(0.2)
+
+
 def attended(change: Callable[..., Any], scale: float | None = None) -> tuple[Any, Any]:
     """Record attention whose queries, keys and values ``change`` returns, and audit it."""
     generator = torch.Generator().manual_seed(2)
@@ -258,6 +264,7 @@ NO_SCALE: dict[str, Callable[[Any, Any, Any], Any]] = {
     "unknown before a projection": lambda q, k, v: (functional.linear(torch.addcmul(q, q, k), WEIGHT), k, v),
     "learned components": lambda q, k, v: (rms(q) * torch.nn.Parameter(torch.full((D,), 2.0)), k, v),
     "dropped": lambda q, k, v: (functional.dropout(q, 0.0), k, v),
+    "weights drawn meanwhile": lambda *qkv: [functional.linear(one, drawn()) for one in qkv],
 }
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from verify.auditing.arrays import GRAINS, unit_roundoff
+from verify.auditing.blocks import HIDDEN, softmax
 from verify.auditing.probing.experiments import UNITS, Mask, stored
 from verify.auditing.probing.function import STRIDES, Callee, RefusedError, Sizes
 from verify.auditing.rows import of_scores
@@ -161,13 +162,8 @@ def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats)
         scores = np.clip(scores, -formula.weighting.number, formula.weighting.number)
     if formula.softcap is not None:
         scores = formula.softcap * np.tanh(scores / formula.softcap)
-    shown = np.where(seen, scores, -np.inf)
-    sink = np.full((1, heads, 1, 1), -np.inf)
-    if formula.sink is not None:
-        sink = np.reshape(formula.sink, (1, heads, 1, 1))
-    top = np.maximum(np.maximum(shown.max(-1, keepdims=True), sink), -1e300)
-    e = np.exp(shown - top)
-    weights = e / np.maximum(e.sum(-1, keepdims=True) + np.exp(sink - top), 1e-300)
+    sink = None if formula.sink is None else np.reshape(formula.sink, (1, heads, 1, 1))
+    weights = softmax(np.where(seen, scores, HIDDEN), sink)
     output = weights @ value
     spread = np.sqrt((weights * scores**2).sum(-1))
     square = (value**2).sum(-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from verify.auditing.pytorch.calls import CallSink, is_plain
 
 _TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parent)
+_WORD = "attention"
 
 
 @dataclass
@@ -39,6 +40,10 @@ class Modules:
     _taken: set[str] = field(default_factory=set)
     _roots: Counter[str] = field(default_factory=Counter)
     _begun: WeakSet[Any] = field(default_factory=WeakSet)
+    _pass: dict[Any, None] = field(default_factory=dict)
+    _expected: dict[str, None] = field(default_factory=dict)
+    _attended: set[str] = field(default_factory=set)
+    _attending: set[type[Any]] = field(default_factory=set)
     _passes: Counter[str] = field(default_factory=Counter)
     _thread: int = field(default_factory=threading.get_ident)
 
@@ -64,14 +69,16 @@ class Modules:
                 self._names[one] = name if name not in self._taken else f"{title}.{name}"
         self._taken.update(self._names.values())
 
-    def layer(self, inner: str = "") -> str:
-        """Return a name for the layer of a call; ``inner`` is the part of the running module that makes it.
+    def layer(self) -> str:
+        """Return a name for the layer of a call.
 
         A module that runs several times within one pass of the model is a layer each time.
         """
         if not self._stack:
             return _caller()
-        name = self.running() + inner
+        self._attended.update(map(self._name, range(len(self._stack))))
+        self._attending.add(type(self._stack[-1]))
+        name = self.running()
         self._passes[name] += 1
         number = self._passes[name]
         return name if number == 1 else f"{name} ({number})"
@@ -79,6 +86,16 @@ class Modules:
     def running(self) -> str:
         """Return the name of the module that is running, or of the line of the program outside any."""
         return self._name(len(self._stack) - 1) if self._stack else _caller()
+
+    def silent(self, others: Collection[str]) -> list[str]:
+        """Return the innermost modules that ran without a call, though one should be expected of them.
+
+        They are called attention, or another module of their class made a call. Those that hold one of the
+        ``others`` are left out.
+        """
+        found = [name for name in self._expected if name not in self._attended]
+        inner = (*found, *others)
+        return [name for name in found if not any(one.startswith(f"{name}.") for one in inner)]
 
     def input(self) -> Any:
         """Return the first tensor of real numbers that the running module was given.
@@ -114,6 +131,7 @@ class Modules:
             self.before_each_pass()
             self._note_compiled(module)
         self._stack.append(module)
+        self._pass[module] = None
         if self.inputs:
             first = next((one for one in given if _is_real(one)), None)
             self._inputs.append((first, None if first is None else version_of(first)))
@@ -124,6 +142,18 @@ class Modules:
         if self._stack and self._stack[-1] is module:
             self._stack.pop()
             del self._inputs[len(self._stack) :]
+            if not self._stack:
+                with self.recorder.unharmed(type(module).__name__):
+                    self._end(module)
+
+    def _end(self, root: Any) -> None:
+        """Note the modules of a pass that should have made a call."""
+        ran, self._pass = self._pass, {}
+        kinds = ((one, type(one)) for one in ran)
+        some = [one for one, kind in kinds if kind in self._attending or _WORD in kind.__name__.lower()]
+        if some and root not in self._names:
+            self.add_root(root)
+        self._expected.update(dict.fromkeys(self._names[one] for one in some if one in self._names))
 
     def _note_compiled(self, root: Any) -> None:
         if root in self._begun:

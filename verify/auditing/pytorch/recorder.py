@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -69,6 +69,7 @@ def recording_of(
         finally:
             if compiled_graphs() != graphs + recorder.expected_graphs:
                 recorder.leave_out("compiled functions ran; attention calls inside them are not seen")
+            recorder.note_silent(modules.silent)
             done = recorder.finish(source)
             layers.extend(load(out).layers if out is not None and done.layers else done.layers)
             left_out.extend(done.left_out)
@@ -157,6 +158,11 @@ class Recorder:
         """Note that the module of this name has a softmax or scores of its own, as if attending."""
         self._written[name] = None
 
+    def note_silent(self, silent: Callable[[Collection[str]], list[str]]) -> None:
+        """Note the modules that ran without a call; ``silent`` is given those with scores of their own."""
+        if names := [name for name in silent(self._written) if name not in self._written]:
+            self.leave_out(f"{_listed(names)}: ran, and no attention call in it was seen")
+
     def keep(self, name: str, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
         """Keep the call that ``make`` returns, in the layer of this name; whatever is wrong is noted.
 
@@ -207,11 +213,9 @@ class Recorder:
 
     def _written_out(self) -> list[str]:
         names = [name for name in self._written if name not in self._layers]
-        if not names:
-            return []
-        where = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         unseen = "attention that is written out is not recorded"
-        return [f"{where}: a softmax, or scores times values, outside any recorded call; {unseen}"]
+        what = f"a softmax, or scores times values, outside any recorded call; {unseen}"
+        return [f"{_listed(names)}: {what}"] if names else []
 
     def _keep(self, name: str, call: Call, info: LayerInfo) -> None:
         name, seen = self._layer(name, call, info)
@@ -255,6 +259,10 @@ class Recorder:
         if self._size + _size(call) > self.max_bytes:
             return f"were left out, as all together would have more than {self.max_bytes} bytes", call
         return "", call
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _counted(reasons: Mapping[str, int]) -> list[str]:

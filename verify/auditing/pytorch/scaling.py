@@ -455,11 +455,12 @@ class Scaling:
         return Factor(tuple((number, None) for number in events), kind)
 
     def _of(self, tensor: Any) -> Factor:
-        if not isinstance(tensor, _TENSOR) or not is_plain(tensor):
+        # What is learned is taken as it is, however it was drawn or loaded.
+        if not isinstance(tensor, _TENSOR) or not is_plain(tensor) or is_parameter(tensor):
             return _NONE
         held, factor, when = self._known.get(id(tensor), (None, _NONE, -1))
         if held is None or held() is not tensor:
-            factor, when = _NONE if is_parameter(tensor) else _UNSEEN, -1
+            factor, when = _UNSEEN, -1
         if not self._written:
             return factor
         region = None
