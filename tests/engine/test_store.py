@@ -319,6 +319,14 @@ def test_another_programs_file_is_left_alone(tmp_path: Path) -> None:
     assert (database.read_bytes(), text.read_text()) == (before, "a line\n" * 300)
 
 
+def test_damage_that_is_quoted_is_one_line(path: Path) -> None:
+    """What SQLite cannot read of its tables may have several."""
+    path.write_bytes(path.read_bytes().replace(b"kind TEXT", b'kind "EXT'))
+    with pytest.raises(StoreError, match="malformed database schema") as caught:
+        Store(path)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     """One line says so."""

@@ -437,8 +437,8 @@ def as_store_error(path: Path, unwritable: str = "") -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return what is wrong, in the words of the system."""
-    return str(getattr(error, "strerror", None) or error)
+    """Return what is wrong, in the words of the system, in one line: SQLite quotes what it cannot read."""
+    return " ".join(str(getattr(error, "strerror", None) or error).split())
 
 
 def is_unwritable(error: Exception) -> bool:
