@@ -21,6 +21,7 @@ from tests.tool import ROOT
 from verify.engine import store as module
 from verify.engine.store import Store, default_path, open_file
 from verify.errors import StoreError
+from verify.text.escapes import CONTROLS
 
 KEYS = [bytes([number]) * 32 for number in range(9)]
 
@@ -320,11 +321,11 @@ def test_another_programs_file_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_damage_that_is_quoted_is_one_line(path: Path) -> None:
-    """What SQLite cannot read of its tables may have several."""
-    path.write_bytes(path.read_bytes().replace(b"kind TEXT", b'kind "EXT'))
+    """What SQLite cannot read of its tables may have several, and control characters."""
+    path.write_bytes(path.read_bytes().replace(b"kind TEXT", b'kind "\x1bXT'))
     with pytest.raises(StoreError, match="malformed database schema") as caught:
         Store(path)
-    assert "\n" not in str(caught.value)
+    assert not CONTROLS.search(str(caught.value))
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere")
