@@ -324,23 +324,24 @@ def campaign(
 ) -> tuple[Counter[tuple[str, str]], list[Fault]]:
     """Try a number of inputs, the campaigns in turn.
 
-    Returns how many of each were answered and refused, and what went wrong, with which ``found`` is called
-    at once.
+    Returns how many of each were answered and refused until it is interrupted, and what went wrong, with
+    which ``found`` is called at once.
     """
     campaigns = Campaigns(folder)
     counts: Counter[tuple[str, str]] = Counter()
     faults: list[Fault] = []
     names = list(campaigns.all)
-    for number in range(inputs):
-        name = names[number % len(names)]
-        make, trial = campaigns.all[name]
-        content = make(Random(f"{seed}/{number}"))  # noqa: S311 - seeded
-        REFUSALS.clear()
-        wrong = attempt(trial, content)
-        counts[name, "refused" if REFUSALS else "answered"] += 1
-        if wrong:
-            faults.append(Fault(name, number, wrong, content))
-            found(faults[-1])
+    with contextlib.suppress(KeyboardInterrupt):
+        for number in range(inputs):
+            name = names[number % len(names)]
+            make, trial = campaigns.all[name]
+            content = make(Random(f"{seed}/{number}"))  # noqa: S311 - seeded
+            REFUSALS.clear()
+            wrong = attempt(trial, content)
+            counts[name, "refused" if REFUSALS else "answered"] += 1
+            if wrong:
+                faults.append(Fault(name, number, wrong, content))
+                found(faults[-1])
     return counts, faults
 
 
