@@ -255,6 +255,19 @@ def test_a_claim_file_imports_modules_beside_it(tmp_path: Path) -> None:
     assert "lengths" not in sys.modules
 
 
+def test_a_function_of_a_claim_file_imports_what_is_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is called, and where another module has that name."""
+    path = with_module_beside(tmp_path / "beside", "key_lengths.py", "(keys**2)")
+    late = "    from lengths import KeyLengths\n\n    cells ="
+    text = path.read_text().replace("from lengths import KeyLengths\n", "").replace("    cells =", late)
+    path.write_text(text, encoding="utf-8")
+    (tmp_path / "lengths.py").write_text("raise ValueError\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert settle_here(path, "lengths", "deeper").verdict == "confirmed"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [False, True])
 def test_modules_beside_a_claim_file_go_with_it(tmp_path: Path, threads: bool) -> None:

@@ -21,6 +21,7 @@ from tests.tool import ROOT
 from verify.engine import store as module
 from verify.engine.store import Store, default_path, open_file
 from verify.errors import StoreError
+from verify.text.escapes import CONTROLS
 
 KEYS = [bytes([number]) * 32 for number in range(9)]
 
@@ -317,6 +318,14 @@ def test_another_programs_file_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"unusable \(file is not a database\)"):
         Store(text)
     assert (database.read_bytes(), text.read_text()) == (before, "a line\n" * 300)
+
+
+def test_damage_that_is_quoted_is_one_line(path: Path) -> None:
+    """What SQLite cannot read of its tables may have several, and control characters."""
+    path.write_bytes(path.read_bytes().replace(b"kind TEXT", b'kind "\x1bXT'))
+    with pytest.raises(StoreError, match="malformed database schema") as caught:
+        Store(path)
+    assert not CONTROLS.search(str(caught.value))
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere")

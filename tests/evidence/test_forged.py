@@ -65,6 +65,14 @@ def _no_reason(record: dict[str, Any]) -> None:
     record["claims"][0]["checks"][0] |= {"verdict": "undecided", "reason": ""}
 
 
+def _five_times(record: dict[str, Any]) -> None:
+    check = record["claims"][0]["checks"][0]
+    for name in ("prediction", "estimate", "standard_error"):
+        check[name] *= 5
+    for name in ("interval", "band"):
+        check[name] = [5 * end for end in check[name]]
+
+
 FORGED: dict[str, tuple[Change, str]] = {
     "check refuted, claim confirmed": (
         _set("claims", 0, "checks", 0, "verdict", to="refuted"),
@@ -84,6 +92,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "wide band": (_set("claims", 0, "checks", 0, "band", to=[0.01, 1.99]), "its band is not its prediction"),
     "another level": (_set("claims", 0, "checks", 0, "level", to=0.5), "its level is not that of look 1"),
+    "all numbers but the formula": (_five_times, "its prediction is not the value of its formula"),
     "no draws": (_set("claims", 0, "checks", 0, "blocks", to=0), "with 0 blocks in 1 looks"),
     "fewer draws than blocks": (_set("claims", 0, "checks", 0, "draws", to=1), "blocks in 1 looks"),
     "a control's draws": (_set("claims", 0, "controls", 0, "draws", to=1), "it has more blocks than draws"),
@@ -102,6 +111,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     "claim refuted": (_set("claims", 0, "verdict", to="refuted"), "its verdict is refuted"),
     "another reason": (_set("claims", 0, "reason", to="by decree"), "its reason is not that of its verdict"),
     "larger tolerance of the run": (_set("run", "settings", "false_alarm", to=0.01), "its level is not"),
+    "a claim left out": (_set("run", "claims", to=["score-mean"]), "claim score-mean was asked for, and is"),
     "budget": (_set("run", "budget", "spent", to=0.0), "its error budget is not that of its checks"),
     "another figure": (
         _set("claims", 0, "facts", 2, "value", to=2.001),

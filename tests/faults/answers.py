@@ -48,12 +48,15 @@ class Answer(NamedTuple):
         return f"the control character {found[0]!r} is printed" if found else ""
 
 
+_NOWHERE = os.open(os.devnull, os.O_WRONLY)
+
+
 class _Printed(io.StringIO):
     """What is printed, with a descriptor that the tool may send to nowhere."""
 
     def fileno(self) -> int:
-        """Return one that is not in use."""
-        return os.open(os.devnull, os.O_WRONLY)
+        """Return one that leads there."""
+        return _NOWHERE
 
 
 def call(*arguments: str) -> Answer:

@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import re
+import shutil
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tests.faults import mistakes
 from tests.faults.answers import REFUSALS, attempt, call, reading
 from tests.faults.poison import audit_sample, sample
 from tests.tool import EXAMPLE, ROOT, example_claim
+from verify import api
+from verify.auditing.recording import ARRAYS
 from verify.citing import citations
 from verify.citing.languages import language_of
 from verify.citing.markers import quotes_in
@@ -50,6 +57,8 @@ _WORDS = (
     "score-variance.slope", "run:seed", "x"*5000, "\udcff", "*", "{}", "%s",
 )  # fmt: skip
 _NOT_RUN = "no-such-claim"
+_BESIDE = ("scale", "softcap", "causal", "documents", "intended", "intended_mask", "weights", "other", "x/q")
+"""What stands in a recording beside its arrays, and what does not."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,10 @@ class Campaigns:
         )
         self.sources += (ROOT / "data/sources.toml").read_text(encoding="utf-8").split("[[statement]]")[1]
         self.claim = example_claim()
+        drawn = np.random.default_rng(1).standard_normal((4, 2, 2, 6, 4))
+        self.arrays = dict(zip(("q", "k", "v", "out"), drawn, strict=True))
+        self.store = folder / "store.sqlite"
+        self.digests = _digests(self.store)
         self.all: dict[str, tuple[Callable[[Random], bytes], Callable[[bytes], str]]] = {
             "results": (self.edits, self.try_edits),
             "audits": (self.audit_edits, self.try_audit_edits),
@@ -91,6 +104,8 @@ class Campaigns:
             "documents": (self.document, self.try_document),
             "calibration": (self.calibration_text, self.try_calibration),
             "command-lines": (self.command, self.try_command),
+            "recordings": (self.archive, self.try_archive),
+            "stores": (self.store_bytes, self.try_store),
         }
 
     def edits(self, random: Random) -> bytes:
@@ -240,6 +255,53 @@ class Campaigns:
         with tempfile.TemporaryDirectory(dir=self.folder) as empty, contextlib.chdir(empty):
             return call(*json.loads(content)).wrong()
 
+    def archive(self, random: Random) -> bytes:
+        """Return a recording with other arrays than fit, or with wrong bytes."""
+        arrays, queries = dict[str, Any](self.arrays), self.arrays["q"]
+        others = (
+            queries[:, :, : random.randrange(6)],
+            queries.astype(random.choice(("<f2", ">f8", "?", "i1", "c8", "U3"))),
+            np.where(queries > 1, random.choice((np.nan, np.inf, -1e300)), queries),
+            np.array(random.choice(mistakes.FOREIGN)),
+            np.array(float(random.choice([one for one in mistakes.NUMBERS if one < 2**63]))),
+        )
+        for _ in range(random.randrange(4)):
+            arrays[random.choice((*ARRAYS, *_BESIDE))] = random.choice(others)
+        written = io.BytesIO()
+        np.savez(written, **arrays)
+        content = written.getvalue()
+        return mistakes.bytes_with_mistakes(random, content) if random.random() < 0.5 else content
+
+    def try_archive(self, content: bytes) -> str:
+        """Judge it."""
+        path = self.folder / "recording.npz"
+        path.write_bytes(content)
+        return call("audit", str(path), "--no-pages", "--workers", "1", "--out", str(self.folder)).wrong()
+
+    def store_bytes(self, random: Random) -> bytes:
+        """Return a store with wrong bytes."""
+        return mistakes.bytes_with_mistakes(random, self.store.read_bytes())
+
+    def try_store(self, content: bytes) -> str:
+        """Verify it, and run with it."""
+        path = self.folder / "damaged" / "store.sqlite"
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.parent.mkdir()
+        path.write_bytes(content)
+        if wrong := call("store", "verify", "--store", str(path)).wrong():
+            return wrong
+        path.write_bytes(content)
+        found: list[str] = []
+        wrong = reading(lambda: found.extend(_digests(path))).wrong()
+        return wrong or ("" if found in ([], self.digests) else "the run has other digests")
+
+
+def _digests(store: Path) -> list[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Of what is wrong with the store.
+        run = api.run(["worked-dot-products"], profile="quick", workers=1, store=store)
+    return [claim.digest for claim in run.claims]
+
 
 def _with_mistakes(random: Random, text: str) -> bytes:
     if random.random() < 0.3:
@@ -262,23 +324,24 @@ def campaign(
 ) -> tuple[Counter[tuple[str, str]], list[Fault]]:
     """Try a number of inputs, the campaigns in turn.
 
-    Returns how many of each were answered and refused, and what went wrong, with which ``found`` is called
-    at once.
+    Returns how many of each were answered and refused until it is interrupted, and what went wrong, with
+    which ``found`` is called at once.
     """
     campaigns = Campaigns(folder)
     counts: Counter[tuple[str, str]] = Counter()
     faults: list[Fault] = []
     names = list(campaigns.all)
-    for number in range(inputs):
-        name = names[number % len(names)]
-        make, trial = campaigns.all[name]
-        content = make(Random(f"{seed}/{number}"))  # noqa: S311 - seeded
-        REFUSALS.clear()
-        wrong = attempt(trial, content)
-        counts[name, "refused" if REFUSALS else "answered"] += 1
-        if wrong:
-            faults.append(Fault(name, number, wrong, content))
-            found(faults[-1])
+    with contextlib.suppress(KeyboardInterrupt):
+        for number in range(inputs):
+            name = names[number % len(names)]
+            make, trial = campaigns.all[name]
+            content = make(Random(f"{seed}/{number}"))  # noqa: S311 - seeded
+            REFUSALS.clear()
+            wrong = attempt(trial, content)
+            counts[name, "refused" if REFUSALS else "answered"] += 1
+            if wrong:
+                faults.append(Fault(name, number, wrong, content))
+                found(faults[-1])
     return counts, faults
 
 

@@ -27,29 +27,55 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from tests.tool import EXAMPLE, alive, begin, example_claim, finish
 from verify import api
+from verify.auditing.files import load as load_recording
 from verify.cli import main as command_line
 from verify.engine.store import VARIABLE, Store
-from verify.errors import VerifyError
-from verify.evidence.load import load
+from verify.errors import RecordingError, VerifyError
+from verify.evidence.load import load_any
 
 HAS_DASK = importlib.util.find_spec("distributed") is not None
-TARGETS = ("main", "main", "worker", *(["dask worker", "main"] if HAS_DASK else []))
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+TARGETS = (*["main"] * 5, *["worker"] * 3, *["dask worker"] * HAS_DASK)
+_USING_A_STORE = ("run", "file", "report", "merge", *["cluster"] * HAS_DASK)
 COMMANDS = {
-    "main": ("run", "report", "render", "check-docs", *(["cluster"] if HAS_DASK else [])),
-    "worker": ("run", "report"),
+    "main": (
+        *_USING_A_STORE,
+        *("run", "merge", "render", "check-docs", "export", "audit", "probe"),
+        *["record"] * HAS_TORCH,
+    ),
+    "worker": ("run", "run", "run", "file", "report"),
     "dask worker": ("cluster",),
 }
+"""What is killed, and where: those that take less time more often."""
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 STRAGGLING_S = 2.0
 """Seconds for which SIGSTOP stops a worker: a straggler that comes back."""
-TOLERANCE = 0.005
+CLAIMS, TOLERANCE = ("score-mean", "variance-of-multiple"), 0.005
 """So fine that workers draw for a good part of the time: those killed earlier have nothing to lose."""
 PATIENCE = 180.0
 """Seconds in which a command that lost a worker must have ended by itself."""
 
 _DOCUMENT = "it is <!-- verify: score-variance.variance-d8:estimate|default -->9999<!-- /verify -->\n" * 40
+_PROGRAM = """
+import torch
+layer = torch.nn.MultiheadAttention(8, 2)
+for _ in range(200):
+    layer(*[torch.randn(5, 3, 8)] * 3)
+"""
+_ATTENTION = """
+import numpy as np
+def attend(q, k, v):
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ v
+"""
+_AS_DRAWN = ("--allow-unseen", "output", "--intended", "1/sqrt(d)", "--mask", "none")
+_MERGED = 3000
+"""Rows of the store that is merged: reading them takes the most of the time."""
 _WORKER = b"--multiprocessing-fork"
 _NOISE = ("Traceback", "resource_tracker", "leaked", "Exception ignored", "Fatal Python error")
 
@@ -98,7 +124,7 @@ class Place:
         self.out = folder / "reports"
         self.temporary = folder / "tmp"
         self.document = folder / "docs" / "doc.md"
-        self.claim = folder / EXAMPLE
+        self.claim, self.recording = folder / EXAMPLE, folder / "recording"
         for one in (self.out, self.temporary, self.document.parent):
             one.mkdir()
         self.claim.write_text(example_claim(), encoding="utf-8")
@@ -110,19 +136,30 @@ class Place:
             "XDG_CACHE_HOME": str(folder / "cache"),
             VARIABLE: str(self.store),
         }
-        self.digests = self._digests(store=None)
+        self.digests = {name: self._digests(name, None) for name in ("run", "file")}
         self.record = api.run(["score-variance"], profile="quick", workers=1, store=False)
-        self.results = folder / "results.json"
+        self.results, self.other = folder / "results.json", folder / "other.sqlite"
         self.results.write_text(self.record.to_json(), encoding="utf-8")
+        self._digests("run", self.other)
+        _lengthen(self.other)
+        drawn = np.random.default_rng(1).standard_normal((2, 200, 2, 16, 8))
+        np.savez(folder / "drawn.npz", q=drawn[0], k=drawn[1])
+        (folder / "program.py").write_text(_PROGRAM, encoding="utf-8")
+        (folder / "attention.py").write_text(_ATTENTION, encoding="utf-8")
         quick: tuple[object, ...] = ("--profile", "quick", "--out", self.out)
-        own = ("doubled-keys", "--claims", self.claim)
-        run = ("run", *own, "score-mean", "--tolerance", TOLERANCE, *quick)
+        run = (*CLAIMS, "--tolerance", TOLERANCE, *quick)
         self.commands: dict[str, tuple[object, ...]] = {
-            "run": (*run, "--workers", 2),
-            "report": ("report", *own, "--workers", 2, *quick),
-            **({"cluster": (*run, "--cluster", "local:2")} if HAS_DASK else {}),
+            "run": ("run", *run, "--workers", 2),
+            "file": ("run", "doubled-keys", "--claims", self.claim, *run, "--workers", 2),
+            "report": ("report", *CLAIMS, "--workers", 2, *quick),
+            "cluster": ("run", *run, "--cluster", "local:2"),
+            "merge": ("store", "merge", self.other),
             "render": ("render", self.results, "--out", self.out),
             "check-docs": ("check-docs", "--write", "--results", self.results, self.document),
+            "export": ("export", "--results", self.results, "--out", self.out / "verify.tex"),
+            "audit": ("audit", folder / "drawn.npz", "--out", self.out, "--workers", 1, *_AS_DRAWN),
+            "probe": ("probe", f"{folder / 'attention.py'}:attend", "--d-k", 8),
+            "record": ("record", "--out", self.recording, folder / "program.py"),
         }
         cold = {name: self._time(name) for name in set(killed)}
         self.usual_s = {(name, is_cold): cold[name] for name in cold for is_cold in (True, False)}
@@ -131,14 +168,14 @@ class Place:
 
     def start(self, command: str, *, cold: bool = False) -> subprocess.Popen[str]:
         """Start a command in a session of its own, ``cold`` without a store; the document is stale."""
-        if cold:
-            shutil.rmtree(self.store.parent, ignore_errors=True)
+        for one in [self.recording, *[self.store.parent] * (cold and command in _USING_A_STORE)]:
+            shutil.rmtree(one, ignore_errors=True)
         self.document.write_text(_DOCUMENT)
         return begin(*self.commands[command], environment=self.environment, start_new_session=True)
 
     def writes(self) -> bool:
         """Return whether a temporary file with something in it lies beside the files of the command."""
-        for folder in (self.out, self.document.parent):
+        for folder in (self.out, self.document.parent, self.recording):
             for path in folder.glob(".sdpa-verify-*"):
                 with contextlib.suppress(FileNotFoundError):
                     if path.stat().st_size:
@@ -153,8 +190,12 @@ class Place:
         yield from (f"{name} is gone" for name in self.old if not (self.out / name).exists())
         if self.document.read_text() not in {self.fixed, _DOCUMENT}:
             yield "the document is half written"
+        if self.recording.exists():
+            # Without its index, which comes last, it is refused.
+            with contextlib.suppress(RecordingError):
+                yield from ["an empty recording is whole"] * (not load_recording(self.recording).layers)
 
-    def faults_of_the_store(self) -> Iterator[str]:
+    def faults_of_the_store(self, command: str) -> Iterator[str]:
         """Yield what is wrong with the store, or with the run that goes on from it."""
         if self.store.is_file():
             try:
@@ -164,12 +205,13 @@ class Place:
                 yield str(error)
             else:
                 yield from [f"{damaged} rows of the store are damaged"] * bool(damaged)
-        if self._digests(self.store) != self.digests:
+        name = "file" if command == "file" else "run"
+        if self._digests(name, self.store) != self.digests[name]:
             yield "the repeated run has other digests"
 
-    def _digests(self, store: Path | None) -> dict[str, str]:
-        claims: tuple[Path | str, ...] = (self.claim, "score-mean")
-        run = api.run(claims, profile="quick", tolerance=TOLERANCE, workers=2, store=store or False)
+    def _digests(self, name: str, store: Path | None) -> dict[str, str]:
+        claims: list[str | Path] = [*CLAIMS, *[self.claim] * (name == "file")]
+        run = api.run(claims, profile="quick", tolerance=TOLERANCE, workers=1, store=store or False)
         return {claim.id: claim.digest for claim in run.claims}
 
     def debris(self) -> Iterator[str]:
@@ -185,9 +227,9 @@ class Place:
                 contextlib.redirect_stderr(io.StringIO()),
             ):
                 command_line.main(command)
-        known = {*self.old, self.document.name}
-        for folder in (self.out, self.document.parent, self.temporary):
-            for path in folder.iterdir():
+        known = {*self.old, self.document.name, *(f"{self.store.name}{end}" for end in ("", "-wal", "-shm"))}
+        for folder in (self.out, self.document.parent, self.temporary, self.store.parent):
+            for path in folder.iterdir() if folder.exists() else ():
                 if path.name not in known:
                     yield f"{path} is left"
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -195,7 +237,7 @@ class Place:
     def _time(self, command: str) -> float:
         begun = time.monotonic()
         ended = finish(self.start(command, cold=True), PATIENCE)
-        assert ended.status == 0, ended.err
+        assert ended.status == 0, ended
         return time.monotonic() - begun
 
     def _contents(self) -> dict[str, bytes]:
@@ -205,12 +247,22 @@ class Place:
 def _is_whole(path: Path) -> bool:
     if path.suffix == ".json":
         try:
-            load(path)
+            load_any(path)
         except VerifyError:
             return False
         return True
-    end = {".html": b"</html>", ".pdf": b"%%EOF"}[path.suffix]
-    return path.read_bytes().rstrip().endswith(end)
+    # All else is written with the same content.
+    end = {".html": b"</html>", ".pdf": b"%%EOF"}.get(path.suffix)
+    return end is not None and path.read_bytes().rstrip().endswith(end)
+
+
+def _lengthen(path: Path) -> None:
+    """Add many rows to a store: a chunk of its own, under other keys."""
+    with Store(path) as store:
+        content = next(row.content for row, _ in store._all() if row.kind == "chunk")
+        for number in range(_MERGED):
+            key = number.to_bytes(32)
+            store.put("chunk", key, key + content[32:])
 
 
 def kills(number: int, seed: int, targets: Sequence[str] = TARGETS) -> list[Kill]:
@@ -220,8 +272,9 @@ def kills(number: int, seed: int, targets: Sequence[str] = TARGETS) -> list[Kill
     turns: Counter[str] = Counter()
     for place in range(number):
         target = targets[place % len(targets)]
-        moment = None if target == "main" and source.random() < 0.4 else source.uniform(0, 1.05)
         command = source.choice(COMMANDS[target])
+        writes = target == "main" and command not in {"merge", "probe"}
+        moment = None if writes and source.random() < 0.4 else source.uniform(0, 1.05)
         signals = SIGNALS if target == "main" else (*SIGNALS, signal.SIGSTOP)
         chosen = signals[turns[target] % len(signals)]
         turns[target] += 1
@@ -245,7 +298,9 @@ def struck(kill: Kill, place: Place) -> Outcome:
     outcome.problems += [f"standard error: {ended.err}" for word in _NOISE if ours and word in ended.err]
     if ended.status not in _statuses(kill, hit=outcome.hit):
         outcome.problems.append(f"status {ended.status}: {ended.err}")
-    outcome.problems += [*place.damage(), *place.debris(), *place.faults_of_the_store()]
+    outcome.problems += [*place.damage(), *place.debris()]
+    if kill.command in _USING_A_STORE:
+        outcome.problems += place.faults_of_the_store(kill.command)
     for pid in alive(process.pid):
         os.kill(pid, signal.SIGKILL)
     return outcome

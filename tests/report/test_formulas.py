@@ -52,6 +52,7 @@ def test_each_formula_is_drawn_once(formulas: Formulas) -> None:
         (r"\unicode{x2603}", "lacks"),
         (r"\href{javascript:alert(1)}{x}", "<a>"),
         (r"\tag{1} x", "numbered"),
+        ("a & b", "Misplaced &"),
     ],
 )
 def test_bad_latex_is_an_error_that_names_it(formulas: Formulas, latex: str, reason: str) -> None:

@@ -7,22 +7,21 @@ from a program that uses this one.
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import importlib
 import pkgutil
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -329,7 +328,7 @@ def read(path: Path, text: bytes, beside: Beside = ()) -> ClaimFile:
 def load(path: Path, text: bytes, beside: Beside = ()) -> Claim:
     """Return the claim of a file of the user's own; this runs its text, whatever it does.
 
-    While it runs it can import the modules ``beside`` it, as they were when they were read.
+    It, and its functions later, import the modules ``beside`` it as they were when they were read.
 
     Raises:
         ClaimError: it cannot be loaded or has no ``CLAIM``.
@@ -337,15 +336,9 @@ def load(path: Path, text: bytes, beside: Beside = ()) -> Claim:
     if path.suffix != ".py":
         raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
     name = _module_name(path, text, beside)
-    module = ModuleType(name)
-    module.__file__ = str(path)
-    # A dataclass looks its own module up there, and so does a pickle.
-    sys.modules[name] = module
     try:
-        with _importable(_Beside(path, name, dict(beside))):
-            exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
+        module = _executed(name, path, text, _importing(path, name, dict(beside)))
     except BaseException as error:
-        del sys.modules[name]
         raise ClaimError(f"{path}:{_mistake(path, error)}; {CORRECT}") from error
     return claim_of(module, str(path), path, USER)
 
@@ -355,41 +348,40 @@ def _module_name(path: Path, text: bytes, beside: Beside) -> str:
     return f"user_claim_{digest[:16]}"
 
 
-class _Beside(MetaPathFinder, Loader):
-    """Finds the modules beside a claim file, whose names for all others begin with that of its module."""
-
-    def __init__(self, path: Path, module: str, texts: Mapping[str, bytes]) -> None:
-        self.path, self.module, self.texts = path, module, texts
-
-    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        """Return how to load a module that is one of these."""
-        return ModuleSpec(name, self) if name in self.texts else None
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run its text; classes that it defines are found by their pickles wherever this claim is loaded."""
-        name = module.__name__
-        place = self.path.with_name(f"{name}.py")
-        module.__name__, module.__file__ = f"{self.module}.{name}", str(place)
-        sys.modules[module.__name__] = module
-        exec(compile(self.texts[name], str(place), "exec"), vars(module))  # noqa: S102 - as of the claim file
+def _executed(name: str, path: Path, text: bytes, importing: Callable[..., ModuleType]) -> ModuleType:
+    """Return the module that a text makes, which imports by a function of its own."""
+    module = ModuleType(name)
+    vars(module).update(__file__=str(path), __builtins__={**vars(builtins), "__import__": importing})
+    # A dataclass looks its own module up there, and so does a pickle.
+    sys.modules[name] = module
+    try:
+        exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
-_LOADING = threading.RLock()
+def _importing(path: Path, module: str, texts: Mapping[str, bytes]) -> Callable[..., ModuleType]:
+    """Return how a claim file of this path and ``module`` imports, and the modules beside it do.
 
+    Their names for all others begin with that of its module: others may have modules of the same names.
+    """
+    lock = threading.RLock()
 
-@contextmanager
-def _importable(beside: _Beside) -> Iterator[None]:
-    """Let the modules beside a claim file be imported by their own names, which others may have as well."""
-    with _LOADING:
-        before = {name: sys.modules.pop(name) for name in beside.texts if name in sys.modules}
-        sys.meta_path.insert(0, beside)
-        try:
-            yield
-        finally:
-            sys.meta_path.remove(beside)
-            for name in beside.texts:
-                sys.modules.pop(name, None)
-            sys.modules.update(before)
+    def importing(name: str, *given: Any, **named: Any) -> ModuleType:
+        first, _, inner = name.partition(".")
+        if first not in texts or any(given[3:]):  # which is relative
+            return __import__(name, *given, **named)
+        if inner:
+            raise ModuleNotFoundError(f"No module named {name!r}; {first!r} is not a package")
+        full = f"{module}.{name}"
+        with lock:
+            return sys.modules.get(full) or _executed(
+                full, path.with_name(f"{name}.py"), texts[name], importing
+            )
+
+    return importing
 
 
 def claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:

@@ -23,6 +23,7 @@ from platformdirs import user_cache_path
 
 from verify.engine.keys import is_as_loaded
 from verify.errors import StoreError
+from verify.text.escapes import one_line
 
 LARGEST = 2 * 10**9
 """Bytes of rows that a store keeps; beyond them those go that were used least recently."""
@@ -437,8 +438,8 @@ def as_store_error(path: Path, unwritable: str = "") -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return what is wrong, in the words of the system."""
-    return str(getattr(error, "strerror", None) or error)
+    """Return what is wrong, in the words of the system, in one line: SQLite quotes what it cannot read."""
+    return " ".join(one_line(str(getattr(error, "strerror", None) or error)).split())
 
 
 def is_unwritable(error: Exception) -> bool:

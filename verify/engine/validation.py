@@ -10,6 +10,7 @@ from typing import Any
 
 from verify.errors import ClaimError
 from verify.evidence import SLUG
+from verify.evidence.contradictions import is_value_of
 from verify.evidence.judging import WIDE
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Distribution, moments_contradiction
@@ -113,12 +114,7 @@ def _typed(latex: str, value: float) -> str:
     latex = latex.rpartition("=")[2].strip()
     if re.search(r"[A-DF-Za-df-z]", re.sub(r"\\operatorname\{\w+\}|\\[A-Za-z]+|\be\b", "", latex)):
         return f"${latex}$, with symbols in it"
-    number = re.fullmatch(r"(-?)(?:\\frac\{)?(\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?:\}\{(\d+)\})?", latex)
-    if number and not math.isclose(
-        written := float(number[1] + number[2]) / float(number[3] or 1), value, rel_tol=0.01, abs_tol=1e-12
-    ):
-        return f"{written:g}, and is {value:g}"
-    return ""
+    return "" if is_value_of(latex, value) else f"${latex}$, and is {value:g}"
 
 
 def _refuse_silent_width(experiment: Experiment, claim: str) -> None:

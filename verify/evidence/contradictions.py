@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from decimal import Decimal
 from functools import cache
 
 from verify.evidence.audits import AuditRecord, Finding, Judgement
@@ -31,7 +32,7 @@ from verify.evidence.runs import Outcome, Part, RunRecord, Settings, Statement
 from verify.files.names import shipped_folder
 from verify.text.numbers import as_printed, rounds_to, value_of
 
-_DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
+_DECIMAL = re.compile(r"(-?\d+\.\d+)(?:e([-+]\d\d?\d?))?", re.ASCII)
 _CLOSE, _ROUNDING = 1e-9, 1e-15
 _OWN_BANDS: dict[str, Band] = {
     "mask": (None, 0.0),
@@ -65,12 +66,11 @@ def contradictions_of_claim(claim: ClaimRecord, chosen: Settings | None) -> Iter
     Where the settings are not known, level and width of its checks are not judged.
     """
     for check in claim.checks:
-        wrong = _of_exact(check) if check.method == "exact" else _of_measured(check, chosen)
-        yield from (f"check {check.id}: {one}" for one in wrong)
+        yield from (f"check {check.id}: {one}" for one in _of_check(check, chosen))
     for control in claim.controls:
         yield from (f"control {control.id}: {one}" for one in _of_control(control))
     for fact in claim.facts:
-        wrong_value = not _is_value_of(fact.latex, fact.value)
+        wrong_value = not is_value_of(fact.latex, fact.value)
         yield from [f"fact {fact.id}: its value is not that of its formula"] * wrong_value
     yield from contradictions_of_derivation(claim.derivation)
     # A derivation that failed ends its claim before there is any evidence.
@@ -87,10 +87,11 @@ def contradictions_of_claim(claim: ClaimRecord, chosen: Settings | None) -> Iter
         yield f"its reason is not that of its verdict, {reason!r}"
 
 
-def _is_value_of(latex: str, value: float) -> bool:
+def is_value_of(latex: str, value: float) -> bool:
     """Return whether a formula may have this value; of one of more than numbers that is not known."""
-    if _DECIMAL.fullmatch(latex):
-        return rounds_to(value, latex)
+    if found := _DECIMAL.fullmatch(latex):
+        scaled = float(Decimal(repr(float(value))).scaleb(-int(found[2] or 0)))
+        return math.isfinite(scaled) and rounds_to(scaled, found[1])
     known = value_of(latex)
     return known is None or math.isclose(value, known, rel_tol=_CLOSE)
 
@@ -118,6 +119,12 @@ def _reaches(one: Check | ControlRecord, width: float) -> bool:
 
 def _farthest(one: Check | ControlRecord) -> float:
     return max(abs(end - one.prediction) for end in one.band if end is not None)
+
+
+def _of_check(check: Check, chosen: Settings | None) -> Iterator[str]:
+    if not is_value_of(check.prediction_latex.rpartition("=")[2].strip(), check.prediction):
+        yield "its prediction is not the value of its formula"
+    yield from _of_exact(check) if check.method == "exact" else _of_measured(check, chosen)
 
 
 def _of_exact(check: Check) -> Iterator[str]:
@@ -211,6 +218,8 @@ def contradictions_of_run(record: RunRecord) -> Iterator[str]:
     if checks > PLACES or record.run.budget != budget.record(checks, controls):
         yield "its error budget is not that of its checks and settings"
     claims = {claim.id: claim for claim in record.claims}
+    missing = [name for name in record.run.claims if name not in claims]
+    yield from (f"claim {name} was asked for, and is missing" for name in missing)
     for statement in record.statements:
         wrong = (*_of_statement(statement, claims), *_of_note(statement, own=record.run.own_sources))
         yield from (f"statement {statement.id}: {one}" for one in wrong)

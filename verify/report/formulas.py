@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
+from html import unescape
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import NamedTuple
@@ -175,10 +176,10 @@ def _refusal(latex: str, why: str) -> RenderError:
 
 
 def _compact(latex: str, svg: str, *, display: bool, mathml: str) -> Formula:
+    # Of "Misplaced &" MathJax makes no XML.
+    if wrong := re.search(r'data-mjx-error="([^"]*)"', svg):
+        raise _refusal(latex, unescape(wrong[1]))
     root = ET.fromstring(svg)  # noqa: S314 - our own renderer's output
-    for node in root.iter():
-        if "data-mjx-error" in node.attrib:
-            raise _refusal(latex, node.attrib["data-mjx-error"])
     box = root.get("viewBox")
     if box is None:
         raise _refusal(latex, "numbered equations are not supported")
