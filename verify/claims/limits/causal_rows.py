@@ -8,7 +8,7 @@ import scipy
 from scipy import special
 from sympy import Rational, S, Sum, log, simplify, sqrt
 
-from verify.claims.limits.shared import CausalRows
+from verify.claims.limits.shared import CausalRows, best_queries
 from verify.spec import (
     E, ENTROPY, LOG_TOTAL, NORMAL, NORMAL_VECTORS, SQUARES, Cell, Claim, Derivation, Experiment, Figure,
     Findings, Prediction, Quantity, Route, Simulated, Smooth, Step, Tolerance, capped, cell_of, component, d,
@@ -58,8 +58,9 @@ def derive() -> Derivation:
 def _cell(position: int) -> Cell:
     """Return the cell in which the row at a position is measured."""
     positions = next(one for one in TOGETHER if position in one)
-    drawn = Simulated(NORMAL, NORMAL, 16 * len(positions), positions[-1], D)
-    return cell_of(f"causal-t{positions[-1]}", drawn, CausalRows(positions), scale=SCALE)
+    last = positions[-1]
+    drawn = Simulated(NORMAL, NORMAL, len(positions) * best_queries(last, D), last, D)
+    return cell_of(f"causal-t{last}", drawn, CausalRows(positions), scale=SCALE)
 
 
 def _lost(position: int, of: int) -> Smooth:

@@ -2,13 +2,14 @@
 
 from verify.montecarlo.distributions import CAUCHY
 from verify.montecarlo.inputs import ProjectedTokens
+from verify.montecarlo.planning import best_queries
 from verify.montecarlo.rows import CausalRows, RowVariance
 from verify.montecarlo.statistics import ComponentMoments, OtherTokens, PairMoments
 from verify.symbolic import blocks as block_variances
 
 __all__ = [
     "CAUCHY", "SINGLE_SCORES", "CausalRows", "ComponentMoments", "OtherTokens", "PairMoments",
-    "ProjectedTokens", "RowVariance", "block_variances",
+    "ProjectedTokens", "RowVariance", "best_queries", "block_variances",
 ]  # fmt: skip
 
 SINGLE_SCORES = "every block is a single score, so that a sharper share takes many more draws"

@@ -57,9 +57,9 @@ class Rows:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the block means of ``count`` blocks, shape (count, len(names))."""
-        drawn = self.law.draw(rng, (self.maps, count, self.rows, self.keys))
+        drawn = self.law.draw(rng, (self.maps, count, self.rows, self.keys), single=True)
         found = np.stack(self.reduce(*drawn), axis=-1)
-        return found.reshape(count, -1, len(self.names)).mean(axis=1)
+        return found.reshape(count, -1, len(self.names)).mean(axis=1, dtype=np.float64)
 
     def reduce(self, *drawn: Array) -> tuple[Array, ...]:
         """Return what each name is of every row, or every key of it, for ``drawn`` of shape (…, keys)."""
@@ -366,10 +366,10 @@ class SecondValues:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return it of ``count`` matrices, shape (count, 1)."""
         if self.d:
-            queries, keys = NORMAL.draw(rng, (2, count, self.keys, self.d))
+            queries, keys = NORMAL.draw(rng, (2, count, self.keys, self.d), single=True)
             scores = queries @ keys.swapaxes(1, 2) / math.sqrt(self.d)
         else:
-            scores = NORMAL.draw(rng, (count, self.keys, self.keys))
+            scores = NORMAL.draw(rng, (count, self.keys, self.keys), single=True)
         weights = softmax(self.deviation * scores).astype(np.float64)
         squares = np.linalg.eigvalsh(weights @ weights.swapaxes(1, 2))
         return np.sqrt(squares[:, -2:-1])
