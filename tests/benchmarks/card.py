@@ -219,7 +219,9 @@ def training(device: Device, small: bool) -> None:
     model, batch = model_and_words(device, small)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     monitor = verify.AttentionMonitor(model, every=every, max_sequences=2, gate=GATES)
-    guarded, others, losses = [], [], []
+    guarded: list[float] = []
+    others: list[float] = []
+    losses = []
     for step in range(steps):
         ids = batch()
         begun = time.perf_counter()

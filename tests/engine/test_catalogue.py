@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,9 +136,11 @@ BROKEN_INSIDE = [
 ]
 
 
-def settle_here(path: Path) -> ClaimRecord:
-    """Return the record of a file's claim, settled in this process."""
-    work = Work(read(path, path.read_bytes()), settings(profile="quick"), (), "a run")
+def settle_here(path: Path, *beside: str) -> ClaimRecord:
+    """Return the record of a file's claim, settled in this process with the modules that it imports."""
+    modules = tuple((name, (path.parent / f"{name}.py").read_bytes()) for name in beside)
+    claim = replace(read(path, path.read_bytes(), modules), beside=modules)
+    work = Work(claim, settings(profile="quick"), (), "a run")
     (settled,) = Schedule([work], lambda _work: InProcessBackend(1)).run()
     return settled.record
 

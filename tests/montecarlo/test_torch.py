@@ -231,7 +231,12 @@ def test_a_statistic_that_a_device_computes_otherwise_is_refused(monkeypatch: py
     theorems, checks = derived_and_measured("score-variance")
     there = moved(Experiment(checks, ()), find_device("cpu")).checks
     right = devices._REDUCED[ScoreMoments]
-    monkeypatch.setitem(devices._REDUCED, ScoreMoments, lambda *given: [1.001 * one for one in right(*given)])
+
+    def too_large(*given: Any) -> list[Any]:
+        return [1.001 * one for one in right(*given)]
+
+    reduced: dict[Any, Any] = {**devices._REDUCED, ScoreMoments: too_large}
+    monkeypatch.setattr(devices, "_REDUCED", reduced)
     with pytest.raises(ClaimError, match="but of another quantity"):
         bound("score-variance", theorems, there)
 
