@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -58,36 +57,33 @@ def cli() -> None:
 def list_(claim_files: tuple[Path, ...]) -> None:
     """List the claims by chapter."""
     width = columns(sys.stdout)
-    made = partial(_listed, claim_files, width)
-    say((made() if claim_files else _kept(("list", width), made))[0])
+    say(_listed(claim_files, width) if claim_files else kept_list(width))
     end(0)
 
 
-def _listed(claim_files: tuple[Path, ...], width: int | None) -> tuple[str, bool]:
+def _listed(claim_files: tuple[Path, ...], width: int | None) -> str:
     with processes(claim_files=claim_files) as workers:
         from verify.cli.explore import listing
         from verify.engine.catalogue import catalogue_with
 
-        return listing(catalogue_with(claim_files, workers), width), True
+        return listing(catalogue_with(claim_files, workers), width)
 
 
-def _kept(what: tuple[object, ...], make: Callable[[], tuple[str, bool]]) -> tuple[str, bool]:
-    """Return a text that is made of the sources alone, and whether it is to be kept, as all kept ones are."""
+def kept_list(width: int | None = None) -> str:
+    """Return the list of the shipped claims; made once for these sources, whose titles come from theorems."""
     from hashlib import sha256
     from importlib.metadata import version
 
     from verify.report.cache import DrawingCache
 
     sources = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
-    made_of = sha256(b"\0".join([repr(what).encode(), *map(Path.read_bytes, sources)])).hexdigest()
-    cache = DrawingCache("text", *map(version, ("sympy", "mpmath", "scipy")))
+    made_of = sha256(b"\0".join([str(width).encode(), *map(Path.read_bytes, sources)])).hexdigest()
+    cache = DrawingCache("list", version("sympy"))
     text = cache.get(made_of)
-    if text is not None:
-        return text, True
-    text, is_kept = make()
-    if is_kept:
+    if text is None:
+        text = _listed((), width)
         cache.put(made_of, text)
-    return text, is_kept
+    return text
 
 
 @cli.command()
@@ -96,22 +92,16 @@ def _kept(what: tuple[object, ...], make: Callable[[], tuple[str, bool]]) -> tup
     "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
 )
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
-    """Show one claim with its derivation, whose steps are checked once for these sources."""
-    width = columns(sys.stdout) or 80
-    own = partial(_shown, claim, claim_files, width)
-    text, proved = own() if claim_files else _kept(("show", claim, width), own)
-    say(text)
-    end(0 if proved else 1)
-
-
-def _shown(claim: str, claim_files: tuple[Path, ...], width: int) -> tuple[str, bool]:
+    """Show one claim with its derivation, checking every step."""
     with processes(claim_files=claim_files) as workers:
         from verify.cli.explore import show_with
         from verify.engine.catalogue import catalogue_with, choose, shipped
 
         alone = None if claim_files else shipped(claim)
         (chosen,) = [alone] if alone else choose(catalogue_with(claim_files, workers), [claim]).values()
-        return show_with(workers, chosen, width)
+        text, proved = show_with(workers, chosen, columns(sys.stdout) or 80)
+    say(text)
+    end(0 if proved else 1)
 
 
 for command in (
