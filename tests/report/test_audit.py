@@ -349,7 +349,7 @@ def test_pages_stay_few(
     assert [entry.getMessage() for entry in caplog.records] == []
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("no_faces")
 def test_an_audit_is_written_whole(tmp_path: Path) -> None:
     """Evidence, page and document, by their names, and the same bytes when they are made again."""
     audit = good(1, 2)
