@@ -166,6 +166,8 @@ class _Expanded:
 
     theorem: Theorem
     laws: _Laws
+    likely: set[int] = field(default_factory=set)
+    """Which assignments were bound before, on another seed's draws or for another check: tried first."""
     _known: dict[Any, Any] = field(default_factory=dict)
 
     def at(self, assigned: Assignment, settings: Mapping[str, Any]) -> _End:
@@ -276,16 +278,25 @@ def _match(expanded: _Expanded, check: Quantity, drawn: dict[Any, _Blocks], told
         except (ArithmeticError, LookupError, ValueError):
             return Match.UNDECIDED
         pairing = _Pairing(expanded, sign, relation == check.relation, check.prediction.value, measured)
-        found = _best(
-            _match_on_draws(pairing, assigned, _settings(check, reading), len(reading))
-            for reading in drawn[key].readings
-            for assigned in _assignments(pairing, reading)
-        )
+        found = _of_all(pairing, check, drawn[key].readings)
         if found is Match.OTHER:
             start = float(np.mean(pairing.starts[-1]))
             values = f"the check measures {measured:.6g}, the derivation {start:.6g}"
             told[check.id] = f": on the same draws {values}"
         if found is not Match.BOUND:
+            break
+    return found
+
+
+def _of_all(pairing: _Pairing, check: Quantity, readings: tuple[tuple[VectorSource, ...], ...]) -> Match:
+    """Return the greatest match of all assignments."""
+    every = [(reading, assigned) for reading in readings for assigned in _assignments(pairing, reading)]
+    found, likely = Match.NONE, pairing.expanded.likely
+    for place in sorted(range(len(every)), key=lambda one: one not in likely):
+        reading, assigned = every[place]
+        found = max(found, _match_on_draws(pairing, assigned, _settings(check, reading), len(reading)))
+        if found is Match.BOUND:
+            likely.add(place)
             break
     return found
 
