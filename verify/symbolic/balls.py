@@ -292,9 +292,9 @@ def _total(expression: Any, at: Scene) -> Any:
         raise Unknown("a long sum")
     if at.arithmetic is FLOATS:
         return _total_of_arrays(function, index, range(first, last + 1), at)
+    at.hurry()
     found, inside = at.arithmetic.lift(0), at.having({})
     for one in range(first, last + 1):
-        at.hurry()
         inside.values[index] = one
         found = found + value(function, inside)
     return found

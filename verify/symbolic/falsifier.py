@@ -82,8 +82,8 @@ class Effort(TypedDict):
 CORNERS: Effort = {"points": 20, "seconds": 1.0, "climb": False}
 """The corners and a few points."""
 
-GLANCE: Effort = {"points": 20, "seconds": 0.05, "climb": False}
-"""The same, as far as a twentieth of a second goes: for every run."""
+GLANCE: Effort = {"points": 20, "seconds": 0.03, "climb": False}
+"""The same, as far as three hundredths of a second go: for every run."""
 
 FULL: Effort = {"points": 200, "seconds": 2.0, "climb": True}
 """All that there is, for two seconds a statement at most."""
