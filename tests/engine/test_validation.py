@@ -34,6 +34,13 @@ def test_unclear_or_toothless(experiment: Experiment, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("printed", ["5.85937e-05", "5.85938e-05"])
+def test_a_tie_may_be_printed_either_way(printed: str) -> None:
+    """SymPy prints the float of 15/256000 rounded down, which is its prediction all the same."""
+    prediction = Prediction(5.859375e-05, printed)
+    validate(Experiment((replace(RIGHT, prediction=prediction),), (WRONG,)), "a-claim")
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -32,7 +32,7 @@ from verify.evidence.runs import Outcome, Part, RunRecord, Settings, Statement
 from verify.files.names import shipped_folder
 from verify.text.numbers import as_printed, rounds_to, value_of
 
-_DECIMAL = re.compile(r"(-?\d+\.\d+)(?:e([-+]\d\d?\d?))?", re.ASCII)
+_DECIMAL = re.compile(r"-?\d+\.\d+(?:e[-+]\d\d?\d?)?", re.ASCII)
 _CLOSE, _ROUNDING = 1e-9, 1e-15
 _OWN_BANDS: dict[str, Band] = {
     "mask": (None, 0.0),
@@ -89,9 +89,11 @@ def contradictions_of_claim(claim: ClaimRecord, chosen: Settings | None) -> Iter
 
 def is_value_of(latex: str, value: float) -> bool:
     """Return whether a formula may have this value; of one of more than numbers that is not known."""
-    if found := _DECIMAL.fullmatch(latex):
-        scaled = float(Decimal(repr(float(value))).scaleb(-int(found[2] or 0)))
-        return math.isfinite(scaled) and rounds_to(scaled, found[1])
+    if _DECIMAL.fullmatch(latex):
+        written = Decimal(latex)
+        half = Decimal(5).scaleb(int(written.as_tuple().exponent) - 1)
+        # A tie is rounded either way, for its float lies a little beside it.
+        return math.isfinite(value) and abs(Decimal(value) - written) <= half * Decimal("1.000001")
     known = value_of(latex)
     return known is None or math.isclose(value, known, rel_tol=_CLOSE)
 
