@@ -118,6 +118,7 @@ def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
     for content, wrong in [
         (index, r"names the file '../0.safetensors' outside its folder"),
         (index | {"layers": [{"name": "a", "files": []}]}, r"layer a: has no calls"),
+        (index | {"layers": [{"name": one, "files": ["0"]} for one in "ab"]}, r"names the file '0' twice"),
         (index | {"recording_schema": 2}, r"is not what a recording writes"),
         ([], r"is not what a recording writes"),
     ]:

@@ -153,6 +153,10 @@ def _of_folder(folder: Path) -> Recording:
         raise RecordingError(
             f"{path}: is not what a recording writes ({what_is_wrong(error)}); record again"
         ) from error
+    # Sequences that are counted twice would make intervals too narrow.
+    for name, times in Counter(name for one in index.layers for name in one.files).items():
+        if times > 1:
+            raise RecordingError(f"{path}: names the file {name!r} twice; record again")
     layers = []
     for one in index.layers:
         calls = [_only_call(folder, name) for name in one.files]
