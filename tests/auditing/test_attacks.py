@@ -39,7 +39,7 @@ def audited(one: dict[str, Any], **options: Any) -> AuditRecord:
 
 def last_of_many_keys() -> dict[str, Any]:
     """A last key that is missing among enough keys that a coarser type would hide it, were it not named."""
-    one = given(2000, 1)
+    one = {name: value[:, :1] if name in "qkv" else value for name, value in given(2000, 1).items()}
     return one | {"out": attend(one["q"], one["k"][:, :, :-1], one["v"][:, :, :-1])}
 
 
@@ -131,7 +131,7 @@ def masked(seen: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("attack", "status", "unseen"),
     [
-        (last_of_many_keys, 1, ""),
+        pytest.param(last_of_many_keys, 1, "", marks=pytest.mark.slow),
         (first_key_of_some_rows, 1, ""),
         (one_row_by_little, 1, ""),
         (weak_mask, 3, ""),

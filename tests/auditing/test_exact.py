@@ -275,7 +275,7 @@ def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
         assert not [one for one in record.findings if one.judgement == "refuted"]
 
 
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("dtype", [np.float16, pytest.param(ml_dtypes.bfloat16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("factor", "added"), [(1.0, 0.0), (1.0, 0.05), (0.0, 0.0), (1.03, 0.0)])
 def test_a_column_that_is_off_in_all_rows_is_named(dtype: Any, factor: float, added: float) -> None:
     """What hides in each row's bound shows in a column's, over all rows; rounding alone stays far below."""

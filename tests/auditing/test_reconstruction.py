@@ -275,7 +275,7 @@ def test_rows_that_are_garbage_are_no_factor_of_the_output() -> None:
 
 
 @pytest.mark.parametrize("mask", [-10.0, -5.0])
-@pytest.mark.parametrize("dtype", [np.float32, bfloat16])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(bfloat16, marks=pytest.mark.slow)])
 def test_a_weak_mask_is_named(mask: float, dtype: Any) -> None:
     """What is left for hidden keys has one direction: it is no rounding, and no coarse arithmetic."""
     one = call(dtype, sequences=40, heads=2, queries=40, keys=40, causal=True)

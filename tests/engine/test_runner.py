@@ -74,7 +74,7 @@ def test_the_record_says_how_it_was_made(quick: RunRecord) -> None:
     run = quick.run
     assert quick.tool.version == __version__
     assert {"python", "system", "processors", "workers", "numpy", "scipy", "sympy"} <= set(run.environment)
-    assert run.environment["workers"] == "2"
+    assert run.environment["workers"] == ("2" if len(quick.claims) > 30 else "1")
     assert run.phases_s == {"verification": run.elapsed_s}
     assert list(run.spent_s) == [claim.id for claim in quick.claims]
     assert all(set(spent) == {"derivation", "simulation"} for spent in run.spent_s.values())

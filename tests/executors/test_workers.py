@@ -43,7 +43,7 @@ def is_gone(pid: int) -> bool:
 
 @pytest.fixture(
     params=[
-        "spawned",
+        pytest.param("spawned", marks=pytest.mark.slow),
         pytest.param("copies", marks=pytest.mark.skipif(sys.platform != "linux", reason="no copies")),
     ]
 )
@@ -175,7 +175,7 @@ def end_by(number: int) -> None:
 
 def close_everything() -> None:
     """Close every file of this process but the standard ones, and go on."""
-    os.closerange(3, 64)
+    os.closerange(3, 4096)
     time.sleep(60)
 
 
@@ -291,7 +291,7 @@ def test_a_process_that_forks_has_one_result(two: Workers) -> None:
     assert two.call(Task(os.getpid, near="a")) == pid
 
 
-@pytest.mark.parametrize("how", ["spawned", "copies"])
+@pytest.mark.parametrize("how", [pytest.param("spawned", marks=pytest.mark.slow), "copies"])
 def test_what_a_task_prints_goes_to_standard_error(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], how: str
 ) -> None:
@@ -331,7 +331,7 @@ def busy() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes under /proc")
-@pytest.mark.parametrize("how", ["spawned", "copies"])
+@pytest.mark.parametrize("how", [pytest.param("spawned", marks=pytest.mark.slow), "copies"])
 @pytest.mark.parametrize(
     "number",
     [

@@ -285,7 +285,7 @@ def test_every_edition_has_a_template_and_a_name() -> None:
     assert AUDIT.sheet_of(EDITIONS[0]) == AUDIT.sheet
 
 
-@pytest.mark.parametrize("edition", ["brief", "report"])
+@pytest.mark.parametrize("edition", ["brief", pytest.param("report", marks=pytest.mark.slow)])
 def test_a_short_edition_holds_every_claim(edition: str, run: RunRecord, parts: Parts) -> None:
     """It is as short as promised, carries the evidence, and links to single findings lead somewhere."""
     made = render_pdf(run, parts, edition)

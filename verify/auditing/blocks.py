@@ -118,6 +118,8 @@ class Head:
 
     def weights(self, scale: float) -> Floats:
         """Return the attention weights, shape [rows, keys]; with a sink they add up to less than 1."""
+        if self.weighting.is_softmax:  # searches ask for them often, and not for their slopes
+            return softmax(self.scores(scale), self.sink)
         return self._weighed(scale)[0]
 
     def _weighed(self, scale: float) -> tuple[Floats, Floats]:

@@ -155,6 +155,7 @@ class Examination:
         self.unit = unit_of(call)
         self.d_v = 0 if call.value is None else int(call.value.shape[3])
         self.coarse = np.zeros(len(self.blocks), dtype=np.intp)
+        self.searches: dict[int, tuple[tuple[Explanation, ...], bool]] = {}
         self.looked = look(call, self.blocks, self.scale, self.unit, mapper, vectors)
 
     @property
@@ -256,13 +257,13 @@ class Examination:
             eased = np.flatnonzero((before > 0) & (self.compared.bad == 0))
             self.coarse[eased] = number
         for place in np.flatnonzero(self.coarse):
-            sequence, head = divmod(int(place), self.heads)
             # What has a direction, or another formula gives, is no rounding: it is judged as the program
             # declares its type.
-            one_sided, known = _one_sided(self.call, self.compared, int(place), self.d_v), self.progress[head]
+            one_sided = _one_sided(self.call, self.compared, int(place), self.d_v)
+            known = self.progress[int(place) % self.heads]
             if not (one_sided or known.is_other) and known.doubted < _MOST_UNEXPLAINED:
                 known.doubted += 1
-                known.is_other = bool(self._fault(int(place), sequence, head).explanations)
+                known.is_other = bool(self._searched(int(place))[0])
             if one_sided or known.is_other:
                 one = np.array([place])
                 replaced(self.looked, one, look(self.call, self.blocks[one], self.scale[one], self.unit))
@@ -273,13 +274,15 @@ class Examination:
         by_factor = (self.compared.off_by_factor(self.unit) != 0) & (self.coarse == 0)
         off = (self.compared.bad > 0) | by_factor | (self.compared.column > 1)
         for place in np.flatnonzero(off):
-            sequence, head = divmod(int(place), self.heads)
-            faults = self.progress[head].faults
+            faults = self.progress[int(place) % self.heads].faults
             if len(faults) < _MOST_UNEXPLAINED:
-                faults.append(self._fault(int(place), sequence, head))
+                faults.append(self._fault(int(place)))
 
-    def _fault(self, place: int, sequence: int, head: int) -> Fault:
-        worst, row = float(self.compared.worst[place]), int(self.compared.place[place])
+    def _searched(self, place: int) -> tuple[tuple[Explanation, ...], bool]:
+        """Return what explains a block's output, searched for once, and whether all of it is 0."""
+        if place in self.searches:
+            return self.searches[place]
+        sequence, head = divmod(place, self.heads)
         queries = int(self.call.query.shape[2])
         everything = head_of(self.call, sequence, head, np.arange(queries))
         seeing = np.flatnonzero((everything.added > -math.inf).any(axis=1))
@@ -296,11 +299,17 @@ class Examination:
         if some.output.size >= _FEWEST_FITTED and some.size:
             where = Place(self.call, sequence, head, some, self.intended)
             found = explanations(where, dict.fromkeys((self.intended, float(self.scale[place]), 1.0)))
+        self.searches[place] = found, not everything.size
+        return self.searches[place]
+
+    def _fault(self, place: int) -> Fault:
+        worst, row = float(self.compared.worst[place]), int(self.compared.place[place])
+        found, is_lost = self._searched(place)
         # So coarse a type leaves all rows in the sums.
         one = np.array([place])
         _, loose = look(self.call, self.blocks[one], self.scale[one], _LOOSE)
         one_sided = _one_sided(self.call, cast("Residuals", loose), 0, self.d_v, _WHOLLY)
-        return Fault(self.first + sequence, row, worst, found, one_sided, is_lost=not everything.size)
+        return Fault(self.first + place // self.heads, row, worst, found, one_sided, is_lost)
 
 
 def _one_sided(call: Call, compared: Residuals, place: int, d_v: int, least: float = _ONE_SIDED) -> str:
