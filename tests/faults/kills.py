@@ -164,6 +164,7 @@ class Place:
         cold = {name: self._time(name) for name in set(killed)}
         self.usual_s = {(name, is_cold): cold[name] for name in cold for is_cold in (True, False)}
         self.old = self._contents()
+        finish(self.start("check-docs"))
         self.fixed = self.document.read_text()
 
     def start(self, command: str, *, cold: bool = False) -> subprocess.Popen[str]:
@@ -227,7 +228,12 @@ class Place:
                 contextlib.redirect_stderr(io.StringIO()),
             ):
                 command_line.main(command)
-        known = {*self.old, self.document.name, *(f"{self.store.name}{end}" for end in ("", "-wal", "-shm"))}
+        known = {
+            *self.old,
+            "results.json",
+            self.document.name,
+            *(f"{self.store.name}{end}" for end in ("", "-wal", "-shm")),
+        }
         for folder in (self.out, self.document.parent, self.temporary, self.store.parent):
             for path in folder.iterdir() if folder.exists() else ():
                 if path.name not in known:
