@@ -425,10 +425,9 @@ def _chunk(
     with np.errstate(all="ignore"):
         given = _given(call, blocks, scale)
         padding, seen = unseen(call, blocks)
-        for at, (vectors, use) in enumerate(((given.query, padding), (given.key, seen))):
-            if into is not None:
-                shown = use if use is None or at else ~use
-                _spread(vectors, shown, list(into[at::2]))
+        if into is not None:
+            _spread(given.query, None if padding is None else ~padding, list(into[0::2]))
+            _spread(given.key, seen, list(into[1::2]))
         queries, keys = given.query.shape[1], given.key.shape[1]
         size = max(16, _PIECE // keys)
         strips = [
