@@ -293,15 +293,17 @@ def _verified(
     ``names`` are the files that are to be written to ``out``: whether they can be is tried first. ``on_work``
     is called as soon as something is computed that is not in the store.
     """
+    from verify.executors.cluster import Cluster, get_ready
     from verify.executors.machine import made_for_good
 
     begun = time.perf_counter()
+    cluster = options.pop("cluster")
+    get_ready(cluster or "")
     # Looking for garbage among what is imported took a thirtieth of a short run.
     with made_for_good():
         from verify import api
         from verify.cli.progress import closing_lines, following, outcome_line, surprise_line, verdict_line
         from verify.engine.catalogue import catalogue
-        from verify.executors.cluster import Cluster
         from verify.files.writing import check_writable
 
         catalogue()
@@ -311,7 +313,6 @@ def _verified(
             check_writable(out, name)
 
     claims = [*options.pop("claims"), *options.pop("claim_files")]
-    cluster = options.pop("cluster")
     _prepare_copies(workers, claims)
     imports = time.perf_counter() - begun
     with (

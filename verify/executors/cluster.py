@@ -6,6 +6,8 @@ import atexit
 import contextlib
 import logging
 import math
+import multiprocessing
+import os
 import re
 import shutil
 import signal
@@ -16,7 +18,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import partial
-from multiprocessing import process
+from multiprocessing import forkserver, process
 from pkgutil import resolve_name
 from typing import Any
 
@@ -42,19 +44,27 @@ _SILENT_S = 30
 _LOST = "its task was lost with the cluster's scheduler"
 
 _CONFIGURATION = {
-    # With Dask's 64 KiB memory goes back to the system after each array, and every batch pays for it again.
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": KEPT,
-    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": LARGE,
     # Profiles and loads are not used here, and taken up to 100 times a second by each process.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
-"""What Dask does otherwise for ``local:N``: as it is by itself, drawing took twice the processor time."""
+"""What Dask does otherwise for ``local:N``."""
+
+_ENVIRONMENT = {
+    # With Dask's 64 KiB memory goes back to the system after each array: drawing took twice the time.
+    "MALLOC_TRIM_THRESHOLD_": str(KEPT),
+    "MALLOC_MMAP_THRESHOLD_": str(LARGE),
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+}
+"""Read once, as the process starts that those of ``local:N`` are copies of."""
 
 _PRELOADED = ["distributed", "verify.engine.backends"]
-"""What all processes of ``local:N`` need; where they are copies of one, it is imported once."""
+"""What all processes of ``local:N`` need; where they are copies of one, it imports that meanwhile."""
+
+_COPIED = sys.platform == "linux"
+"""Whether processes of ``local:N`` are copies of one, which Python does reliably on Linux only."""
 
 _LOCAL = "local:"
 """How an address begins that stands for processes of this run alone."""
@@ -208,17 +218,31 @@ def _refuse_misspelt(address: str) -> None:
         raise SettingsError(f"--cluster {address}: needs certificates; name them in Dask's configuration")
 
 
+def get_ready(address: str) -> None:
+    """Start what processes of ``local:N`` are copies of: it imports what they need while this one does."""
+    if not (address.startswith(_LOCAL) and _COPIED):
+        return
+    # Starting the tracker later would let Ctrl-C reach the processes.
+    start_tracker()
+    _keep_sockets()
+    multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOADED)
+    before = dict(os.environ)
+    os.environ.update(_ENVIRONMENT)
+    try:
+        with signals_blocked({signal.SIGINT}):
+            forkserver.ensure_running()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def _local(address: str) -> Any:
     import dask  # noqa: PLC0415 - an extra
     from distributed import LocalCluster  # noqa: PLC0415
-    from distributed.utils import get_mp_context  # noqa: PLC0415
 
-    # Starting it later would let Ctrl-C reach the processes again.
-    start_tracker()
-    _keep_sockets()
-    with dask.config.set({**_CONFIGURATION, **_method()}), signals_blocked({signal.SIGINT}):
-        # After Dask, which sets what it has itself imported there.
-        get_mp_context().set_forkserver_preload(_PRELOADED)
+    get_ready(address)
+    method = {"distributed.worker.multiprocessing-method": "forkserver"} if _COPIED else {}
+    with dask.config.set({**_CONFIGURATION, **method}), signals_blocked({signal.SIGINT}):
         return LocalCluster(
             n_workers=int(address.removeprefix(_LOCAL)),
             threads_per_worker=1,
@@ -238,8 +262,3 @@ def _keep_sockets() -> None:
         short = None if len(tempfile.gettempdir()) <= _LONG else "/tmp"  # noqa: S108 - a folder of its own in it
         own["tempdir"] = tempfile.mkdtemp(prefix="pymp-", dir=short)
         atexit.register(shutil.rmtree, own["tempdir"], ignore_errors=True)
-
-
-def _method() -> dict[str, str]:
-    """Return how Dask starts processes: on Linux as copies of one that has imported what they need."""
-    return {"distributed.worker.multiprocessing-method": "forkserver"} if sys.platform == "linux" else {}
