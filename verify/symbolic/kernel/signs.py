@@ -131,9 +131,11 @@ def _is_known(expression: Any, under: Hypotheses, strict: bool) -> bool:
         if expression in {exponential - 1, 1 - exponential}:  # of the sign of the exponent, or the other
             exponent = exponential.args[0]
             return is_known(exponent if expression == exponential - 1 else -exponent, under, strict=strict)
-    if any(getattr(one, what) or (not strict and visibly(one)) for one in _forms(expression, under, strict)):
+    if _by_sturm(expression, under, strict=strict):
         return True
-    return _by_sturm(expression, under, strict=strict)
+    return any(
+        getattr(one, what) or (not strict and visibly(one)) for one in _forms(expression, under, strict)
+    )
 
 
 def _forms(expression: Any, under: Hypotheses, strict: bool) -> Iterator[Any]:
@@ -424,8 +426,10 @@ def _by_sturm(expression: Any, under: Hypotheses, *, strict: bool) -> bool:
     domain = under.domain(free[0])
     if not isinstance(domain, Interval | Range) and domain != S.Reals:
         return False
+    low, high = domain.inf, domain.sup
+    if not all(end.is_Rational or end.is_infinite for end in (low, high)):
+        return False
     try:
-        low, high = domain.inf, domain.sup
         found = never_negative(expression, free[0], low, high)
         return found and (not strict or Poly(expression, free[0]).count_roots(_end(low), _end(high)) == 0)
     except PolynomialError:
