@@ -388,11 +388,9 @@ def _expanded(side: Any, theorem: Theorem) -> Any:
         for name, meaning in definitions:
             if isinstance(name, IndexedBase):
                 indices, entry = meaning
-                side = side.replace(
-                    lambda part, name=name: isinstance(part, Indexed) and part.base == name,
-                    lambda part, of=indices, entry=entry: entry.xreplace(
-                        dict(zip(of, part.indices, strict=True))
-                    ),
+                parts = (one for one in side.atoms(Indexed) if one.base == name)
+                side = side.xreplace(
+                    {one: entry.xreplace(dict(zip(indices, one.indices, strict=True))) for one in parts}
                 )
             else:
                 side = side.xreplace({name: meaning})

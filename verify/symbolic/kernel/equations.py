@@ -68,11 +68,9 @@ def same(one: Any, other: Any) -> bool:
         return True
     if all(one.has(part) and other.has(part) for part in outer) and differs_somewhere(gap):
         return False
-    if vanishes_in_exponentials(gap):
-        return True
     if gap.has(gamma, factorial) and gammasimp(together(gap.rewrite(gamma))) == S.Zero:
         return True
-    return _same_products(one, other)
+    return _same_products(one, other) or vanishes_in_exponentials(gap)
 
 
 def _divides_by_zero(expression: Any) -> bool:

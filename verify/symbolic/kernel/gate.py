@@ -159,6 +159,7 @@ def averaged(*sides: Any) -> set[Any]:
     return found | rows if any(has_any(one, rows) for one in means) else found
 
 
+@kept
 def outside_means(side: Any) -> Any:
     """Return an expression with 1 for every mean in it."""
     means = parts_of(side, E, Var)
@@ -168,12 +169,13 @@ def outside_means(side: Any) -> Any:
 _BINDERS = (Sum, Integral, Limit)
 
 
-def bound_in(expression: Any) -> set[Any]:
+@kept
+def bound_in(expression: Any) -> frozenset[Any]:
     """Return the names that sums, integrals and limits of an expression bind."""
     found: set[Any] = set()
     for one in parts_of(expression, *_BINDERS):
         found.update(one.args[1:2] if isinstance(one, Limit) else one.variables)
-    return found
+    return frozenset(found)
 
 
 def labels_in(*expressions: Any) -> set[Any]:
@@ -208,12 +210,13 @@ def _numbers_in(expression: Any) -> frozenset[Any]:
     return frozenset(found)
 
 
-def changed_in(expression: Any) -> set[Any]:
+def changed_in(expression: Any) -> frozenset[Any]:
     """Return the names that an expression binds, and those by which it differentiates."""
     by = {one for each in parts_of(expression, Derivative) for one in each.variables}
     return bound_in(expression) | by
 
 
+@kept  # a chain of one step is that step
 def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
 
@@ -293,6 +296,7 @@ def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
             raise Refused(f"{one} is random, and stands outside every mean")
 
 
+@kept
 def _refuse_names(side: Any) -> None:
     """Refuse a name that prints as a number, a relation or a mean, or looks like another.
 
