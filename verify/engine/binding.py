@@ -499,7 +499,8 @@ def _holds_at(theorem: Theorem, values: Mapping[Any, Any]) -> bool:
     """Return whether all values lie in their domains and all conditions hold; x ≠ 0 holds unless refuted."""
     under, known = theorem.hypotheses, numbers(values)
     inside = all(_may_contain(under.domain(one), value) for one, value in known.items())
-    kept = ((condition, condition.subs(known)) for condition in under.conditions)
+    exact = {one: sympify(value) for one, value in known.items()}
+    kept = ((condition, condition.xreplace(exact)) for condition in under.conditions)
     return inside and all(
         now is not S.false if isinstance(condition, Ne) else now is S.true for condition, now in kept
     )

@@ -211,12 +211,12 @@ class _Entries:
 
     def __init__(self, symmetric: Iterable[Any]) -> None:
         self._symmetric = frozenset(symmetric)
-        self._matrices: dict[Any, Any] = {}
+        self._matrices: dict[str, tuple[Any, Any]] = {}
 
     @property
     def families(self) -> Families:
         """The entries of all matrices read so far, with the sizes of their indices."""
-        return Families(sizes={self.family(one): one.shape for one in self._matrices.values()}, made_of={})
+        return Families(sizes={family: one.shape for one, family in self._matrices.values()}, made_of={})
 
     def family(self, matrix: Any) -> Any:
         """Return the family of a matrix's entries.
@@ -224,9 +224,12 @@ class _Entries:
         Raises:
             Refused: two matrices have one name.
         """
-        if self._matrices.setdefault(matrix.name, matrix) != matrix:
+        if matrix.name not in self._matrices:
+            self._matrices[matrix.name] = matrix, IndexedBase(matrix.name)
+        known, family = self._matrices[matrix.name]
+        if known != matrix:
             raise Refused(f"two matrices are called {matrix}")
-        return IndexedBase(matrix.name)
+        return family
 
     def read(self, expression: Any) -> Any:
         """Return an expression with sums of entries for its traces, and its sums from 1 on.

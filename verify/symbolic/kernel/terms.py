@@ -28,6 +28,7 @@ from sympy import (
     sympify,
 )
 
+from verify.symbolic.kernel.algebra import replaced
 from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, free_symbols, has_any, parts_of
 from verify.symbolic.kernel.words import E, n, p, s
@@ -388,13 +389,13 @@ class Reader:
 
     def _with_own_indices(self, expression: Any) -> Any:
         """Return an expression whose sums run over indices that occur nowhere else."""
-        return expression.replace(
-            Sum,
-            lambda inside, *limits: Sum(
-                inside.xreplace(names := {limit[0]: self._name() for limit in limits}),
-                *((names[limit[0]], *limit[1:]) for limit in limits),
-            ),
-        )
+
+        def renamed(inside: Any, *limits: Any) -> Any:
+            names = {limit[0]: self._name() for limit in limits}
+            named = self._with_own_indices(inside.xreplace(names))
+            return Sum(named, *((names[one], *ends) for one, *ends in limits))
+
+        return replaced(expression, Sum, renamed)
 
     def _averaged(self, expression: Any) -> Terms:
         found = self.terms(expression.args[0])
