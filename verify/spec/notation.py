@@ -88,10 +88,13 @@ class _InLine(_Latex):
     _printed: ClassVar[dict[Any, Any]] = {}
 
     def _print_Mul(self, expr: Any) -> str:  # noqa: N802
-        text, below = super()._print_Mul(expr), fraction(expr, exact=True)[1]
-        # What is below a stroke ends with its first factor, unless brackets say otherwise.
+        text: str = super()._print_Mul(expr)
         over, _, under = text.rpartition(" / ")
-        is_product = over and below.is_Mul and under == super()._print_Mul(below)
+        if not over:
+            return text
+        # What is below a stroke ends with its first factor, unless brackets say otherwise.
+        below = fraction(self._without_signs(expr), exact=True)[1]
+        is_product = below.is_Mul and under == super()._print_Mul(below)
         return f"{over} / ({under})" if is_product else text
 
     def _needs_mul_brackets(self, expr: Any, **place: bool) -> bool:

@@ -139,11 +139,13 @@ class _Latex(_MinusLast, _Remembering, LatexPrinter):  # type: ignore[misc]  # S
     _printed: ClassVar[dict[Any, Any]] = {}
 
     def _print_Mul(self, expr: Any) -> str:  # noqa: N802
+        return str(super()._print_Mul(self._without_signs(expr)))
+
+    @staticmethod
+    def _without_signs(expr: Any) -> Any:
         # SymPy would simplify each negative exponent first, to see whether it is a constant, and load its
         # physical units for that; only powers with constant ones go below a fraction's line.
-        if expr.is_Mul:
-            expr = expr.func(*map(_with_unsigned, expr.args), evaluate=False)
-        return str(super()._print_Mul(expr))
+        return expr.func(*map(_with_unsigned, expr.args), evaluate=False) if expr.is_Mul else expr
 
     def _print_Integral(self, expr: Any) -> str:  # noqa: N802
         # SymPy would print an integral within another as a factor of the numerator, above the other factors.

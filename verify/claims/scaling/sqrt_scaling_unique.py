@@ -1,6 +1,6 @@
 """±1/√d_k are the only factors that make the variance 1."""
 
-from sympy import Eq, Expr, S, root, solve, sqrt
+from sympy import Eq, Expr, S, root, sqrt
 
 from verify.spec import (
     NORMAL, STANDARD, Claim, Control, Derivation, Experiment, Ordered, Quantity, Route, Step, Var, d,
@@ -34,7 +34,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         cell = score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=prefix)
         return Quantity(name, LABEL, cell.cell, cell.variance, prediction(1))
 
-    minus, plus = sorted(solve(derivation.result, c), key=lambda one: float(one.subs(d, 1)))
+    solutions = (c - factor for factor in derivation.result.lhs.args)
+    minus, plus = sorted(solutions, key=lambda one: float(one.subs(d, 1)))
     checks = tuple(
         of_one(f"{sign}-d{n}", n, factor, f"{sign}-")
         for sign, factor in (("minus", minus), ("plus", plus))

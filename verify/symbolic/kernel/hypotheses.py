@@ -10,6 +10,7 @@ from itertools import combinations, combinations_with_replacement
 from typing import Any, ParamSpec, TypeVar
 
 from sympy import (
+    CRootOf,
     Dummy,
     FiniteSet,
     Ge,
@@ -22,6 +23,7 @@ from sympy import (
     Matrix,
     Mul,
     Ne,
+    Poly,
     Pow,
     Range,
     S,
@@ -36,6 +38,7 @@ from sympy import (
 from sympy.core.sorting import default_sort_key
 from sympy.matrices.expressions import MatrixSymbol
 from sympy.sets.sets import Set, Union
+from sympy.solvers.inequalities import solve_poly_inequality
 
 from verify.symbolic.kernel.words import Ordered
 
@@ -373,6 +376,11 @@ def _where(condition: Any, symbol: Any) -> Set:
         end = condition.rhs - shift
         above = Interval(end, oo, left_open=not isinstance(condition, Ge))
         return Union(Interval.open(-oo, end), above) if isinstance(condition, Ne) else above
+    whole = Poly(condition.lhs - condition.rhs, symbol)
+    if all(one.is_Rational for one in whole.all_coeffs()):
+        exact = Union(*solve_poly_inequality(whole, condition.rel_op))
+        if not exact.has(CRootOf):
+            return exact
     return Intersection(S.Reals, condition.xreplace({symbol: Dummy(real=True)}).as_set())
 
 
