@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import permutations, product
+from itertools import count, islice, permutations, product
 from typing import Any
 
 from sympy import (
@@ -42,9 +42,9 @@ from verify.symbolic.kernel.algebra import is_rational_zero
 from verify.symbolic.kernel.core import Conclusion, Rule, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.gate import refuse_hidden_random
-from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, kept
 from verify.symbolic.kernel.moments import pointwise, unfold
-from verify.symbolic.kernel.signs import is_real, parametrised, where_defined
+from verify.symbolic.kernel.signs import is_real, parametrised, stand_in, where_defined
 from verify.symbolic.kernel.terms import ROW, SOFTMAX, Families, Reader, Terms, key
 from verify.symbolic.kernel.words import E, M, largest, n, p, s, x
 
@@ -251,18 +251,18 @@ class Surplus(Rule):
         others = sorted((one for one in indices if not one.is_Integer), key=str)
         for order in permutations(others) if self.ordered else [others]:
             keys = (*named, *order)
-            parts = [Dummy(positive=True) for _ in keys]
+            parts = [stand_in(p[key], positive=True) for key in keys]
             weights = [Add(*parts[place:]) for place in range(len(keys))] if self.ordered else parts
-            total = Add(*weights, Dummy(nonnegative=True))
+            total = Add(*weights, stand_in(p, nonnegative=True))
             entries = {p[key]: weight / total for key, weight in zip(keys, weights, strict=True)}
-            entries |= {x[key]: self._of_vector() for key in keys}
-            entries |= {s[key]: largest - Dummy(nonnegative=True) for key in keys}
+            entries |= {x[key]: self._of_vector(x[key]) for key in keys}
+            entries |= {s[key]: largest - stand_in(s[key], nonnegative=True) for key in keys}
             yield expression.xreplace(entries)
 
-    def _of_vector(self) -> Any:
+    def _of_vector(self, entry: Any) -> Any:
         """Return an entry of x; if bounded M(1 - r)/(1 + r), from M down to -M as r runs from 0 on."""
-        ratio = Dummy(nonnegative=True)
-        return M * (1 - ratio) / (1 + ratio) if self.bounded else Dummy(real=True)
+        ratio = stand_in(entry, nonnegative=True)
+        return M * (1 - ratio) / (1 + ratio) if self.bounded else stand_in(entry, real=True)
 
 
 def _indices_in(expression: Any) -> set[Any]:
@@ -282,11 +282,13 @@ def _cases(expression: Any, indices: list[Any], named: tuple[Any, ...]) -> Itera
     """Yield the expression for every choice of keys: those in ``named``, each other's, and others."""
     present = {one for one in _indices_in(expression) if not one.is_Integer}
     known = (*named, *sorted(present - set(indices), key=str))
-    new = [Dummy(f"i{place}", integer=True) for place in range(len(indices))]
+    others = (one for place in count() if (one := stand_in(place, integer=True)) not in present)
+    new = list(islice(others, len(indices)))
     for keys in product(*((*known, *new[: place + 1]) for place in range(len(indices)))):
         yield expression.xreplace(dict(zip(indices, keys, strict=True)))
 
 
+@kept  # of each case and each order again
 def _is_visibly_nonnegative(expression: Any) -> bool:
     """Return whether sums and products of what is never negative make up the expression."""
     if (known := expression.is_nonnegative) is not None:
