@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -311,7 +311,7 @@ def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theor
     raise Refused(f"not known to move one way: its slope is {slope}")
 
 
-def _refuse_restricted(bound: set[Any], known: Theorem) -> None:
+def _refuse_restricted(bound: Iterable[Any], known: Theorem) -> None:
     """Refuse that a name is bound of which a theorem holds for some values only."""
     limited = (*known.hypotheses.conditions, *dict(known.hypotheses.domains))
     for one in bound:
