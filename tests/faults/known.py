@@ -272,8 +272,8 @@ GUARDS = {
     ),
     "one-key-for-two": Known(
         "verify/symbolic/kernel/sums.py",
-        'new = [Dummy(f"i{place}", integer=True) for place in range(len(indices))]',
-        'new = [Dummy("i", integer=True)] * len(indices)',
+        "new = list(islice(others, len(indices)))",
+        "new = [next(others)] * len(indices)",
     ),
     "sums-of-any-size": Known(
         "verify/symbolic/kernel/terms.py",
