@@ -1,11 +1,13 @@
 """Dividing by d_k^α leaves a variance that goes like d_k^(1 − 2α)."""
 
+from dataclasses import replace
+
 from sympy import Rational, S, Symbol, root, sqrt
 
 from verify.spec import (
     NORMAL, STANDARD, Claim, Comparison, Control, Derivation, Experiment, Figure, Findings, Notation, Route,
-    Step, Var, biased, d, figure, fits, fitting, function, line, measured, printed, score, score_cell,
-    variances, wrong,
+    Step, Var, biased, d, figure, fits, fitting, function, line, measured, printed, scaled, score,
+    score_cell, times, variances, wrong,
 )  # fmt: skip
 from verify.spec.rules import Evaluation
 
@@ -17,7 +19,7 @@ POWERS = {
     "three-quarters": (Rational(3, 4), 1 / (sqrt(d) * root(d, 4))),
     "whole": (S.One, 1 / d),
 }
-"""The power, which predicts; and the factor that the sampler multiplies by, written out with roots."""
+"""The power, which predicts; and the factor by which scores are multiplied, written out with roots."""
 LABEL = r"$\operatorname{Var}(q\cdot k/d_k^{\alpha})$"
 alpha = Symbol("alpha", real=True)
 
@@ -35,16 +37,18 @@ def derive() -> Derivation:
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the exponent for five powers."""
+    """Measure the exponent for five powers of the dimension, by which the same scores are divided."""
     checks: list[Comparison] = []
     controls: list[Control] = []
+    raw = [score_cell(n, NORMAL, NORMAL, tolerance) for n in DIMENSIONS]
     for name, (power, factor) in POWERS.items():
-        law = derivation.result.subs(alpha, power)
+        law, label = derivation.result.subs(alpha, power), rf"{LABEL}, $\alpha = {power}$"
         cells = [
-            score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=f"{name}-") for n in DIMENSIONS
+            replace(one, prefix=f"{name}-", variance=times(one.variance, scaled(factor, one.d) ** 2))
+            for one in raw
         ]
-        points = variances(cells, LABEL, law)
-        (fit,) = fits(points, fitting.exponent(law, f"{name}-"), label=rf"{LABEL}, $\alpha = {power}$")
+        points = variances(cells, label, law)
+        (fit,) = fits(points, fitting.exponent(law, f"{name}-"), label=label)
         checks += [*points, fit]
         if name == "quarter":
             what = "the factor enters once, not squared: the exponent is {value}, as one minus {alpha}"
@@ -75,6 +79,6 @@ CLAIM = Claim(
     meaning="The usual scale, the power one half, separates two regimes: with a smaller power scores grow "
     "with the dimension, with a larger one they shrink. No other power keeps the variance level: a quarter "
     "instead of a half leaves a variance of {quarter-variance-d128:prediction.3} in "
-    "{quarter-variance-d128:d_k} dimensions.",
+    "{quarter-variance-d128:d_k} dimensions. In each dimension all powers are measured on the same scores.",
     symbols={"alpha": alpha, "divided": Notation(r"q\cdot k/d_k^{\alpha}", score * d**-alpha)},
 )
