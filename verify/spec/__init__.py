@@ -248,6 +248,6 @@ if TYPE_CHECKING:
         "of_probability", "one_product", "one_step", "ordered", "over_cells", "p", "prediction", "printed",
         "probabilities", "q", "ratio", "row_integrals", "row_means", "rules", "s", "scaled", "scatter",
         "score", "score_cell", "score_law", "sharper", "sigma", "sigma_k", "sigma_q", "softmax", "stream",
-        "threshold", "times", "unfold", "variance", "variance_of_scores", "variance_route", "variances", "wrong",
-        "wrong_fits",
+        "threshold", "times", "unfold", "variance", "variance_of_scores", "variance_route", "variances",
+        "wrong", "wrong_fits",
     ]  # fmt: skip
