@@ -38,11 +38,11 @@ T = TypeVar("T")
 MAX_DRAWS = 10**12
 """A cell planned to draw more components than this is refused: it would take hours."""
 
-_FORETOLD_EARLY = 2
-"""How many times the size of a pilot of at least ``MIN_BLOCKS`` blocks it can predict; else it is doubled."""
+PILOT_BLOCKS = 4096
+"""Blocks of the largest pilot sample, from which the planned one goes on; the smallest has ``MIN_BLOCKS``."""
 
-_FORETOLD = 4
-"""How many times its size a whole pilot can predict, and how many times it grows for a larger sample."""
+_FORETOLD = 3
+"""How many times its size a pilot can foretell; it is doubled while planning by it asks for more."""
 
 _BY_THEN = GROWTH ** (PLANNED_LOOK - 1)
 """How many times the first look's sample the planned one is."""
@@ -84,21 +84,17 @@ class Samples:
 
     def extend(self, requests: Iterable[Request]) -> Sampling[None]:
         """Have each cell drawn until it has at least the blocks requested."""
-        short = [
-            one for one in requests if one.cell.id not in self.sums or self._count(one.cell) < one.blocks
-        ]
+        drawn = {name: sums.count for name, sums in self.sums.items()}
+        short = [one for one in requests if drawn.get(one.cell.id, 0) < one.blocks]
         if short:
             found = yield short
             self.sums |= {one.cell.id: sums for one, sums in zip(short, found, strict=True)}
 
-    def _count(self, cell: Cell) -> int:
-        return self.sums[cell.id].count
-
     def sample(self, cell: Cell) -> Sample:
         """Return what is known of the cell's blocks."""
-        sample = self._samples.get(cell.id)
-        if sample is None or sample.blocks != self._count(cell):
-            sample = self._samples[cell.id] = self.sums[cell.id].sample(cell)
+        sample, sums = self._samples.get(cell.id), self.sums[cell.id]
+        if sample is None or sample.blocks != sums.count:
+            sample = self._samples[cell.id] = sums.sample(cell)
         return sample
 
     def goal(self, comparison: Quantity | Fit, look: int = PLANNED_LOOK) -> Goal:
@@ -177,40 +173,32 @@ class Samples:
         goal = self.goal(wrong, 1)
         within = band(goal.prediction, goal.width, wrong.relation)
         gap = excess(truth, tenable(goal.prediction, within))
-        if gap <= 0:
-            self._refuse_true(wrong, truth)
-            raise SettingsError(
-                f"claim {self.claim}, control {wrong.id}: at tolerance {self.settings.tolerance:g} the "
-                "negative control counts as agreeing and cannot be rejected; lower --tolerance"
-            )
-        return replace(goal, prediction=truth, width=gap)
-
-    def _refuse_true(self, wrong: Quantity | Fit, truth: float) -> None:
-        """Refuse a control that holds at every tolerance."""
-        claimed = wrong.prediction.value
-        if excess(truth, band(claimed, _SAME * abs(truth), wrong.relation)) <= 0:
-            claims = f"{'' if wrong.relation == '=' else f'{wrong.relation} '}{claimed:.6g}"
+        if gap > 0:
+            return replace(goal, prediction=truth, width=gap)
+        control = f"claim {self.claim}, control {wrong.id}: "
+        if excess(truth, band(goal.prediction, _SAME * abs(truth), wrong.relation)) <= 0:
+            claims = f"{'' if wrong.relation == '=' else f'{wrong.relation} '}{goal.prediction:.6g}"
             raise ClaimError(
-                f"claim {self.claim}, control {wrong.id}: it is not wrong: it claims {claims}, and "
-                f"{truth:.6g} is derived, so it cannot be rejected; claim something that is false"
+                f"{control}it is not wrong: it claims {claims}, and {truth:.6g} is derived, so it cannot be "
+                "rejected; claim something that is false"
             )
+        raise SettingsError(
+            f"{control}at tolerance {self.settings.tolerance:g} the negative control counts as agreeing and "
+            "cannot be rejected; lower --tolerance"
+        )
 
     def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
         """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps.
 
         ``why`` tells apart the goals of one quantity.
         """
-        pilot, most = self.sample(one.cell), one.estimand.pilot_blocks
+        pilot = self.sample(one.cell)
         blocks, wanted = self._needed.get((id(one), why), (0, None))
         if blocks != pilot.blocks:
             wanted = one.estimand.blocks_needed(goal(pilot), pilot)
             self._needed[id(one), why] = pilot.blocks, wanted
-        if pilot.blocks < most:
-            grows, largest = wanted is None or wanted > _FORETOLD_EARLY * pilot.blocks, most
-        else:
-            grows, largest = (wanted or 0) > _FORETOLD * pilot.blocks, _FORETOLD * most
-        if grows and pilot.blocks < largest:
-            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, largest))
+        if (wanted is None or wanted > _FORETOLD * pilot.blocks) and pilot.blocks < PILOT_BLOCKS:
+            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, PILOT_BLOCKS))
         return wanted or MIN_BLOCKS
 
     def _plan_at(self, one: Quantity, blocks: int) -> None:

@@ -109,7 +109,6 @@ variance              E S² - (E S)²
 kurtosis              E S⁴/(E S²)²
 covariance            E XY - E X·E Y
 ratio                 a power of the quotient of two outputs
-times                 a positive multiple of a smooth estimand
 Smooth                an own analytic function of the means of outputs
 Quantile              the value below which a share of draws lies
 Bounded               the mean of an output between 0 and 1, in an interval that needs no normal law
@@ -188,7 +187,7 @@ from verify.montecarlo.distributions import (
 )  # fmt: skip
 from verify.montecarlo.estimands import (
     Bounded, DistanceToLaw, Estimand, Goal, Measured, Quantile, Smooth, complex_step, component, covariance,
-    kurtosis, ratio, times, variance,
+    kurtosis, ratio, variance,
 )  # fmt: skip
 from verify.montecarlo.experiment import (
     Allowance, Comparison, Control, Exact, Experiment, Prediction, Quantity, Tolerance,
@@ -248,6 +247,6 @@ if TYPE_CHECKING:
         "of_probability", "one_product", "one_step", "ordered", "over_cells", "p", "prediction", "printed",
         "probabilities", "q", "ratio", "row_integrals", "row_means", "rules", "s", "scaled", "scatter",
         "score", "score_cell", "score_law", "sharper", "sigma", "sigma_k", "sigma_q", "softmax", "stream",
-        "threshold", "times", "unfold", "variance", "variance_of_scores", "variance_route", "variances",
-        "wrong", "wrong_fits",
+        "threshold", "unfold", "variance", "variance_of_scores", "variance_route", "variances", "wrong",
+        "wrong_fits",
     ]  # fmt: skip

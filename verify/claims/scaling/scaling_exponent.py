@@ -1,13 +1,11 @@
 """Dividing by d_k^α leaves a variance that goes like d_k^(1 − 2α)."""
 
-from dataclasses import replace
-
 from sympy import Rational, S, Symbol, root, sqrt
 
 from verify.spec import (
     NORMAL, STANDARD, Claim, Comparison, Control, Derivation, Experiment, Figure, Findings, Notation, Route,
-    Step, Var, biased, d, figure, fits, fitting, function, line, measured, printed, scaled, score,
-    score_cell, times, variances, wrong,
+    Step, Var, biased, d, figure, fits, fitting, function, line, measured, printed, score, score_cell,
+    variances, wrong,
 )  # fmt: skip
 from verify.spec.rules import Evaluation
 
@@ -42,12 +40,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     controls: list[Control] = []
     raw = [score_cell(n, NORMAL, NORMAL, tolerance) for n in DIMENSIONS]
     for name, (power, factor) in POWERS.items():
-        law, label = derivation.result.subs(alpha, power), rf"{LABEL}, $\alpha = {power}$"
-        cells = [
-            replace(one, prefix=f"{name}-", variance=times(one.variance, scaled(factor, one.d) ** 2))
-            for one in raw
-        ]
-        points = variances(cells, label, law)
+        law = derivation.result.subs(alpha, power)
+        label = rf"{LABEL}, $\alpha = {power}$"
+        points = variances([one.times(factor, f"{name}-") for one in raw], label, law)
         (fit,) = fits(points, fitting.exponent(law, f"{name}-"), label=label)
         checks += [*points, fit]
         if name == "quarter":
