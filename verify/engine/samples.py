@@ -41,7 +41,7 @@ MAX_DRAWS = 10**12
 PILOT_BLOCKS = 4096
 """Blocks of the largest pilot sample, from which the planned one goes on; the smallest has ``MIN_BLOCKS``."""
 
-_FORETOLD = 3
+_FORETOLD = 2
 """How many times its size a pilot can foretell; it is doubled while planning by it asks for more."""
 
 _BY_THEN = GROWTH ** (PLANNED_LOOK - 1)
