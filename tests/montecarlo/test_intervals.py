@@ -106,6 +106,23 @@ class TestReliability:
         assert intervals.is_reliable(skewness / math.sqrt(least), alpha * (1 + 1e-9))
         assert not intervals.is_reliable(skewness / math.sqrt(least - 1), alpha * (1 - 1e-9))
 
+    @pytest.mark.parametrize("side", [-1, 1])
+    def test_the_fewest_reliable_blocks_miss_as_rarely_as_they_may(self, side: int) -> None:
+        """At a run's level, on either side: exponential numbers, drawn by such a law that many samples miss.
+
+        Numbers of the mean 1/(1 - θ) stand for those of mean 1, each weighed by the quotient of densities.
+        """
+        alpha, misses, rng = 6e-7, np.zeros(400), np.random.default_rng(1)
+        blocks = intervals.least_blocks(2.0, alpha)
+        quantile, tilt = intervals.student_quantile(alpha, blocks), side * 5 / math.sqrt(blocks)
+        for place in range(misses.size):
+            numbers = rng.exponential(1 / (1 - tilt), blocks)
+            error, skewness = numbers.std(ddof=1) / math.sqrt(blocks), float(stats.skew(numbers))
+            low, high = intervals.skewness_corrected(numbers.mean(), error, skewness, blocks, quantile)
+            weight = -tilt * numbers.sum() - blocks * math.log(1 - tilt)
+            misses[place] = math.exp(weight) if not low <= 1 <= high else 0.0
+        assert 0 < misses.mean() <= alpha / 2 + 3 * misses.std() / math.sqrt(misses.size)
+
 
 class TestBoundedMean:
     """Intervals for means between 0 and 1 that hold for every distribution."""

@@ -67,7 +67,7 @@ plan_options = together(
         type=float,
         default=defaults.POWER,
         show_default=True,
-        help="Probability that a check decides at its planned sample.",
+        help="Probability that a check is decided by its second look.",
     ),
     click.option(
         "--claims",

@@ -14,7 +14,7 @@ import numpy as np
 
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings
-from verify.evidence.judging import ErrorBudget
+from verify.evidence.judging import GROWTH, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
@@ -38,11 +38,14 @@ T = TypeVar("T")
 MAX_DRAWS = 10**12
 """A cell planned to draw more components than this is refused: it would take hours."""
 
-_FIRST_PILOT = 2 * MIN_BLOCKS
-"""Blocks of the smallest pilot sample, doubled while planning by it asks for more blocks than it has."""
+PILOT_BLOCKS = 4096
+"""Blocks of the largest pilot sample, from which the planned one goes on; the smallest has ``MIN_BLOCKS``."""
 
-_FORETOLD = 4
-"""How many times a pilot's size it can predict, and how many times a pilot grows for a larger sample."""
+_FORETOLD = 2
+"""How many times its size a pilot can foretell; it is doubled while planning by it asks for more."""
+
+_BY_THEN = GROWTH ** (PLANNED_LOOK - 1)
+"""How many times the first look's sample the planned one is."""
 
 _SAME = 1e-12
 """So near, relative to itself, a value is the same but for rounding."""
@@ -81,25 +84,21 @@ class Samples:
 
     def extend(self, requests: Iterable[Request]) -> Sampling[None]:
         """Have each cell drawn until it has at least the blocks requested."""
-        short = [
-            one for one in requests if one.cell.id not in self.sums or self._count(one.cell) < one.blocks
-        ]
+        drawn = {name: sums.count for name, sums in self.sums.items()}
+        short = [one for one in requests if drawn.get(one.cell.id, 0) < one.blocks]
         if short:
             found = yield short
             self.sums |= {one.cell.id: sums for one, sums in zip(short, found, strict=True)}
 
-    def _count(self, cell: Cell) -> int:
-        return self.sums[cell.id].count
-
     def sample(self, cell: Cell) -> Sample:
         """Return what is known of the cell's blocks."""
-        sample = self._samples.get(cell.id)
-        if sample is None or sample.blocks != self._count(cell):
-            sample = self._samples[cell.id] = self.sums[cell.id].sample(cell)
+        sample, sums = self._samples.get(cell.id), self.sums[cell.id]
+        if sample is None or sample.blocks != sums.count:
+            sample = self._samples[cell.id] = sums.sample(cell)
         return sample
 
-    def goal(self, comparison: Quantity | Fit) -> Goal:
-        """Return what the comparison's sample is planned for."""
+    def goal(self, comparison: Quantity | Fit, look: int = PLANNED_LOOK) -> Goal:
+        """Return what the comparison's sample is planned for, to be decided at a ``look``."""
         prediction = comparison.prediction.value
         width = comparison.tolerance.width(prediction, self.settings.tolerance)
         if not width > 0:
@@ -107,10 +106,13 @@ class Samples:
                 f"claim {self.claim}, check {comparison.id}: its prediction is 0, of which a relative "
                 "tolerance is 0; give its Tolerance a scale"
             )
-        return Goal(self.budget.share(1), 1 - self.settings.power, prediction, width)
+        return Goal(self.budget.share(look), 1 - self.settings.power, prediction, width)
 
     def plan(self, experiment: Experiment) -> Sampling[None]:
-        """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
+        """Set the first look's blocks of every cell; a cell serves its most demanding comparison.
+
+        A check is to be decided by the look ``PLANNED_LOOK`` with the wanted power, a control at the first.
+        """
         yield from self.extend(self._pilots(experiment))
         self._plan_by_pilots(experiment)
         while self.larger_pilots:
@@ -128,7 +130,7 @@ class Samples:
             self._plan_quantity(one, control=False)
         for fit in experiment.checks:
             if isinstance(fit, Fit) and fit.target != "misfit":
-                self._enlarge(fit)
+                self._enlarge(fit, self.goal(fit), _BY_THEN)
         for control in experiment.controls:
             self._plan_control(control)
 
@@ -139,20 +141,16 @@ class Samples:
 
         def look_at(one: Quantity, *, derived: bool) -> None:
             if not derived or one.estimand.blocks_needed(self.goal(one), None) is None:
-                least = min(_FIRST_PILOT, one.estimand.pilot_blocks)
-                before = wanted[one.cell.id].blocks if one.cell.id in wanted else 0
-                wanted[one.cell.id] = Request(one.cell, max(before, least))
+                wanted[one.cell.id] = Request(one.cell, MIN_BLOCKS)
             planned.add(one.cell.id)
 
         for one in quantities_of(experiment.checks):
             look_at(one, derived=one.relation == "=")
         for control in experiment.controls:
             wrong = control.comparison
-            if isinstance(wrong, Quantity) and control.truth is not None:
-                look_at(wrong, derived=True)
             for one in quantities_of([wrong]):
-                if one.cell.id not in planned:
-                    look_at(one, derived=one.relation == "=")
+                if one is wrong or one.cell.id not in planned:
+                    look_at(one, derived=control.truth is not None or one.relation == "=")
         return list(wanted.values())
 
     def _plan_control(self, control: Control) -> None:
@@ -160,95 +158,93 @@ class Samples:
         wrong = control.comparison
         if isinstance(wrong, Exact):
             return
-        if isinstance(wrong, Quantity) and control.truth is not None:
-            goal = self.goal(wrong)
-            within = band(goal.prediction, goal.width, wrong.relation)
-            gap = excess(control.truth, tenable(goal.prediction, within))
-            if gap <= 0:
-                self._refuse_true(wrong, control.truth)
-                raise SettingsError(
-                    f"claim {self.claim}, control {wrong.id}: at tolerance {self.settings.tolerance:g} the "
-                    "negative control counts as agreeing and cannot be rejected; lower --tolerance"
-                )
-            resolving = replace(goal, prediction=control.truth, width=gap)
-            self._plan_at(wrong, self._blocks_needed(wrong, resolving))
+        resolving = None if control.truth is None else self._to_refute(wrong, control.truth)
+        if resolving and isinstance(wrong, Quantity):
+            blocks = wrong.estimand.blocks_needed(resolving, None)
+            self._plan_at(wrong, blocks or self._piloted(wrong, lambda _: resolving, "gap"))
         for one in quantities_of([wrong]):
-            if one.cell.id not in self.planned:
+            if one.cell.id not in self.planned or (one is wrong and not resolving):
                 self._plan_quantity(one, control=True)
+        if resolving and isinstance(wrong, Fit) and wrong.target != "misfit":
+            self._enlarge(wrong, resolving, 1.0)
 
-    def _refuse_true(self, wrong: Quantity, truth: float) -> None:
-        """Refuse a control that holds at every tolerance."""
-        claimed = wrong.prediction.value
-        if excess(truth, band(claimed, _SAME * abs(truth), wrong.relation)) <= 0:
-            claims = f"{'' if wrong.relation == '=' else f'{wrong.relation} '}{claimed:.6g}"
+    def _to_refute(self, wrong: Quantity | Fit, truth: float) -> Goal:
+        """Return the goal of telling the ``truth`` from what a control claims, at the first look."""
+        goal = self.goal(wrong, 1)
+        within = band(goal.prediction, goal.width, wrong.relation)
+        gap = excess(truth, tenable(goal.prediction, within))
+        if gap > 0:
+            return replace(goal, prediction=truth, width=gap)
+        control = f"claim {self.claim}, control {wrong.id}: "
+        if excess(truth, band(goal.prediction, _SAME * abs(truth), wrong.relation)) <= 0:
+            claims = f"{'' if wrong.relation == '=' else f'{wrong.relation} '}{goal.prediction:.6g}"
             raise ClaimError(
-                f"claim {self.claim}, control {wrong.id}: it is not wrong: it claims {claims}, and "
-                f"{truth:.6g} is derived, so it cannot be rejected; claim something that is false"
+                f"{control}it is not wrong: it claims {claims}, and {truth:.6g} is derived, so it cannot be "
+                "rejected; claim something that is false"
             )
-
-    def _blocks_needed(self, one: Quantity, goal: Goal) -> int:
-        """Return the blocks that reach ``goal``, by a pilot sample where nothing is derived of a block."""
-        return one.estimand.blocks_needed(goal, None) or self._piloted(one, lambda _: goal, "gap")
+        raise SettingsError(
+            f"{control}at tolerance {self.settings.tolerance:g} the negative control counts as agreeing and "
+            "cannot be rejected; lower --tolerance"
+        )
 
     def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
         """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps.
 
         ``why`` tells apart the goals of one quantity.
         """
-        pilot, most = self.sample(one.cell), one.estimand.pilot_blocks
+        pilot = self.sample(one.cell)
         blocks, wanted = self._needed.get((id(one), why), (0, None))
         if blocks != pilot.blocks:
             wanted = one.estimand.blocks_needed(goal(pilot), pilot)
             self._needed[id(one), why] = pilot.blocks, wanted
-        if pilot.blocks < most:
-            grows, largest = wanted is None or wanted > pilot.blocks, most
-        else:
-            grows, largest = (wanted or 0) > _FORETOLD * pilot.blocks, _FORETOLD * most
-        if grows and pilot.blocks < largest:
-            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, largest))
+        if (wanted is None or wanted > _FORETOLD * pilot.blocks) and pilot.blocks < PILOT_BLOCKS:
+            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, PILOT_BLOCKS))
         return wanted or MIN_BLOCKS
 
     def _plan_at(self, one: Quantity, blocks: int) -> None:
         self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
 
     def _plan_quantity(self, one: Quantity, *, control: bool) -> None:
-        goal = self.goal(one)
+        goal = self.goal(one, 1 if control else PLANNED_LOOK)
         bound = one.relation != "="
         wanted = None if bound else one.estimand.blocks_needed(goal, None)
         if wanted is None:
             to_edge = bound or control
             wanted = self._piloted(
                 one,
-                lambda pilot: self._to_edge(one, goal, pilot, inside=bound) if to_edge else goal,
+                lambda pilot: self._to_edge(one, goal, pilot, control=control) if to_edge else goal,
                 "control" if control else "check",
             )
-        self._plan_at(one, wanted)
+        self._plan_at(one, wanted if control else max(MIN_BLOCKS, math.ceil(wanted / _BY_THEN)))
 
     @staticmethod
-    def _to_edge(one: Quantity, goal: Goal, pilot: Sample, *, inside: bool) -> Goal:
+    def _to_edge(one: Quantity, goal: Goal, pilot: Sample, *, control: bool) -> Goal:
         """Return the goal of telling the quantity from the edge of its band, judged by the pilot.
 
-        A wrong world lies outside the band, what keeps a bound lies ``inside`` by any distance.
+        A wrong world lies outside the band, what keeps a bound lies inside by any distance; to refute a
+        bound is to tell the quantity from the bound itself.
         """
         found = one.estimand.measure(pilot, goal.alpha)
-        outside = excess(found.value, band(goal.prediction, goal.width, one.relation))
+        within = band(goal.prediction, goal.width, one.relation)
+        outside = excess(found.value, tenable(goal.prediction, within) if control else within)
         # A pilot that by chance lies at the edge does not make the sample endless.
-        width = max(goal.width, math.hypot(outside, found.error) if inside else outside)
-        return replace(goal, prediction=found.value if inside else goal.prediction, width=width)
+        if one.relation == "=":
+            return replace(goal, width=max(goal.width, outside))
+        return replace(goal, prediction=found.value, width=max(goal.width, math.hypot(outside, found.error)))
 
-    def _enlarge(self, fit: Fit) -> None:
+    def _enlarge(self, fit: Fit, goal: Goal, by_then: float) -> None:
         """Plan more blocks for the points of a fit whose coefficient would come out too vague.
 
-        Those get them that sharpen it most for what they cost.
+        Those get them that sharpen it most for what they cost. The ``goal`` is to be reached when the sample
+        is ``by_then`` times that of the first look.
         """
-        goal = self.goal(fit)
         errors: list[float] = []
         for member in fit.members:
             error = self._planned_error(member, logarithmic=fit.fit.model == "power")
             if error is None:
                 return
             errors.append(error)
-        wanted = goal.width / goal.deviations()
+        wanted = math.sqrt(by_then) * goal.width / goal.deviations()
         if fit.fit.planned_error(fit.target, errors) > wanted:
             cells = [member.cell for member in fit.members]
             planned = np.array([self.planned[cell.id] for cell in cells])

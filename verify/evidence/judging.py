@@ -28,10 +28,11 @@ _DERIVED = {
     Proof.AT_EXAMPLES: "its derivation is checked at examples, and ",
     Proof.IN_PART: "derived in part, and ",
 }
-GROWTH, MAX_LOOKS = 1.5, 10
-"""A sample grows by half of itself at each look after the first, up to 38 times, before a check is undecided.
+GROWTH, PLANNED_LOOK, MAX_LOOKS = 1.5, 2, 11
+"""A sample grows by half of itself at each look after the first, and its second is of the planned size.
 
-Most of those that are open at the planned size are decided by the next half, so doubling drew more.
+Two of three checks are decided at the first look, and of those that are open at the planned size most by the
+next half. The last is of 38 times the planned size; then a check is undecided.
 """
 
 

@@ -30,9 +30,6 @@ ALL_AGREE = "all blocks agree, so a rare event may have been missed; only more b
 OF_GROUPS = "interval of group means"
 """Names the interval that stands in where skewness makes the usual one fail."""
 
-PILOT_BLOCKS = 1024
-"""Blocks that tell variance and skewness where neither is derived; the planned sample goes on from them."""
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -87,11 +84,8 @@ class Goal:
 class Estimand(Protocol):
     """A quantity that can be estimated from a sample of blocks.
 
-    ``pilot_blocks`` is how many of them tell what a plan has to know; ``kind`` names what is estimated, so
-    that estimands of one kind go through the same code.
+    ``kind`` names what is estimated, so that estimands of one kind go through the same code.
     """
-
-    pilot_blocks: ClassVar[int]
 
     @property
     def kind(self) -> str:
@@ -118,7 +112,6 @@ class Smooth:
     function: Callable[[Outputs], Any]
     positive: bool
     block_variance: float | None = None
-    pilot_blocks: ClassVar[int] = PILOT_BLOCKS
 
     @property
     def kind(self) -> str:
@@ -217,7 +210,6 @@ class Ratio:
 
     over: Estimand
     under: Estimand
-    pilot_blocks: ClassVar[int] = PILOT_BLOCKS
 
     @property
     def kind(self) -> str:
@@ -320,7 +312,6 @@ class DistanceToLaw:
 
     law: tuple[float, ...]
     kind: ClassVar[str] = "distance to a law"
-    pilot_blocks: ClassVar[int] = PILOT_BLOCKS
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the distance with its interval at false-exclusion rate ``alpha``."""
@@ -349,7 +340,6 @@ class Bounded:
     output: str
     signed: bool = False
     kind: ClassVar[str] = "mean of what is bounded"
-    pilot_blocks: ClassVar[int] = MIN_BLOCKS
 
     def value(self, mean: Outputs) -> float:
         """Return the mean that is estimated, at a block mean."""
@@ -403,7 +393,6 @@ class Quantile:
     of: str = SHARE
     level: float = 0.5
     kind: ClassVar[str] = "quantile"
-    pilot_blocks: ClassVar[int] = PILOT_BLOCKS
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the quantile with its interval; not reliable where the grid does not hold it."""

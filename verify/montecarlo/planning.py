@@ -10,7 +10,7 @@ import numpy as np
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import MIN_BLOCKS
 
-SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256)
 
 _MULTIPLY_ADD = 0.02
 """Time of one multiply-add of a matrix product, in units of drawing one component."""
@@ -30,8 +30,8 @@ _MANY = 8
 _PER_SCORE = 0.8
 """Time that one score takes until its row's softmax is reduced, in units of drawing one component."""
 
-_DEVIATIONS = 7.0
-"""Standard errors that a typical check's tolerance spans: about 5 for its level and 2 for its power."""
+_DEVIATIONS = 6.0
+"""Standard errors that a typical check's tolerance spans at its first look, of 7.2 at the planned one."""
 
 
 def block_cost(d: int, side: int) -> float:

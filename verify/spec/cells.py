@@ -13,7 +13,7 @@ from sympy import Rational, sympify
 from verify.errors import ClaimError, unknown
 from verify.montecarlo.blocks import BlockSampler, Cell
 from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Distribution
-from verify.montecarlo.estimands import Smooth, component, variance
+from verify.montecarlo.estimands import Smooth, component, times, variance
 from verify.montecarlo.inputs import Input, Simulated
 from verify.montecarlo.planning import best_side
 from verify.montecarlo.statistics import Reduced, ScoreMoments, Statistic
@@ -103,6 +103,10 @@ class ScoreCell:
     cell: Cell
     mean: Smooth
     variance: Smooth
+
+    def times(self, scale: Any, prefix: str) -> ScoreCell:
+        """Return the variance of the same scores times ``scale``, an expression in the dimension."""
+        return replace(self, prefix=prefix, variance=times(self.variance, scaled(scale, self.d) ** 2))
 
 
 @overload

@@ -91,7 +91,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(last, "correlation-counted-once",
               "the correlation adds its own size, not its square: {counted_once}",
               COUNTED_ONCE.subs({d: 64, rho: RHO})),
-        biased(last, tolerance),
+        biased(checks[DIMENSIONS[0]], tolerance),
         wrong(of_any, "variances-alone",
               "covariances do not matter: the variance adds up the products of the components' variances",
               spread_q.diagonal().dot(spread_k.diagonal()) * PAIRS),

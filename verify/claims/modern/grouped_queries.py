@@ -58,7 +58,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               "uncorrelated", 0),
         wrong(related[1], "own-keys", "heads with keys of their own go together as much", cell=own,
               truth=0.0),
-        biased(spreads[1], tolerance),
+        biased(spreads[8], tolerance),
     ))  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               tolerance=of_deviation(total.prediction.value)),
         wrong(between, "exchanged-shift", "it is the queries’ mean that shifts rows", drawn(BY_QUERY)),
         wrong(total, "all-is-seen", "the scores of a row vary as much as all scores do", within),
-        biased(between, tolerance),
+        biased(total, tolerance),
     ))  # fmt: skip
 
 

@@ -30,14 +30,14 @@ def derive() -> Derivation:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure it for centred components of unequal spread, and for components from U(0, 1)."""
-    checks: list[Comparison] = []
+    checks, slopes = list[Comparison](), {}
     for name, (query, key) in CASES.items():
         level = for_components(evaluate(derivation.result, GENERAL), query, key)
         laws, prefix = (query.distribution, key.distribution), f"{name}-"
         cells = [score_cell(n, *laws, tolerance, scale=1 / sqrt(d), prefix=prefix) for n in DIMENSIONS]
         points = variances(cells, f"{LABEL}, {laws[0].name} and {laws[1].name} components", level)
-        lines = fits(points, fitting.no_slope(level, DIMENSIONS[-1], prefix))
-        checks += [*points, *lines]
+        slopes[name] = fits(points, fitting.no_slope(level, DIMENSIONS[-1], prefix))
+        checks += [*points, *slopes[name]]
     return Experiment(tuple(checks), (
         wrong(points[-1], "always-one",
               "scaling makes the variance {value}, whatever the components, here uniform ones", 1),
@@ -45,7 +45,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               "it is {centred:result} also for components with a mean, here uniform ones",
               UNIFORM_COMPONENTS.variance**2),
         biased(points[1], tolerance),
-        *wrong_fits(lines, tolerance),
+        *wrong_fits(slopes["centred"], tolerance),
     ))  # fmt: skip
 
 

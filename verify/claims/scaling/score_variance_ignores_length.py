@@ -46,7 +46,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     controls = (
         wrong(by_length[32], "number-of-words", words, 32),
         wrong(by_length[128], "doubles", "the variance doubles with the number of tokens", level * 64),
-        biased(by_length[2], tolerance),
+        biased(by_length[128], tolerance),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*checks, *lines), controls)
