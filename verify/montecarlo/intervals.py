@@ -79,7 +79,7 @@ def skewness_corrected(value: float, error: float, skewness: float, blocks: int,
 
 
 def is_reliable(skewness: float, alpha: float) -> bool:
-    """Return whether an estimate of this skewness is normal enough in its tails: |γ|z³/3 ≤ 0.3.
+    """Return whether an estimate of this skewness is normal enough in its tails: |γ|z³/3 ≤ 0.6.
 
     The skewness of a mean of B blocks is that of one block over √B.
     """
