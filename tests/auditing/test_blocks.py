@@ -16,7 +16,7 @@ from verify.auditing.recording import Call
 
 def test_head_takes_the_keys_of_its_group() -> None:
     """With two key heads for four, heads 0 and 1 read the first and 2 and 3 the second."""
-    one = call(key_heads=2)
+    one = call(heads=4, key_heads=2)
     for head, shared in enumerate([0, 0, 1, 1]):
         assert np.array_equal(head_of(one, 1, head, 5).key, to_numpy(one.key[1, shared]))
 
@@ -31,13 +31,13 @@ def test_rows_that_see_fewer_than_two_keys_are_left_out() -> None:
     assert 7 not in head_of(Call(one.query, one.key, one.value, one.output, mask=mask), 0, 0, 24).places
 
 
-@pytest.mark.parametrize("shape", [(24, 24), (1, 24), (1, 1, 24, 24), (2, 1, 1, 24), (2, 4, 24, 24)])
+@pytest.mark.parametrize("shape", [(24, 24), (1, 24), (1, 1, 24, 24), (2, 1, 1, 24), (2, 2, 24, 24)])
 def test_masks_of_every_shape_that_broadcasts_are_read(shape: tuple[int, ...]) -> None:
     """A mask reaches the rows that broadcasting would bring it to."""
     mask = np.random.default_rng(3).random(shape) < 0.7
     one = call()
-    head = head_of(Call(one.query, one.key, one.value, one.output, mask=mask), 1, 2, 24)
-    expected = np.broadcast_to(mask, (2, 4, 24, 24))[1, 2][head.places]
+    head = head_of(Call(one.query, one.key, one.value, one.output, mask=mask), 1, 1, 24)
+    expected = np.broadcast_to(mask, (2, 2, 24, 24))[1, 1][head.places]
     assert np.array_equal(head.added == HIDDEN, ~expected)
 
 
@@ -46,7 +46,7 @@ def test_arrays_of_other_libraries_give_the_same_head(library: str) -> None:
     """PyTorch's and JAX's bfloat16 are read where they are, to the last bit."""
     module = pytest.importorskip(library)
     np16 = bfloat16
-    one = call(np16, causal=True, bias=np.ones((1, 4, 24, 24), np.float32))
+    one = call(np16, causal=True, bias=np.ones((1, 2, 24, 24), np.float32))
 
     def moved(array: Any) -> Any:
         exact = array.astype(np.float32)
@@ -78,8 +78,8 @@ def test_rounding_is_read_off_the_numbers_themselves(dtype: str, digits: int) ->
 
 def test_slope_is_the_derivative_of_the_output() -> None:
     """With soft-cap, bias and sink the derivative by the scale agrees with a difference."""
-    bias = np.random.default_rng(2).standard_normal((1, 4, 24, 24))
-    head = head_of(call(softcap=2.0, bias=bias, sink=np.ones(4), causal=True), 0, 1, 12)
+    bias = np.random.default_rng(2).standard_normal((1, 2, 24, 24))
+    head = head_of(call(softcap=2.0, bias=bias, sink=np.ones(2), causal=True), 0, 1, 12)
     step = 1e-6
     difference = (head.attend(SCALE + step) - head.attend(SCALE - step)) / (2 * step)
     np.testing.assert_allclose(head.attended(SCALE)[1], difference, rtol=1e-6, atol=1e-8)
@@ -87,7 +87,7 @@ def test_slope_is_the_derivative_of_the_output() -> None:
 
 def test_attention_of_a_head_is_that_of_the_whole() -> None:
     """Row by row a head attends as attention written over all heads at once does."""
-    q, k, v = arrays(key_heads=2)
+    q, k, v = arrays(heads=4, key_heads=2)
     out = attention(q, k, v, causal=True, sink=np.arange(4.0))
     head = head_of(Call(q, k, v, out, causal=True, sink=np.arange(4.0)), 1, 3, 24)
     np.testing.assert_allclose(head.attend(SCALE), out[1, 3][head.places], rtol=1e-12)

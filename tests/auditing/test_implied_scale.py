@@ -37,17 +37,17 @@ def _declared() -> list[Any]:
         pytest.param({}, id="plain"),
         pytest.param({"causal": True}, id="causal"),
         pytest.param({"mask": mask}, id="mask"),
-        pytest.param({"bias": rng.standard_normal((1, 4, 24, 24))}, id="bias"),
+        pytest.param({"bias": rng.standard_normal((1, 2, 24, 24))}, id="bias"),
         pytest.param({"softcap": 2.0}, id="soft-cap"),
-        pytest.param({"sink": np.array([1.0, 0.0, -1.0, 2.0])}, id="sinks"),
-        pytest.param({"key_heads": 2}, id="grouped"),
+        pytest.param({"sink": np.array([1.0, -1.0])}, id="sinks"),
+        pytest.param({"key_heads": 1}, id="grouped"),
         pytest.param({"queries": 20, "keys": 40}, id="rectangle"),
-        pytest.param({"softcap": 3.0, "causal": True, "key_heads": 1, "sink": np.zeros(4)}, id="all"),
+        pytest.param({"softcap": 3.0, "causal": True, "key_heads": 1, "sink": np.zeros(2)}, id="all"),
     ]
 
 
 @pytest.mark.parametrize("options", _declared())
-@pytest.mark.parametrize("factor", [1.0, 8.0, 1 / 8, 0.35, 1.07, -1.0])
+@pytest.mark.parametrize("factor", [8.0, 1.07, -1.0])
 def test_scale_is_recovered_whatever_else_a_call_declares(options: dict[str, Any], factor: float) -> None:
     """Single precision gives the applied scale to five digits, from the start at the intended one."""
     one = call(applied=SCALE * factor, **options)
@@ -132,8 +132,8 @@ def test_alike_tokens_leave_the_scale_open(tokens: int, apart: float) -> None:
     rng = np.random.default_rng(7)
     for _ in range(4):
         made = (
-            np.take(rng.standard_normal((1, 4, tokens, 64)), rng.integers(0, tokens, 32), axis=2)
-            + apart * rng.standard_normal((1, 4, 32, 64))
+            np.take(rng.standard_normal((1, 2, tokens, 64)), rng.integers(0, tokens, 32), axis=2)
+            + apart * rng.standard_normal((1, 2, 32, 64))
             for _ in range(3)
         )
         q, k, v = (array.astype(np.float32) for array in made)
