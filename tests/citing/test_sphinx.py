@@ -74,7 +74,7 @@ def test_values_are_shown_and_linked(project: Path) -> None:
     """In reStructuredText and in MyST Markdown alike."""
     key = "score-variance.slope:interval"
     index = f"Index\n=====\n\n:verify:`{key}`\n\n.. toctree::\n\n   more\n"
-    status, said = build_apart(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
+    status, said = build(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
     assert (status, said) == (0, "")
     value = lookup(record(), key)
     for name in ("index", "more"):

@@ -30,7 +30,7 @@ def test_every_campaign_has_a_corpus(campaigns: Campaigns) -> None:
     assert {path.parent.name for path in CORPUS} == set(campaigns.all)
 
 
-@pytest.mark.parametrize("inputs", [70, pytest.param(700, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("inputs", [35, pytest.param(700, marks=pytest.mark.slow)])
 def test_a_short_campaign_finds_nothing(tmp_path: Path, inputs: int) -> None:
     """Of every kind some inputs are answered or refused, and none is answered otherwise."""
     counts, faults = campaign(inputs, 20170612, tmp_path)

@@ -256,7 +256,7 @@ class TestRatio:
             held += low <= 3 <= high
         assert at_least(held, 1000, 0.93)
 
-    @pytest.mark.parametrize("samples", [100, pytest.param(500, marks=pytest.mark.by_hand)])
+    @pytest.mark.parametrize("samples", [50, pytest.param(500, marks=pytest.mark.by_hand)])
     def test_quotient_of_medians(self, samples: int) -> None:
         """The interval holds with at least the stated rate, dependent estimands or not."""
         rng = np.random.default_rng(17)
@@ -399,7 +399,7 @@ class TestBounded:
 class TestQuantile:
     """Quantiles from shares at grid points."""
 
-    @pytest.mark.parametrize("samples", [100, pytest.param(2000, marks=pytest.mark.by_hand)])
+    @pytest.mark.parametrize("samples", [50, pytest.param(2000, marks=pytest.mark.by_hand)])
     def test_covers_the_median_at_the_stated_rate(self, samples: int) -> None:
         """Of all samples at 95% few enough intervals miss the median, and their width is no luxury."""
         rng = np.random.default_rng(12)
