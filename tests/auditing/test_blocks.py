@@ -35,7 +35,7 @@ def test_rows_that_see_fewer_than_two_keys_are_left_out() -> None:
 def test_masks_of_every_shape_that_broadcasts_are_read(shape: tuple[int, ...]) -> None:
     """A mask reaches the rows that broadcasting would bring it to."""
     mask = np.random.default_rng(3).random(shape) < 0.7
-    one = call()
+    one = call(heads=2)
     head = head_of(Call(one.query, one.key, one.value, one.output, mask=mask), 1, 1, 24)
     expected = np.broadcast_to(mask, (2, 2, 24, 24))[1, 1][head.places]
     assert np.array_equal(head.added == HIDDEN, ~expected)
@@ -46,7 +46,7 @@ def test_arrays_of_other_libraries_give_the_same_head(library: str) -> None:
     """PyTorch's and JAX's bfloat16 are read where they are, to the last bit."""
     module = pytest.importorskip(library)
     np16 = bfloat16
-    one = call(np16, causal=True, bias=np.ones((1, 2, 24, 24), np.float32))
+    one = call(np16, heads=2, causal=True, bias=np.ones((1, 2, 24, 24), np.float32))
 
     def moved(array: Any) -> Any:
         exact = array.astype(np.float32)
@@ -58,7 +58,7 @@ def test_arrays_of_other_libraries_give_the_same_head(library: str) -> None:
 
     query, key, value, output = map(moved, (one.query, one.key, one.value, one.output))
     other = Call(query, key, value, output, bias=moved(one.bias), causal=True)
-    here, there = head_of(one, 1, 2, 10), head_of(other, 1, 2, 10)
+    here, there = head_of(one, 1, 1, 10), head_of(other, 1, 1, 10)
     assert here.unit == there.unit == 2.0**-8
     for name in ("query", "key", "value", "output", "added", "places"):
         assert np.array_equal(getattr(here, name), getattr(there, name))
@@ -79,7 +79,7 @@ def test_rounding_is_read_off_the_numbers_themselves(dtype: str, digits: int) ->
 def test_slope_is_the_derivative_of_the_output() -> None:
     """With soft-cap, bias and sink the derivative by the scale agrees with a difference."""
     bias = np.random.default_rng(2).standard_normal((1, 2, 24, 24))
-    head = head_of(call(softcap=2.0, bias=bias, sink=np.ones(2), causal=True), 0, 1, 12)
+    head = head_of(call(heads=2, softcap=2.0, bias=bias, sink=np.ones(2), causal=True), 0, 1, 12)
     step = 1e-6
     difference = (head.attend(SCALE + step) - head.attend(SCALE - step)) / (2 * step)
     np.testing.assert_allclose(head.attended(SCALE)[1], difference, rtol=1e-6, atol=1e-8)

@@ -134,7 +134,7 @@ def test_a_scale_that_the_output_does_not_tell_has_no_number() -> None:
 
 def test_where_all_keys_are_hidden_that_is_the_reason() -> None:
     """There are keys, but no query sees one."""
-    found = of_calls(replace(call(), mask=np.zeros((24, 24), dtype=bool), output=np.zeros((2, 2, 24, 64))))
+    found = of_calls(replace(call(), mask=np.zeros((24, 24), dtype=bool), output=np.zeros((2, 1, 24, 64))))
     for name in ("scale-implied", "reconstruction"):
         assert found[name].judgement is Judgement.UNDECIDED
         assert found[name].reason.startswith("every key is hidden from every query")

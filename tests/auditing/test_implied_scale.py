@@ -37,12 +37,12 @@ def _declared() -> list[Any]:
         pytest.param({}, id="plain"),
         pytest.param({"causal": True}, id="causal"),
         pytest.param({"mask": mask}, id="mask"),
-        pytest.param({"bias": rng.standard_normal((1, 2, 24, 24))}, id="bias"),
+        pytest.param({"bias": rng.standard_normal((1, 1, 24, 24))}, id="bias"),
         pytest.param({"softcap": 2.0}, id="soft-cap"),
-        pytest.param({"sink": np.array([1.0, -1.0])}, id="sinks"),
-        pytest.param({"key_heads": 1}, id="grouped"),
+        pytest.param({"sink": np.array([1.0])}, id="sinks"),
+        pytest.param({"heads": 2, "key_heads": 1}, id="grouped"),
         pytest.param({"queries": 20, "keys": 40}, id="rectangle"),
-        pytest.param({"softcap": 3.0, "causal": True, "key_heads": 1, "sink": np.zeros(2)}, id="all"),
+        pytest.param({"softcap": 3.0, "causal": True, "heads": 2, "key_heads": 1, "sink": np.zeros(2)}, id="all"),
     ]
 
 

@@ -476,7 +476,7 @@ def test_all_that_numpy_broadcasts_fits(
 
 def test_a_call_is_described_by_its_arrays() -> None:
     """Each under the key that it has in a file; what is not given is not looked at."""
-    one = call(sink=np.ones(2))
+    one = call(sink=np.ones(1))
     check_call(one, "")
     for name, field in ARRAYS.items():
         wrong = Call(**{**vars(one), field: np.ones((1, 7, 1, 1), complex)})

@@ -152,7 +152,7 @@ SUBJECT = Subject(Layer("attention", ()), 0, 8, 8, 64, LAYER.intention, 1e-6)
 def test_every_kind_keeps_to_the_contract(kind: FindingKind) -> None:
     """Of a sequence in which no key is seen it makes a finding a name at most, and estimates no statistic."""
     blind = replace(call(queries=9, keys=9), value=None, output=None, mask=np.zeros((1, 1), bool))
-    seen = Seen(2)
+    seen = Seen(1)
     run_through([blind], seen, lambda _: SCALE, lambda _: None, map)
     found = list(kind.find(seen, [SUBJECT]))
     assert {one.name for one in found} <= set(kind.names)
