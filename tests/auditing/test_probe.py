@@ -719,12 +719,6 @@ def test_products_of_powers_are_found_with_their_value(number: float, d: float, 
         assert scale_expression(found).value(d=one.d, h=one.h, n=one.n) == pytest.approx(one.scale, rel=1e-3)
 
 
-def test_what_follows_no_such_formula_has_none() -> None:
-    """A scale with a step in the width, or a sum, is not forced into a power."""
-    assert formula_of(_measured("1/sqrt(d + 40)")) is None
-    assert formula_of(_measured("0.1 + 1/h")) is None
-
-
 class _InHalf:
     """Attention that rounds what it is told to round to the dtype of its arrays."""
 

@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 import verify
 from verify.auditing.blocks import head_of
 from verify.auditing.recording import Call, Layer, Recording
-from verify.auditing.weighting import SOFTMAX, weighting
+from verify.auditing.weighting import weighting
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import Judgement
 
@@ -222,13 +222,6 @@ def test_recordings_are_compared_by_what_they_declare() -> None:
     found = verify.compare_recordings(one, softmax)
     assert found.exit_status == 3
     assert "declares weights as differential=0.8 in A and as softmax in B" in str(found).replace("\n ", "")
-
-
-@pytest.mark.parametrize("text", DECLARED)
-def test_texts_come_back(text: str) -> None:
-    """What declares it is read off it; no text is the softmax."""
-    assert weighting(text).text == text
-    assert weighting("") == weighting(" softmax ") == SOFTMAX
 
 
 def _kernel(text: str, factor: float = 1.0) -> Callable[..., Any]:

@@ -261,25 +261,6 @@ def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
     assert counts.startswith("refuted: 4 layers, 16 heads: ")
 
 
-@pytest.mark.parametrize(
-    ("estimates", "said"), [((0.93, 0.94), "head 1: 0.94; near"), ((0.93, 0.93), "0.93; near")]
-)
-def test_heads_are_told_apart_where_they_differ(estimates: tuple[float, ...], said: str) -> None:
-    """The layer is not named twice; what all heads say is said of none of them."""
-    layer = bad(2, 2).layers[0]
-    one = next(one for one in layer.findings if one.judgement == Judgement.UNDECIDED)
-    alike = {
-        "interval": (None, None), "band": None, "reason": "near", "cause": "", "fix": "",
-        "sequences_needed": None,
-    }  # fmt: skip
-    findings = tuple(
-        one.model_copy(update={**alike, "id": f"x-head-{head}", "head": head, "estimate": estimate})
-        for head, estimate in enumerate(estimates)
-    )
-    line = next(summary_lines(_with(layer.model_copy(update={"findings": findings}))))
-    assert line == f"? {layer.name}, both heads: x undecided: {said}"
-
-
 def test_a_fix_does_not_hide_what_was_found() -> None:
     """Without a cause, the line has the measured number and the reason before the fix."""
     line = _line(band=None, reason="half of float16's range", cause="", fix="scale the queries first")

@@ -118,14 +118,6 @@ def test_damage_is_reported_in_one_line(tmp_path: Path, text: str, message: str)
     assert ";" in message
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
-    """A file that is not there, or is a folder, cannot be read."""
-    with pytest.raises(ResultsError, match=r"none\.json: cannot be read \(No such file.*; give a results"):
-        load(tmp_path / "none.json")
-    with pytest.raises(ResultsError, match=r"cannot be read \(Is a directory\)"):
-        load(tmp_path)
-
-
 def test_a_binary_file(tmp_path: Path) -> None:
     """A PDF given by mistake is no text file."""
     path = tmp_path / "report.pdf"
