@@ -45,7 +45,7 @@ def last_of_many_keys() -> dict[str, Any]:
 
 def first_key_of_some_rows() -> dict[str, Any]:
     """A first key that the first fifty rows do not see."""
-    one = given(600, 2)
+    one = given(600, 1)
     one["out"][:, :, :50] = attend(one["q"][:, :, :50], one["k"][:, :, 1:], one["v"][:, :, 1:])
     return one
 

@@ -18,18 +18,6 @@ from verify.auditing.recording import Call, Intended, Layer
 from verify.evidence.audits import Finding, Judgement
 
 
-def test_queries_and_keys_alone_decide_nothing_of_the_output() -> None:
-    """Without values and output the implied scale and the reconstruction are reported as not looked at."""
-    one = call()
-    found = of_calls(replace(one, value=None, output=None, scale=None))
-    assert "scale-applied" not in found
-    for kind in ("scale-implied", "reconstruction"):
-        assert (found[kind].judgement, found[kind].decides) == (Judgement.REPORTED, False)
-        assert found[kind].reason == "no call was recorded with its values and output"
-    asked = of_calls(replace(one, value=None, output=None), gate=["scale-implied"])["scale-implied"]
-    assert (asked.judgement, asked.decides) == (Judgement.UNDECIDED, True)
-
-
 def test_gates_move_the_bands() -> None:
     """A gate of one's own replaces the rule: 5% is allowed, or 1e-9 demanded."""
     one = call(applied=1.03 * SCALE)
@@ -38,17 +26,6 @@ def test_gates_move_the_bands() -> None:
     assert (allowed.judgement, allowed.band) == (Judgement.CONFIRMED, (0.95, 1.05))
     strict = of_calls(call(), gate=["reconstruction:0..1e-12"])["reconstruction"]
     assert strict.judgement is Judgement.REFUTED
-
-
-def test_infinities_in_the_output_are_left_to_the_finding_on_overflow() -> None:
-    """The other findings are undecided and say where to look."""
-    one = call()
-    output = np.array(one.output)
-    output[0, 0] = np.inf
-    found = of_calls(replace(one, output=output))
-    assert found["overflow"].judgement is Judgement.REFUTED
-    for kind in ("scale-implied", "reconstruction"):
-        assert found[kind].judgement in (Judgement.UNDECIDED, Judgement.CONFIRMED)
 
 
 def test_sequences_in_which_nothing_is_seen_have_no_numbers() -> None:
@@ -84,14 +61,6 @@ def test_the_farthest_factor_of_all_calls_counts() -> None:
     found = of_calls(call(), replace(call(seed=1), scale=SCALE / 2), call(seed=2))["scale-applied"]
     assert found.estimate == 0.5
     assert found.judgement is Judgement.REFUTED
-
-
-def test_scale_that_goes_with_the_number_of_keys_is_held_against_its_formula() -> None:
-    """Calls of different lengths are each compared with the scale intended for their length."""
-    calls = [call(keys=keys, applied=np.log(keys) * SCALE) for keys in (20, 50)]
-    calls = [replace(one, scale=None) for one in calls]
-    assert of_calls(*calls, intended="log(n)/sqrt(d)")["scale-implied"].judgement is Judgement.CONFIRMED
-    assert of_calls(*calls, intended="log(20)/sqrt(d)")["scale-implied"].judgement is Judgement.REFUTED
 
 
 def test_a_single_key_leaves_the_scale_undecided() -> None:
@@ -254,7 +223,7 @@ def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
 def test_a_column_that_is_off_in_all_rows_is_named(dtype: Any, factor: float, added: float) -> None:
     """What hides in each row's bound shows in a column's, over all rows; rounding alone stays far below."""
     rng = np.random.default_rng(3)
-    q, k, v = (rng.standard_normal((2, 1, 256, 128)).astype(dtype) for _ in range(3))
+    q, k, v = (rng.standard_normal((1, 1, 256, 128)).astype(dtype) for _ in range(3))
     output = attention(*(array.astype(np.float64) for array in (q, k, v)), scale=128**-0.5)
     output[..., 3] = factor * output[..., 3] + added
     record = verify.audit(q, k, v=v, out=output.astype(dtype), scale=128**-0.5, workers=1)

@@ -91,17 +91,6 @@ def test_correct_attention_has_no_other_explanation() -> None:
     assert explanations(_place(_full()), STARTS) == ()
 
 
-def test_what_fits_some_rows_only_is_not_named() -> None:
-    """Of 16 rows the second, which is not among the eight that are screened, is wrong: no cause fits it."""
-    one = call()
-    place = _place(one, rows=16)
-    output = np.array(one.output)
-    output[:, :, place.head.places[1]] *= -7
-    spoiled = _place(replace(one, output=output), rows=16)
-    assert np.array_equal(spoiled.head.thinned(8).output, place.head.thinned(8).output)
-    assert explanations(spoiled, STARTS) == ()
-
-
 def test_noise_has_no_explanation() -> None:
     """An output of random numbers is explained by nothing, not even with a scale of its own."""
     one = call()
@@ -141,9 +130,8 @@ def test_softmax_over_another_axis_is_named_in_single_precision(axis: int, over:
     raised = np.exp(scores - scores.max(axis=axis, keepdims=True))
     output = (raised / raised.sum(axis=axis, keepdims=True)) @ v
     assert output.dtype == np.float32
-    for number in (0, 1):
-        causes = [one.cause for one in explanations(_place(Call(q, k, v, output), number, rows=16), STARTS)]
-        assert causes == [f"the softmax is over the {over}, not the keys"]
+    causes = [one.cause for one in explanations(_place(Call(q, k, v, output), 1, rows=16), STARTS)]
+    assert causes == [f"the softmax is over the {over}, not the keys"]
 
 
 @pytest.mark.parametrize("declared", [{}, {"causal": True}, {"heads": 4, "key_heads": 2}], ids=str)
@@ -250,7 +238,7 @@ def test_rows_that_are_garbage_are_no_factor_of_the_output() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(bfloat16, marks=pytest.mark.slow)])
 def test_a_weak_mask_is_named(mask: float, dtype: Any) -> None:
     """What is left for hidden keys has one direction: it is no rounding, and no coarse arithmetic."""
-    one = call(dtype, sequences=40, heads=2, queries=40, keys=40, causal=True)
+    one = call(dtype, sequences=10, queries=40, keys=40, causal=True)
     q, k, v = (np.asarray(array, dtype=np.float64) for array in (one.query, one.key, one.value))
     out = attention(q, k, v, bias=np.where(np.tri(40) > 0, 0.0, mask)).astype(dtype)
     found = of_calls(replace(one, output=out))["reconstruction"]

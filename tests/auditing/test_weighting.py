@@ -254,18 +254,10 @@ def test_a_probe_tries_corners_of_what_is_declared(text: str) -> None:
     assert sum(one.outcome == "right" for one in found.corners) > 60
 
 
-@pytest.mark.parametrize(
-    ("text", "applied", "named"),
-    [
-        ("sigmoid", "softmax", "a plain softmax is applied in place of sigmoid"),
-        ("differential=0.8", "differential=0.808", "a first map less 0.808 times a second"),
-        ("clipped=1.5", "clipped=1.6", "scores are clipped at ±1.6"),
-    ],
-)
-def test_a_probe_names_what_is_declared_wrongly(text: str, applied: str, named: str) -> None:
+def test_a_probe_names_what_is_declared_wrongly() -> None:
     """A function that does something else than is declared has a fault with its name."""
-    found = verify.probe(_kernel(applied), weights=text, heads=1, corners=False)
-    assert any(named in one for one in found.faults)
+    found = verify.probe(_kernel("softmax"), weights="sigmoid", heads=1, corners=False)
+    assert any("a plain softmax is applied in place of sigmoid" in one for one in found.faults)
 
 
 def test_a_probe_refuses_halves_of_an_odd_width() -> None:
