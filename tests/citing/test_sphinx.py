@@ -135,6 +135,7 @@ def test_an_unknown_key_fails_the_build(project: Path, strict: bool) -> None:
     assert build(project, (page[0], page[1].replace("slop", "slope")), strict=strict) == (0, "")
 
 
+@pytest.mark.slow
 def test_an_unknown_key_fails_a_build_in_processes(project: Path) -> None:
     """What one of them finds is known to all."""
     toctree = "".join(f"   page{number}\n" for number in range(9))
