@@ -223,7 +223,7 @@ def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
 def test_a_column_that_is_off_in_all_rows_is_named(dtype: Any, factor: float, added: float) -> None:
     """What hides in each row's bound shows in a column's, over all rows; rounding alone stays far below."""
     rng = np.random.default_rng(3)
-    q, k, v = (rng.standard_normal((1, 1, 256, 128)).astype(dtype) for _ in range(3))
+    q, k, v = (rng.standard_normal((2, 1, 256, 128)).astype(dtype) for _ in range(3))
     output = attention(*(array.astype(np.float64) for array in (q, k, v)), scale=128**-0.5)
     output[..., 3] = factor * output[..., 3] + added
     record = verify.audit(q, k, v=v, out=output.astype(dtype), scale=128**-0.5, workers=1)

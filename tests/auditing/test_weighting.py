@@ -235,7 +235,13 @@ def _kernel(text: str, factor: float = 1.0) -> Callable[..., Any]:
     return attention
 
 
-@pytest.mark.parametrize("text", DECLARED)
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(one, marks=[] if one in {"sigmoid", "differential=0.8"} else pytest.mark.slow)
+        for one in DECLARED
+    ],
+)
 def test_a_probe_finds_the_scale_of_what_is_declared(text: str) -> None:
     """Scale, mask and groups are found, and nothing is wrong on ordinary arrays."""
     found = verify.probe(_kernel(text), weights=text, heads=1, corners=False)

@@ -57,7 +57,11 @@ def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("raise OSError('cannot load library')", "the PDF needs Pango's system libraries, which are missing"),
+        pytest.param(
+            "raise OSError('cannot load library')",
+            "the PDF needs Pango's system libraries, which are missing",
+            marks=pytest.mark.slow,
+        ),
         ("import os; os.kill(os.getpid(), 9)", "rendering, pdf: its process was ended by SIGKILL"),
     ],
 )
