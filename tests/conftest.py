@@ -29,8 +29,8 @@ _numbers = itertools.count()
 # Each of the many processes that tests start would compile the whole package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# What is collected and imported stays to the end: the garbage collector need not go through it so often.
-gc.set_threshold(20_000, 20, 100)
+# Little of what collecting makes is garbage.
+gc.set_threshold(100_000, 50, 100)
 
 # The same examples in every run, however slow the machine is.
 settings.register_profile(
@@ -50,6 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--extras", action="store_true", help="only tests that are skipped where an extra is not installed"
     )
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector away from what was collected and imported, which stays to the end."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -170,10 +175,12 @@ def small() -> RunRecord:
     return api.run(["sqrt-scaling-unique"], profile="quick", workers=1, store=False)
 
 
-@pytest.fixture
-def no_faces(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def no_faces() -> Iterator[None]:
     """Leave the slow cutting of faces out of a page."""
-    monkeypatch.setattr("verify.report.html.rules_for_screen", lambda *_characters: "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("verify.report.html.rules_for_screen", lambda *_characters: "")
+        yield
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 SCALE, TOKENS = 0.25, 40
 
 
-def given(tokens: int = TOKENS, sequences: int = 30) -> dict[str, Any]:
-    """Return arrays of right attention in single precision, 2 heads of 16 dimensions."""
-    q, k, v = arrays(3, sequences=sequences, heads=2, queries=tokens, keys=tokens, d=16)
+def given(tokens: int = TOKENS, sequences: int = 30, heads: int = 1) -> dict[str, Any]:
+    """Return arrays of right attention in single precision, in heads of 16 dimensions."""
+    q, k, v = arrays(3, sequences=sequences, heads=heads, queries=tokens, keys=tokens, d=16)
     return {"q": q, "k": k, "v": v, "out": attend(q, k, v), "scale": SCALE}
 
 
@@ -45,7 +45,7 @@ def last_of_many_keys() -> dict[str, Any]:
 
 def first_key_of_some_rows() -> dict[str, Any]:
     """A first key that the first fifty rows do not see."""
-    one = given(600, 2)
+    one = given(600, 1)
     one["out"][:, :, :50] = attend(one["q"][:, :, :50], one["k"][:, :, 1:], one["v"][:, :, 1:])
     return one
 
@@ -53,7 +53,7 @@ def first_key_of_some_rows() -> dict[str, Any]:
 def one_row_by_little() -> dict[str, Any]:
     """A single row that is off by what a coarser type might leave, where all others are exact."""
     one = given()
-    one["out"][3, 1, 7] += 1e-3
+    one["out"][3, 0, 7] += 1e-3
     return one
 
 
@@ -65,7 +65,7 @@ def weak_mask() -> dict[str, Any]:
 
 def one_bias_that_is_lost() -> dict[str, Any]:
     """A bias that falls slowly with the distance, and that one head does without: it is near rounding."""
-    one = given()
+    one = given(heads=2)
     slopes = np.array([2.0**-4, 2.0**-8])[:, None, None]
     bias = -slopes * np.abs(np.arange(TOKENS)[:, None] - np.arange(TOKENS))
     out = attend(one["q"], one["k"], one["v"], added=bias * [[[1]], [[0]]])
@@ -177,8 +177,8 @@ def test_columns_of_any_size_are_right() -> None:
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_what_is_added_to_scores_is_a_number_or_hides(name: str, number: float) -> None:
     """A NaN is no mask: with one, no output would be a number."""
-    array = np.zeros((TOKENS, TOKENS) if name == "bias" else 2, dtype=np.float32)
-    array.flat[1] = number
+    array = np.zeros((TOKENS, TOKENS) if name == "bias" else 1, dtype=np.float32)
+    array.flat[-1] = number
     with pytest.raises(RecordingError, match=f"{name} holds NaN"):
         audited(given() | {name: array})
 
@@ -218,8 +218,8 @@ def test_an_expression_without_an_end_is_refused_at_once(text: str) -> None:
         {"scale": np.zeros(3)},
         {"scale": np.float64("nan")},
         {"scale": np.complex128(1)},
-        {"q": np.zeros((30, 2, TOKENS, 16), complex)},
-        {"q": np.zeros((30, 2, TOKENS, 16), [("a", "f4")])},
+        {"q": np.zeros((30, 1, TOKENS, 16), complex)},
+        {"q": np.zeros((30, 1, TOKENS, 16), [("a", "f4")])},
         {"q": np.float32(1)},
         {"mask": np.zeros((TOKENS, TOKENS), "M8[s]")},
         {"bias": np.zeros((1, 1, 1, 1, 1), np.float32)},
@@ -232,7 +232,7 @@ def test_an_expression_without_an_end_is_refused_at_once(text: str) -> None:
         {"intended_mask": np.array("window=١")},
         {"documents": np.zeros((30, TOKENS))},
         {"sink": np.zeros(3, np.float32)},
-        {"out": np.zeros((30, 2, TOKENS, 15), np.float32)},
+        {"out": np.zeros((30, 1, TOKENS, 15), np.float32)},
         {"x" * 60_000 + "/q": np.zeros(1)},
     ],
 )

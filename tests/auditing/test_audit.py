@@ -29,7 +29,7 @@ from tests.auditing.planted import (
 from verify.auditing.audit import audit_recording, audit_settings, kinds
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError, SettingsError
-from verify.evidence.audits import AuditRecord, AuditSettings, Judgement
+from verify.evidence.audits import AuditRecord, Judgement
 
 SETTINGS = audit_settings(gate="row-variance:0.5..2", false_alarm=0.05)
 
@@ -345,29 +345,21 @@ def test_numbers_of_any_library_are_numbers(number: Callable[[float], Any]) -> N
     assert one.exit_status == 0
 
 
-def test_declared_softcap_and_sinks_belong_to_the_attention() -> None:
-    """Right attention with both is confirmed where they are declared, and refuted where they are not."""
-    q, k, v = arrays(1, d=16, deviation=3.0)
-    declared: dict[str, Any] = {"softcap": 2.0, "sink": np.array([1.0, 0.5, 2.0, -1.0])}
-    out = attention(q, k, v, scale=0.25, **declared)
-    assert verify.audit(q, k, v=v, out=out, **declared, workers=1).exit_status == 0
-    assert verify.audit(q, k, v=v, out=out, workers=1).exit_status == 1
-
-
-def test_an_intention_without_its_width_names_the_layer() -> None:
-    """D is known of models alone."""
-    q, k, _ = arrays(1, d=16)
-    with pytest.raises(verify.VerifyError, match=r"^layer attention: intended scale '1/sqrt\(D\)': D, the"):
-        verify.audit(q, k, intended="1/sqrt(D)")
-
-
 DTYPES = ("float32", "bfloat16")
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("fault", [*SCALES, *RECONSTRUCTIONS], ids=lambda fault: fault.what)
+@pytest.mark.parametrize(
+    ("fault", "dtype"),
+    [
+        *(pytest.param(one, "float32", id=one.what) for one in (*SCALES, *RECONSTRUCTIONS)[::2]),
+        *(
+            pytest.param(one, "bfloat16", id=f"{one.what}-bfloat16", marks=pytest.mark.slow)
+            for one in (*SCALES, *RECONSTRUCTIONS)
+        ),
+    ],
+)
 def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
-    """Each fault is refuted by its finding, with the cause that was planted and a fix."""
+    """Each is refuted by its finding, with the cause that was planted and a fix; half in single precision."""
     found = exact_findings(fault.layer(dtypes()[dtype]))[fault.kind]
     assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
     assert found.fix
@@ -437,17 +429,6 @@ def test_large_scores_in_bfloat16_are_no_false_alarm() -> None:
         assert found["scale-implied"].judgement is not Judgement.REFUTED
 
 
-def test_a_whole_audit_fails_for_a_planted_fault_and_names_the_fix() -> None:
-    """Through the audit itself a wrong scale gives status 1, and the fix is on record for every head."""
-    (fault,) = (one for one in SCALES if one.what == "width of all heads")
-    record = audit_recording(
-        Recording("planted", (fault.layer(np.float32),)), AuditSettings(false_alarm=1e-3), workers=1
-    )
-    assert record.exit_status == 1
-    fixes = {one.fix for one in record.findings if one.kind == "scale-implied"}
-    assert fixes == {"divide by √64, not √256: every score is 2 times too small"}
-
-
 @pytest.mark.parametrize("given", [None, SCALE])
 def test_statistics_are_those_of_the_scale_that_the_output_implies(given: float | None) -> None:
     """No scale is applied, whether one was given or not: variance, entropy and scores are those without."""
@@ -462,18 +443,9 @@ def test_statistics_are_those_of_the_scale_that_the_output_implies(given: float 
         "gradient-pass-trace": 1 - np.square(weights).sum(axis=-1).mean(),
     }
     assert {name: found[name].estimate for name in wanted} == pytest.approx(wanted, rel=1e-3)
-    assert f"the largest seen is {products.max():.3g}" in found["largest-score-100"].reason
+    assert f"the largest seen is {products.max():.4g}" in found["largest-score-100"].reason
     for name in (*wanted, "entropy", "largest-score-100"):
         assert "scores have the scale that the output implies, 1" in found[name].reason
-
-
-def test_right_attention_has_the_statistics_of_the_declared_scale() -> None:
-    """And nothing is said of the scale."""
-    right = attended(sequences=8, queries=40, keys=40)
-    found, without = of_calls(right), of_calls(replace(right, value=None, output=None))
-    for name in ("row-variance", "entropy", "largest-score-100"):
-        assert found[name].estimate == without[name].estimate
-        assert "implies" not in found[name].reason
 
 
 def test_sequences_without_an_output_take_the_scale_of_those_before() -> None:

@@ -18,18 +18,6 @@ from verify.auditing.recording import Call, Intended, Layer
 from verify.evidence.audits import Finding, Judgement
 
 
-def test_queries_and_keys_alone_decide_nothing_of_the_output() -> None:
-    """Without values and output the implied scale and the reconstruction are reported as not looked at."""
-    one = call()
-    found = of_calls(replace(one, value=None, output=None, scale=None))
-    assert "scale-applied" not in found
-    for kind in ("scale-implied", "reconstruction"):
-        assert (found[kind].judgement, found[kind].decides) == (Judgement.REPORTED, False)
-        assert found[kind].reason == "no call was recorded with its values and output"
-    asked = of_calls(replace(one, value=None, output=None), gate=["scale-implied"])["scale-implied"]
-    assert (asked.judgement, asked.decides) == (Judgement.UNDECIDED, True)
-
-
 def test_gates_move_the_bands() -> None:
     """A gate of one's own replaces the rule: 5% is allowed, or 1e-9 demanded."""
     one = call(applied=1.03 * SCALE)
@@ -38,17 +26,6 @@ def test_gates_move_the_bands() -> None:
     assert (allowed.judgement, allowed.band) == (Judgement.CONFIRMED, (0.95, 1.05))
     strict = of_calls(call(), gate=["reconstruction:0..1e-12"])["reconstruction"]
     assert strict.judgement is Judgement.REFUTED
-
-
-def test_infinities_in_the_output_are_left_to_the_finding_on_overflow() -> None:
-    """The other findings are undecided and say where to look."""
-    one = call()
-    output = np.array(one.output)
-    output[0, 0] = np.inf
-    found = of_calls(replace(one, output=output))
-    assert found["overflow"].judgement is Judgement.REFUTED
-    for kind in ("scale-implied", "reconstruction"):
-        assert found[kind].judgement in (Judgement.UNDECIDED, Judgement.CONFIRMED)
 
 
 def test_sequences_in_which_nothing_is_seen_have_no_numbers() -> None:
@@ -86,21 +63,6 @@ def test_the_farthest_factor_of_all_calls_counts() -> None:
     assert found.judgement is Judgement.REFUTED
 
 
-def test_one_sequence_with_another_scale_is_enough() -> None:
-    """The implied scale is judged sequence by sequence before all together."""
-    found = of_calls(call(), call(seed=1, applied=SCALE / 2), call(seed=2))["scale-implied"]
-    assert found.judgement is Judgement.REFUTED
-    assert found.estimate == pytest.approx(0.5, rel=1e-3)
-
-
-def test_scale_that_goes_with_the_number_of_keys_is_held_against_its_formula() -> None:
-    """Calls of different lengths are each compared with the scale intended for their length."""
-    calls = [call(keys=keys, applied=np.log(keys) * SCALE) for keys in (20, 50)]
-    calls = [replace(one, scale=None) for one in calls]
-    assert of_calls(*calls, intended="log(n)/sqrt(d)")["scale-implied"].judgement is Judgement.CONFIRMED
-    assert of_calls(*calls, intended="log(20)/sqrt(d)")["scale-implied"].judgement is Judgement.REFUTED
-
-
 def test_a_single_key_leaves_the_scale_undecided() -> None:
     """With one key every scale gives the same output, and the finding says so."""
     found = of_calls(call(keys=1))["scale-implied"]
@@ -134,7 +96,7 @@ def test_a_scale_that_the_output_does_not_tell_has_no_number() -> None:
 
 def test_where_all_keys_are_hidden_that_is_the_reason() -> None:
     """There are keys, but no query sees one."""
-    found = of_calls(replace(call(), mask=np.zeros((24, 24), dtype=bool), output=np.zeros((2, 4, 24, 64))))
+    found = of_calls(replace(call(), mask=np.zeros((24, 24), dtype=bool), output=np.zeros((2, 1, 24, 64))))
     for name in ("scale-implied", "reconstruction"):
         assert found[name].judgement is Judgement.UNDECIDED
         assert found[name].reason.startswith("every key is hidden from every query")
@@ -146,17 +108,6 @@ def test_a_causal_program_that_is_not_declared_so_is_told_how_to_declare_it() ->
     found = of_calls(one)["reconstruction"]
     assert found.cause == "the mask is causal"
     assert found.fix.endswith("or declare this mask (causal=True)")
-
-
-def test_coarser_arithmetic_is_a_warning() -> None:
-    """An output of half precision stored in single precision with digits beyond it is warned of."""
-    one = call()
-    wobble = 1 + 1e-4 * np.random.default_rng(1).uniform(-1, 1, one.query.shape)
-    found = of_calls(replace(one, output=(np.asarray(one.output) * wobble).astype(np.float32)))[
-        "reconstruction"
-    ]
-    assert found.judgement is Judgement.WARNED
-    assert "11 binary digits" in found.reason
 
 
 def test_zeros_where_attention_has_none_are_refuted() -> None:
@@ -212,14 +163,6 @@ def test_large_products_in_half_precision(deviation: float, output: Any, judgeme
     assert bool(found.fix) == (judgement is not Judgement.CONFIRMED)
 
 
-def test_the_same_products_in_single_precision_are_far_from_its_limit() -> None:
-    """What overflows float16 does not come near float32's largest number."""
-    found = _finding(call(deviation=1e4))
-    assert found.judgement is Judgement.CONFIRMED
-    assert found.estimate is not None
-    assert 0 < found.estimate < 1e-30
-
-
 @pytest.mark.parametrize("name", ["query", "key", "value", "output"])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_numbers_that_are_none_are_named_with_their_array(name: str, wrong: float) -> None:
@@ -267,8 +210,8 @@ def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
     """Outputs that agree to rounding share its error, and say nothing together that one does not."""
     rng = np.random.default_rng(7)
     for _ in range(4):
-        shape = (1, 4, 32, 64)
-        made = (rng.standard_normal((1, 4, 1, 64)) + apart * rng.standard_normal(shape) for _ in range(3))
+        shape = (1, 2, 32, 64)
+        made = (rng.standard_normal((1, 2, 1, 64)) + apart * rng.standard_normal(shape) for _ in range(3))
         q, k, v = (array.astype(np.float32) for array in made)
         record = verify.audit(q, k, v=v, out=attention(q, k, v, scale=0.125), scale=0.125, workers=1)
         assert record.exit_status == 3
@@ -280,7 +223,7 @@ def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
 def test_a_column_that_is_off_in_all_rows_is_named(dtype: Any, factor: float, added: float) -> None:
     """What hides in each row's bound shows in a column's, over all rows; rounding alone stays far below."""
     rng = np.random.default_rng(3)
-    q, k, v = (rng.standard_normal((2, 2, 256, 128)).astype(dtype) for _ in range(3))
+    q, k, v = (rng.standard_normal((2, 1, 256, 128)).astype(dtype) for _ in range(3))
     output = attention(*(array.astype(np.float64) for array in (q, k, v)), scale=128**-0.5)
     output[..., 3] = factor * output[..., 3] + added
     record = verify.audit(q, k, v=v, out=output.astype(dtype), scale=128**-0.5, workers=1)

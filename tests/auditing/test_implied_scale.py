@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ml_dtypes import bfloat16
 
 from tests.auditing.calls import SCALE, arrays, attention, call
 from tests.auditing.planted import Arithmetic
@@ -37,47 +36,24 @@ def _declared() -> list[Any]:
         pytest.param({}, id="plain"),
         pytest.param({"causal": True}, id="causal"),
         pytest.param({"mask": mask}, id="mask"),
-        pytest.param({"bias": rng.standard_normal((1, 4, 24, 24))}, id="bias"),
+        pytest.param({"bias": rng.standard_normal((1, 1, 24, 24))}, id="bias"),
         pytest.param({"softcap": 2.0}, id="soft-cap"),
-        pytest.param({"sink": np.array([1.0, 0.0, -1.0, 2.0])}, id="sinks"),
-        pytest.param({"key_heads": 2}, id="grouped"),
+        pytest.param({"sink": np.array([1.0])}, id="sinks"),
+        pytest.param({"heads": 2, "key_heads": 1}, id="grouped"),
         pytest.param({"queries": 20, "keys": 40}, id="rectangle"),
-        pytest.param({"softcap": 3.0, "causal": True, "key_heads": 1, "sink": np.zeros(4)}, id="all"),
+        pytest.param(
+            {"softcap": 3.0, "causal": True, "heads": 2, "key_heads": 1, "sink": np.zeros(2)}, id="all"
+        ),
     ]
 
 
 @pytest.mark.parametrize("options", _declared())
-@pytest.mark.parametrize("factor", [1.0, 8.0, 1 / 8, 0.35, 1.07, -1.0])
+@pytest.mark.parametrize("factor", [8.0, 1.07, -1.0])
 def test_scale_is_recovered_whatever_else_a_call_declares(options: dict[str, Any], factor: float) -> None:
     """Single precision gives the applied scale to five digits, from the start at the intended one."""
     one = call(applied=SCALE * factor, **options)
     assert fits(one)
     assert implied(one).value == pytest.approx(SCALE * factor, rel=1e-5)
-
-
-@pytest.mark.parametrize("factor", [1.0, 3.0])
-def test_single_precision_tells_the_scale_of_nearly_equal_scores(factor: float) -> None:
-    """Scores with standard deviation 0.02 are enough, and the interval holds the scale."""
-    found = implied(call(applied=SCALE * factor, deviation=0.02))
-    assert (abs(found.value - SCALE * factor) <= found.half).all()
-    assert (found.half < 1e-4 * found.value).all()
-
-
-@pytest.mark.parametrize(("deviation", "accuracy"), [(8.0, 5e-4), (0.7, 5e-3)])
-def test_bfloat16_tells_the_scale_where_scores_differ(deviation: float, accuracy: float) -> None:
-    """Eight binary digits suffice for the scale where scores differ, and the interval holds it."""
-    one = call(bfloat16, deviation=deviation, queries=64)
-    found = implied(one)
-    assert (abs(found.value - SCALE) <= found.half).all()
-    assert (found.error < accuracy * SCALE).all()
-    assert fits(one)
-
-
-def test_bfloat16_cannot_tell_the_scale_of_nearly_equal_scores() -> None:
-    """At a standard deviation of 0.02 the interval is wider than the scale's tolerance, and says so."""
-    found = implied(call(bfloat16, deviation=0.02))
-    assert (abs(found.value - SCALE) <= found.half).all()
-    assert (found.half > 0.01 * SCALE).all()
 
 
 @pytest.mark.parametrize("eager", [False, True])
@@ -96,53 +72,12 @@ def test_intervals_hold_as_often_as_their_level_says(*, eager: bool) -> None:
     assert held >= 0.87 * number
 
 
-@pytest.mark.parametrize("spoiled", ["equal values", "equal keys"])
-def test_output_that_does_not_depend_on_the_scale_leaves_it_open(spoiled: str) -> None:
-    """Where all values or all keys are equal, the interval holds any scale."""
-    one = call()
-    if spoiled == "equal values":
-        one = replace(one, value=np.ones_like(one.value), output=np.ones_like(one.output))
-    else:
-        mean = np.asarray(one.value).mean(axis=2, keepdims=True)
-        output = np.broadcast_to(mean, np.shape(one.query))
-        one = replace(one, key=np.ones_like(one.key), output=np.ascontiguousarray(output))
-    assert (implied(one).half > 1e6 * SCALE).all()
-
-
-def test_scale_after_the_softmax_does_not_fit() -> None:
-    """An output that no scale explains is not explained, and the residual says so."""
-    one = call(applied=1.0)
-    found, _ = explained(replace(one, output=SCALE * one.output), SCALE)
-    assert (found.bad == found.rows).all()
-    assert (found.worst > 1000).all()
-
-
 @pytest.mark.parametrize("rows", [1, 3])
 def test_few_rows_have_an_interval_from_the_model_of_rounding(rows: int) -> None:
     """A single row of half precision gives an interval that holds the scale, with no degrees to count."""
     for seed in range(40):
         found = implied(call(np.float16, seed=seed, queries=rows), 0.99)
         assert (abs(found.value - SCALE) <= found.half).all()
-
-
-@pytest.mark.parametrize("apart", [0.0, 1e-7, 1e-6, 1e-5, 1e-4])
-@pytest.mark.parametrize("tokens", [1, 2])
-def test_alike_tokens_leave_the_scale_open(tokens: int, apart: float) -> None:
-    """Rows that are alike share their rounding errors, so that these say little: the interval says so."""
-    rng = np.random.default_rng(7)
-    for _ in range(4):
-        made = (
-            np.take(rng.standard_normal((1, 4, tokens, 64)), rng.integers(0, tokens, 32), axis=2)
-            + apart * rng.standard_normal((1, 4, 32, 64))
-            for _ in range(3)
-        )
-        q, k, v = (array.astype(np.float32) for array in made)
-        one = Call(q, k, v, attention(q, k, v, scale=SCALE))
-        found = implied(one)
-        assert fits(one)
-        assert (abs(found.value - SCALE) <= found.half).all()
-        # Two different tokens tell the scale, copies of one do not.
-        assert ((found.half < 0.01 * SCALE) == (tokens == 2)).all()
 
 
 def test_single_precision_fits_where_scores_are_large() -> None:

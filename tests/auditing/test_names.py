@@ -19,7 +19,7 @@ BEHIND = np.arange(T)[:, None] - np.arange(T)
 CAUSAL = BEHIND >= 0
 WINDOW = CAUSAL & (BEHIND < WIDTH)
 PADDED = np.arange(T) < np.array([24, 19]).reshape(2, 1, 1, 1)
-BIAS = 0.3 * np.random.default_rng(4).standard_normal((1, 2, T, T))
+BIAS = 0.3 * np.random.default_rng(4).standard_normal((1, 1, T, T))
 
 
 def with_zeros(q: Any, k: Any, v: Any) -> Any:
@@ -97,7 +97,7 @@ AT_ONCE = {"window shorter", "ring", "two scales"}
 
 def planted(declared: dict[str, Any], compute: Callable[[Any, Any, Any], Any]) -> Call:
     """Return a call that declares this and whose output is what is computed."""
-    q, k, v = (one.astype(np.float32) for one in arrays(heads=2))
+    q, k, v = (one.astype(np.float32) for one in arrays(heads=1))
     out = compute(*(one.astype(np.float64) for one in (q, k, v))).astype(np.float32)
     return Call(q, k, v, out, scale=SCALE, **declared)
 

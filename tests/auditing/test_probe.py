@@ -27,7 +27,7 @@ from verify.auditing.probing.result import Probe
 from verify.auditing.scales import scale_expression
 from verify.errors import SettingsError
 
-probe = partial(probe_everywhere, heads=2, corners=False)
+probe = partial(probe_everywhere, heads=1, corners=False)
 """The corners have tests of their own, and a search takes its time for each head."""
 
 
@@ -107,19 +107,6 @@ def test_the_documented_test_passes_and_can_fail() -> None:
         (lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5, "1/sqrt(d*h)"),
         (lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5, "log(n)/sqrt(d)"),
         (lambda q, _: 0.3 if q.shape[-1] > 40 else 0.1, None),
-        *(
-            pytest.param(scale, formula, marks=pytest.mark.slow)
-            for scale, formula in (
-                (lambda q, _: q.shape[-1] ** -0.5, "1/sqrt(d)"),
-                (lambda *_: 1.0, "1"),
-                (lambda q, _: 1 / q.shape[-1], "1/d"),
-                (lambda q, _: q.shape[1] ** -0.5, "1/sqrt(h)"),
-                (lambda q, _: 1.5 * q.shape[-1] ** -0.5, "1.5/sqrt(d)"),
-                (lambda q, _: q.shape[-1] ** -0.25, "d**-0.25"),
-                (lambda q, _: -(q.shape[-1] ** -0.5), "-1/sqrt(d)"),
-                (lambda _, k: k.shape[2] ** -0.5, "1/sqrt(n)"),
-            )
-        ),
     ],
 )
 def test_formula_of_the_scale_is_found_by_varying_sizes(scale: Any, formula: str | None) -> None:
@@ -130,14 +117,14 @@ def test_formula_of_the_scale_is_found_by_varying_sizes(scale: Any, formula: str
 def test_wrong_scale_is_named_with_its_fix() -> None:
     """The width of all heads in place of one head's: caught where both agree on nothing."""
     wrong = partial(attention, scale=lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5)
-    with pytest.raises(AssertionError, match=r"not √512: every score is 2\.83 times too small"):
-        probe(wrong, d_k=64, heads=8).assert_is()
+    with pytest.raises(AssertionError, match=r"not √128: every score is 2 times too small"):
+        probe(wrong, d_k=32, heads=2).assert_is()
 
 
 def test_a_scale_that_is_zero_at_one_key_stops_no_corner() -> None:
     """The logarithm of the length, of scalable softmax: declared, it passes, and its corners are tried."""
     scaled = partial(attention, scale=lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5)
-    found = probe_everywhere(scaled, d_k=32)
+    found = probe_everywhere(scaled, d_k=32, heads=1)
     assert found.problems("log(n)/sqrt(d)") == ()
     assert any(corner.outcome == "right" for corner in found.corners)
 
@@ -160,10 +147,10 @@ def test_mask_and_its_alignment_are_read_off_rectangles(
     assert (found.causal, found.alignment) == (causal, alignment)
 
 
-@pytest.mark.parametrize("window", [3, 8, 100, 512])
+@pytest.mark.parametrize("window", [3, 100])
 def test_window_is_found_and_must_be_expected(window: int) -> None:
     """A sliding window is a mask by positions, whatever its size, and causal attention has none."""
-    found = probe(partial(attention, shift=top_left, window=window), d_k=16, heads=1)
+    found = probe(partial(attention, shift=top_left, window=window), d_k=16)
     assert (found.mask.window, found.causal) == (window, True)
     assert f"a window of {window} keys" in repr(found)
     assert found.scale == pytest.approx(0.25, rel=1e-5)
@@ -178,7 +165,7 @@ def test_window_on_both_sides_is_found() -> None:
     def near(q: Any, k: Any, v: Any) -> Any:
         return attention(q, k, v, shift=lambda *_: 90, window=181)
 
-    found = probe(near, d_k=16, heads=1)
+    found = probe(near, d_k=16)
     assert (found.mask.shift, found.mask.window, found.causal) == (90, 181, False)
 
 
@@ -199,15 +186,9 @@ def test_function_that_gives_another_output_each_time_is_refused() -> None:
         probe(dropping, d_k=8)
 
 
-def test_vectors_without_a_length_say_nothing_of_sums() -> None:
-    """Vectors of 0 divided by their length are NaN, not a sum that loses something."""
-    found = probe(partial(attention, norm=True, scale=lambda *_: 10.0), d_k=16)
-    assert {one.sums_in_dtype for one in found.precision} == {None}
-
-
-@pytest.mark.parametrize("cap", [10.0, 50.0])
-def test_softcap_is_measured(cap: float) -> None:
+def test_softcap_is_measured() -> None:
     """The soft-cap is found with its size, and must be expected."""
+    cap = 10.0
     found = probe(partial(attention, cap=cap), d_k=16)
     assert found.softcap == pytest.approx(cap, rel=1e-3)
     assert found.problems(softcap=cap) == ()
@@ -217,8 +198,8 @@ def test_softcap_is_measured(cap: float) -> None:
 
 def test_sinks_are_measured_head_by_head() -> None:
     """Each head's own sink is found, and must be expected."""
-    wanted = (1.0, 0.0, -1.0, 2.0)
-    found = probe(partial(attention, sink=np.array(wanted)), d_k=16, heads=4)
+    wanted = (1.0, -1.0)
+    found = probe(partial(attention, sink=np.array(wanted)), d_k=16, heads=2)
     assert found.sink == pytest.approx(wanted, abs=1e-3)
     assert found.problems() == ("the softmax has a sink",)
     assert found.problems(sink=True) == ()
@@ -228,7 +209,7 @@ def test_sinks_are_measured_head_by_head() -> None:
 @pytest.mark.parametrize(("axis", "name"), [(-1, "keys"), (-2, "queries"), (1, "heads"), (0, "sequences")])
 def test_axis_of_the_softmax_is_found(axis: int, name: str) -> None:
     """Weights add up to 1 over the axis that the softmax runs over, and over no other."""
-    found = probe(partial(attention, axis=axis), d_k=16)
+    found = probe(partial(attention, axis=axis), d_k=16, heads=2)
     assert found.axis == name
     assert sum(f"over the {name}" in one for one in found.problems()) == (name != "keys")
 
@@ -238,7 +219,11 @@ def test_axis_of_the_softmax_is_found(axis: int, name: str) -> None:
     [
         (lambda head, heads, key_heads: head * key_heads // heads, "repeated"),
         (lambda head, _, key_heads: head % key_heads, "interleaved"),
-        (lambda head, heads, key_heads: key_heads - 1 - head * key_heads // heads, "otherwise"),
+        pytest.param(
+            lambda head, heads, key_heads: key_heads - 1 - head * key_heads // heads,
+            "otherwise",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_mapping_of_grouped_heads_is_found(groups: Any, name: str) -> None:
@@ -261,10 +246,12 @@ def test_normalised_vectors_are_found() -> None:
     """Attention that normalises queries and keys has its scale measured all the same."""
     found = probe(partial(attention, norm=True, scale=lambda *_: 10.0), d_k=16)
     assert found.normalised == ("queries", "keys")
+    # Vectors of 0 divided by their length are NaN, not a sum that loses something.
+    assert {one.sums_in_dtype for one in found.precision} == {None}
     assert found.scale == pytest.approx(10, rel=1e-4)
 
 
-@pytest.mark.parametrize("layout", ["bthd", "htd", "td", "btd"])
+@pytest.mark.parametrize("layout", ["bthd", "td"])
 def test_arrays_come_in_the_layout_that_is_asked_for(layout: str) -> None:
     """Axes are put where the letters say, and the same is found."""
     shapes = []
@@ -286,7 +273,7 @@ def test_arrays_come_in_the_layout_that_is_asked_for(layout: str) -> None:
     ("function", "message"),
     [
         (lambda _q, _k, _v: 1 / 0, "raised ZeroDivisionError"),
-        (lambda q, _k, _v: q[..., :3], r"returned shape \[1, 2, 6, 3\] where \[1, 2, 6, 8\] is due"),
+        (lambda q, _k, _v: q[..., :3], r"returned shape \[1, 1, 6, 3\] where \[1, 1, 6, 8\] is due"),
         (lambda _q, _k, _v: "text", "returned a str, which is no array"),
         (lambda _q, _k, _v: None, "returned None"),
         (lambda q: q, "takes 1 positional argument"),
@@ -315,7 +302,7 @@ def test_what_cannot_be_probed_ends_in_one_clear_line(function: Any, message: st
         ({"heads": 2.0}, "heads 2.0: give a whole number"),
         ({"key_heads": 0}, "key_heads 0: give a whole number"),
         ({"key_heads": -2}, "key_heads -2: give a whole number"),
-        ({"key_heads": 3}, "heads 2, key_heads 3: give whole groups"),
+        ({"heads": 2, "key_heads": 3}, "heads 2, key_heads 3: give whole groups"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(options: dict[str, Any], message: str) -> None:
@@ -332,11 +319,10 @@ def by_scores(function: Callable[[Any], Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("function", "fault"),
     [
-        (lambda s: s, "weights add up to 1 over no axis: there is no softmax"),
         (lambda s: s / s.shape[-1], "weights add up to 1 over no axis: there is no softmax"),
         (lambda s: 1 / (1 + np.exp(-s)), "a sigmoid is applied in place of the softmax"),
     ],
-    ids=["linear", "divided", "sigmoid"],
+    ids=["divided", "sigmoid"],
 )
 def test_what_has_no_softmax_is_wrong(function: Callable[[Any], Any], fault: str) -> None:
     """It need not be asked for, and comes without NumPy's warnings."""
@@ -716,12 +702,6 @@ def test_products_of_powers_are_found_with_their_value(number: float, d: float, 
         assert scale_expression(found).value(d=one.d, h=one.h, n=one.n) == pytest.approx(one.scale, rel=1e-3)
 
 
-def test_what_follows_no_such_formula_has_none() -> None:
-    """A scale with a step in the width, or a sum, is not forced into a power."""
-    assert formula_of(_measured("1/sqrt(d + 40)")) is None
-    assert formula_of(_measured("0.1 + 1/h")) is None
-
-
 class _InHalf:
     """Attention that rounds what it is told to round to the dtype of its arrays."""
 
@@ -745,12 +725,10 @@ class _InHalf:
         return out
 
 
-@pytest.mark.parametrize("rounded", ["scores", "sums", "products"])
-def test_what_is_rounded_to_half_precision_is_found(rounded: str) -> None:
+@pytest.mark.parametrize("rounded", [None, "scores", "sums", "products"])
+def test_what_is_rounded_to_half_precision_is_found(rounded: str | None) -> None:
     """Scores, sums or products in half precision are told from wider ones, each by its own experiment."""
-    (wide,) = probe(_InHalf(), d_k=16, heads=2).precision
-    assert (wide.sums_in_dtype, wide.scores_in_dtype, wide.overflows) == (False, False, False)
-    (found,) = probe(_InHalf(**{rounded: True}), d_k=16, heads=2).precision
+    (found,) = probe(_InHalf(**({rounded: True} if rounded else {})), d_k=16).precision
     assert found.scores_in_dtype is (rounded in ("scores", "products"))
     assert found.sums_in_dtype is (rounded == "sums")
     assert found.overflows is (rounded == "products")

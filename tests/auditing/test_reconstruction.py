@@ -16,7 +16,7 @@ from tests.auditing.planted import Arithmetic
 from verify.auditing import alternatives
 from verify.auditing.alternatives import CAPS, Place
 from verify.auditing.blocks import head_of
-from verify.auditing.reconstruction import Examination, HeadProgress, explanations
+from verify.auditing.reconstruction import explanations
 from verify.auditing.recording import Call, Layer, Recording
 from verify.auditing.rows import look
 from verify.evidence.audits import Judgement
@@ -28,7 +28,7 @@ DIGITS = {np.float32: 24, np.float16: 11, bfloat16: 8}
 STARTS = (SCALE, 1.0)
 
 
-def _place(one: Call, number: int = 1, rows: int = 8) -> Place:
+def _place(one: Call, number: int = 0, rows: int = 8) -> Place:
     return Place(one, 0, number, head_of(one, 0, number, rows), SCALE)
 
 
@@ -37,8 +37,8 @@ def _full() -> Call:
     rng = np.random.default_rng(8)
     mask = rng.random((2, 1, 24, 24)) < 0.7
     mask[..., :3] = True
-    bias = rng.standard_normal((1, 4, 24, 24))
-    return call(mask=mask, bias=bias, softcap=2.0, sink=np.ones(4), key_heads=2, causal=True)
+    bias = rng.standard_normal((1, 2, 24, 24))
+    return call(heads=2, mask=mask, bias=bias, softcap=2.0, sink=np.ones(2), key_heads=1, causal=True)
 
 
 @pytest.mark.parametrize("kind", alternatives.KINDS, ids=lambda kind: kind.__name__)
@@ -67,7 +67,7 @@ def test_alternatives_have_different_names() -> None:
 
 def _causes(number: int = 1, **options: Any) -> set[str]:
     """Return the causes that are tried for a head of a call of 12 tokens, or of what is given."""
-    one = call(**{"queries": TOKENS, "keys": TOKENS, **options})
+    one = call(**{"heads": 2, "queries": TOKENS, "keys": TOKENS, **options})
     place = Place(one, 0, number, head_of(one, 0, number, TOKENS), SCALE)
     return {variant.cause for kind in alternatives.KINDS for variant in kind(place)}
 
@@ -91,30 +91,11 @@ def test_correct_attention_has_no_other_explanation() -> None:
     assert explanations(_place(_full()), STARTS) == ()
 
 
-def test_what_fits_some_rows_only_is_not_named() -> None:
-    """Of 16 rows the second, which is not among the eight that are screened, is wrong: no cause fits it."""
-    one = call()
-    place = _place(one, rows=16)
-    output = np.array(one.output)
-    output[:, :, place.head.places[1]] *= -7
-    spoiled = _place(replace(one, output=output), rows=16)
-    assert np.array_equal(spoiled.head.thinned(8).output, place.head.thinned(8).output)
-    assert explanations(spoiled, STARTS) == ()
-
-
 def test_noise_has_no_explanation() -> None:
     """An output of random numbers is explained by nothing, not even with a scale of its own."""
     one = call()
     noise = np.random.default_rng(1).standard_normal(one.query.shape).astype(np.float32)
     assert explanations(_place(replace(one, output=noise)), STARTS) == ()
-
-
-def test_explanation_with_an_expected_scale_goes_first() -> None:
-    """A lost bias needs no number of its own; what does is not named beside it."""
-    bias = np.random.default_rng(2).standard_normal((1, 4, 24, 24))
-    (found,) = explanations(_place(replace(call(), bias=bias)), STARTS)
-    assert found.cause == "the bias is lost"
-    assert found.scale == pytest.approx(SCALE, rel=1e-4)
 
 
 def test_two_mistakes_at_once_are_found_with_the_scale() -> None:
@@ -124,17 +105,6 @@ def test_two_mistakes_at_once_are_found_with_the_scale() -> None:
     (found, *_) = explanations(_place(replace(one, mask=mask)), STARTS)
     assert found.cause == "the mask is not applied"
     assert found.scale == pytest.approx(0.3, rel=1e-4)
-
-
-def test_scale_after_the_softmax_is_told_from_any_other_factor() -> None:
-    """The intended scale as a factor of unscaled attention is named so, a factor of 0.9 as what it is."""
-    one = call(deviation=0.1)
-    exact = [np.array(array, dtype=np.float64) for array in (one.query, one.key, one.value)]
-    unscaled = attention(*exact, scale=1.0).astype(np.float32)
-    (found,) = explanations(_place(replace(one, output=np.float32(SCALE) * unscaled)), STARTS)
-    assert found.cause == "the scale is applied after the softmax"
-    (found,) = explanations(_place(replace(one, output=np.float32(0.9) * np.array(one.output))), STARTS)
-    assert found.cause == "the output is multiplied by a factor"
 
 
 def test_coarser_arithmetic_is_recognised() -> None:
@@ -155,20 +125,19 @@ def _tf32(array: Any) -> Any:
 @pytest.mark.parametrize(("axis", "over"), [(0, "sequences"), (1, "heads"), (2, "queries")])
 def test_softmax_over_another_axis_is_named_in_single_precision(axis: int, over: str) -> None:
     """Its weights add up to more than 1 over many keys, and so do their roundings."""
-    q, k, v = (array.astype(np.float32) for array in arrays(3, queries=128, keys=128))
+    q, k, v = (array.astype(np.float32) for array in arrays(3, heads=2, queries=128, keys=128))
     scores = np.float32(SCALE) * (q @ np.swapaxes(k, -1, -2))
     raised = np.exp(scores - scores.max(axis=axis, keepdims=True))
     output = (raised / raised.sum(axis=axis, keepdims=True)) @ v
     assert output.dtype == np.float32
-    for number in (0, 3):
-        causes = [one.cause for one in explanations(_place(Call(q, k, v, output), number, rows=16), STARTS)]
-        assert causes == [f"the softmax is over the {over}, not the keys"]
+    causes = [one.cause for one in explanations(_place(Call(q, k, v, output), 1, rows=16), STARTS)]
+    assert causes == [f"the softmax is over the {over}, not the keys"]
 
 
-@pytest.mark.parametrize("declared", [{}, {"causal": True}, {"key_heads": 2}], ids=str)
+@pytest.mark.parametrize("declared", [{}, {"causal": True}, {"heads": 4, "key_heads": 2}], ids=str)
 def test_arrays_with_heads_after_tokens_are_recognised(declared: dict[str, Any]) -> None:
     """All arrays as [sequence, token, head, d]: that is named, and nothing else tried."""
-    one = call(sequences=2, queries=32, keys=32, **declared)
+    one = call(**{"sequences": 2, "heads": 2, "queries": 32, "keys": 32, **declared})
     swapped = replace(
         one,
         query=np.swapaxes(np.asarray(one.query), 1, 2),
@@ -189,7 +158,7 @@ def test_every_row_is_compared() -> None:
     ]
     record = verify.audit(Recording("tests", (Layer("attention", calls),)), workers=1)
     (layer,) = record.layers
-    rows = 2 * 4 * (10 + 11 + 12)
+    rows = 2 * (10 + 11 + 12)
     assert (layer.calls, layer.sequences, layer.rows, layer.rows_compared) == (3, 6, rows, rows)
     assert f"3 calls, 6 sequences, all {rows} rows compared; declared: " in str(record)
 
@@ -198,14 +167,14 @@ def test_every_row_is_compared() -> None:
 @pytest.mark.parametrize("sequence", [0, 4])
 def test_one_row_of_one_sequence_is_enough(row: int, sequence: int) -> None:
     """The first, which sees one key, one in the middle or the last: off it is found, and its place said."""
-    one = call(sequences=5, causal=True)
+    one = call(sequences=5, heads=2, causal=True)
     output = np.array(one.output)
-    output[sequence, 2, row] = 7.0 if row == 0 else 0.0
+    output[sequence, 1, row] = 7.0 if row == 0 else 0.0
     record = verify.audit(Recording("tests", (Layer("attention", [replace(one, output=output)]),)), workers=1)
     assert record.exit_status == 1
     found = {finding.id: finding for finding in record.findings if finding.judgement is Judgement.REFUTED}
-    assert list(found) == ["reconstruction-head-2"]
-    said = found["reconstruction-head-2"].reason
+    assert list(found) == ["reconstruction-head-1"]
+    said = found["reconstruction-head-1"].reason
     assert f"row {row} of sequence {sequence}" in said
     assert "1 of 120 rows are off, in 1 of 5 sequences" in said
 
@@ -236,19 +205,10 @@ def test_honest_rounding_stays_within_the_bound_of_each_row(dtype: Any, deviatio
         for applied, queries in ((SCALE, q), (1.0, arithmetic.rounded(q * SCALE))):
             out = arithmetic.attend(queries, k, v, applied)
             given = (one.astype(np.float32) for one in (q, k, v, out))
-            _, found = look(Call(*given), np.arange(8), np.full(8, SCALE), float(2.0 ** -DIGITS[dtype]))
+            _, found = look(Call(*given), np.arange(2), np.full(2, SCALE), float(2.0 ** -DIGITS[dtype]))
             assert found is not None
             assert found.rows.sum() == np.isfinite(out).all(axis=-1).sum() > 0
             assert found.worst.max() < 0.6
-
-
-def test_wrong_attention_is_searched_for_in_two_sequences_of_a_head() -> None:
-    """The search takes long; rows of all sequences are compared and counted."""
-    one = call(sequences=8)
-    found = of_calls(replace(one, output=np.array(one.output)[:, ::-1]))["reconstruction"]
-    assert found.judgement is Judgement.REFUTED
-    assert "the output is that of head 3" in found.cause
-    assert "192 of 192 rows are off, in 8 of 8 sequences" in found.reason
 
 
 def test_a_head_without_scale_in_a_few_sequences_is_refuted() -> None:
@@ -278,7 +238,7 @@ def test_rows_that_are_garbage_are_no_factor_of_the_output() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(bfloat16, marks=pytest.mark.slow)])
 def test_a_weak_mask_is_named(mask: float, dtype: Any) -> None:
     """What is left for hidden keys has one direction: it is no rounding, and no coarse arithmetic."""
-    one = call(dtype, sequences=40, heads=2, queries=40, keys=40, causal=True)
+    one = call(dtype, sequences=10, queries=40, keys=40, causal=True)
     q, k, v = (np.asarray(array, dtype=np.float64) for array in (one.query, one.key, one.value))
     out = attention(q, k, v, bias=np.where(np.tri(40) > 0, 0.0, mask)).astype(dtype)
     found = of_calls(replace(one, output=out))["reconstruction"]
@@ -324,10 +284,10 @@ def test_bfloat16_tells_a_scale_by_all_rows_together() -> None:
 def test_alike_tokens_do_not_settle_a_scale(dtype: Any, apart: float) -> None:
     """Rows that are alike share their rounding errors: no interval may exclude the scale that was applied."""
     rng = np.random.default_rng(7)
-    for _ in range(10):
+    for _ in range(4):
         made = (
-            np.take(rng.standard_normal((1, 4, 2, 64)), rng.integers(0, 2, 64), axis=2)
-            + apart * rng.standard_normal((1, 4, 64, 64))
+            np.take(rng.standard_normal((1, 2, 2, 64)), rng.integers(0, 2, 64), axis=2)
+            + apart * rng.standard_normal((1, 2, 64, 64))
             for _ in range(3)
         )
         q, k, v = (array.astype(dtype).astype(np.float32) for array in made)
@@ -361,35 +321,5 @@ def test_one_key_and_broken_numbers_leave_nothing_to_imply() -> None:
     output = np.array(one.output)
     output[0, 0] = np.nan
     record = verify.audit(Recording("x", (Layer("a", [replace(one, output=output)]),)), workers=1)
-    assert (record.layers[0].rows, record.layers[0].rows_compared) == (192, 168)
+    assert (record.layers[0].rows, record.layers[0].rows_compared) == (48, 24)
     assert record.exit_status == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"applied": 1.0}, 1.0),
-        ({"applied": -SCALE}, -SCALE),
-        ({}, None),
-        ({"applied": 1.005 * SCALE}, None),
-        ({"dtype": np.float16, "deviation": 0.00005}, 0.7),
-        ({"keys": 1}, 0.7),
-    ],
-)
-def test_scale_is_the_implied_one_only_where_the_output_tells(
-    options: dict[str, Any], expected: float | None
-) -> None:
-    """Within the tolerance it is the declared one; where nothing tells, what was found before stands."""
-    known = [HeadProgress(implied=0.7) for _ in range(4)]
-    found = Examination(call(**options), SCALE, 0, known).run()
-    assert found.implied.all() == (expected is not None)
-    assert known[0].implied == (None if expected is None else pytest.approx(expected, rel=1e-3))
-
-
-def test_output_that_no_scale_gives_leaves_what_was_found_before() -> None:
-    """Noise for an output implies nothing."""
-    one = call()
-    noise = replace(one, output=np.random.default_rng(1).standard_normal(one.query.shape))
-    known = [HeadProgress(implied=0.7) for _ in range(4)]
-    assert Examination(noise, SCALE, 0, known).run().implied.all()
-    assert known[0].implied == 0.7

@@ -212,13 +212,6 @@ def test_how_far_off_scores_are_is_said_in_words(factor: float, words: str) -> N
     assert how_far_off(factor) == words
 
 
-@pytest.mark.parametrize("text", ["d**d**d", "2**d", "n**(-n)", "(d**16)**d"])
-def test_powers_that_have_no_end_are_refused_at_once(text: str) -> None:
-    """An exponent is a number: else d = 64 would be worked out to more digits than there is memory."""
-    with pytest.raises(SettingsError, match="is no number up to 16"):
-        scale_expression(text)
-
-
 def test_a_factor_of_ln_n_is_named() -> None:
     """Where all queries see as many keys, the logarithm of the length is a factor of the scale."""
     widths = Widths(64, 2, n=32)

@@ -32,7 +32,7 @@ from verify.claims.chapters import CHAPTERS
 from verify.errors import SettingsError
 from verify.evidence.audits import Finding, Judgement
 from verify.montecarlo.intervals import betting_mean
-from verify.symbolic.row_integrals import mean_entropy, mean_squares
+from verify.symbolic.row_integrals import mean_entropy
 
 WIDTH, KEYS = 16, 64
 
@@ -98,29 +98,6 @@ def test_standard_components_have_the_textbook_values(
     assert one.estimate == pytest.approx(truth, abs=0.03)
 
 
-def test_rows_of_unit_variance_come_near_their_reference_values(standard: dict[str, Finding]) -> None:
-    """Entropy, effective keys, largest weight and Jacobian of real rows lie near those of normal scores."""
-    assert standard["entropy"].reference is not None
-    assert standard["entropy"].reference.value == pytest.approx(
-        mean_entropy(KEYS, 1.0).value / math.log(KEYS)
-    )
-    wanted = {
-        "effective-keys": 1 / mean_squares(KEYS, 1.0).value,
-        "gradient-pass-trace": 1 - mean_squares(KEYS, 1.0).value,
-    }
-    for name in (
-        "entropy",
-        "effective-keys",
-        "largest-probability",
-        "gradient-pass-trace",
-        "gradient-pass-norm",
-    ):
-        one = standard[name]
-        assert one.reference is not None
-        assert one.reference.value == pytest.approx(wanted.get(name, one.reference.value))
-        assert one.estimate == pytest.approx(one.reference.value, rel=0.08)
-
-
 def test_causal_rows_have_the_reference_of_as_many_keys() -> None:
     """Under a causal mask the reference is the mean over the rows' own numbers of keys."""
     q, k, _ = arrays(2, sequences=4, heads=1, queries=20, keys=20, d=WIDTH)
@@ -152,7 +129,7 @@ SUBJECT = Subject(Layer("attention", ()), 0, 8, 8, 64, LAYER.intention, 1e-6)
 def test_every_kind_keeps_to_the_contract(kind: FindingKind) -> None:
     """Of a sequence in which no key is seen it makes a finding a name at most, and estimates no statistic."""
     blind = replace(call(queries=9, keys=9), value=None, output=None, mask=np.zeros((1, 1), bool))
-    seen = Seen(4)
+    seen = Seen(1)
     run_through([blind], seen, lambda _: SCALE, lambda _: None, map)
     found = list(kind.find(seen, [SUBJECT]))
     assert {one.name for one in found} <= set(kind.names)

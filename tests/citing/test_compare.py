@@ -199,7 +199,7 @@ def test_audits_are_compared_by_their_findings() -> None:
 
 
 def test_two_runs_of_one_truth_seldom_disagree() -> None:
-    """Of 200 pairs of simulated runs with intervals that hold together at 0.9, at most one in five disagrees.
+    """Of 100 pairs of simulated runs with intervals that hold together at 0.9, at most one in five disagrees.
 
     By the union bound over both runs; those of another truth are seen to disagree.
     """
@@ -220,7 +220,7 @@ def test_two_runs_of_one_truth_seldom_disagree() -> None:
         )
         return seeded(record(PAIRWISE.model_copy(update={"checks": tuple(checks)})), seed)
 
-    pairs = [compare(run(1, 0), run(2, 0)) for _ in range(200)]
+    pairs = [compare(run(1, 0), run(2, 0)) for _ in range(100)]
     assert {found.judged for found in pairs} == {3}
     assert sum(bool(found.moved) for found in pairs) <= 0.2 * len(pairs)
     assert all(compare(run(1, 0), run(2, 12)).moved for _ in range(20))

@@ -51,15 +51,6 @@ def problems(path: Path, run: RunRecord) -> list[str]:
     return [str(problem) for problem in document.problems]
 
 
-@pytest.mark.parametrize("name", ["page.md", "page.html", "notes.txt", "page.unknown"])
-def test_a_stale_figure_is_reported_with_its_place(tmp_path: Path, run: RunRecord, name: str) -> None:
-    """File, line, key, what is printed and what is so now."""
-    now = lookup(run, KEY).text
-    path = written(tmp_path, f"Good: {quoted(now)}\n\nStale: {quoted('1.5 [1.2, 1.9]')}\n", name)
-    (problem,) = problems(path, run)
-    assert problem.startswith(f"{path}:3: {FORM}: printed '1.5 [1.2, 1.9]', now '")
-
-
 def test_mending_writes_the_present_figures(tmp_path: Path, run: RunRecord) -> None:
     """Once fixed, nothing is wrong; words, line ends and permissions stay."""
     key = f'{KEY}|"{{estimate}}, interval {{low}} to {{high}}"'
@@ -102,19 +93,6 @@ def test_a_read_only_document_is_left_alone(tmp_path: Path, run: RunRecord) -> N
         fix(check([first, second], run))
     assert first.read_text() == quoted("7")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first.md", "second.md"]
-
-
-def test_live_quotations_need_their_keys(tmp_path: Path, run: RunRecord) -> None:
-    """Roles and macros print the present value; an unknown key is a problem before any build."""
-    texts = {
-        "page.rst": f":verify:`{KEY}` :verify:`nothing`",
-        "page.md": f"{{verify}}`{KEY}` {{verify}}`nothing` ``{{verify}}`shown` ``\n"
-        "```\n{verify}`shown`\n```\n",
-        "paper.tex": f"\\verify{{{KEY}}} \\verify{{nothing}}\n% \\verify{{commented out}}\n",
-    }
-    for name, text in texts.items():
-        (problem,) = problems(written(tmp_path, text, name), run)
-        assert f"{name}:1: nothing: no value 'nothing'" in problem
 
 
 def test_stale_macros_are_found_and_fixed(tmp_path: Path, run: RunRecord) -> None:

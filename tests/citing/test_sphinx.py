@@ -74,7 +74,7 @@ def test_values_are_shown_and_linked(project: Path) -> None:
     """In reStructuredText and in MyST Markdown alike."""
     key = "score-variance.slope:interval"
     index = f"Index\n=====\n\n:verify:`{key}`\n\n.. toctree::\n\n   more\n"
-    status, said = build_apart(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
+    status, said = build(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
     assert (status, said) == (0, "")
     value = lookup(record(), key)
     for name in ("index", "more"):
@@ -135,6 +135,7 @@ def test_an_unknown_key_fails_the_build(project: Path, strict: bool) -> None:
     assert build(project, (page[0], page[1].replace("slop", "slope")), strict=strict) == (0, "")
 
 
+@pytest.mark.slow
 def test_an_unknown_key_fails_a_build_in_processes(project: Path) -> None:
     """What one of them finds is known to all."""
     toctree = "".join(f"   page{number}\n" for number in range(9))

@@ -275,18 +275,6 @@ def test_strict_ends_with_1(tool: Tool, results: Path, tmp_path: Path) -> None:
     assert f"{now} stands outside markers; quote it" in ended.out
 
 
-def test_keys_are_listed_and_exported_alone(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """A key stands for its own value and its parts."""
-    one = tool("values", "score-variance.slope", "run:seed", "--results", results)
-    keys = [line.split()[0] for line in one.out.splitlines()]
-    assert keys[0] == "score-variance.slope"
-    assert keys[-1] == "run:seed"
-    out = tmp_path / "verify.tex"
-    tool("export", "score-variance.slope", "run:seed", "--out", out, "--results", results)
-    lines = out.read_text(encoding="utf-8").splitlines()
-    assert [line[13:].partition("}")[0] for line in lines if line.startswith(r"\verifyvalue{")] == keys
-
-
 @pytest.mark.parametrize(
     "url", ["https://example.org:8000/~me/my%20report", "http://localhost/", "../report", "/srv/r_1/", "r"]
 )

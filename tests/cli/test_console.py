@@ -58,15 +58,6 @@ def test_a_complaint_is_one_line_on_standard_error(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("context")
-@pytest.mark.parametrize("status", [0, 1, 3])
-def test_a_command_ends_with_its_status(status: int) -> None:
-    """Where all it had to say was said."""
-    with pytest.raises(SystemExit) as ended:
-        end(status)
-    assert ended.value.code == status
-
-
-@pytest.mark.usefixtures("context")
 def test_results_that_could_not_be_written_are_an_error_at_the_end(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

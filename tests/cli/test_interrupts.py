@@ -186,7 +186,8 @@ def test_a_signal_while_auditing(tmp_path: Path, number: int) -> None:
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits another process")
-@pytest.mark.parametrize("command", ["run", pytest.param("report", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run", "report"])
 def test_a_full_disk(reports: Path, command: str) -> None:
     """Files that may not grow beyond 8 KiB stand for a disk that fills up while results are written."""
     process = begin(command, "worked-dot-products", "--profile", "quick", "--out", reports)

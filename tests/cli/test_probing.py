@@ -19,6 +19,8 @@ def attend(q, k, v):
     return weights / weights.sum(axis=-1, keepdims=True) @ v
 """
 
+SIZES = ("--d-k", "8", "--heads", "1")
+
 
 @pytest.fixture
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -32,9 +34,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_what_a_function_does_is_printed(kernel: str) -> None:
     """What is as it is expected ends well."""
-    done = CliRunner().invoke(
-        probe, [f"{kernel}:attend", "--d-k", "8", "--intended", "1/sqrt(d)", "--not-causal"]
-    )
+    done = CliRunner().invoke(probe, [f"{kernel}:attend", *SIZES, "--intended", "1/sqrt(d)", "--not-causal"])
     assert done.exit_code == 0
     assert "scale          0.353553 = 1/sqrt(d)" in done.output
     assert "softmax over   keys" in done.output
@@ -43,7 +43,7 @@ def test_what_a_function_does_is_printed(kernel: str) -> None:
 def test_what_is_expected_decides_the_status(kernel: str) -> None:
     """Each option says what is expected, and the status is 1 where anything is otherwise."""
     options = ("--intended", "1/d", "--causal", "--sink", "--softcap", "30")
-    done = CliRunner().invoke(probe, [f"{kernel}:attend", "--d-k", "8", *options])
+    done = CliRunner().invoke(probe, [f"{kernel}:attend", *SIZES, *options])
     assert done.exit_code == 1
     for said in (
         "✗ the scale is 1/√8 = 1/√d_k: the default 1/√d_k is applied",
@@ -58,7 +58,7 @@ def test_what_no_attention_does_ends_with_1(kernel: str) -> None:
     """A softmax over the keys need not be expected for one over the queries to be wrong."""
     path = Path(kernel)
     path.write_text(FUNCTION.replace("axis=-1", "axis=-2"))
-    done = CliRunner().invoke(probe, [f"{kernel}:attend", "--d-k", "8"])
+    done = CliRunner().invoke(probe, [f"{kernel}:attend", *SIZES])
     assert done.exit_code == 1
     assert "wrong          the softmax is over the queries, not the keys" in done.output
 

@@ -295,11 +295,11 @@ class TestTheJudgeItself:
 
     def test_an_exact_prediction(self) -> None:
         """It is excluded at most 5% of the time, and decided by the planned look in 95%."""
-        found = self.verdicts(quantity("exact", 10.0, 10.0, spread=3.0), 150)
+        found = self.verdicts(quantity("exact", 10.0, 10.0, spread=3.0), 80)
         excluded = sum(check.verdict in {Verdict.APPROXIMATE, Verdict.REFUTED} for check in found)
-        assert excluded <= stats.binom.isf(FALSE_ALARM, 150, 0.05)
+        assert excluded <= stats.binom.isf(FALSE_ALARM, 80, 0.05)
         planned = sum(check.looks <= PLANNED_LOOK for check in found)
-        assert planned >= stats.binom.ppf(FALSE_ALARM, 150, 0.95)
+        assert planned >= stats.binom.ppf(FALSE_ALARM, 80, 0.95)
 
     @pytest.mark.slow
     def test_a_wrong_version_is_refuted_as_often_as_planned(self) -> None:

@@ -50,21 +50,6 @@ def test_what_was_written_comes_back(tmp_path: Path, audit: AuditRecord) -> None
     jsonschema.Draft202012Validator(json_schema(AuditRecord)).validate(json.loads(audit.to_json()))
 
 
-def test_the_schema_is_a_schema_and_refuses_mistakes() -> None:
-    """It is valid itself, and finds a missing key, an unknown key, a wrong type and another version."""
-    schema = json_schema(AuditRecord)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
-    assert validator.is_valid(CONTENT)
-    for mistake in (
-        {key: value for key, value in CONTENT.items() if key != "layers"},
-        {**CONTENT, "more": 1},
-        {**CONTENT, "tool": "sdpa-verify"},
-        {**CONTENT, "audit_schema": 2},
-    ):
-        assert not validator.is_valid(mistake)
-
-
 DAMAGES = [
     pytest.param(
         SMALL.to_json()[:-200], r"line \d+: not complete JSON .*; run `sdpa-verify audit`", id="cut"
@@ -259,25 +244,6 @@ def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
     )
     assert undecided.endswith("; it would take about 210 sequences to decide")
     assert counts.startswith("refuted: 4 layers, 16 heads: ")
-
-
-@pytest.mark.parametrize(
-    ("estimates", "said"), [((0.93, 0.94), "head 1: 0.94; near"), ((0.93, 0.93), "0.93; near")]
-)
-def test_heads_are_told_apart_where_they_differ(estimates: tuple[float, ...], said: str) -> None:
-    """The layer is not named twice; what all heads say is said of none of them."""
-    layer = bad(2, 2).layers[0]
-    one = next(one for one in layer.findings if one.judgement == Judgement.UNDECIDED)
-    alike = {
-        "interval": (None, None), "band": None, "reason": "near", "cause": "", "fix": "",
-        "sequences_needed": None,
-    }  # fmt: skip
-    findings = tuple(
-        one.model_copy(update={**alike, "id": f"x-head-{head}", "head": head, "estimate": estimate})
-        for head, estimate in enumerate(estimates)
-    )
-    line = next(summary_lines(_with(layer.model_copy(update={"findings": findings}))))
-    assert line == f"? {layer.name}, both heads: x undecided: {said}"
 
 
 def test_a_fix_does_not_hide_what_was_found() -> None:

@@ -64,20 +64,6 @@ def test_counts_that_cannot_be_are_refused() -> None:
             Calibration.model_validate(study | {"together": [whole]})
 
 
-def test_cells_counted_together_share_event_level_and_the_start_of_their_setting() -> None:
-    """All others belong to other programs."""
-    rows = (
-        counted(setting="d = 4"),
-        counted(setting="d = 8"),
-        counted(setting="n = 4"),
-        counted(setting="d = 4", level=0.01),
-        counted(setting="d = 4", what="an alarm"),
-    )
-    study = Calibration(seed=1, command="c", version="0", confidence=0.99, rows=rows)
-    assert study.cells(counted(setting="d = ")) == rows[:2]
-    assert study.cells(counted()) == rows[:3]
-
-
 def kind(**changes: Any) -> FalseKind:
     """Return the row of a kind of which two of two are caught."""
     row = {"kind": "law", "of": 2, "caught": 2, "by": {"kernel": 2}, "neighbours": 2}

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from pydantic import ValidationError
 
 from tests.report.builders import check, control, exact_check
 from tests.report.records import SCORE_VARIANCE
-from tests.strategies import examples, floats
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import ClaimRecord, Fact
-from verify.evidence.claims import Check, ControlRecord, tightness
-from verify.evidence.plots import Axis, PlotLayer
+from verify.evidence.claims import Check, ControlRecord
+from verify.evidence.plots import PlotLayer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,26 +108,6 @@ def test_a_tightness_that_is_not_the_ratio_is_refused() -> None:
             Check.model_validate(made.model_dump() | {"tightness": wrong})
 
 
-@examples(40)
-@given(floats(-1e6, 1e6), st.just(0.0) | floats(1e-6, 1e6) | floats(-1e6, -1e-6), st.sampled_from("≤≥"))
-def test_tightness_times_bound_is_the_estimate(
-    estimate: float, bound: float, relation: Literal["≤", "≥"]
-) -> None:
-    """Of a derived bound other than 0; nothing else has one."""
-    found = tightness(relation, "derived", estimate, bound)
-    assert (found is None) == (bound == 0)
-    if found is not None:
-        assert found * bound == pytest.approx(estimate, rel=1e-14, abs=1e-300)
-    assert tightness("=", "derived", estimate, bound) is None
-    assert tightness(relation, "set", estimate, bound) is None
-
-
-@pytest.mark.parametrize("relation", ["=", "≤", "≥"])
-def test_half_of_a_band_is_had_from_the_side_that_is_closed(relation: Literal["=", "≤", "≥"]) -> None:
-    """A tolerance of a quarter of 2, also where one side is open."""
-    assert check("a", 2.0, 2.0, relation=relation, tolerance=0.25).half_width == 0.5
-
-
 def test_a_table_has_a_row_a_check_with_its_texts_escaped() -> None:
     """Head first; a bound has its sign before the number."""
     bound = check("b", 1.5, 2.0, relation="≤", quantity="a < b & <script>", error=0.0)
@@ -180,20 +157,6 @@ def test_what_cannot_be_drawn_is_refused(kind: str, changes: dict[str, Any], wha
     """Places, values and both ends of intervals are as many; a band is nothing without them."""
     with pytest.raises(ValidationError, match=what):
         layer(kind, **changes)
-
-
-@pytest.mark.parametrize("kind", ["points", "line", "band", "steps"])
-def test_intervals_are_whole_and_nothing_may_be_drawn(kind: str) -> None:
-    """With both ends all kinds are good; so is each of them without a point."""
-    assert layer(kind, lo=(0, 1), hi=(5, 6)).hi == (5.0, 6.0)
-    assert layer(kind, x=(), y=()).lo == ()
-
-
-def test_an_axis_is_linear_or_logarithmic() -> None:
-    """Linear where nothing else is said."""
-    assert Axis(label="n").scale == "linear"
-    with pytest.raises(ValidationError, match="scale"):
-        Axis.model_validate({"label": "n", "scale": "square"})
 
 
 def test_checks_are_columns_for_frames() -> None:

@@ -58,7 +58,7 @@ def changed(content: Any, path: Path) -> Any:
     return "x" if value is None else value + "x"
 
 
-@examples(25)
+@examples(15)
 @given(CLAIM_RECORDS, st.data())
 def test_the_digest_changes_if_anything_changes(record: ClaimRecord, data: st.DataObject) -> None:
     """Any single value, by a part in a hundred million or one character, or it is not a record at all."""

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.auditing.records import bad
 from tests.report.records import PAIRWISE, record
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ResultsError
@@ -33,18 +34,21 @@ def test_what_was_written_comes_back(tmp_path_factory: pytest.TempPathFactory, m
     jsonschema.Draft202012Validator(json_schema()).validate(json.loads(made.to_json()))
 
 
-def test_the_schema_is_a_schema_and_refuses_mistakes() -> None:
+@pytest.mark.parametrize(
+    ("record", "key", "version"), [(SMALL, "claims", "schema"), (bad(2, 2), "layers", "audit_schema")]
+)
+def test_the_schema_is_a_schema_and_refuses_mistakes(record: Any, key: str, version: str) -> None:
     """It is valid itself, and finds a missing key, an unknown key, a wrong type and another version."""
-    schema = json_schema()
+    schema = json_schema(type(record))
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    good = json.loads(SMALL.to_json())
+    good = json.loads(record.to_json())
     assert validator.is_valid(good)
     for mistake in (
-        {k: v for k, v in good.items() if k != "claims"},
+        {name: value for name, value in good.items() if name != key},
         {**good, "more": 1},
         {**good, "tool": "sdpa-verify"},
-        {**good, "schema": SCHEMA + 1},
+        {**good, version: 2 * good[version]},
     ):
         assert not validator.is_valid(mistake)
 
@@ -116,14 +120,6 @@ def test_damage_is_reported_in_one_line(tmp_path: Path, text: str, message: str)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
     assert ";" in message
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    """A file that is not there, or is a folder, cannot be read."""
-    with pytest.raises(ResultsError, match=r"none\.json: cannot be read \(No such file.*; give a results"):
-        load(tmp_path / "none.json")
-    with pytest.raises(ResultsError, match=r"cannot be read \(Is a directory\)"):
-        load(tmp_path)
 
 
 def test_a_binary_file(tmp_path: Path) -> None:

@@ -117,22 +117,6 @@ def test_kinds_of_texts_and_numbers(kind: Any, good: list[Any], bad: list[Any]) 
 
 
 @pytest.mark.parametrize(
-    "latex",
-    [
-        "",
-        "d_k",
-        r"\operatorname{Var}\left(q^{\mathsf T} k\right) = d_k",
-        r"\begin{aligned} a & = b \\ & \le c \end{aligned}",
-        r"\left\{ x \;\middle|\; x > 0 \right\}",
-        r"50\%",
-    ],
-)
-def test_mathematics_passes(latex: str) -> None:
-    """As it is."""
-    assert formula(latex) == latex
-
-
-@pytest.mark.parametrize(
     ("latex", "sign"),
     [
         (r"\input{x}", r"\\input"),

@@ -113,7 +113,7 @@ def test_a_changed_row_of_a_claim_file_is_refused_or_decides_nothing(tmp_path: P
 
 def test_a_changed_row_is_refused_or_decides_nothing(kept: Kept) -> None:
     """Of each leaf as many changes; what is refused is said in one line and computed again."""
-    check_campaign(kept, 30)
+    check_campaign(kept, 16)
 
 
 def check_campaign(kept: Kept, number: int) -> None:

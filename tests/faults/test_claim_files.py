@@ -63,17 +63,16 @@ def test_a_file_that_misbehaves_when_loaded(workers: Workers, tmp_path: Path, mi
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "misdeed", "change"),
     [
-        pytest.param("run", "exits", (DERIVE, f"{DERIVE}    %s\n"), marks=pytest.mark.slow),
-        pytest.param("run", "leaves", (EXPERIMENT, f"    %s\n{EXPERIMENT}"), marks=pytest.mark.slow),
-        pytest.param(
-            "run", "is-killed", (CLAIM, f"\n\nfacts = lambda derivation: %s{CLAIM}"), marks=pytest.mark.slow
-        ),
-        pytest.param("run", "closes-all-files", (DRAW, f"{DRAW}    %s\n"), marks=pytest.mark.slow),
+        ("run", "exits", (DERIVE, f"{DERIVE}    %s\n")),
+        ("run", "leaves", (EXPERIMENT, f"    %s\n{EXPERIMENT}")),
+        ("run", "is-killed", (CLAIM, f"\n\nfacts = lambda derivation: %s{CLAIM}")),
+        ("run", "closes-all-files", (DRAW, f"{DRAW}    %s\n")),
         ("show", "is-interrupted", (DERIVE, f"{DERIVE}    %s\n")),
-        pytest.param("plan", "exits", (EXPERIMENT, f"    %s\n{EXPERIMENT}"), marks=pytest.mark.slow),
+        ("plan", "exits", (EXPERIMENT, f"    %s\n{EXPERIMENT}")),
     ],
 )
 def test_a_claim_that_misbehaves_when_it_is_used(

@@ -191,7 +191,7 @@ PROGRAM = (
 )
 
 
-@examples(50)
+@examples(12)
 @given(PLACES)
 def test_the_same_place_gives_the_same_numbers(place: tuple[int, str, str, int]) -> None:
     """A stream is a pure function of seed, claim, cell and batch."""

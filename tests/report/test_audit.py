@@ -23,7 +23,9 @@ from verify.report.parts import Parts
 from verify.report.pdf import render_pdf
 from verify.report.write import write_report
 
-BAD = bad(3, 3)
+pytestmark = pytest.mark.usefixtures("no_faces")
+
+BAD = bad(2, 2)
 _CATALOGUE = {claim.id: claim for claim in CLAIMS}
 
 
@@ -349,7 +351,6 @@ def test_pages_stay_few(
     assert [entry.getMessage() for entry in caplog.records] == []
 
 
-@pytest.mark.usefixtures("no_faces")
 def test_an_audit_is_written_whole(tmp_path: Path) -> None:
     """Evidence, page and document, by their names, and the same bytes when they are made again."""
     audit = good(1, 2)

@@ -18,6 +18,8 @@ from verify.report.comparison import comparison_report
 from verify.report.html import render_html
 from verify.report.pdf import render_pdf
 
+pytestmark = pytest.mark.usefixtures("no_faces")
+
 ROW = DifferingRow(size=0.9, call=0, sequence=2, head=1, row=5, key=3)
 
 
@@ -76,7 +78,6 @@ def test_what_differs_first_comes_first() -> None:
     assert comparison_report(made()).outcome == ("They cannot be compared.", "idle")
 
 
-@pytest.mark.usefixtures("no_faces")
 def test_the_page_is_complete() -> None:
     """Every link leads to an element of the page, no id comes twice, and nothing is fetched."""
     page = render_html(FAULTY)
@@ -97,7 +98,6 @@ def test_the_document_is_a_page_with_its_evidence() -> None:
         assert opened.attachments["comparison.json"].get_file().read_bytes().decode() == record.to_json()
 
 
-@pytest.mark.usefixtures("no_faces")
 def test_every_text_of_the_file_may_be_anybodys() -> None:
     """It is refused on loading, or harmless in the page."""
     found = dict(reversed(list(places(FAULTY))))

@@ -108,6 +108,7 @@ def test_what_is_drawn_agrees_with_what_the_run_measured(script: Any, reference:
             assert script(drawn[series].format(d=d)) == pytest.approx(value, rel=far, abs=0.005), (series, d)
 
 
+@pytest.mark.slow
 def test_the_words_hold_of_the_pictures(script: Any) -> None:
     """Spreads of about the root; a winner unscaled, level over the root, even over d; the paradox."""
     for d in (16, 256, 1024):

@@ -24,6 +24,8 @@ from verify.text.latex import plain, spoken
 if TYPE_CHECKING:
     from tests.tool import Ended
 
+pytestmark = pytest.mark.usefixtures("no_faces")
+
 ADDRESS = "https://example.org/verify/"
 _LINK = re.compile(r'(?:href|src)="([^"]*)"')
 
@@ -108,7 +110,6 @@ def test_an_audit_has_no_site() -> None:
         site_files(good())
 
 
-@pytest.mark.usefixtures("no_faces")
 def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The site is written, and what is wrong is told."""
 
@@ -123,15 +124,14 @@ def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPa
     assert f"<i>{spoken(claim.derivation.latex)}</i>" in page
 
 
-@pytest.mark.usefixtures("no_faces")
 def test_the_command_writes_the_site(
-    tool: Callable[..., Ended], made: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tool: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the results that are named, into the folder that is; pages of claims that went are gone from it."""
     monkeypatch.chdir(tmp_path)
     write_whole(tmp_path / "r.json", record(PAIRWISE, statements=()).sealed().to_json().encode())
     out = Path("docs/site")
-    write_folder(out, made, MARKER)
+    write_folder(out, {"claims/gone/index.html": b"", "index.html": b""}, MARKER)
     ended = tool("site", "--results", "r.json", "--out", out)
     assert (ended.status, ended.out.strip()) == (0, "docs/site/index.html")
     assert load(out / "results.json") == load(Path("r.json"))

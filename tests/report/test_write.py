@@ -57,7 +57,11 @@ def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("raise OSError('cannot load library')", "the PDF needs Pango's system libraries, which are missing"),
+        pytest.param(
+            "raise OSError('cannot load library')",
+            "the PDF needs Pango's system libraries, which are missing",
+            marks=pytest.mark.slow,
+        ),
         ("import os; os.kill(os.getpid(), 9)", "rendering, pdf: its process was ended by SIGKILL"),
     ],
 )
@@ -107,9 +111,15 @@ class Panic(BaseException):
     """Stand in for what a compiled library raises that gave up."""
 
 
-@pytest.mark.parametrize("raised", [RecursionError, SystemExit, Panic])
 @pytest.mark.parametrize(
-    "phase", ["parts.draw_figures", "parts.report_on", "html.render_html", "pdf.render_pdf"]
+    ("phase", "raised"),
+    [
+        ("parts.draw_figures", RecursionError),
+        ("parts.report_on", SystemExit),
+        ("html.render_html", Panic),
+        ("pdf.render_pdf", Panic),
+        ("pdf.render_pdf", SystemExit),
+    ],
 )
 def test_whatever_is_raised_in_rendering_the_results_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, raised: type[BaseException]
@@ -469,6 +479,7 @@ def test_a_killed_report_leaves_whole_files_and_those_of_another_run_are_named(
     assert files_after(killed, tmp_path) == (files, outdated)
 
 
+@pytest.mark.slow
 def test_a_report_that_is_there_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless a page was changed or is gone, or is of another record, edition or earlier run."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

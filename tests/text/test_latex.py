@@ -32,13 +32,6 @@ def test_prose_is_split(prose: str, expected: list[tuple[str, bool]]) -> None:
     assert [tuple(piece) for piece in pieces(prose)] == expected
 
 
-@given(st.text(alphabet="ab$\\ {}_^", max_size=30))
-def test_splitting_never_fails(prose: str) -> None:
-    """Any text can be split, and keeps its letters."""
-    joined = "".join(piece.text for piece in pieces(prose))
-    assert [c for c in joined if c in "ab"] == [c for c in prose if c in "ab"]
-
-
 @pytest.mark.parametrize(
     ("latex", "words"),
     [
@@ -162,24 +155,6 @@ def test_what_sympy_prints_has_its_value(formula: object) -> None:
     found = value_of(printed)
     if found is not None:
         assert math.isclose(found, float(formula), rel_tol=1e-9, abs_tol=1e-40), printed  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("formula", "value"),
-    [
-        (r"- \frac{60506}{9}", -60506 / 9),
-        (r"\frac{1}{e^{-1} + 1}", 1 / (1 + math.exp(-1))),
-        (r"\frac{15 \cdot 2^{\frac{2}{3}} \sqrt[3]{5}}{4}", 15 / 4 * 4 ** (1 / 3) * 5 ** (1 / 3)),
-        (r"2 \ln{\left(16 \right)}", 2 * math.log(16)),
-        (r"\frac{1}{2 \sqrt{\pi}}", 1 / (2 * math.sqrt(math.pi))),
-        (r"10001 - 100 \sqrt{10002}", 1 / (10001 + 100 * math.sqrt(10002)) * (10001**2 - 10**4 * 10002)),
-    ],
-)
-def test_the_formulas_of_the_catalogue_have_one(formula: str, value: float) -> None:
-    """Also where two numbers nearly cancel."""
-    found = value_of(formula)
-    assert found is not None
-    assert math.isclose(found, value, rel_tol=1e-9)
 
 
 @pytest.mark.parametrize(

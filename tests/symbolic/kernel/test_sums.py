@@ -70,7 +70,13 @@ IDENTITIES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", IDENTITIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=[pytest.mark.slow] * (one in {"its squared norm", "a quadratic form"}))
+        for one in IDENTITIES
+    ],
+)
 def test_identities_hold_and_no_spoiled_one_does(name: str) -> None:
     """Every one is proved; with any one place of its right side changed, by one per cent too, it is not."""
     before, after = IDENTITIES[name]
