@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -118,8 +119,14 @@ class Samples:
         while self.larger_pilots:
             yield from self.extend(self.larger_pilots.values())
             self._plan_by_pilots(experiment)
+        chosen = self.settings
         for cell in cells_of(every_comparison(experiment)):
-            self._refuse_if_endless(cell)
+            if (draws := self.planned[cell.id] * cell.sampler.coordinates) > MAX_DRAWS:
+                raise SettingsError(
+                    f"claim {self.claim}, cell {cell.id}: tolerance {chosen.tolerance:g} at false-alarm rate "
+                    f"{chosen.false_alarm:g} and power {chosen.power:g} would take {draws:.1e} random "
+                    f"numbers (at most {MAX_DRAWS:.0e}); raise --tolerance"
+                )
 
     @_QUIET
     def _plan_by_pilots(self, experiment: Experiment) -> None:
@@ -136,22 +143,20 @@ class Samples:
 
     def _pilots(self, experiment: Experiment) -> list[Request]:
         """Return the smallest pilot samples that planning takes, which are best drawn together."""
-        wanted: dict[str, Request] = {}
-        planned: set[str] = set()
-
-        def look_at(one: Quantity, *, derived: bool) -> None:
-            if not derived or one.estimand.blocks_needed(self.goal(one), None) is None:
-                wanted[one.cell.id] = Request(one.cell, MIN_BLOCKS)
-            planned.add(one.cell.id)
-
-        for one in quantities_of(experiment.checks):
-            look_at(one, derived=one.relation == "=")
+        asked = [(one, one.relation == "=") for one in quantities_of(experiment.checks)]
+        planned = {one.cell.id for one, _ in asked}
         for control in experiment.controls:
-            wrong = control.comparison
-            for one in quantities_of([wrong]):
-                if one is wrong or one.cell.id not in planned:
-                    look_at(one, derived=control.truth is not None or one.relation == "=")
-        return list(wanted.values())
+            asked += [
+                (one, control.truth is not None or one.relation == "=")
+                for one in quantities_of([control.comparison])
+                if one is control.comparison or one.cell.id not in planned
+            ]
+        cells = {
+            one.cell.id: one.cell
+            for one, derived in asked
+            if not derived or one.estimand.blocks_needed(self.goal(one), None) is None
+        }
+        return [Request(cell, MIN_BLOCKS) for cell in cells.values()]
 
     def _plan_control(self, control: Control) -> None:
         """Plan a control to be refuted with the wanted power: its sample must resolve how wrong it is."""
@@ -209,12 +214,8 @@ class Samples:
         bound = one.relation != "="
         wanted = None if bound else one.estimand.blocks_needed(goal, None)
         if wanted is None:
-            to_edge = bound or control
-            wanted = self._piloted(
-                one,
-                lambda pilot: self._to_edge(one, goal, pilot, control=control) if to_edge else goal,
-                "control" if control else "check",
-            )
+            to_edge, why = partial(self._to_edge, one, goal, control=control), f"control {control}"
+            wanted = self._piloted(one, to_edge if bound or control else lambda _: goal, why)
         self._plan_at(one, wanted if control else max(MIN_BLOCKS, math.ceil(wanted / _BY_THEN)))
 
     @staticmethod
@@ -253,16 +254,6 @@ class Samples:
             blocks = cheapest(of_block, costs, planned, wanted**2)
             self.planned |= {cell.id: math.ceil(many) for cell, many in zip(cells, blocks, strict=True)}
 
-    def _refuse_if_endless(self, cell: Cell) -> None:
-        draws = self.planned[cell.id] * cell.sampler.coordinates
-        if draws > MAX_DRAWS:
-            chosen = self.settings
-            raise SettingsError(
-                f"claim {self.claim}, cell {cell.id}: tolerance {chosen.tolerance:g} at false-alarm rate "
-                f"{chosen.false_alarm:g} and power {chosen.power:g} would take {draws:.1e} random numbers "
-                f"(at most {MAX_DRAWS:.0e}); raise --tolerance"
-            )
-
     def _planned_error(self, member: Quantity, *, logarithmic: bool) -> float | None:
         variance = getattr(member.estimand, "block_variance", None)
         if variance is None:
@@ -281,16 +272,12 @@ class Samples:
         if isinstance(comparison, Quantity):
             return comparison.estimand.measure(self.sample(comparison.cell), alpha)
         points = [member.estimand.measure(self.sample(member.cell), alpha) for member in comparison.members]
-        self._refuse_without_law(comparison, points)
-        if comparison.target == "misfit":
-            return comparison.fit.misfit(points, alpha)
-        return comparison.fit.coefficient(comparison.target, points, alpha)
-
-    def _refuse_without_law(self, comparison: Fit, points: Sequence[Measured]) -> None:
-        """Refuse a power law through values that are not all above 0: it has no logarithms to fit."""
         for member, point in zip(comparison.members, points, strict=True):
-            if comparison.fit.model == "power" and point.value <= 0:
+            if comparison.fit.model == "power" and point.value <= 0:  # it has no logarithm to fit
                 raise ClaimError(
                     f"claim {self.claim}, check {comparison.id}: no power law fits {member.id}, measured as "
                     f"{point.value:.3g}: not above 0; fit a line, or correct what is measured"
                 )
+        if comparison.target == "misfit":
+            return comparison.fit.misfit(points, alpha)
+        return comparison.fit.coefficient(comparison.target, points, alpha)
