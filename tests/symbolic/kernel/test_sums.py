@@ -267,6 +267,9 @@ BIASED = Sum(p[i] * x[i] ** 2, (i, 1, n))
 MEAN_SQUARE = Sum(p[i] * x[i], (i, 1, n)) ** 2
 
 
+APART = Sum(-p[i] * p[j] * (x[i] - x[j]) ** 2, (i, 1, n), (j, 1, n))
+
+
 class TestSurplus:
     """Bounds over any number of keys."""
 
@@ -280,6 +283,7 @@ class TestSurplus:
             pytest.param(2 * MEAN_SQUARE, "≤", VARIANCE, BIASED, "terms are left over", id="another surplus"),
             pytest.param(S.Zero, "≤", VARIANCE, BIASED, "terms are left over", id="no surplus"),
             pytest.param(x[1], "≤", S.Zero, x[1], "nowhere negative", id="any real number may be negative"),
+            pytest.param(APART, "≤", S.Zero, APART, "nowhere negative", id="0 for equal keys alone"),
             pytest.param(MEAN_SQUARE, "=", VARIANCE, BIASED, "shows ≤ or ≥, not =", id="no bound"),
         ],
     )
