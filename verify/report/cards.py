@@ -251,8 +251,9 @@ def _contrast(claim: ClaimRecord) -> Contrast | None:
 
     The wrong version is the first that the claim lists, but for those that only move a number: one that
     could be believed, and rather one that this very number refutes. The number is that of the claim's
-    headline. Where the claim names none, it is what the wrong version is refuted by or, where that has a
-    sample of its own, the last of the first quantity checked, as sizes are listed from small to large.
+    headline. Where the claim names none, it is what the wrong version is refuted by, be it at another look
+    or, where that has a cell of its own, the last of the first quantity checked, as sizes are listed from
+    small to large.
     """
     if not claim.checks:
         return None
@@ -269,7 +270,8 @@ def _contrast(claim: ClaimRecord) -> Contrast | None:
         for one in claim.checks
         if (one.quantity, one.method, one.relation) == (first.quantity, first.method, first.relation)
     ]
-    same = [one for one in claim.checks if wrong is not None and sample(one) == sample(wrong)]
+    same = [one for one in claim.checks if wrong and sample(one) == sample(wrong)]
+    same += [one for one in listed if wrong and one.cell == wrong.cell]
     check = claim.check(claim.headline) if claim.headline else (*same, listed[-1])[0]
     own_sample = wrong is None or sample(wrong) != sample(check)
     return Contrast(
