@@ -112,7 +112,8 @@ class Samples:
     def plan(self, experiment: Experiment) -> Sampling[None]:
         """Set the first look's blocks of every cell; a cell serves its most demanding comparison.
 
-        A check is to be decided by the look ``PLANNED_LOOK`` with the wanted power, a control at the first.
+        A check is to be decided by the look ``PLANNED_LOOK`` with the wanted power, a bound and a control at
+        the first.
         """
         yield from self.extend(self._pilots(experiment))
         self._plan_by_pilots(experiment)
@@ -210,13 +211,15 @@ class Samples:
         self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
 
     def _plan_quantity(self, one: Quantity, *, control: bool) -> None:
-        goal = self.goal(one, 1 if control else PLANNED_LOOK)
         bound = one.relation != "="
+        # Of a bound broken within its tolerance, too many would pass at a smaller sample.
+        at_first = control or bound
+        goal = self.goal(one, 1 if at_first else PLANNED_LOOK)
         wanted = None if bound else one.estimand.blocks_needed(goal, None)
         if wanted is None:
             to_edge, why = partial(self._to_edge, one, goal, control=control), f"control {control}"
-            wanted = self._piloted(one, to_edge if bound or control else lambda _: goal, why)
-        self._plan_at(one, wanted if control else max(MIN_BLOCKS, math.ceil(wanted / _BY_THEN)))
+            wanted = self._piloted(one, to_edge if at_first else lambda _: goal, why)
+        self._plan_at(one, wanted if at_first else max(MIN_BLOCKS, math.ceil(wanted / _BY_THEN)))
 
     @staticmethod
     def _to_edge(one: Quantity, goal: Goal, pilot: Sample, *, control: bool) -> Goal:

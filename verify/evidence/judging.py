@@ -29,10 +29,11 @@ _DERIVED = {
     Proof.IN_PART: "derived in part, and ",
 }
 GROWTH, PLANNED_LOOK, MAX_LOOKS = 1.5, 2, 11
-"""A sample grows by half of itself at each look after the first, and its second is of the planned size.
+"""A sample grows by half of itself at each look after the first.
 
-Two of three checks are decided at the first look, and of those that are open at the planned size most by the
-next half. The last is of 38 times the planned size; then a check is undecided.
+The second is of the planned size, of a bound the first. Two of three checks are decided at the first look,
+and of those that are open at the planned size most by the next half. The last is of 38 times the planned
+size; then a check is undecided.
 """
 
 
