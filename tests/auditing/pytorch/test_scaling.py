@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Callable
 from typing import Any
@@ -227,7 +228,11 @@ LOST: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
 @pytest.mark.parametrize("name", LOST)
 @pytest.mark.filterwarnings("ignore:.*invalid value")
 def test_what_cannot_be_followed_is_said_and_no_default_decides(name: str) -> None:
-    """The scale is undecided, unless the user says what was meant by the call's own."""
+    """The scale is undecided, unless the user says what was meant by the call's own.
+
+    Also where objects are frozen, as all are here that were made before the first test.
+    """
+    assert gc.get_freeze_count()
     change, reason = LOST[name]
     recording, record = attended(change)
     assert only(recording).scale is None

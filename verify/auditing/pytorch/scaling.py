@@ -196,6 +196,16 @@ class Region(NamedTuple):
         return np.asarray(holder())
 
 
+def _objects() -> list[Any]:
+    """Return all that the garbage collector knows of, with what is frozen, which it does not list itself."""
+    if not gc.get_freeze_count():
+        return gc.get_objects()
+    gc.unfreeze()
+    found = gc.get_objects()
+    gc.freeze()
+    return found
+
+
 class Scaling:
     """The factors of tensors that a program multiplied; no tensor is kept alive."""
 
@@ -207,7 +217,7 @@ class Scaling:
         self._shared: dict[StorageWeakRef, int] = {}
         self._clock = 0
         self._broken = ""
-        for one in gc.get_objects():
+        for one in _objects():
             if type(one) is _TENSOR:
                 self._note(one, _NONE)
         self._begun = self._clock
