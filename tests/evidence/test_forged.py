@@ -91,10 +91,10 @@ FORGED: dict[str, tuple[Change, str]] = {
         "its band is not its prediction",
     ),
     "wide band": (_set("claims", 0, "checks", 0, "band", to=[0.01, 1.99]), "its band is not its prediction"),
-    "another level": (_set("claims", 0, "checks", 0, "level", to=0.5), "its level is not that of look"),
+    "another level": (_set("claims", 0, "checks", 0, "level", to=0.5), "its level is not that of look 2"),
     "all numbers but the formula": (_five_times, "its prediction is not the value of its formula"),
-    "no draws": (_set("claims", 0, "checks", 0, "blocks", to=0), "with 0 blocks in"),
-    "fewer draws than blocks": (_set("claims", 0, "checks", 0, "draws", to=1), "blocks in"),
+    "no draws": (_set("claims", 0, "checks", 0, "blocks", to=0), "with 0 blocks in 2 looks"),
+    "fewer draws than blocks": (_set("claims", 0, "checks", 0, "draws", to=1), "blocks in 2 looks"),
     "a control's draws": (_set("claims", 0, "controls", 0, "draws", to=1), "it has more blocks than draws"),
     "vast error": (
         _set("claims", 0, "checks", 0, "standard_error", to=1e308),
