@@ -234,7 +234,9 @@ class Samples:
         # A pilot that by chance lies at the edge does not make the sample endless.
         if one.relation == "=":
             return replace(goal, width=max(goal.width, outside))
-        return replace(goal, prediction=found.value, width=max(goal.width, math.hypot(outside, found.error)))
+        # What breaks a bound by half of its tolerance lies as near to the edge as to the bound.
+        width = max(goal.width / 2, math.hypot(outside, found.error))
+        return replace(goal, prediction=found.value, width=width)
 
     def _enlarge(self, fit: Fit, goal: Goal, by_then: float) -> None:
         """Plan more blocks for the points of a fit whose coefficient would come out too vague.
