@@ -18,6 +18,7 @@ import pytest
 from sympy import (
     Abs,
     Add,
+    ConditionSet,
     Derivative,
     Dummy,
     Eq,
@@ -31,6 +32,7 @@ from sympy import (
     Limit,
     Mul,
     Pow,
+    Range,
     Rational,
     S,
     Sum,
@@ -638,6 +640,19 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         Sign(), S.Zero, a, Hypotheses(definitions=((a, -b),))),
     "a definition of a number": lambda: prove(Same(), a, a, Hypotheses(definitions=((S.One, S(2)),))),
     "a domain of a number": lambda: prove(Same(), a, a, Hypotheses(domains=((S(2), Interval(0, 1)),))),
+    **{f"the domain {about}": partial(prove, Sign(), S.Zero, one, Hypotheses(domains=((one, domain),)))
+       for about, one, domain in (
+        ("of whole numbers downwards", whole, Range(5, -oo, -1)), ("of every other whole number", whole, Range(10, 0, -2)),
+        ("up to a symbol", r, Interval(0, a)), ("without a number", whole, Range(3, 3)),
+        ("outside what is assumed", a, FiniteSet(-1)), ("of a set by a condition", r, ConditionSet(r, r**2 > 3)))},
+    **{f"the law on {domain} of moments {moments}": partial(
+            prove, Evaluation(Population({r: moments}), assumed=True), E(r**2), S(moments[2]), NOTHING.restricted(r, domain))
+       for domain, moments in (
+        (S.Reals, (1, 0, 0, 0, 1)), (S.Reals, (1, 0, 0, 0, -1)), (S.Reals, (1, 0, 1, 1, 1)), (S.Reals, (1, 0, 1, 0, 1, 0, 2)),
+        (Interval(-1, 1), (1, 0, 4)), (Interval(1, oo), (1, 1, 2)), (Interval(0, oo), (1, 1, 2, 3)),
+        (Interval(-oo, 0), (1, 1, 2)), (Range(0, 3), (1, 1, 9)))},
+    "a normal law of what is positive": lambda: prove(
+        Evaluation(Population({a: (1, 1, 2)}, normal=(a,)), assumed=True), E(a), S.One),
     "a condition that is false": lambda: prove(Same(), a, a, Hypotheses(conditions=frozenset([S.false]))),
     **{f"the assumption {one}": partial(prove, Assuming((one,)), one.lhs, one.rhs) for one in (
         Eq(S.Zero, 1, evaluate=False), Eq(pi, 3, evaluate=False), Eq(a * b, -1, evaluate=False),

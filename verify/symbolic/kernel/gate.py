@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from sympy import (
     Derivative,
     Dummy,
     Eq,
+    FiniteSet,
     Function,
     Idx,
     Indexed,
@@ -20,6 +22,7 @@ from sympy import (
     Limit,
     Matrix,
     Ne,
+    Range,
     S,
     Sum,
     Symbol,
@@ -29,9 +32,11 @@ from sympy import (
     latex,
     oo,
     preorder_traversal,
+    simplify,
 )  # fmt: skip
 from sympy.core.function import AppliedUndef
 from sympy.matrices.expressions import MatrixSymbol
+from sympy.sets.sets import Union
 
 from verify.symbolic.kernel.hypotheses import (
     SYMBOLS,
@@ -250,7 +255,7 @@ def _printed(name: str) -> str:
 
 
 def _refuse_never(hypotheses: Hypotheses) -> None:
-    """Refuse a condition that is never true, and a domain of what is no symbol.
+    """Refuse a condition that is never true, and a domain of what is no symbol or that rules may misread.
 
     Raises:
         Refused: there is one.
@@ -258,8 +263,24 @@ def _refuse_never(hypotheses: Hypotheses) -> None:
     for condition in hypotheses.conditions:
         if _is_false(condition):
             raise Refused(f"never true: {condition}")
-    if any(type(one) not in SYMBOLS for one, _ in hypotheses.domains):
-        raise Refused("only a symbol has a domain")
+    for one, to in hypotheses.domains:
+        if type(one) not in SYMBOLS:
+            raise Refused("only a symbol has a domain")
+        if not (_is_plain(to) and _is_plain(hypotheses.domain(one))):
+            raise Refused(f"a domain is of intervals, whole numbers upwards, or single numbers, not {to}")
+
+
+def _is_plain(domain: Any) -> bool:
+    """Return whether a domain is one that rules read: not empty, upwards, and with numbers for its ends."""
+    if type(domain) is Union:
+        return all(map(_is_plain, domain.args))
+    if type(domain) is FiniteSet:
+        return all(one.is_number for one in domain)
+    if type(domain) is Range:
+        return domain.step == 1 and (domain.start < domain.stop) == True  # noqa: E712  # SymPy's truth
+    if type(domain) is Interval:
+        return bool(domain.start.is_number and domain.end.is_number)
+    return domain in (S.Reals, S.Integers, S.Complexes)
 
 
 @kept
@@ -379,17 +400,34 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
 @kept
 def _refuse_impossible_moments(hypotheses: Hypotheses, law: Population) -> None:
     for one, moments in law.laws:
-        if moments is None:
-            continue
-        if moments[:1] != (S.One,):
-            raise Refused(f"the mean of 1 is 1, not {moments[:1]}")
-        if one in law.normal and not _is_of_normal(moments):
-            raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
         domain = hypotheses.domain(one) if isinstance(one, Symbol) else S.Reals
-        if _contradict(moments) or (domain.is_subset(Interval(0, oo)) and _contradict(moments[1:])):
-            raise Refused(f"no law has the moments of {one}")
-        if len(moments) > 1 and domain.contains(moments[1]) is S.false:
-            raise Refused(f"the mean of {one} lies outside its domain")
+        if one in law.normal and domain != S.Reals:
+            raise Refused(f"a normal number may be any real one, and {one} is in {domain}")
+        if one in law.normal and moments is not None and not _is_of_normal(moments):
+            raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
+        if moments is not None:
+            _refuse_impossible_on(domain, one, moments)
+
+
+def _refuse_impossible_on(domain: Any, one: Any, moments: tuple[Any, ...]) -> None:
+    """Refuse moments that no law on a domain has, or of which that is not known.
+
+    Raises:
+        Refused: they are such moments.
+    """
+    if moments[:1] != (S.One,):
+        raise Refused(f"the mean of 1 is 1, not {moments[:1]}")
+    sequences = [moments]
+    if len(moments) > len("01") and domain not in (S.Reals, S.Complexes):
+        end = domain.start if domain.sup == oo else domain.end if domain.inf == -oo else None
+        if type(domain) is not Interval or end is None:
+            raise Refused(f"not known whether a law on {domain} has the moments of {one}")
+        sign = 1 if domain.sup == oo else -1
+        sequences += [tuple(expand(sign * (high - end * low)) for low, high in pairwise(moments))]
+    if any(map(_contradict, sequences)):
+        raise Refused(f"no law on {domain} has the moments of {one}")
+    if len(moments) > 1 and domain.contains(moments[1]) is S.false:
+        raise Refused(f"the mean of {one} lies outside its domain")
 
 
 @cache
@@ -403,13 +441,22 @@ def _is_of_normal(moments: tuple[Any, ...]) -> bool:
 
 @cache
 def _contradict(moments: tuple[Any, ...]) -> bool:
-    """Return whether no random variable has these moments: a square would have a negative mean.
+    """Return whether no random variable has these moments, or none that is weighted by a positive one.
 
-    Without the first they are those of a law weighted by the variable, which must not be negative then.
+    A square would have a negative mean; or one has the mean 0, and a multiple of it another. All of a law of
+    few values follows from as many moments.
     """
-    size = (len(moments) + 1) // 2
-    hankel = Matrix(size, size, lambda row, column: moments[row + column])
-    return any(hankel[:order, :order].det().is_negative for order in range(1, size + 1))
+    for order in range(1, (len(moments) + 1) // 2 + 1):
+        hankel = Matrix(order, order, lambda row, column: moments[row + column])
+        minor = expand(hankel.det())
+        if minor.is_negative:
+            return True
+        if minor == 0:
+            (vanishing,) = hankel.nullspace()  # the coefficients of a polynomial, whose square has the mean 0
+            shifts = range(len(moments) - order + 1)
+            means = (sum(c * moments[at + shift] for at, c in enumerate(vanishing)) for shift in shifts)
+            return any(simplify(mean) != 0 for mean in means)
+    return False
 
 
 def _refuse_ranges_outside(side: Any) -> None:
