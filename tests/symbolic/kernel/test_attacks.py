@@ -651,6 +651,11 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         (S.Reals, (1, 0, 0, 0, 1)), (S.Reals, (1, 0, 0, 0, -1)), (S.Reals, (1, 0, 1, 1, 1)), (S.Reals, (1, 0, 1, 0, 1, 0, 2)),
         (Interval(-1, 1), (1, 0, 4)), (Interval(1, oo), (1, 1, 2)), (Interval(0, oo), (1, 1, 2, 3)),
         (Interval(-oo, 0), (1, 1, 2)), (Range(0, 3), (1, 1, 9)))},
+    "one law of what is in different domains": lambda: prove(
+        Evaluation(Population({r: (1, 0, 1), y: (1, 0, 1)}, alike=((r, y),)), assumed=True), E(r), S.Zero,
+        NOTHING.restricted(r, Interval(-5, oo))),
+    "a mean that is random": lambda: prove(
+        Evaluation(Population({r: (1, y, 2), y: (1, 0, 1)}), assumed=True), E(r * y), S.Zero),
     "a normal law of what is positive": lambda: prove(
         Evaluation(Population({a: (1, 1, 2)}, normal=(a,)), assumed=True), E(a), S.One),
     "a condition that is false": lambda: prove(Same(), a, a, Hypotheses(conditions=frozenset([S.false]))),

@@ -391,9 +391,13 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
         raise Refused(f"{one} is random by itself, and defined by something else")
     if isinstance(law, Vectors):
         return
+    domains = {one: hypotheses.domain(one) for one in law.moments if isinstance(one, Symbol)}
     for group in law.alike:
-        if len({law.moments.get(one) for one in group}) > 1:
+        if len({(law.moments.get(one), domains.get(one, S.Reals)) for one in group}) > 1:
             raise Refused(f"different laws of what is alike: {', '.join(map(str, group))}")
+    given = [moment for _, moments in law.laws for moment in moments or ()]
+    if random := next((one for one in law.moments if any(has_any(moment, [one]) for moment in given)), None):
+        raise Refused(f"{random} is random, and stands in a moment of a law")
     _refuse_impossible_moments(Hypotheses(hypotheses.domains), law)
 
 
