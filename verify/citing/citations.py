@@ -1,7 +1,5 @@
 """Citations of a claim or of one finding, in the forms that documents and reference managers take."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -7,8 +7,6 @@ disjoint; that sum is the family-wise error rate of this word, over all values c
 drawn by the same seed in the same number, has to be equal to ten digits.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Values in the forms of other programs: LaTeX macros, and data files of tables within tables."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

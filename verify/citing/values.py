@@ -1,7 +1,5 @@
 """What a document may quote: each value of a run or an audit, with its permanent key, text and figures."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A claim comes with the tool, from a file of the user's own, whose functions run 
 from a program that uses this one.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import hashlib

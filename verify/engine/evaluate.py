@@ -4,8 +4,6 @@ A ``ClaimEvaluation`` lives in one process from its beginning to its end, so not
 chunks that it asks for can be drawn by any process.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import time

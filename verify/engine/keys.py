@@ -4,8 +4,6 @@ A key is a SHA-256 over everything that a value depends on. What cannot be known
 user's own that a claim file imports or a table that it reads, makes a value one that is not stored.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

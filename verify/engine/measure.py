@@ -1,7 +1,5 @@
 """Measures an experiment: draws the planned samples, judges, and enlarges by half what is still undecided."""
 
-from __future__ import annotations
-
 import math
 
 from scipy import special

@@ -1,7 +1,5 @@
 """What a verification will take, before it is run: blocks, draws, memory and time of each claim."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ The content of each row begins with the key that it was made for, which is a has
 settings and all else it depends on: what was put under another key is of something else.
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from pydantic import ValidationError

@@ -3,8 +3,6 @@
 Planning and drawing are generators: they yield the requests that they need drawn, and are sent the sums.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace

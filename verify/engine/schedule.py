@@ -1,7 +1,5 @@
 """Hands out the work of a run: which claim is evaluated or drawn for next, and what the store has already."""
 
-from __future__ import annotations
-
 import queue
 import time
 from bisect import insort

@@ -1,7 +1,5 @@
 """What is on record of the judge itself: calibration, false claims, and theorems tried at points."""
 
-from __future__ import annotations
-
 from typing import Self
 
 from pydantic import model_validator

@@ -1,7 +1,5 @@
 """What made a record: its date, its digest, and the command that repeats a run."""
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 from datetime import datetime

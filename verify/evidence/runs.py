@@ -1,7 +1,5 @@
 """What is on record of a whole run: its claims, the sources' statements, settings and error budget."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Set as AbstractSet
 from enum import StrEnum

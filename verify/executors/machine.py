@@ -1,7 +1,5 @@
 """The machine: processors, versions for a record, and how a process that draws uses memory."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools

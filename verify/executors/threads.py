@@ -1,7 +1,5 @@
 """Threads that draw: how many there are changes no result."""
 
-from __future__ import annotations
-
 import queue
 import sys
 import threading

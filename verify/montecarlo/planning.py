@@ -1,7 +1,5 @@
 """Chooses the shape of blocks: how many queries and keys a score matrix should have."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

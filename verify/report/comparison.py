@@ -1,7 +1,5 @@
 """What the report prints of two recordings that were compared: where they diverge, and a map."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import groupby

@@ -1,7 +1,5 @@
 """What a document that WeasyPrint has drawn still lacks: roles, headers, links, named places, its bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 

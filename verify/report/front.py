@@ -1,7 +1,5 @@
 """The first page: what it asks, what it answers, and the numbers that say so or say otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 

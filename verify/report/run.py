@@ -1,7 +1,5 @@
 """What the report prints of a run: chapters and sources, the first page, settings, the lesson."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime

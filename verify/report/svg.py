@@ -1,7 +1,5 @@
 """Makes matplotlib's SVG fit to lie in a page: bare, short, its ids its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Numbers as people read them: rounded by their uncertainty; the values of LaTeX's."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

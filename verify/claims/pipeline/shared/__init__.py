@@ -1,7 +1,5 @@
 """What the claims about the pipeline alone measure with: its array code, its score matrices, its values."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the claims about softmax alone measure with: rows of attention, raw and scaled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from verify.montecarlo.estimands import complement
