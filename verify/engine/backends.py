@@ -15,7 +15,7 @@ from verify.engine.catalogue import ClaimFile
 from verify.engine.evaluate import CellToDraw, Work, begin, draw_chunks, forget, resume
 from verify.engine.keys import made_by
 from verify.errors import SettingsError
-from verify.executors.threads import Threads
+from verify.executors.machine import Threads
 from verify.executors.workers import Task, Workers, done_now, portable
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of this package."""
 
 _LIBRARIES = {"numpy", "scipy", "sympy", "mpmath"}
-_DRAWING = ("montecarlo", "executors/threads.py")
+_DRAWING = ("montecarlo", "executors/machine.py")
 _DERIVING = (*_DRAWING, "symbolic", "spec", "evidence", "engine/evaluate.py", "text", "errors.py")
 _SETTLING = (*_DERIVING, "engine", "claims/chapters.py")
 

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord, Shared, runs, shared, where
-from verify.evidence.provenance import creation
+from verify.evidence.load import creation
 from verify.evidence.words import (
     Badge,
     Tally,

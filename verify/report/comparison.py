@@ -16,7 +16,7 @@ from verify.evidence.comparisons import (
     said,
     share,
 )
-from verify.evidence.provenance import creation
+from verify.evidence.load import creation
 from verify.evidence.words import Badge, capitalised, closed
 from verify.text.latex import Prose
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import pydyf
 
-from verify.executors.machine import processors
-from verify.executors.threads import thread_map
+from verify.executors.machine import processors, thread_map
 from verify.report.outlines import referenced
 
 _ABOUT_UA = """\

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from verify.citing.citations import AUTHORS
-from verify.evidence.provenance import Reported, names
+from verify.evidence.load import Reported, names
 from verify.files.names import AUDIT, COMPARISON, RUN, shipped_folder
 from verify.report.fonts import rules_for_screen
 from verify.report.mathml import characters_in

@@ -27,7 +27,7 @@ from verify.text.escapes import pieces
 from verify.text.latex import Prose, Tex
 
 if TYPE_CHECKING:
-    from verify.evidence.provenance import Reported
+    from verify.evidence.load import Reported
 
 _SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")
 _WORTH_A_PROCESS = 10

@@ -22,22 +22,24 @@ from verify.evidence import (
     Statement,
     Verdict,
 )
-from verify.evidence.provenance import command, creation, digest
+from verify.evidence.load import command, creation, digest
 from verify.evidence.words import Tally, counted_checks, tallies
 from verify.report.cards import Card, FigureView, card, has_contrast
 from verify.report.front import (
     FEW,
+    STILLS,
     Failure,
     KeyNumber,
+    LessonScene,
     answers,
     failures,
     is_led,
     key_numbers,
     numbers_of,
     question_of,
+    scenes,
     title_of,
 )
-from verify.report.lesson import STILLS, LessonScene, scenes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 

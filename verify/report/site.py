@@ -15,7 +15,7 @@ from verify.citing.summaries import as_endpoint, as_svg, badge_of
 from verify.citing.values import SOURCE
 from verify.errors import FormulaError, RenderError, ResultsError, SettingsError
 from verify.evidence import ClaimRecord, RunRecord, Statement
-from verify.evidence.provenance import origin
+from verify.evidence.load import origin
 from verify.files.names import shipped_folder
 from verify.files.writing import write_folder
 from verify.report.cards import aliases

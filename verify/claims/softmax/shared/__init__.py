@@ -3,7 +3,7 @@
 from typing import Any
 
 from verify.montecarlo.estimands import complement
-from verify.montecarlo.planning import best_queries
+from verify.montecarlo.experiment import best_queries
 from verify.montecarlo.rows import OfRow
 from verify.spec import NORMAL, Cell, Simulated, SoftmaxRows, cell_of
 
