@@ -1,9 +1,7 @@
 """The first page: what it asks and answers, the numbers that say so or say otherwise, and the lesson."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.evidence import Check, ClaimRecord, Proof, RunRecord, Verdict
 from verify.evidence.words import (
@@ -17,12 +15,9 @@ from verify.evidence.words import (
     predicted,
     sentence,
 )
+from verify.report.cards import Card, FigureView
 from verify.text import numbers
 from verify.text.latex import Prose
-
-if TYPE_CHECKING:
-    from verify.report.cards import Card, FigureView
-
 
 TITLE = "Scaled dot-product attention: what is true, and how we know"
 FEW = 3

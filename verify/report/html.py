@@ -1,29 +1,25 @@
 """The report as one HTML file that needs nothing else, and how the page takes pictures in."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
 from verify.citing.citations import AUTHORS
 from verify.evidence.load import Reported, names
+from verify.evidence.words import Badge
 from verify.files.names import AUDIT, COMPARISON, RUN, shipped_folder
 from verify.report.fonts import rules_for_screen
+from verify.report.formulas import Formula
 from verify.report.mathml import characters_in
 from verify.report.parts import Parts
 from verify.report.run import Report
 from verify.report.typeset import mark_drawings, render, standalone, trusted
 from verify.text.latex import plain, spoken
-
-if TYPE_CHECKING:
-    from verify.evidence.words import Badge
-    from verify.report.formulas import Formula
 
 _PLAIN_STYLES = ("common.css", "page.css")
 _STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES, COMPARISON: _PLAIN_STYLES}

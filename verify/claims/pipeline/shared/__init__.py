@@ -10,8 +10,6 @@ from verify.montecarlo.distributions import KEYS, QUERIES, Array, Distribution, 
 from verify.montecarlo.experiment import EXACTLY
 from verify.montecarlo.statistics import EntryProducts
 
-__all__ = ["EXACTLY", "EntryProducts", "ScoresBesideValues", "attention"]
-
 
 @dataclass(frozen=True)
 class ScoresBesideValues:

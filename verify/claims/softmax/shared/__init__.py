@@ -7,8 +7,6 @@ from verify.montecarlo.experiment import best_queries
 from verify.montecarlo.rows import OfRow
 from verify.spec import NORMAL, Cell, Simulated, SoftmaxRows, cell_of
 
-__all__ = ["attention_cell", "complement"]
-
 
 def attention_cell(keys: int, d_k: int, scale: Any, *wanted: OfRow) -> Cell:
     """Return the cell of what is ``wanted`` of attention's rows, for normal queries and keys.
