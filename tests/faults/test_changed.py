@@ -117,7 +117,7 @@ def test_a_changed_row_is_refused_or_decides_nothing(kept: Kept) -> None:
 
 
 def check_campaign(kept: Kept, number: int) -> None:
-    """Try so many changes."""
+    """Try this number of changes."""
     wrong: list[Outcome] = []
     outcomes = campaign(kept, number, 33, wrong.append)
     print(table(outcomes))
