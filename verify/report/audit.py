@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from datetime import datetime
 from decimal import ROUND_HALF_UP
 from typing import NamedTuple
 
 from verify.evidence import ClaimRecord
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord, Shared, runs, shared, where
 from verify.evidence.claims import Band
-from verify.evidence.load import creation
 from verify.evidence.words import (
     Badge,
     Tally,
@@ -152,11 +150,6 @@ class Audit(NamedTuple):
     layers: tuple[LayerTable, ...]
     merged: bool
     claims: tuple[tuple[str, Prose, Prose, str], ...]
-
-    @property
-    def created(self) -> datetime:
-        """When the audit was made, in UTC."""
-        return creation(self.record)
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:

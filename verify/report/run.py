@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
@@ -22,7 +21,7 @@ from verify.evidence import (
     Statement,
     Verdict,
 )
-from verify.evidence.load import command, creation, digest
+from verify.evidence.load import creation
 from verify.evidence.words import Tally, counted_checks, tallies
 from verify.report.cards import Card, FigureView, card, has_contrast
 from verify.report.front import (
@@ -258,21 +257,6 @@ class Report(NamedTuple):
         return lowest if lowest and lowest.level is not None and not lowest.events else None
 
     @property
-    def created(self) -> datetime:
-        """When the run was made, in UTC."""
-        return creation(self.record)
-
-    @property
-    def digest(self) -> str:
-        """The digest of all findings, in hexadecimal."""
-        return digest(self.record)
-
-    @property
-    def command(self) -> str:
-        """The command that repeats the run."""
-        return command(self.record)
-
-    @property
     def formats(self) -> str:
         """The forms of a citation."""
         return ", ".join(citations.FORMS)
@@ -289,7 +273,7 @@ class Report(NamedTuple):
             ("false alarms, whole run", f"at most {numbers.percent(chosen.false_alarm)}"),
             ("target power", numbers.percent(chosen.power)),
             *((("drawn on", str(chosen.device)),) if chosen.device else ()),
-            ("made", f"{self.created:%Y-%m-%d %H:%M} UTC"),
+            ("made", f"{creation(self.record):%Y-%m-%d %H:%M} UTC"),
             ("time, whole run", numbers.seconds(run.elapsed_s)),
             *((f"time, {name}", numbers.seconds(spent)) for name, spent in run.phases_s.items()),
         ]

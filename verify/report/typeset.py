@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, Protocol
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -10,6 +9,7 @@ from markupsafe import Markup, escape
 
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
+from verify.evidence.load import command, creation, digest
 from verify.evidence.words import Badge, badge, closed, tokens_of
 from verify.files.names import shipped_folder
 from verify.report.audit import Audit
@@ -62,19 +62,14 @@ RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "⇔": r"$\Leftrightarrow$", "
 """The relations of derivations, as they are set."""
 
 
-def _day(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y}"
-
-
-def _timestamp(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-_FILTERS: dict[str, Callable[..., str | Badge]] = {
+_FILTERS: dict[str, Callable[..., object]] = {
     "badge": badge,
     "closed": closed,
+    "command": command,
     "count": numbers.count,
-    "date": _day,
+    "created": creation,
+    "date": lambda moment: f"{moment.day} {moment:%B %Y}",
+    "digest": digest,
     "exact": numbers.exact,
     "for_tex": for_tex,
     "percent": numbers.percent,
@@ -83,7 +78,7 @@ _FILTERS: dict[str, Callable[..., str | Badge]] = {
     "short": "{:g}".format,
     "small": numbers.small,
     "spoken": spoken,
-    "timestamp": _timestamp,
+    "timestamp": "{:%Y-%m-%dT%H:%M:%SZ}".format,
     "tokens": tokens_of,
     "words": prose_in_words,
 }
