@@ -1,6 +1,6 @@
 """What has been published and stays: the forms of the files that programs read, and the keys of values.
 
-``python -m tests.published`` writes it anew, for a release whose files have another ``schema`` or more keys.
+``python -m tests.published`` writes it again, for a release whose files have another ``schema`` or more keys.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from verify.spec.claim import Claim
 if TYPE_CHECKING:
     from verify.engine.schedule import CellSums
     from verify.evidence import RunRecord
-    from verify.evidence.provenance import Reported
+    from verify.evidence.load import Reported
     from verify.report.write import Written
 
 

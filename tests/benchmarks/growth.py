@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from statistics import median
 
-from verify.executors.threads import thread_map
+from verify.executors.machine import thread_map
 from verify.montecarlo.blocks import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal

@@ -20,8 +20,7 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from tests.montecarlo.samples import groups_of, score_matrices
-from verify.engine.measure import measure
-from verify.engine.samples import drawn_by
+from verify.engine.measure import drawn_by, measure
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo import groups

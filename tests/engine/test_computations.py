@@ -32,8 +32,7 @@ from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Statement
-from verify.evidence.load import load
-from verify.evidence.provenance import command
+from verify.evidence.load import command, load
 from verify.spec.claim import several
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from scipy import stats
 
 from tests.strategies import FALSE_ALARM
 from verify.engine import measure as measuring
-from verify.engine.measure import measure
-from verify.engine.samples import Samples, drawn_by
+from verify.engine.measure import Samples, drawn_by, measure
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget

@@ -12,8 +12,7 @@ import pytest
 
 from tests.engine.test_schedule import digests
 from verify.engine.backends import InProcessBackend
-from verify.engine.rows import fault_of
-from verify.engine.store import Store, StoreRow, transaction
+from verify.engine.store import Store, StoreRow, fault_of, transaction
 from verify.evidence import ClaimRecord
 from verify.montecarlo.blocks import Sums
 

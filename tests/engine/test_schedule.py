@@ -331,7 +331,7 @@ def test_a_task_is_done_with_the_same_version() -> None:
 
 
 def test_workers_that_join_later_are_handed_work() -> None:
-    """The executor is asked anew how many it has: for the room, and for the length of a task."""
+    """The executor is asked again how many it has: for the room, and for the length of a task."""
     with ThreadPoolExecutor(1) as executor:
         executor.workers = 1  # type: ignore[attr-defined]
         backend = ExecutorBackend(executor, InProcessBackend(1))

@@ -15,8 +15,14 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from verify.errors import SettingsError
-from verify.executors.machine import environment, made_for_good, peak_memory, processors
-from verify.executors.threads import one_blas_thread, thread_map
+from verify.executors.machine import (
+    environment,
+    made_for_good,
+    one_blas_thread,
+    peak_memory,
+    processors,
+    thread_map,
+)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])

@@ -29,12 +29,11 @@ from tests.tool import EXAMPLE, example_claim
 from verify.engine.backends import InProcessBackend
 from verify.engine.catalogue import BuiltIn, ClaimReference, catalogue, read
 from verify.engine.evaluate import Work
-from verify.engine.rows import fault_of
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
-from verify.engine.store import Store, StoreRow, transaction
+from verify.engine.store import Store, StoreRow, fault_of, transaction
 from verify.errors import VerifyError
 from verify.evidence import Check, ClaimRecord, ControlRecord
 from verify.montecarlo.blocks import Sums

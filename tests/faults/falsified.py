@@ -24,7 +24,7 @@ from sympy import Add, Basic, FiniteSet, Intersection, Mul, Symbol, Union, srepr
 
 from verify.engine.catalogue import catalogue
 from verify.evidence import Falsified
-from verify.executors.threads import one_blas_thread
+from verify.executors.machine import one_blas_thread
 from verify.symbolic.falsifier import FULL, Counterexample, falsify, tried_over
 from verify.symbolic.kernel.hypotheses import assumed
 from verify.version import __version__

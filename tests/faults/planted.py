@@ -18,9 +18,8 @@ import pytest
 from tests.catalogue import CATALOGUE, derivation
 from verify.claims.gradients.shared import samplers
 from verify.claims.newer.shared import rounding
-from verify.engine.measure import judged
+from verify.engine.measure import Samples, drawn_by, judged
 from verify.engine.runner import settings
-from verify.engine.samples import Samples, drawn_by
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.evidence.judging import ErrorBudget

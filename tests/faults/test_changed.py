@@ -16,7 +16,7 @@ from tests.faults import mistakes
 from tests.faults.changed_rows import Kept, Outcome, campaign, changes, table
 from tests.faults.changes import others, places
 from tests.faults.poison import audit_sample, sample
-from verify.engine.rows import fault_of
+from verify.engine.store import fault_of
 from verify.errors import ResultsError
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_either
@@ -117,7 +117,7 @@ def test_a_changed_row_is_refused_or_decides_nothing(kept: Kept) -> None:
 
 
 def check_campaign(kept: Kept, number: int) -> None:
-    """Try so many changes."""
+    """Try this number of changes."""
     wrong: list[Outcome] = []
     outcomes = campaign(kept, number, 33, wrong.append)
     print(table(outcomes))

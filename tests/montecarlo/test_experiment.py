@@ -27,6 +27,7 @@ from verify.montecarlo.estimands import (
     variance,
 )
 from verify.montecarlo.experiment import (
+    SIDES,
     Exact,
     Fit,
     Model,
@@ -34,10 +35,13 @@ from verify.montecarlo.experiment import (
     Quantity,
     Target,
     WeightedFit,
+    best_queries,
+    best_side,
+    block_cost,
+    cheapest,
     ordinary,
     route_of,
 )
-from verify.montecarlo.planning import SIDES, best_queries, best_side, block_cost, cheapest
 
 ONE = Prediction(1.0, "1")
 CELL = Cell("d8", (), score_matrices(8, 4, NORMAL, NORMAL))

@@ -17,8 +17,7 @@ from verify.evidence import Axis, Figure, PlotLayer
 from verify.evidence.plots import INK, layer_styles
 from verify.files.names import shipped_folder
 from verify.report import figures
-from verify.report.figures import draw, spread
-from verify.report.svg import tidy
+from verify.report.figures import draw, spread, tidy
 
 FIGURE = SCORE_VARIANCE.series[0]
 

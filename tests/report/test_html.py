@@ -19,7 +19,7 @@ from tests.strategies import examples
 from verify.errors import RenderError
 from verify.evidence import Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import Judgement
-from verify.evidence.provenance import digest
+from verify.evidence.load import digest
 from verify.evidence.words import badge
 from verify.files.names import shipped_folder
 from verify.report import typeset

@@ -42,8 +42,7 @@ from verify.evidence.audits import (
     together,
 )
 from verify.evidence.runs import Tool
-from verify.executors.machine import environment, processors
-from verify.executors.threads import thread_map
+from verify.executors.machine import environment, processors, thread_map
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 

@@ -34,8 +34,7 @@ from verify.evidence.comparisons import (
     share,
 )
 from verify.evidence.runs import Tool
-from verify.executors.machine import environment, processors
-from verify.executors.threads import thread_map
+from verify.executors.machine import environment, processors, thread_map
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 

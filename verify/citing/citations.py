@@ -1,7 +1,5 @@
 """Citations of a claim or of one finding, in the forms that documents and reference managers take."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -17,7 +15,7 @@ from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
 from verify.errors import CitationError
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
-from verify.evidence.provenance import creation, digest, names, origin
+from verify.evidence.load import creation, digest, names, origin
 from verify.evidence.words import (
     badge,
     capitalised,

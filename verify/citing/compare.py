@@ -7,8 +7,6 @@ disjoint; that sum is the family-wise error rate of this word, over all values c
 drawn by the same seed in the same number, has to be equal to ten digits.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +18,7 @@ from verify.citing.values import SOURCE, Evidence, Value
 from verify.errors import ResultsError
 from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
-from verify.evidence.provenance import digest, origin
+from verify.evidence.load import digest, origin
 from verify.evidence.words import Badge, badge
 from verify.text import numbers
 from verify.text.escapes import for_markdown, prose_for_markdown

@@ -1,7 +1,5 @@
 """What a project sets once for all commands that quote: ``[tool.sdpa-verify]`` in its pyproject.toml."""
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Values in the forms of other programs: LaTeX macros, and data files of tables within tables."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,7 +11,7 @@ from verify.citing.forms import own_power
 from verify.citing.languages import MARKUPS
 from verify.citing.values import Evidence, Value, reading
 from verify.evidence import RunRecord
-from verify.evidence.provenance import command, creation, origin
+from verify.evidence.load import command, creation, origin
 from verify.text.escapes import CONTROLS, one_line
 
 VALUE_LINE = re.compile(r"^\\verify(?:value|number)\{(?P<key>[^{}]+)\}\{(?P<text>.*)\}%$", re.MULTILINE)

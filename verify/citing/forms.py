@@ -11,8 +11,6 @@ A form is options with commas between them, and at the end maybe a sentence in q
     "{low} to {high}"               parts by their names, each in the options before it
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

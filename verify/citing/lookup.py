@@ -3,8 +3,6 @@
 A key may ask for a form, such as ``KEY|digits=3``; `verify.citing.forms` has them all.
 """
 
-from __future__ import annotations
-
 import difflib
 import html
 import re

@@ -3,8 +3,6 @@
 Documents are of any origin and size, so everything here takes time in proportion to a document's length.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator

@@ -12,8 +12,6 @@ it reads as JSON. Results and the report's address are those of ``[tool.sdpa-ver
 the last run's. A text of one's own, ``{verify}`1.001 <KEY>```, is compared with the value.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

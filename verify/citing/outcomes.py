@@ -1,7 +1,5 @@
 """What a check of documents found, in the forms of ``check-docs --format``."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A quotation compared with its value: to the letter where it has a form, else number by number."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping

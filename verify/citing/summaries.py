@@ -1,7 +1,5 @@
 """A run or an audit in short: JUnit XML, SARIF and Markdown for CI, badges for a README."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

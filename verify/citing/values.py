@@ -1,7 +1,5 @@
 """What a document may quote: each value of a run or an audit, with its permanent key, text and figures."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from typing import Literal
 
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Outcome, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
-from verify.evidence.provenance import creation, digest
+from verify.evidence.load import creation, digest
 from verify.evidence.words import figures, most_serious
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED

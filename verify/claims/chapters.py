@@ -1,7 +1,5 @@
 """The chapters of the report and, in each, the order of its claims; a claim not named here comes last."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """The commands on a program's attention: record its calls, audit them, probe a function."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

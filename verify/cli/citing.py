@@ -164,7 +164,7 @@ def check_docs(
     from verify.citing.documents import adopt as adopt_forms
     from verify.citing.documents import check, find_documents, fix
     from verify.citing.outcomes import FORMS, Checked, changes
-    from verify.evidence.provenance import origin
+    from verify.evidence.load import origin
 
     modes = [name for name, given in (("--write", write), ("--diff", diff), ("--adopt", adopt)) if given]
     if len(modes) > 1:
@@ -230,8 +230,7 @@ def _settled(results: Path | None) -> Evidence:
     """
     from verify.citing.configuration import configuration
     from verify.evidence import PROFILES, RunRecord
-    from verify.evidence.load import LAST_RUN
-    from verify.evidence.provenance import names
+    from verify.evidence.load import LAST_RUN, names
 
     record = _present(results)
     named = results or configuration().results_file

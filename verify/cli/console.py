@@ -20,7 +20,7 @@ from verify.text.escapes import for_terminal, one_line
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
-    from verify.evidence.provenance import Reported
+    from verify.evidence.load import Reported
     from verify.executors.workers import Workers
 
 PATH = click.Path(path_type=Path)
@@ -161,7 +161,7 @@ def rendered(
 
     If a rendering step could not be done, say so and end with its exit status.
     """
-    from verify.evidence.provenance import names
+    from verify.evidence.load import names
     from verify.files.writing import temporary_files_together
     from verify.report.write import write_report
 
@@ -178,7 +178,7 @@ def rendered(
 
 def say_outdated(record: Reported, out: Path, besides: Iterable[str] = ()) -> None:
     """Say which pages in a folder are not of the record whose evidence lies there, ``besides`` some."""
-    from verify.evidence.provenance import names
+    from verify.evidence.load import names
 
     pages = [
         name for name in names(record).pages if name not in besides and _is_of_another(out / name, record)

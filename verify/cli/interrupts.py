@@ -1,7 +1,5 @@
 """Signals that end the command, whatever library code is running when they come: Ctrl-C, TERM and HUP."""
 
-from __future__ import annotations
-
 import _thread
 import math
 import signal

@@ -1,7 +1,5 @@
 """The command line: parse, call, print; heavy imports only inside the command that needs them."""
 
-from __future__ import annotations
-
 import io
 import sys
 import traceback

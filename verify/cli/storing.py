@@ -58,7 +58,7 @@ def verify(store: Path | None) -> None:
     Wrong is a row that does not fit its checksum or its key, that holds what is not finite or cannot be the
     result of any run, or a claim's record with another verdict than its own numbers give.
     """
-    from verify.engine.rows import fault_of
+    from verify.engine.store import fault_of
 
     with _store(store) as opened:
         rows = sum(opened.contents().rows.values())
@@ -104,8 +104,7 @@ def merge(files: tuple[Path, ...], store: Path | None) -> None:
     A row is used only by runs with the code, libraries and kind of processor that made it. Merge only stores
     that you trust like your own runs.
     """
-    from verify.engine.rows import fault_of
-    from verify.engine.store import Store, default_path
+    from verify.engine.store import Store, default_path, fault_of
 
     # Before a store is made: a mistyped name must not leave an empty one behind.
     for file in files:

@@ -3,25 +3,22 @@
 A claim is evaluated in one process of this machine from its beginning to its end; chunks are drawn anywhere.
 """
 
-from __future__ import annotations
-
 import pickle
 import platform
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from verify.engine.catalogue import ClaimFile
 from verify.engine.evaluate import CellToDraw, Work, begin, draw_chunks, forget, resume
 from verify.engine.keys import made_by
 from verify.errors import SettingsError
-from verify.executors.threads import Threads
+from verify.executors.machine import Threads
 from verify.executors.workers import Task, Workers, done_now, portable
+from verify.montecarlo.blocks import Chunk, Sums
 
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Chunk, Sums
+Chunks = Sequence[tuple[CellToDraw, Chunk]]
 
-    Chunks = Sequence[tuple[CellToDraw, Chunk]]
 
 _WORTH_A_PROCESS = 10**9
 """Random components that take longer to draw than a process takes to start."""

@@ -4,8 +4,6 @@ A claim comes with the tool, from a file of the user's own, whose functions run 
 from a program that uses this one.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import hashlib
@@ -169,7 +167,10 @@ def look_up(
         elif isinstance(one, Claim):
             names.append(one.id)
             if shipped.get(one.id) is not one:
-                own.append(_own(one))
+                origin = f"Claim {one.title!r}"
+                if not one.id:
+                    raise ClaimError(f"{origin}: has no id; give it one, such as Claim(id='my-claim', …)")
+                own.append((one.placed(one.id, USER, {}), origin))
         else:
             claim = next(loaded)
             names.append(claim.id)
@@ -180,14 +181,6 @@ def look_up(
 def _path_of(claim: ClaimSpecifier) -> Path | None:
     """Return the file of a claim of the user's own, None where it has none or an id names it."""
     return claim.path if isinstance(claim, ClaimFile) else claim if isinstance(claim, Path) else None
-
-
-def _own(claim: Claim) -> tuple[Claim, str]:
-    """Return a claim made by the user's own program, with its origin."""
-    origin = f"Claim {claim.title!r}"
-    if not claim.id:
-        raise ClaimError(f"{origin}: has no id; give it one, such as Claim(id='my-claim', …)")
-    return claim.placed(claim.id, USER, {}), origin
 
 
 def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:

@@ -5,13 +5,11 @@ evaluates, and a function from the inputs to the number that they make, with wor
 sample scatters around, the sample's law.
 """
 
-from __future__ import annotations
-
 import math
 import reprlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import (
@@ -23,6 +21,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 from sympy import Add, Integer, N, Rational, S, log, sqrt
 
 from verify.errors import unknown
@@ -33,10 +32,8 @@ from verify.symbolic.gauss import legendre, of_lengths
 from verify.symbolic.kernel.words import p
 from verify.symbolic.scores import NORMAL_MOMENTS
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+Characteristic = Callable[[Any], Any]
 
-    Characteristic = Callable[[Any], Any]
 
 _DIGITS = 30
 INCOMPATIBLE = 0.001

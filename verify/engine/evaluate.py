@@ -4,8 +4,6 @@ A ``ClaimEvaluation`` lives in one process from its beginning to its end, so not
 chunks that it asks for can be drawn by any process.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import time
@@ -17,8 +15,7 @@ from typing import Any, Literal
 from verify.claims.chapters import CHAPTERS
 from verify.engine.binding import bound
 from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim, resolve
-from verify.engine.measure import measure
-from verify.engine.samples import Sampling
+from verify.engine.measure import Sampling, measure
 from verify.engine.sources import Wanted
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
@@ -38,8 +35,7 @@ from verify.evidence import (
 )
 from verify.evidence.contradictions import contradictions_of_claim
 from verify.evidence.judging import ErrorBudget, claim_verdict
-from verify.executors.machine import no_garbage_collection
-from verify.executors.threads import one_blas_thread
+from verify.executors.machine import no_garbage_collection, one_blas_thread
 from verify.montecarlo.blocks import BlockSampler, Cell, Chunk, Request, Sums, draw_chunk
 from verify.montecarlo.blocks import Settings as CellSettings
 from verify.montecarlo.devices import Device, DeviceError, moved

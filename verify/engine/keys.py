@@ -4,8 +4,6 @@ A key is a SHA-256 over everything that a value depends on. What cannot be known
 user's own that a claim file imports or a table that it reads, makes a value one that is not stored.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json
@@ -29,7 +27,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of this package."""
 
 _LIBRARIES = {"numpy", "scipy", "sympy", "mpmath"}
-_DRAWING = ("montecarlo", "executors/threads.py")
+_DRAWING = ("montecarlo", "executors/machine.py")
 _DERIVING = (*_DRAWING, "symbolic", "spec", "evidence", "engine/evaluate.py", "text", "errors.py")
 _SETTLING = (*_DERIVING, "engine", "claims/chapters.py")
 

@@ -1,17 +1,23 @@
-"""Measures an experiment: draws the planned samples, judges, and enlarges by half what is still undecided."""
+"""Measures an experiment: plans and draws its samples, judges, and enlarges by half what is still undecided.
 
-from __future__ import annotations
+Planning and drawing are generators: they yield the requests that they need drawn, and are sent the sums.
+"""
 
 import math
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
+import numpy as np
 from scipy import special
 
 from verify import evidence
-from verify.engine.samples import Samples, Sampling
-from verify.evidence import Verdict
-from verify.evidence.judging import GROWTH, MAX_LOOKS, ErrorBudget, judge, judge_exact
-from verify.montecarlo.blocks import Request
-from verify.montecarlo.estimands import Measured
+from verify.errors import ClaimError, SettingsError
+from verify.evidence import Settings, Verdict
+from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget, judge, judge_exact
+from verify.montecarlo.blocks import Cell, Request, Sample, Sums
+from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,
     Control,
@@ -21,10 +27,267 @@ from verify.montecarlo.experiment import (
     Quantity,
     band,
     cells_of,
+    cheapest,
     every_comparison,
+    excess,
+    quantities_of,
     tenable,
 )
 from verify.spec.claim import Findings
+
+T = TypeVar("T")
+
+MAX_DRAWS = 10**12
+"""A cell planned to draw more components than this is refused: it would take hours."""
+
+PILOT_BLOCKS = 4096
+"""Blocks of the largest pilot sample, from which the planned one goes on; the smallest has ``MIN_BLOCKS``."""
+
+_FORETOLD = 2
+"""How many times its size a pilot can foretell; it is doubled while planning by it asks for more."""
+
+_BY_THEN = GROWTH ** (PLANNED_LOOK - 1)
+"""How many times the first look's sample the planned one is."""
+
+_SAME = 1e-12
+"""So near, relative to itself, a value is the same but for rounding."""
+
+_QUIET = np.errstate(over="ignore", invalid="ignore")
+"""Where estimates are computed: what comes of too large sums is refused, without a warning of NumPy's."""
+
+
+Sampling = Generator[list[Request], Sequence[Sums], T]
+"""Yields requests, is sent the sums of their cells in the same order, and returns a T."""
+
+
+def drawn_by(source: Callable[[Sequence[Request]], Sequence[Sums]], sampling: Sampling[T]) -> T:
+    """Return the result of a generator whose requests ``source`` answers."""
+    try:
+        requests = next(sampling)
+        while True:
+            requests = sampling.send(source(requests))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+@dataclass
+class Samples:
+    """The samples drawn so far for one claim, and the sizes planned for its cells."""
+
+    claim: str
+    settings: Settings
+    budget: ErrorBudget
+    sums: dict[str, Sums] = field(default_factory=dict)
+    planned: dict[str, int] = field(default_factory=dict)
+    larger_pilots: dict[str, Request] = field(default_factory=dict)
+    _samples: dict[str, Sample] = field(default_factory=dict)
+    _needed: dict[tuple[int, str], tuple[int, int | None]] = field(default_factory=dict)
+
+    def extend(self, requests: Iterable[Request]) -> Sampling[None]:
+        """Have each cell drawn until it has at least the blocks requested."""
+        drawn = {name: sums.count for name, sums in self.sums.items()}
+        short = [one for one in requests if drawn.get(one.cell.id, 0) < one.blocks]
+        if short:
+            found = yield short
+            self.sums |= {one.cell.id: sums for one, sums in zip(short, found, strict=True)}
+
+    def sample(self, cell: Cell) -> Sample:
+        """Return what is known of the cell's blocks."""
+        sample, sums = self._samples.get(cell.id), self.sums[cell.id]
+        if sample is None or sample.blocks != sums.count:
+            sample = self._samples[cell.id] = sums.sample(cell)
+        return sample
+
+    def goal(self, comparison: Quantity | Fit, look: int = PLANNED_LOOK) -> Goal:
+        """Return what the comparison's sample is planned for, to be decided at a ``look``."""
+        prediction = comparison.prediction.value
+        width = comparison.tolerance.width(prediction, self.settings.tolerance)
+        if not width > 0:
+            raise ClaimError(
+                f"claim {self.claim}, check {comparison.id}: its prediction is 0, of which a relative "
+                "tolerance is 0; give its Tolerance a scale"
+            )
+        return Goal(self.budget.share(look), 1 - self.settings.power, prediction, width)
+
+    def plan(self, experiment: Experiment) -> Sampling[None]:
+        """Set the first look's blocks of every cell; a cell serves its most demanding comparison.
+
+        A check is to be decided by the look ``PLANNED_LOOK`` with the wanted power, a bound and a control at
+        the first.
+        """
+        yield from self.extend(self._pilots(experiment))
+        self._plan_by_pilots(experiment)
+        while self.larger_pilots:
+            yield from self.extend(self.larger_pilots.values())
+            self._plan_by_pilots(experiment)
+        chosen = self.settings
+        for cell in cells_of(every_comparison(experiment)):
+            if (draws := self.planned[cell.id] * cell.sampler.coordinates) > MAX_DRAWS:
+                raise SettingsError(
+                    f"claim {self.claim}, cell {cell.id}: tolerance {chosen.tolerance:g} at false-alarm rate "
+                    f"{chosen.false_alarm:g} and power {chosen.power:g} would take {draws:.1e} random "
+                    f"numbers (at most {MAX_DRAWS:.0e}); raise --tolerance"
+                )
+
+    @_QUIET
+    def _plan_by_pilots(self, experiment: Experiment) -> None:
+        """Plan all cells by the pilot samples at hand, and note which of these should be larger."""
+        self.planned.clear()
+        self.larger_pilots.clear()
+        for one in quantities_of(experiment.checks):
+            self._plan_quantity(one, control=False)
+        for fit in experiment.checks:
+            if isinstance(fit, Fit) and fit.target != "misfit":
+                self._enlarge(fit, self.goal(fit), _BY_THEN)
+        for control in experiment.controls:
+            self._plan_control(control)
+
+    def _pilots(self, experiment: Experiment) -> list[Request]:
+        """Return the smallest pilot samples that planning takes, which are best drawn together."""
+        asked = [(one, one.relation == "=") for one in quantities_of(experiment.checks)]
+        planned = {one.cell.id for one, _ in asked}
+        for control in experiment.controls:
+            asked += [
+                (one, control.truth is not None or one.relation == "=")
+                for one in quantities_of([control.comparison])
+                if one is control.comparison or one.cell.id not in planned
+            ]
+        cells = {
+            one.cell.id: one.cell
+            for one, derived in asked
+            if not derived or one.estimand.blocks_needed(self.goal(one), None) is None
+        }
+        return [Request(cell, MIN_BLOCKS) for cell in cells.values()]
+
+    def _plan_control(self, control: Control) -> None:
+        """Plan a control to be refuted with the wanted power: its sample must resolve how wrong it is."""
+        wrong = control.comparison
+        if isinstance(wrong, Exact):
+            return
+        resolving = None if control.truth is None else self._to_refute(wrong, control.truth)
+        if resolving and isinstance(wrong, Quantity):
+            blocks = wrong.estimand.blocks_needed(resolving, None)
+            self._plan_at(wrong, blocks or self._piloted(wrong, lambda _: resolving, "gap"))
+        for one in quantities_of([wrong]):
+            if one.cell.id not in self.planned or (one is wrong and not resolving):
+                self._plan_quantity(one, control=True)
+        if resolving and isinstance(wrong, Fit) and wrong.target != "misfit":
+            self._enlarge(wrong, resolving, 1.0)
+
+    def _to_refute(self, wrong: Quantity | Fit, truth: float) -> Goal:
+        """Return the goal of telling the ``truth`` from what a control claims, at the first look."""
+        goal = self.goal(wrong, 1)
+        within = band(goal.prediction, goal.width, wrong.relation)
+        gap = excess(truth, tenable(goal.prediction, within))
+        if gap > 0:
+            return replace(goal, prediction=truth, width=gap)
+        control = f"claim {self.claim}, control {wrong.id}: "
+        if excess(truth, band(goal.prediction, _SAME * abs(truth), wrong.relation)) <= 0:
+            claims = f"{'' if wrong.relation == '=' else f'{wrong.relation} '}{goal.prediction:.6g}"
+            raise ClaimError(
+                f"{control}it is not wrong: it claims {claims}, and {truth:.6g} is derived, so it cannot be "
+                "rejected; claim something that is false"
+            )
+        raise SettingsError(
+            f"{control}at tolerance {self.settings.tolerance:g} the negative control counts as agreeing and "
+            "cannot be rejected; lower --tolerance"
+        )
+
+    def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
+        """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps.
+
+        ``why`` tells apart the goals of one quantity.
+        """
+        pilot = self.sample(one.cell)
+        blocks, wanted = self._needed.get((id(one), why), (0, None))
+        if blocks != pilot.blocks:
+            wanted = one.estimand.blocks_needed(goal(pilot), pilot)
+            self._needed[id(one), why] = pilot.blocks, wanted
+        if (wanted is None or wanted > _FORETOLD * pilot.blocks) and pilot.blocks < PILOT_BLOCKS:
+            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, PILOT_BLOCKS))
+        return wanted or MIN_BLOCKS
+
+    def _plan_at(self, one: Quantity, blocks: int) -> None:
+        self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
+
+    def _plan_quantity(self, one: Quantity, *, control: bool) -> None:
+        bound = one.relation != "="
+        # Of a bound broken within its tolerance, too many would pass at a smaller sample.
+        at_first = control or bound
+        goal = self.goal(one, 1 if at_first else PLANNED_LOOK)
+        wanted = None if bound else one.estimand.blocks_needed(goal, None)
+        if wanted is None:
+            to_edge, why = partial(self._to_edge, one, goal, control=control), f"control {control}"
+            wanted = self._piloted(one, to_edge if at_first else lambda _: goal, why)
+        self._plan_at(one, wanted if at_first else max(MIN_BLOCKS, math.ceil(wanted / _BY_THEN)))
+
+    @staticmethod
+    def _to_edge(one: Quantity, goal: Goal, pilot: Sample, *, control: bool) -> Goal:
+        """Return the goal of telling the quantity from the edge of its band, judged by the pilot.
+
+        A wrong world lies outside the band, what keeps a bound lies inside by any distance; to refute a
+        bound is to tell the quantity from the bound itself.
+        """
+        found = one.estimand.measure(pilot, goal.alpha)
+        within = band(goal.prediction, goal.width, one.relation)
+        outside = excess(found.value, tenable(goal.prediction, within) if control else within)
+        # A pilot that by chance lies at the edge does not make the sample endless.
+        if one.relation == "=":
+            return replace(goal, width=max(goal.width, outside))
+        # What breaks a bound by half of its tolerance lies as near to the edge as to the bound.
+        width = max(goal.width / 2, math.hypot(outside, found.error))
+        return replace(goal, prediction=found.value, width=width)
+
+    def _enlarge(self, fit: Fit, goal: Goal, by_then: float) -> None:
+        """Plan more blocks for the points of a fit whose coefficient would come out too vague.
+
+        Those get them that sharpen it most for what they cost. The ``goal`` is to be reached when the sample
+        is ``by_then`` times that of the first look.
+        """
+        errors: list[float] = []
+        for member in fit.members:
+            error = self._planned_error(member, logarithmic=fit.fit.model == "power")
+            if error is None:
+                return
+            errors.append(error)
+        wanted = math.sqrt(by_then) * goal.width / goal.deviations()
+        if fit.fit.planned_error(fit.target, errors) > wanted:
+            cells = [member.cell for member in fit.members]
+            planned = np.array([self.planned[cell.id] for cell in cells])
+            of_block = (fit.fit.influence(fit.target) * errors) ** 2 * planned
+            costs = np.array([cell.sampler.coordinates for cell in cells], np.float64)
+            blocks = cheapest(of_block, costs, planned, wanted**2)
+            self.planned |= {cell.id: math.ceil(many) for cell, many in zip(cells, blocks, strict=True)}
+
+    def _planned_error(self, member: Quantity, *, logarithmic: bool) -> float | None:
+        variance = getattr(member.estimand, "block_variance", None)
+        if variance is None:
+            return None
+        error = math.sqrt(variance / self.planned[member.cell.id])
+        size = abs(member.prediction.value)
+        absolute = error * size if getattr(member.estimand, "positive", True) else error
+        return absolute / size if logarithmic else absolute
+
+    @_QUIET
+    def measured(self, comparison: Comparison, alpha: float) -> Measured:
+        """Return the comparison's estimate from the samples drawn so far."""
+        if isinstance(comparison, Exact):
+            value = comparison.computed
+            return Measured(value, 0.0, (value, value), 0, 0)
+        if isinstance(comparison, Quantity):
+            return comparison.estimand.measure(self.sample(comparison.cell), alpha)
+        points = [member.estimand.measure(self.sample(member.cell), alpha) for member in comparison.members]
+        for member, point in zip(comparison.members, points, strict=True):
+            if comparison.fit.model == "power" and point.value <= 0:  # it has no logarithm to fit
+                raise ClaimError(
+                    f"claim {self.claim}, check {comparison.id}: no power law fits {member.id}, measured as "
+                    f"{point.value:.3g}: not above 0; fit a line, or correct what is measured"
+                )
+        if comparison.target == "misfit":
+            return comparison.fit.misfit(points, alpha)
+        return comparison.fit.coefficient(comparison.target, points, alpha)
+
 
 _ENDLESS = 1e12
 """The number of blocks that is never reached."""

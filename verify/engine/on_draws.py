@@ -4,8 +4,6 @@ Products of means have two readings, as estimators of them have: of the means th
 the mean over vectors that all differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce

@@ -1,14 +1,12 @@
 """What a verification will take, before it is run: blocks, draws, memory and time of each claim."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 
 from threadpoolctl import threadpool_limits
 
 from verify.engine.catalogue import ClaimFile, broken, resolve
-from verify.engine.samples import Samples, drawn_by
+from verify.engine.measure import Samples, drawn_by
 from verify.engine.validation import validate
 from verify.errors import ClaimError, WorkerError, claim_errors, correction
 from verify.evidence import Record, Setting, Settings

@@ -1,7 +1,5 @@
 """Runs claims on all processors, decides the statements, and puts everything on record."""
 
-from __future__ import annotations
-
 import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

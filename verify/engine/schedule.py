@@ -1,7 +1,5 @@
 """Hands out the work of a run: which claim is evaluated or drawn for next, and what the store has already."""
 
-from __future__ import annotations
-
 import queue
 import time
 from bisect import insort
@@ -28,9 +26,8 @@ from verify.engine.evaluate import (
     received,
 )
 from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
-from verify.engine.rows import chunk_of, claim_of, derivation_of
 from verify.engine.statements import refuse_absent_evidence
-from verify.engine.store import Store
+from verify.engine.store import Store, chunk_of, claim_of, derivation_of
 from verify.errors import ClaimError, SourcesError, WorkerError
 from verify.evidence import ClaimRecord, Proof
 from verify.executors.workers import ProcessEndedError

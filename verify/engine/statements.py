@@ -1,7 +1,5 @@
 """Decides what the source documents state from the evidence of a run, to the precision they print."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """What is refused of an experiment before anything is drawn: what could not fail, or is unclear or false."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator

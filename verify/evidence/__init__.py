@@ -1,7 +1,6 @@
 """The records of a run and their JSON form, ``results.json``; other people's programs read it."""
 
 from verify.defaults import PROFILES
-from verify.evidence.campaigns import Calibration, Counted, FalseClaims, FalseKind, Falsified
 from verify.evidence.claims import (
     RESERVED,
     Assumption,
@@ -25,7 +24,12 @@ from verify.evidence.plots import Axis, Figure, PlotLayer
 from verify.evidence.records import Record, digest_of
 from verify.evidence.runs import (
     Budget,
+    Calibration,
+    Counted,
     DeviceRecord,
+    FalseClaims,
+    FalseKind,
+    Falsified,
     Outcome,
     Part,
     Presentation,

@@ -1,7 +1,5 @@
 """What is on record of an audit: layers with their findings, and its summary in lines by cause."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

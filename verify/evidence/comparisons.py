@@ -1,7 +1,5 @@
 """What is on record of two recordings that were compared: for each layer what differs, and where."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 from enum import StrEnum

@@ -3,8 +3,6 @@
 Verdicts, statements and budgets are made again, by the rules of ``judging``, from the numbers beside them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

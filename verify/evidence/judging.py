@@ -4,8 +4,6 @@ A run judges by it, and so does whatever reads a record: of a file, a store or a
 that these rules can work out again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

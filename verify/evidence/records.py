@@ -10,8 +10,6 @@ A frame is a plain mapping of lists, which pandas, polars and pyarrow take, as p
 deprecated the dataframe interchange protocol, and what takes its place needs a library of Arrow's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ where commands could read files, write them or redefine what follows: so a formu
 The names are those of LaTeX, amsmath and amssymb that only set mathematics.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime

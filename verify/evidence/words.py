@@ -1,7 +1,5 @@
 """The words and marks for verdicts, and the sentences that say what a check found."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Workers of a Dask cluster as an executor."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import logging

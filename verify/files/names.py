@@ -1,7 +1,5 @@
 """What the files of a record are called, and where those are that ship beside the code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

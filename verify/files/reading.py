@@ -1,7 +1,5 @@
 """Reads what a user gives: regular files below a stated size, or standard input where that is allowed."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os
@@ -10,10 +8,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from verify.errors import VerifyError
+from verify.errors import VerifyError
 
 STANDARD_INPUT = Path("-")
 MEGABYTE = 1_000_000

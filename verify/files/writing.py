@@ -1,7 +1,5 @@
 """Writes files whole or not at all: what was there before stays until the new content is complete."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """Scaled dot-product attention and its gradients on arrays, as a program computes them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, reduce
 

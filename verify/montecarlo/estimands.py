@@ -1,7 +1,5 @@
 """What is estimated from a sample of blocks, with its interval and the blocks it needs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

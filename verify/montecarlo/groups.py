@@ -1,7 +1,5 @@
 """What the scatter of groups of blocks tells: an interval without skewness, and wrong block variances."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Every interval is (lower, upper) with false-exclusion rate at most ``alpha`` in total.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Second sources for the array code: attention in plain loops, and an adversary's search for a worst row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of attention: statistics of the softmax of each query's scores, and a sampler of normal rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What blocks of queries and keys are reduced to: moments of scores, and of products and pairs of them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal

@@ -1,15 +1,13 @@
 """What the report prints of an audit: what is wrong, one line a cause; shapes, heat maps, all findings."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from datetime import datetime
 from decimal import ROUND_HALF_UP
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from verify.evidence import ClaimRecord
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord, Shared, runs, shared, where
-from verify.evidence.provenance import creation
+from verify.evidence.claims import Band
 from verify.evidence.words import (
     Badge,
     Tally,
@@ -23,15 +21,11 @@ from verify.evidence.words import (
     summary,
     tallies,
 )
+from verify.report.cards import FigureView
 from verify.report.heatmaps import Map, grids, is_narrow, map_of, overview, overview_figure, spread
 from verify.report.tables import TableCell, aligned, column_widths
 from verify.text import numbers
 from verify.text.latex import Prose
-
-if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord
-    from verify.evidence.claims import Band
-    from verify.report.cards import FigureView
 
 _LINES = 24
 """Lines of a judgement at most; what shares neither cause nor kind beyond them is counted."""
@@ -156,11 +150,6 @@ class Audit(NamedTuple):
     layers: tuple[LayerTable, ...]
     merged: bool
     claims: tuple[tuple[str, Prose, Prose, str], ...]
-
-    @property
-    def created(self) -> datetime:
-        """When the audit was made, in UTC."""
-        return creation(self.record)
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:

@@ -1,7 +1,5 @@
 """Where drawings are kept between reports: the user's cache folder, or a temporary one for what draws."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

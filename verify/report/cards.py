@@ -1,7 +1,5 @@
 """A claim as a card: its record, its tables, and the sentences that sum it up."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -1,9 +1,6 @@
 """What the report prints of two recordings that were compared: where they diverge, and a map."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
@@ -18,7 +15,6 @@ from verify.evidence.comparisons import (
     said,
     share,
 )
-from verify.evidence.provenance import creation
 from verify.evidence.words import Badge, capitalised, closed
 from verify.text.latex import Prose
 
@@ -66,11 +62,6 @@ class Comparison(NamedTuple):
     left_out: tuple[Prose, ...]
     columns: tuple[tuple[str, str], ...]
     rows: tuple[MapRow, ...]
-
-    @property
-    def created(self) -> datetime:
-        """When the comparison was made, in UTC."""
-        return creation(self.record)
 
     @property
     def badges(self) -> tuple[tuple[Badge, str], ...]:

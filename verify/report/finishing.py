@@ -1,14 +1,11 @@
 """What a document that WeasyPrint has drawn still lacks: roles, headers, links, named places, its bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pydyf
 
-from verify.executors.machine import processors
-from verify.executors.threads import thread_map
+from verify.executors.machine import processors, thread_map
 from verify.report.outlines import referenced
 
 _ABOUT_UA = """\
@@ -109,7 +106,8 @@ def make_accessible(pdf: Any, figures: Collection[str]) -> None:
         reached.add(element.reference)
         element["S"] = _role(pdf, element, path, place, figures)
         if element["S"] == "/TH":
-            element["A"]["Scope"] = _scope(element, path)
+            spans = "ColSpan" in element["A"]  # it heads the rows below it
+            element["A"]["Scope"] = "/Column" if spans or "/THead" in path else "/Row"
             named[element["ID"].string] = element.reference
     pairs = [part for name in sorted(named) for part in (pydyf.String(name), named[name])]
     root["IDTree"] = pydyf.Dictionary({"Names": pydyf.Array(pairs)})
@@ -182,8 +180,3 @@ def _role_in_list(pdf: Any, element: Any, above: str, place: int) -> str:
     if (role == "/LI" and above != "/L") or (role == "/LBody" and above != "/LI"):
         return "/NonStruct"  # the box of a list's item that is laid out as a table
     return str(role)
-
-
-def _scope(header: Any, path: tuple[str, ...]) -> str:
-    spans = "ColSpan" in header["A"]  # it heads the rows below it
-    return "/Column" if spans or "/THead" in path else "/Row"

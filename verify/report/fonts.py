@@ -1,7 +1,5 @@
 """The report's faces: files for print, subsets inside the page for the screen."""
 
-from __future__ import annotations
-
 import base64
 import logging
 from importlib import util

@@ -1,7 +1,5 @@
 """Formulas from LaTeX as SVG and MathML, which MathJax makes in a process of its own; or as plain text."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import re

@@ -1,8 +1,6 @@
-"""The first page: what it asks, what it answers, and the numbers that say so or say otherwise."""
+"""The first page: what it asks and answers, the numbers that say so or say otherwise, and the lesson."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from verify.evidence import Check, ClaimRecord, Proof, RunRecord, Verdict
@@ -17,6 +15,7 @@ from verify.evidence.words import (
     predicted,
     sentence,
 )
+from verify.report.cards import Card, FigureView
 from verify.text import numbers
 from verify.text.latex import Prose
 
@@ -203,3 +202,95 @@ def _usual_numbers(claims: Mapping[str, ClaimRecord]) -> Iterator[KeyNumber]:
             if check.id == wanted:
                 width = cell_text({name: value for name, value in check.cell.items() if name == "d_k"})
                 yield _key_number(claims[name], check, ", ".join(filter(None, [what, width])))
+
+
+Point = tuple[int, float, float, float, str, str]
+"""Dimension, estimate, both ends of the interval, the estimate as it is printed, and the check's key."""
+
+
+class _Plan(NamedTuple):
+    """What a scene needs of its claim: its figure, the checks that its words name, and those it draws.
+
+    The latter by the name of their series and the starts of their ids; those of 16 keys where keys differ.
+    """
+
+    claim: str
+    figure: str
+    named: tuple[str, ...]
+    drawn: Mapping[str, tuple[str, ...]]
+
+
+_PLANS = {
+    "variance": _Plan(
+        "score-variance",
+        "variance-line",
+        ("variance-d64", "variance-d512", "variance-d1024", "slope"),
+        {"variance": ("variance-d",)},
+    ),
+    "softmax": _Plan(
+        "attention-concentration",
+        "freezing",
+        ("raw-n16-d64", "raw-n256-d64", "scaled-n16-d64"),
+        {f"{side}-n{n}": (f"{side}-n{n}-d",) for side in ("raw", "scaled") for n in (16, 256)},
+    ),
+    "gradient": _Plan(
+        "vanishing-or-exploding",
+        "two-answers",
+        ("median-above-1-n16-d16", "median-below-1-n16-d128", "median-vanishes", "rms-queries-d16",
+         "rms-queries-d64", "rms-grows"),
+        {
+            "median": ("median-above-1-n16-d", "median-below-1-n16-d", "median-vanishes"),
+            "rms": ("rms-queries-d", "rms-grows"),
+        },
+    ),
+}  # fmt: skip
+_OTHER_QUANTITIES = ("rms-grows-keys", "rms-grows-values")
+
+
+class LessonScene(NamedTuple):
+    """A scene: its name, its claim, the figure that stands for it where nothing moves, its points by series.
+
+    ``numbers`` are the measured values that its words name, as they are printed, by their keys.
+    """
+
+    name: str
+    claim: str
+    still: FigureView
+    points: Mapping[str, tuple[Point, ...]]
+    numbers: Mapping[str, str]
+
+
+STILLS = tuple(f"{plan.claim}.{plan.figure}" for plan in _PLANS.values())
+"""The figures that stand for the scenes where nothing moves."""
+
+
+def scenes(cards: Mapping[str, Card]) -> Iterator[LessonScene]:
+    """Yield the scenes whose claim the run confirmed, with all that their words name."""
+    for name, plan in _PLANS.items():
+        if plan.claim not in cards or cards[plan.claim].claim.verdict is not Verdict.CONFIRMED:
+            continue
+        claim = cards[plan.claim].claim
+        checks = {check.id: check for check in claim.checks}
+        stills = [one for one in cards[plan.claim].figures if one.key == f"{claim.id}.{plan.figure}"]
+        if not stills or not checks.keys() >= set(plan.named):
+            continue
+        yield LessonScene(
+            name,
+            claim.id,
+            stills[0],
+            {series: tuple(_points(claim, starts)) for series, starts in plan.drawn.items()},
+            {f"{claim.id}.{one}": _printed(checks[one]) for one in plan.named},
+        )
+
+
+def _points(claim: ClaimRecord, starts: Sequence[str]) -> Iterator[Point]:
+    for check in claim.checks:
+        width = check.cell.get("d_k")
+        wanted = check.id.startswith(tuple(starts)) and check.id not in _OTHER_QUANTITIES
+        if wanted and isinstance(width, int):
+            value, low, high = (float(f"{one:.5g}") for one in (check.estimate, *check.interval))
+            yield width, value, low, high, _printed(check), f"{claim.id}.{check.id}"
+
+
+def _printed(check: Check) -> str:
+    return numbers.estimate(check.estimate, check.standard_error, check.interval).alone

@@ -1,20 +1,16 @@
 """The full edition: all evidence of a run for print, with arguments and ways of checking said once."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verify.evidence import ClaimRecord, OrdinaryFit, RouteRecord, StepRecord, Verdict
 from verify.evidence.words import decisive_check
+from verify.report.cards import Card, FigureView
 from verify.report.run import HALF, ChapterView, Report
 from verify.report.tables import CheckTable, check_table
-
-if TYPE_CHECKING:
-    from verify.report.cards import Card, FigureView
 
 _SHORTEST = 3  # steps of an argument
 _FEWEST = 4  # claims that share it

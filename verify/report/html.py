@@ -1,29 +1,25 @@
 """The report as one HTML file that needs nothing else, and how the page takes pictures in."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
 from verify.citing.citations import AUTHORS
-from verify.evidence.provenance import Reported, names
+from verify.evidence.load import Reported, creation, digest, names
+from verify.evidence.words import Badge
 from verify.files.names import AUDIT, COMPARISON, RUN, shipped_folder
 from verify.report.fonts import rules_for_screen
+from verify.report.formulas import Formula
 from verify.report.mathml import characters_in
 from verify.report.parts import Parts
 from verify.report.run import Report
 from verify.report.typeset import mark_drawings, render, standalone, trusted
 from verify.text.latex import plain, spoken
-
-if TYPE_CHECKING:
-    from verify.evidence.words import Badge
-    from verify.report.formulas import Formula
 
 _PLAIN_STYLES = ("common.css", "page.css")
 _STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES, COMPARISON: _PLAIN_STYLES}
@@ -192,7 +188,7 @@ def linked_data(report: Report) -> str:
 
     It is the article with its software and its data set, safe to stand inside a ``script`` element.
     """
-    record, created = report.record, f"{report.created:%Y-%m-%dT%H:%M:%SZ}"
+    record, created = report.record, f"{creation(report.record):%Y-%m-%dT%H:%M:%SZ}"
     settings = record.run.settings
     authors = {"@type": "Organization", "name": AUTHORS}
     given = record.run.presentation.author
@@ -212,7 +208,7 @@ def linked_data(report: Report) -> str:
         "description": f"{len(record.claims)} claims, {report.checks}: estimates, intervals and derivations.",
         "creator": authors,
         "dateCreated": created,
-        "identifier": f"sha256:{report.digest}",
+        "identifier": f"sha256:{digest(record)}",
         "distribution": {
             "@type": "DataDownload",
             "contentUrl": RUN.evidence,
@@ -227,7 +223,7 @@ def linked_data(report: Report) -> str:
         "author": author,
         "datePublished": created,
         "inLanguage": "en",
-        "identifier": f"sha256:{report.digest}",
+        "identifier": f"sha256:{digest(record)}",
         "isBasedOn": [{"@id": "#dataset"}, {"@id": "#software"}],
         "encoding": {"@type": "MediaObject", "contentUrl": RUN.sheet, "encodingFormat": "application/pdf"},
     }

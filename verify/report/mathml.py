@@ -4,8 +4,6 @@ Browsers draw MathML Core (https://www.w3.org/TR/mathml-core/). It has no classe
 follow, no alphabets but Unicode's, and neither strikes nor boxes nor the lines of a table.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

@@ -3,13 +3,11 @@
 WeasyPrint would draw their SVG again wherever they stand, which takes it a third of all its time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pydyf
@@ -18,10 +16,8 @@ from fontTools.pens.basePen import BasePen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.svgLib.path import parse_path
 
+from verify.report.formulas import Formula
 from verify.report.typeset import SCALE, STROKE_WIDTH
-
-if TYPE_CHECKING:
-    from verify.report.formulas import Formula
 
 _TEXT_SIZE = 1000 / SCALE  # of the text around a formula, in thousandths of its em
 _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")

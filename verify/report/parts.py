@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from verify.evidence import Check, ControlRecord, Fact, Figure, Record, RunRecord, StepRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
-from verify.evidence.load import shipped
+from verify.evidence.load import Reported, shipped
 from verify.evidence.texts import Code, Line
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS, shipped_folder
@@ -25,9 +25,6 @@ from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
 from verify.report.typeset import NUMBERED_WIDTH, RELATIONS, step_formula
 from verify.text.escapes import pieces
 from verify.text.latex import Prose, Tex
-
-if TYPE_CHECKING:
-    from verify.evidence.provenance import Reported
 
 _SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")
 _WORTH_A_PROCESS = 10

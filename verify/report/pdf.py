@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from verify.errors import RenderError
-from verify.evidence.provenance import Reported, creation, names
+from verify.evidence.load import Reported, creation, names
 from verify.executors.machine import no_garbage_collection
 from verify.files.names import EDITIONS, shipped_folder
 from verify.files.writing import temporary_folder

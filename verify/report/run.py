@@ -1,10 +1,7 @@
 """What the report prints of a run: chapters and sources, the first page, settings, the lesson."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
@@ -24,22 +21,24 @@ from verify.evidence import (
     Statement,
     Verdict,
 )
-from verify.evidence.provenance import command, creation, digest
+from verify.evidence.load import creation
 from verify.evidence.words import Tally, counted_checks, tallies
 from verify.report.cards import Card, FigureView, card, has_contrast
 from verify.report.front import (
     FEW,
+    STILLS,
     Failure,
     KeyNumber,
+    LessonScene,
     answers,
     failures,
     is_led,
     key_numbers,
     numbers_of,
     question_of,
+    scenes,
     title_of,
 )
-from verify.report.lesson import STILLS, LessonScene, scenes
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
@@ -258,21 +257,6 @@ class Report(NamedTuple):
         return lowest if lowest and lowest.level is not None and not lowest.events else None
 
     @property
-    def created(self) -> datetime:
-        """When the run was made, in UTC."""
-        return creation(self.record)
-
-    @property
-    def digest(self) -> str:
-        """The digest of all findings, in hexadecimal."""
-        return digest(self.record)
-
-    @property
-    def command(self) -> str:
-        """The command that repeats the run."""
-        return command(self.record)
-
-    @property
     def formats(self) -> str:
         """The forms of a citation."""
         return ", ".join(citations.FORMS)
@@ -289,7 +273,7 @@ class Report(NamedTuple):
             ("false alarms, whole run", f"at most {numbers.percent(chosen.false_alarm)}"),
             ("target power", numbers.percent(chosen.power)),
             *((("drawn on", str(chosen.device)),) if chosen.device else ()),
-            ("made", f"{self.created:%Y-%m-%d %H:%M} UTC"),
+            ("made", f"{creation(self.record):%Y-%m-%d %H:%M} UTC"),
             ("time, whole run", numbers.seconds(run.elapsed_s)),
             *((f"time, {name}", numbers.seconds(spent)) for name, spent in run.phases_s.items()),
         ]

@@ -3,19 +3,19 @@
 All links are relative, so it works from a folder and behind any prefix.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verify.citing.citations import place_on_site
 from verify.citing.summaries import as_endpoint, as_svg, badge_of
 from verify.citing.values import SOURCE
 from verify.errors import FormulaError, RenderError, ResultsError, SettingsError
 from verify.evidence import ClaimRecord, RunRecord, Statement
-from verify.evidence.provenance import origin
+from verify.evidence.audits import AuditRecord
+from verify.evidence.load import origin
+from verify.executors.workers import Workers
 from verify.files.names import shipped_folder
 from verify.files.writing import write_folder
 from verify.report.cards import aliases
@@ -24,10 +24,6 @@ from verify.report.html import faces_of, make_page
 from verify.report.parts import Parts, draw_figures, draw_formulas
 from verify.report.run import Report, report_of
 from verify.text.latex import plain
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
-    from verify.executors.workers import Workers
 
 _STYLES = ("common.css", "page.css", "rows.css", "site.css")
 _INDEX = "index.html"

@@ -1,7 +1,5 @@
 """Tables of checks and controls: which rows stand together, what is printed once, columns of numbers."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,29 +1,25 @@
 """Sets text, formulas, marks and figures into a template, for the screen or for print."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
+from verify.evidence.load import command, creation, digest
 from verify.evidence.words import Badge, badge, closed, tokens_of
 from verify.files.names import shipped_folder
+from verify.report.audit import Audit
+from verify.report.comparison import Comparison
 from verify.report.formulas import Formula, Formulas, glyph_definitions
+from verify.report.run import Report
 from verify.text import numbers
 from verify.text.escapes import for_tex, pieces, prose_for_tex
 from verify.text.latex import Prose, plain, spoken, with_apostrophes
 from verify.text.speech import prose_in_words
-
-if TYPE_CHECKING:
-    from verify.report.audit import Audit
-    from verify.report.comparison import Comparison
-    from verify.report.run import Report
 
 SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
 _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
@@ -66,19 +62,14 @@ RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "⇔": r"$\Leftrightarrow$", "
 """The relations of derivations, as they are set."""
 
 
-def _day(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y}"
-
-
-def _timestamp(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-_FILTERS: dict[str, Callable[..., str | Badge]] = {
+_FILTERS: dict[str, Callable[..., object]] = {
     "badge": badge,
     "closed": closed,
+    "command": command,
     "count": numbers.count,
-    "date": _day,
+    "created": creation,
+    "date": lambda moment: f"{moment.day} {moment:%B %Y}",
+    "digest": digest,
     "exact": numbers.exact,
     "for_tex": for_tex,
     "percent": numbers.percent,
@@ -87,7 +78,7 @@ _FILTERS: dict[str, Callable[..., str | Badge]] = {
     "short": "{:g}".format,
     "small": numbers.small,
     "spoken": spoken,
-    "timestamp": _timestamp,
+    "timestamp": "{:%Y-%m-%dT%H:%M:%SZ}".format,
     "tokens": tokens_of,
     "words": prose_in_words,
 }

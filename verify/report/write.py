@@ -20,7 +20,7 @@ from verify.errors import (
     unforeseen,
 )
 from verify.evidence import RunRecord
-from verify.evidence.provenance import Reported, names
+from verify.evidence.load import Reported, names
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole

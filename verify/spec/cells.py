@@ -14,8 +14,8 @@ from verify.errors import ClaimError, unknown
 from verify.montecarlo.blocks import BlockSampler, Cell
 from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Distribution
 from verify.montecarlo.estimands import Smooth, component, times, variance
+from verify.montecarlo.experiment import best_side
 from verify.montecarlo.inputs import Input, Simulated
-from verify.montecarlo.planning import best_side
 from verify.montecarlo.statistics import Reduced, ScoreMoments, Statistic
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.symbolic.printing import latex

@@ -1,7 +1,5 @@
 """Checks: comparisons of what is measured or computed with predictions, and their negative controls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar

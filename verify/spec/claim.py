@@ -156,7 +156,7 @@ class Claim:
         """
         found = self._of_kind(Derivation, self.derive(), "derive", "Derivation.of(…)")
         try:
-            return found.anew()
+            return found.rebuilt()
         except ClaimError as error:
             raise ClaimError(f"{self._named}{error}") from None
 

@@ -1,7 +1,5 @@
 """Figures in one call: measured points with their intervals, and the derived curves beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal

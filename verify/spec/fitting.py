@@ -1,7 +1,5 @@
 """Weighted fits through a claim's measured points, and the coefficients that a derived law has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

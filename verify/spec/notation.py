@@ -1,7 +1,5 @@
 """What authors may type in a claim's texts, and how its expressions are written in them."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

@@ -23,7 +23,7 @@ ROWS, GENERATIONS, PATIENCE = 128, 60, 15
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Coordinates:
     """Coordinates that stand for one thing: a symbol, a family's entries, a law's points or its weights."""
 
     about: Any
@@ -38,7 +38,7 @@ class Climb:
 
     def __init__(self, layout: Layout, at: Scene, sign: int, rng: np.random.Generator) -> None:
         self.layout, self.at, self.sign, self.rng = layout, at, sign, rng
-        self.parts: list[_Part] = []
+        self.parts: list[_Coordinates] = []
         self.start = np.zeros(0)
         for one in layout.symbols:
             if layout.moves(one) and one not in layout.limits:
@@ -53,7 +53,7 @@ class Climb:
 
     def _add(self, about: Any, kind: str, start: Any, low: float = -np.inf, high: float = np.inf) -> None:
         size = len(self.start)
-        self.parts.append(_Part(about, kind, slice(size, size + len(start)), low, high))
+        self.parts.append(_Coordinates(about, kind, slice(size, size + len(start)), low, high))
         self.start = np.concatenate([self.start, start])
 
     def _add_reals(self, about: Any, kind: str, domain: Any, now: list[Any]) -> None:
@@ -129,7 +129,7 @@ class Climb:
                 laws[part.about] = ComponentLaw(tuple(zip(points, found, strict=True)))
         return self.at.in_floats(tables=tables).having(values, laws=laws)
 
-    def _decoded(self, tried: Any) -> Iterator[tuple[_Part, Any]]:
+    def _decoded(self, tried: Any) -> Iterator[tuple[_Coordinates, Any]]:
         """Yield the parts with their values, which run over the first axis."""
         for part in self.parts:
             raw = tried[:, part.at].T

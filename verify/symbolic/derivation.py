@@ -121,8 +121,8 @@ class Derivation:
         """Return the derivation of a claim that is only measured, for the ``reason`` given."""
         return cls((), lemmas, unclaimed=reason)
 
-    def anew(self) -> Derivation:
-        """Return the same made anew of its chains and steps: what an author hangs on them has no part in it.
+    def rebuilt(self) -> Derivation:
+        """Return the same rebuilt from its chains and steps: what an author hangs on them has no part in it.
 
         Raises:
             ClaimError: it is, or one of these is, of a kind of its author's.
@@ -134,7 +134,7 @@ class Derivation:
                 f"its derivation has a {type(strange[0]).__name__}, a kind of its own; make it of "
                 "Derivation.of, Route.of and Step"
             )
-        routes, lemmas = (tuple(map(_anew, chains)) for chains in (self.routes, self.lemmas))
+        routes, lemmas = (tuple(map(_rebuilt, chains)) for chains in (self.routes, self.lemmas))
         return Derivation(routes, lemmas, self.unclaimed, self.beyond)
 
     @property
@@ -238,7 +238,7 @@ class Derivation:
         return wrong + [f"nothing starts at the definition “{meaning}”" for meaning in unused]
 
 
-def _anew(chain: Route) -> Route:
+def _rebuilt(chain: Route) -> Route:
     return replace(chain, steps=tuple(replace(one) for one in chain.steps))
 
 

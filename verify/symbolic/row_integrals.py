@@ -88,7 +88,7 @@ def _mean_product(exponents: Exponents, keys: int, deviation: float, log_total: 
     if not choices:
         return Approximation(0.0, 0.0)
 
-    def terms(rule: _Rule) -> Array:
+    def terms(rule: _TrapezoidRule) -> Array:
         product = rule.others(keys - different)
         for pair in exponents:
             product = product * rule.phi(*pair)
@@ -124,7 +124,7 @@ def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
     It is 1 - E a/(Z + a) with a = e^b, and a/(Z + a) = ∫ a·exp(-at)·exp(-tZ) dt.
     """
 
-    def terms(rule: _Rule) -> Array:
+    def terms(rule: _TrapezoidRule) -> Array:
         at = rule.u + sink
         product: Array = np.exp(at - np.exp(at) + keys * rule.log_psi)
         return product
@@ -221,7 +221,7 @@ def _by_nodes(
     return sum(parts, Approximation(0.0, 0.0))
 
 
-class _Rule:
+class _TrapezoidRule:
     """The trapezoid rule in u = ln t and in s, for scores of one standard deviation.
 
     φ_ab(u) = ∫ (v - u)^b·exp(av - e^v)·φ_σ(v - u) dv is a correlation on the common grid of u and s = v - u.
@@ -291,11 +291,11 @@ class _Rule:
 
 
 @lru_cache(maxsize=512)  # a query's lengths are those of other means over it, and of other numbers of keys
-def _rule(deviation: float, step: float, reach: float) -> _Rule:
-    return _Rule(deviation, step, reach)
+def _rule(deviation: float, step: float, reach: float) -> _TrapezoidRule:
+    return _TrapezoidRule(deviation, step, reach)
 
 
-def _integrated(terms: Callable[[_Rule], Array], deviation: float) -> Approximation:
+def _integrated(terms: Callable[[_TrapezoidRule], Array], deviation: float) -> Approximation:
     """Return ∫ terms du by the rule that counts, with the error that the other rule shows."""
     with np.errstate(over="ignore", under="ignore"):
         rules = [_rule(deviation, step, reach) for step, reach in _RULES]

@@ -3,8 +3,6 @@
 Formulas keep their LaTeX: `verify.evidence.texts` lets only mathematics into a record.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable

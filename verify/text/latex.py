@@ -1,7 +1,5 @@
 """Takes LaTeX apart: prose into text and formulas, long formulas into lines, any formula into words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Numbers as people read them: rounded by their uncertainty; the values of LaTeX's."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -372,7 +370,7 @@ _EXPONENT = re.compile(r"\de", re.ASCII)
 """As a program prints a number; a product with e has a space."""
 _MOST_TOKENS = 200
 _DIGITS = 50
-"""So many that a difference of numbers that are nearly the same has those of a float."""
+"""Enough that a difference of numbers that are nearly the same has those of a float."""
 _E, _PI = Decimal(1).exp(Context(_DIGITS)), Decimal("3.14159265358979323846264338327950288419716939937511")
 _FUNCTIONS: dict[str, Callable[[Decimal], Decimal]] = {
     r"\ln": Decimal.ln,

@@ -1,7 +1,5 @@
 """Formulas in words that a screen reader can speak, such as ``variance of q dot k equals d sub k``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from functools import cache

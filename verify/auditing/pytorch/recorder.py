@@ -105,7 +105,7 @@ def compiled_graphs() -> int:
 
 
 @dataclass
-class _Seen:
+class _RecordedLayer:
     """A layer as it is being recorded.
 
     ``shape`` is (heads, heads of keys, d); ``first`` and ``last`` are (sequences, queries, keys) of calls.
@@ -145,7 +145,7 @@ class Recorder:
     weights: str = ""
     has_seen_calls: bool = False
     expected_graphs: int = 0
-    _layers: dict[str, _Seen] = field(default_factory=dict)
+    _layers: dict[str, _RecordedLayer] = field(default_factory=dict)
     _left_out: dict[str, int] = field(default_factory=dict)
     _written: dict[str, None] = field(default_factory=dict)
     _size: int = 0
@@ -239,16 +239,16 @@ class Recorder:
             seen.kept += int(call.query.shape[0])
         seen.notes.update(dict.fromkeys(info.notes))
 
-    def _layer(self, name: str, call: Call, info: LayerInfo) -> tuple[str, _Seen]:
+    def _layer(self, name: str, call: Call, info: LayerInfo) -> tuple[str, _RecordedLayer]:
         """Return the layer of this name, and the name; calls of other shapes are a layer of their own."""
         shape = (heads, key_heads, d) = (call.query.shape[1], call.key.shape[1], call.query.shape[3])
         if name in self._layers and self._layers[name].shape != shape:
             name = f"{name} with {heads} heads, {key_heads} of keys, d = {d}"
         if name not in self._layers:
-            self._layers[name] = _Seen(info, shape)
+            self._layers[name] = _RecordedLayer(info, shape)
         return name, self._layers[name]
 
-    def _within_limits(self, seen: _Seen, call: Call) -> tuple[str, Call]:
+    def _within_limits(self, seen: _RecordedLayer, call: Call) -> tuple[str, Call]:
         """Return why a call is not kept, or as much of it as is."""
         call = replace(call, continues=_continues(seen, call))
         left = self.max_sequences - (seen.continued if call.continues else seen.kept)
@@ -269,7 +269,7 @@ def _counted(reasons: Mapping[str, int]) -> list[str]:
     return [f"{reason} ({count} calls)" if count > 1 else reason for reason, count in reasons.items()]
 
 
-def _continues(seen: _Seen, call: Call) -> bool:
+def _continues(seen: _RecordedLayer, call: Call) -> bool:
     """Return whether a call goes on with the sequences of the one before: those are no new observations.
 
     It has fewer queries than keys, and its queries are the latest of the keys, or it has one query a

@@ -59,7 +59,7 @@ def is_zero_quotient(expression: Any) -> bool:
     if not (parts or rates):
         return False
     try:
-        top, below = _Reader(parts, rates).read(expression)
+        top, below = _QuotientReader(parts, rates).read(expression)
     except ZeroDivisionError:
         return False
     return bool(top == 0 and below != 0)
@@ -86,7 +86,7 @@ def _collect(expression: Any, parts: dict[Any, None], rates: dict[Any, int]) -> 
         parts[expression] = None
 
 
-class _Reader:
+class _QuotientReader:
     """Reads expressions as quotients of the elements of a ring."""
 
     def __init__(self, parts: Collection[Any], rates: Mapping[Any, int]) -> None:

@@ -30,7 +30,7 @@ def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     Raises:
         Refused: the integrand has neither form, or a parameter is known not to be positive.
     """
-    parts = _Parts(integrand, variable)
+    parts = _IntegrandFactors(integrand, variable)
     a = parts.power + 1
     if parts.exponent != 0 and parts.base is None:
         ((order, rate),) = _monomials(-parts.exponent, variable, integrand)
@@ -51,7 +51,7 @@ def _monomials(polynomial: Any, variable: Any, integrand: Any) -> list[tuple[int
     return terms
 
 
-class _Parts:
+class _IntegrandFactors:
     """The factors of an integrand: what is constant, the power of the variable, an exponent, one sum."""
 
     def __init__(self, integrand: Any, variable: Any) -> None:

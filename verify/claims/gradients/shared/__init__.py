@@ -16,14 +16,6 @@ from verify.spec import Array, Control, Exact, loops, no_distance
 from verify.symbolic import extremes
 from verify.symbolic.printing import plain
 
-__all__ = [
-    "BothScales", "LayerStack", "Lookup", "Normalisation", "OfRows", "Outputs", "PlotLayer", "Ratio",
-    "Relation", "RowGradients", "SingleQueries", "TrainingRuns", "against_loops", "extremes", "gradients",
-    "largest_ratio", "losses", "output_name", "plain", "softmax_over_queries", "spectral_norms",
-    "student_quantile",
-]  # fmt: skip
-
-
 SCALE = 0.25
 """The scale at which array code is compared with loops."""
 

@@ -1,7 +1,5 @@
 """Routes to the gradients of attention, and to what bounds them or does not."""
 
-from __future__ import annotations
-
 from sympy import Mul, Sum
 
 from verify.symbolic.attention import (

@@ -1,7 +1,5 @@
 """The Jacobian of softmax with symbolic n, and chains that bound its norm, the largest xᵀJx/|x|²."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Gradients reach score j as δ_j = p_j(z_j - Σ p_i z_i), where the upstream prod
 independent of the scores, with mean 0 and one variance.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Samplers of the gradients of attention: by path, by single query, and back through layers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import chain, pairwise

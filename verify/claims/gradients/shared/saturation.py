@@ -5,8 +5,6 @@ keys. At last σ·E‖J‖² tends to a third of M_n: what the identity averages
 left over grows as the root of σ at most, so that over σ it vanishes, and two bounds have one limit.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

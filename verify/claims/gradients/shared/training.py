@@ -1,7 +1,5 @@
 """Sampler of training runs: one head of attention learns to look up, at several scales and learning rates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

@@ -2,15 +2,10 @@
 
 from verify.montecarlo.distributions import CAUCHY
 from verify.montecarlo.inputs import ProjectedTokens
-from verify.montecarlo.planning import best_queries
+from verify.montecarlo.experiment import best_queries
 from verify.montecarlo.rows import CausalRows, RowVariance
 from verify.montecarlo.statistics import ComponentMoments, OtherTokens, PairMoments
 from verify.symbolic import blocks as block_variances
-
-__all__ = [
-    "CAUCHY", "SINGLE_SCORES", "CausalRows", "ComponentMoments", "OtherTokens", "PairMoments",
-    "ProjectedTokens", "RowVariance", "best_queries", "block_variances",
-]  # fmt: skip
 
 SINGLE_SCORES = "every block is a single score, so that a sharper share takes many more draws"
 """Why the tolerance of a share of scores that are drawn one by one is wide."""

@@ -1,7 +1,5 @@
 """The tail of a score in an even dimension as a finite sum: it is the difference of two gamma numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache

@@ -8,10 +8,3 @@ from verify.claims.modern.shared.variants import (
 from verify.montecarlo.estimands import difference, entropy_lost
 from verify.montecarlo.statistics import ScoreProducts
 from verify.spec.figures import expected
-
-__all__ = [
-    "BesideSink", "BiasedRows", "CappedScores", "Cosines", "DroppedWeights", "GroupedScores",
-    "RecoveredScales", "RotatedScores", "RoundedScores", "ScoreProducts", "beside_sink", "change_of_weights",
-    "difference", "distance_from_half", "distance_of_orders", "entropy_lost", "expected", "fitted_scale",
-    "largest_cosine", "largest_move", "response", "rotation_angles", "spacing_above", "with_linear_bias",
-]  # fmt: skip

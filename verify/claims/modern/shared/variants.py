@@ -1,7 +1,5 @@
 """What today's models do to queries, keys and scores, and number formats of few bits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Numbers of few bits: sums and queries rounded; softmax in one pass, and scores that are clipped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

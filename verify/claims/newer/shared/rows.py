@@ -1,7 +1,5 @@
 """Samplers of rows and matrices of weights under newer kinds of attention, and their means, integrated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A weight between bounds, once every other key's exponential over that of the key lies between two."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the claims about the pipeline alone measure with: its array code, its score matrices, its values."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +9,6 @@ from verify.montecarlo.blocks import Settings, double
 from verify.montecarlo.distributions import KEYS, QUERIES, Array, Distribution, VectorSource
 from verify.montecarlo.experiment import EXACTLY
 from verify.montecarlo.statistics import EntryProducts
-
-__all__ = ["EXACTLY", "EntryProducts", "ScoresBesideValues", "attention"]
 
 
 @dataclass(frozen=True)

@@ -6,5 +6,3 @@ from verify.montecarlo.statistics import AllPairs
 from verify.spec.cells import ScoreCell
 from verify.spec.fitting import linear_fits
 from verify.symbolic.scores import with_moments
-
-__all__ = ["STANDARD_DISTRIBUTIONS", "AllPairs", "ScoreCell", "SharedVectors", "linear_fits", "with_moments"]

@@ -1,15 +1,11 @@
 """What the claims about softmax alone measure with: rows of attention, raw and scaled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from verify.montecarlo.estimands import complement
-from verify.montecarlo.planning import best_queries
+from verify.montecarlo.experiment import best_queries
 from verify.montecarlo.rows import OfRow
 from verify.spec import NORMAL, Cell, Simulated, SoftmaxRows, cell_of
-
-__all__ = ["attention_cell", "complement"]
 
 
 def attention_cell(keys: int, d_k: int, scale: Any, *wanted: OfRow) -> Cell:
