@@ -128,9 +128,9 @@ def typed(derivation: Derivation, tolerance: float, given: Any) -> Experiment:  
 
 
 def claim(
-    title: str,
     derive: Callable[[], Derivation],
     experiment: Callable[..., Experiment] = variance_in_four,
+    title: str = "One of a pair",
     statement: str = "In every case, {theorem}.",
     **more: Any,
 ) -> Claim:
@@ -148,11 +148,9 @@ class Pair(NamedTuple):
     true: Callable[[], Claim]
 
 
-def of_derivations(
-    title: str, false: Callable[[], Derivation], true: Callable[[], Derivation], **both: Any
-) -> Pair:
+def of_derivations(false: Callable[[], Derivation], true: Callable[[], Derivation], **both: Any) -> Pair:
     """Return the pair of these derivations; ``both`` are further arguments of ``claim``."""
-    return Pair(lambda: claim(title, false, **both), lambda: claim(title, true, **both))
+    return Pair(lambda: claim(false, **both), lambda: claim(true, **both))
 
 
 def of_experiments(false: Callable[[], Measuring], true: Callable[[], Measuring], **both: Any) -> Pair:
@@ -165,12 +163,9 @@ def of_claims(false: Callable[[], dict[str, Any]], true: Callable[[], dict[str, 
 
     def made(own: Callable[[], dict[str, Any]]) -> Claim:
         usual = {
-            "title": "The variance of a score",
             "derive": lambda: Derivation.of(variance_route(score, STANDARD)),
+            "experiment": spread(),
         }
-        fields = {**usual, **both, **own()}
-        return claim(
-            fields.pop("title"), fields.pop("derive"), fields.pop("experiment", None) or spread(), **fields
-        )
+        return claim(**(usual | both | own()))
 
     return Pair(lambda: made(false), lambda: made(true))

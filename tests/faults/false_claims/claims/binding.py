@@ -97,7 +97,6 @@ PAIRS: dict[str, Pair] = {
         # True: their variance is measured.
         lambda: measured(component("square", 0.25, positive=True), S.One, ScoreMoments()),
         spread,
-        title="What scores are like",
     ),
     "mean_square": of_experiments(
         # False: the mean square of scores with a mean is measured; the theorem is about their variance.
@@ -110,14 +109,12 @@ PAIRS: dict[str, Pair] = {
             key=NORMAL.moved(1, 1),
         ),
         lambda: spread(query=NORMAL.moved(1, 1), key=NORMAL.moved(1, 1)),
-        title="The spread of scores with a mean",
         derive=lambda: Derivation.of(variance_route(score, Population({q: (1, 1, 2), k: (1, 1, 2)}, d))),
     ),
     "only_large": of_experiments(
         # False: a theorem for many dimensions speaks of four; true: of 64.
         spread,
         lambda: spread(n=64),
-        title="The variance of a score in many dimensions",
         derive=lambda: steps(
             Var(score),
             (d, Evaluation(STANDARD, assumed=True)),
@@ -128,7 +125,6 @@ PAIRS: dict[str, Pair] = {
         # False: the kurtosis of normal components is that of Laplace's; true: of normal components.
         lambda: measured(kurtosis(), None, ScorePowers((2, 4)), query=LAPLACE, key=LAPLACE, n=16),
         lambda: measured(kurtosis(), None, ScorePowers((2, 4)), n=16),
-        title="The kurtosis of a score",
         derive=lambda: Derivation.of(kurtosis_route(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d))),
     ),
     "other_relation": of_claims(
@@ -157,7 +153,6 @@ PAIRS: dict[str, Pair] = {
     "padded": of_derivations(
         # False: the variance of a padded score is exactly 1 - 1/d; these are first terms of d/(d + 1).
         # True: it is d/(d + e).
-        "A padded score",
         lambda: steps(
             Var(score / sqrt(d + 1)),
             (d / (d + 1), Evaluation(STANDARD, assumed=True)),
@@ -170,14 +165,12 @@ PAIRS: dict[str, Pair] = {
         # False: what is measured is at a scale 1% larger than what is derived; true: at the same scale.
         lambda: spread(scale=Rational(505, 1000)),
         lambda: spread(scale=S.Half),
-        title="Half a score",
         derive=lambda: Derivation.of(variance_route(score / 2, STANDARD)),
     ),
     "sigmoids": of_experiments(
         # False: the bound for scores of deviation 1 is about rows of deviation 0.98; true: of 1.
         lambda: _rows(SigmoidRows(4, 0.98), component("total"), *SIGMOIDS),
         lambda: _rows(SigmoidRows(4), component("total"), *SIGMOIDS),
-        title="Sums of sigmoids",
         derive=sigmoid_attention.derive,
     ),
     "some_weight": of_experiments(
@@ -186,14 +179,12 @@ PAIRS: dict[str, Pair] = {
         lambda: _rows(
             PAIRS_OF_SCORES, Smooth(lambda mean: 2 * mean["product"], positive=True), S.Half, 0.485
         ),
-        title="Rows of the Jacobian",
         derive=softmax_lipschitz.derive,
     ),
     "unbounded": of_experiments(
         # False: what holds of scores within a range is about normal ones; true: about scores of two levels.
         lambda: _rows(NormalRows(4, 16, 1.0, NORMAL, ("entropy",)), entropy_lost(4), S.Half, 0.35),
         lambda: _rows(NormalRows(4, 16, 1.0, RADEMACHER, ("entropy",)), entropy_lost(4), S.Half, 0.28),
-        title="Entropy that scores within a range lose",
         derive=bounded_scores.derive,
     ),
 }

@@ -38,37 +38,31 @@ def slope_of_root(x: Any) -> Derivation:
 PAIRS: dict[str, Pair] = {
     "derivative": of_derivations(
         # False: abs(r) has the slope sign(r), at r = 0 too; true: r² has the slope 2r.
-        "A slope",
         lambda: steps(Derivative(Abs(r), r), (sign(r), Identity())),
         lambda: steps(Derivative(r**2, r), (2 * r, Identity())),
     ),
     "integral": of_derivations(
         # False: ∫e^(tw) dw may be subtracted from itself; true: ∫e^(-tw) dw may.
-        "An integral with a symbol in it",
         lambda: cancelled(Integral(exp(t * w), (w, 0, oo))),
         lambda: cancelled(Integral(exp(-t * w), (w, 0, oo))),
     ),
     "kink": of_derivations(
         # False: the root of r⁴ + r² has a slope at r = 0; true: that of t⁴ + t² has, for t > 0.
-        "A slope at a kink",
         lambda: slope_of_root(r),
         lambda: slope_of_root(t),
     ),
     "limit": of_derivations(
         # False: the limit of aw is a number; true: that of a·cos(w) at 0 is a.
-        "A limit",
         lambda: cancelled(Limit(a * w, w, oo)),
         lambda: steps(Limit(a * cos(r), r, 0), (a, AtLimit())),
     ),
     "moment": of_derivations(
         # False: a law of which two moments are known has the fourth; true: of which four are.
-        "A fourth moment",
         lambda: cancelled(E(y[1] ** 4), OF_TWO),
         lambda: cancelled(E(y[1] ** 4), OF_FOUR),
     ),
     "order": of_derivations(
         # False: ∫∫sin(rw)e^(-tw) is done over t first; true: what is nowhere negative is.
-        "Two integrals in another order",
         lambda: steps(
             Integral(sin(r * w) * exp(-t * w), (w, 0, oo), (t, 0, oo)),
             (Integral(sin(r * w) / w, (w, 0, oo)), EulerIntegrals(t)),
@@ -82,19 +76,16 @@ PAIRS: dict[str, Pair] = {
     "shift": of_derivations(
         # False: E e^(y²) of a standard normal y stays what it is if y is shifted. Shifted by
         # h and by -h, and with both added, it would be less than itself. True: E e^y is one.
-        "A mean that is infinite",
         lambda: shifted(exp(y[1] ** 2), exp((y[1] + h) ** 2)),
         lambda: shifted(exp(y[1]), exp(y[1] + h)),
     ),
     "terms": of_derivations(
         # False: a sum of N terms, each the random N, has a mean if N has one; true: of d terms.
-        "A random number of terms",
         lambda: cancelled(E(Sum(N, (i, 1, N))), OF_N),
         lambda: cancelled(E(Sum(N, (i, 1, d))), OF_N),
     ),
     "variance": of_derivations(
         # False: squares of what has three moments have a variance; true: of what has four.
-        "The variance of a square",
         lambda: cancelled(Var(y[1] ** 2), OF_TWO),
         lambda: cancelled(Var(y[1] ** 2), OF_FOUR),
     ),

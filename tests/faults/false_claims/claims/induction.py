@@ -11,43 +11,36 @@ from verify.spec.rules import ClosedSums, Replaced, Unfolded
 PAIRS: dict[str, Pair] = {
     "cubes": of_derivations(
         # False: Σj³ is (Σj)³; true: it is (Σj)².
-        "A sum of cubes",
         lambda: steps(Sum(j_**3, (j_, 1, n)), ((n * (n + 1) / 2) ** 3, ClosedSums())),
         lambda: steps(Sum(j_**3, (j_, 1, n)), ((n * (n + 1) / 2) ** 2, ClosedSums())),
     ),
     "first_only": of_derivations(
         # False: Σj is n², which is right for n = 1; true: Σ(2j - 1) is.
-        "A sum that agrees at one",
         lambda: steps(Sum(j_, (j_, 1, n)), (n**2, ClosedSums())),
         lambda: steps(Sum(2 * j_ - 1, (j_, 1, n)), (n**2, ClosedSums())),
     ),
     "geometric": of_derivations(
         # False: Σ2^j is 2^(n + 1) - 1; true: it is 2^(n + 1) - 2.
-        "A geometric sum",
         lambda: steps(Sum(2**j_, (j_, 1, n)), (2 ** (n + 1) - 1, ClosedSums())),
         lambda: steps(Sum(2**j_, (j_, 1, n)), (2 ** (n + 1) - 2, ClosedSums())),
     ),
     "one_too_few": of_derivations(
         # False: Σj is n(n - 1)/2; true: it is n(n + 1)/2.
-        "A sum of numbers",
         lambda: steps(Sum(j_, (j_, 1, n)), (n * (n - 1) / 2, ClosedSums())),
         lambda: steps(Sum(j_, (j_, 1, n)), (n * (n + 1) / 2, ClosedSums())),
     ),
     "one_too_many": of_derivations(
         # False: Σj² is one more than it is; true: it is n(n + 1)(2n + 1)/6.
-        "A sum of squares",
         lambda: steps(Sum(j_**2, (j_, 1, n)), (n * (n + 1) * (2 * n + 1) / 6 + 1, ClosedSums())),
         lambda: steps(Sum(j_**2, (j_, 1, n)), (n * (n + 1) * (2 * n + 1) / 6, ClosedSums())),
     ),
     "size_within": of_derivations(
         # False: Σ(j - 1)n is (n - 1)n(2n - 1)/6; true: Σ(j - 1) is n(n - 1)/2.
-        "A sum with its size in it",
         lambda: steps(Sum((j_ - 1) * n, (j_, 1, n)), ((n - 1) * n * (2 * n - 1) / 6, ClosedSums())),
         lambda: steps(Sum(j_ - 1, (j_, 1, n)), (n * (n - 1) / 2, ClosedSums())),
     ),
     "what_is_bound": of_derivations(
         # False: n b is Σj where b stands for j; true: Σb is n b.
-        "A constant that stands for the index",
         lambda: steps(
             n * b,
             (Sum(b, (j_, 1, n)), ClosedSums({Sum(b, (j_, 1, n)): n * b})),

@@ -21,7 +21,6 @@ from verify.spec.rules import EulerIntegrals, Identity
 PAIRS: dict[str, Pair] = {
     "beta": of_derivations(
         # False: ∫w^(a-1)/(1 + w)^(a+b) dw is B(a, b + 1); true: it is B(a, b).
-        "A beta function",
         lambda: steps(
             Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)),
             (gamma(a) * gamma(b + 1) / gamma(a + b + 1), EulerIntegrals(w)),
@@ -33,7 +32,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "diverges": of_derivations(
         # False: ∫e^w dw is -1; true: ∫e^-w dw is 1.
-        "An integral that does not converge",
         lambda: steps(Integral(exp(w), (w, 0, oo)), (S.NegativeOne, EulerIntegrals(w))),
         lambda: steps(Integral(exp(-w), (w, 0, oo)), (S.One, EulerIntegrals(w))),
     ),
@@ -48,7 +46,6 @@ PAIRS: dict[str, Pair] = {
             "experiment": measured(component("inverse"), None, InverseLengths(), n=12),
             "statement": "For {d_k} above two, {theorem}.",
         },
-        title="The mean of an inverse squared length",
         derive=lambda: steps(
             Integral(w ** (d / 2 - 2) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)),
             (1 / (d - 2), EulerIntegrals(w)),
@@ -56,19 +53,16 @@ PAIRS: dict[str, Pair] = {
     ),
     "outside": of_derivations(
         # False: ∫√a² da over all numbers, for a positive a; true: ∫a² e^-a from 0 on is 2.
-        "Over values that there are not",
         lambda: steps(Integral(sqrt(a**2), (a, -oo, oo)) + 1, (1 + Integral(a, (a, -oo, oo)), Identity())),
         lambda: steps(Integral(w**2 * exp(-w), (w, 0, oo)), (S(2), EulerIntegrals(w))),
     ),
     "shifted": of_derivations(
         # False: ∫w^a e^-w dw is Γ(a); true: it is Γ(a + 1).
-        "A gamma function",
         lambda: steps(Integral(w**a * exp(-w), (w, 0, oo)), (gamma(a), EulerIntegrals(w))),
         lambda: steps(Integral(w**a * exp(-w), (w, 0, oo)), (gamma(a + 1), EulerIntegrals(w))),
     ),
     "twice": of_derivations(
         # False: ∫e^(-a w²) dw from 0 on is √(π/a); true: it is half of that.
-        "Half of a normal integral",
         lambda: steps(Integral(exp(-a * w**2), (w, 0, oo)), (sqrt(pi / a), EulerIntegrals(w))),
         lambda: steps(Integral(exp(-a * w**2), (w, 0, oo)), (sqrt(pi / a) / 2, EulerIntegrals(w))),
     ),

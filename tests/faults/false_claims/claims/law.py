@@ -37,7 +37,6 @@ def logarithm(mean: int) -> Derivation:
 PAIRS: dict[str, Pair] = {
     "both_for_one": of_derivations(
         # False: both may be the same score, so that E S² is (E S)² = 0; true: E S² is d.
-        "A product of two means",
         lambda: steps(
             E(r * y),
             (E(r) * E(y), Evaluation(Population({r: None, y: None}))),
@@ -50,7 +49,6 @@ PAIRS: dict[str, Pair] = {
     "kurtosis_of_any": of_derivations(
         # False: it is 3 + 6/d for components of any law with mean 0 and variance 1.
         # True: it is for normal ones.
-        "The kurtosis of a score",
         lambda: steps(E(score**4) / E(score**2) ** 2, (3 + 6 / d, Evaluation(STANDARD, assumed=True))),
         lambda: steps(
             E(score**4) / E(score**2) ** 2,
@@ -59,7 +57,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "light_tails": of_derivations(
         # False: a fourth moment of ½ makes the kurtosis 3 - 11/4d; true: one of 1 makes it 3 - 2/d.
-        "An impossible fourth moment",
         lambda: steps(
             E(score**4) / E(score**2) ** 2,
             (
@@ -74,13 +71,11 @@ PAIRS: dict[str, Pair] = {
     ),
     "mean_outside": of_derivations(
         # False: a positive number has mean -2; true: it has mean 2.
-        "The mean of the logarithm of what is above one",
         lambda: logarithm(-2),
         lambda: logarithm(2),
     ),
     "means_forgotten": of_derivations(
         # False: the variance is d σ²σ² whatever the means are; true: the means add to it.
-        "Components with means",
         lambda: steps(Var(score), (d * sigma_q**2 * sigma_k**2, Evaluation(GENERAL, assumed=True))),
         lambda: steps(
             Var(score),
@@ -92,7 +87,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "negative_variance": of_derivations(
         # False: for components of variance -1 the variance of a score is -d; true: of variance 1.
-        "An impossible variance",
         lambda: steps(
             Var(score), (-d, Evaluation(Population({q: (1, 0, -1), k: (1, 0, 1)}, d), assumed=True))
         ),
@@ -100,7 +94,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "one_for_two": of_derivations(
         # False: E ab = E a E b, and b may be a; true: a may be c.
-        "A product of means",
         lambda: steps(
             E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))), (E(b) ** 2, PutIn({a: b}))
         ),
@@ -110,7 +103,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "self_score": of_derivations(
         # False: the variance of k·k is d, as that of q·k; true: it is 2 d for normal components.
-        "A key with itself",
         lambda: steps(
             Var(score.subs(k, q)),
             (d, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True)),
@@ -122,7 +114,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "third_moment": of_derivations(
         # False: it is 0 for every law with mean 0; true: it is where the components' third moments are.
-        "The third moment of a score",
         lambda: steps(E(score**3), (S.Zero, Evaluation(STANDARD, assumed=True))),
         lambda: steps(
             E(score**3), (S.Zero, Evaluation(Population({q: (1, 0, 1, 0), k: (1, 0, 1, 0)}, d), assumed=True))
@@ -130,7 +121,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "weighted": of_derivations(
         # False: Var Σ w_i q_i k_i is d w_i²; true: with one weight for all it is d w².
-        "A weighted score",
         lambda: steps(
             Var(Sum(IndexedBase("w")[index] * q[index] * k[index], (index, 1, d))),
             (d * IndexedBase("w")[index] ** 2, Evaluation(STANDARD, assumed=True)),

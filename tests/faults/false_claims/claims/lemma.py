@@ -34,32 +34,27 @@ class Borrowed(Route):
 PAIRS: dict[str, Pair] = {
     "assumed": of_derivations(
         # False: what is never so is assumed, that a³ = a²; true: that b is a³.
-        "What is assumed",
         lambda: steps(a**3, (a**2, Assuming((Eq(a**3, a**2),)))),
         lambda: steps(b + 1, (a**3 + 1, Assuming((Eq(b, a**3),)))),
     ),
     "captured_slope": of_derivations(
         # False: what holds for b holds for a: the derivative of a² is a; true: it holds for c.
-        "A derivative by what is put in",
         lambda: steps(Derivative(a * b, a), (b, Identity()), (a, PutIn({b: a}))),
         lambda: steps(Derivative(a * b, a), (b, Identity()), (c, PutIn({b: c}))),
     ),
     "curvature_of_another": of_derivations(
         # False: E r³ ≥ (E r)³ for all r, by the curvature of r⁴; true: E r⁴ ≥ (E r)⁴.
-        "A curvature from a lemma",
         lambda: steps(E(r**3), (E(r) ** 3, Jensen(r, "≥", theorem(S.Zero, (12 * r**2, Sign()))))),
         lambda: steps(E(r**4), (E(r) ** 4, Jensen(r, "≥", theorem(S.Zero, (12 * r**2, Sign()))))),
     ),
     "defined_number": of_derivations(
         # False: b stands for a², and 5 is put in for b; true: b stands for a².
-        "What is defined is a number",
         lambda: steps(b, (a**2, Unfolded({b: a**2})), (a**2, PutIn({b: S(5)}))),
         lambda: steps(b + 1, (a**2 + 1, Unfolded({b: a**2}))),
     ),
     "defined_slope": of_derivations(
         # False: the derivative of a b by a is that of a³ where b stands for a².
         # True: the derivative of a³ is 3a².
-        "A derivative of what is defined",
         lambda: steps(
             Derivative(a * b, a), (Derivative(a**3, a), Replaced(theorem(b, (a**2, Unfolded({b: a**2})))))
         ),
@@ -67,7 +62,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "of_another_kind": of_derivations(
         # False: a chain of its author's own kind shows 3 d, and gives the theorem of another; true: of d.
-        "The variance of a score",
         lambda: Derivation.of(
             Borrowed.of("By what is derived", Var(score), Step(3 * d, "So it is", Evaluation(STANDARD)))
         ),
@@ -75,7 +69,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "other_end": of_derivations(
         # False: the variance is d, and by another route 2 d; true: both routes end in d.
-        "Two routes to two results",
         lambda: Derivation.of(
             route(Var(score), (d, Evaluation(STANDARD, assumed=True))),
             route(Var(score) + Var(score), (2 * d, Evaluation(STANDARD, assumed=True))),
@@ -91,7 +84,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "other_part": of_derivations(
         # False: a lemma about E Z² is put in for E Z; true: it is put in for what it is about.
-        "What is derived for another part",
         lambda: steps(
             E(a) + 1,
             (
@@ -109,7 +101,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "slope_elsewhere": of_derivations(
         # False: 1 ≤ (r - 1)² for r ≥ 0, by a slope known from 1 on; true: 0 ≤ (r - 1)² for r ≥ 1.
-        "A slope from a lemma",
         lambda: steps(
             S.One,
             (
@@ -135,7 +126,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "starts_nowhere": of_derivations(
         # False: the variance is 4 d, for that of twice the score is; true: the lemma says what it is about.
-        "A lemma that starts at nothing",
         lambda: Derivation.of(
             route(Var(score), (d, Evaluation(STANDARD, assumed=True))),
             lemmas=(route(Var(2 * score), (4 * d, Evaluation(STANDARD, assumed=True))),),

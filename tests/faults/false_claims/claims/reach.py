@@ -11,7 +11,6 @@ from verify.spec.rules import Evaluation, Identity, OnRange, PutIn, Replaced, Si
 PAIRS: dict[str, Pair] = {
     "almost_twenty": of_derivations(
         # False: e^π - π is 20, as its first digits show; true: it is less than e^π + r.
-        "A number that is almost whole",
         lambda: steps(
             exp(pi) - pi + r,
             (
@@ -27,19 +26,16 @@ PAIRS: dict[str, Pair] = {
     ),
     "author_says": of_derivations(
         # False: the variance is 3 d, because its author says so; true: it is d.
-        "A rule of the author's own",
         lambda: steps(Var(score), (3 * d, by("it is known")(lambda one, other: True))),
         lambda: steps(Var(score), (d, Evaluation(STANDARD, assumed=True))),
     ),
     "beyond_range": of_derivations(
         # False: r² ≤ r from 0 to 2; true: r² ≤ r from 0 to 1.
-        "A cubic bound",
         lambda: steps(r**2, (r, OnRange(r, S.Zero, S(2), S(3)))),
         lambda: steps(r**2, (r, OnRange(r, S.Zero, S.One, S(2)))),
     ),
     "cube": of_derivations(
         # False: a³ is a², as putting in 1 shows; true: what holds for all a holds for 1.
-        "A cube and a square",
         lambda: steps(a**3, (a**2, PutIn({a: S.One}))),
         lambda: steps(
             (a + b) ** 2, (a**2 + 2 * a * b + b**2, Identity()), (b**2 + 2 * b + 1, PutIn({a: S.One}))
@@ -47,7 +43,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "four_sizes": of_derivations(
         # False: 2ⁿ is n² - n + 2, as sizes up to three show; true: 2ⁿ⁺¹ is twice 2ⁿ.
-        "Powers of two",
         lambda: steps(
             2**n,
             (
@@ -61,7 +56,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "temperature": of_derivations(
         # False: the variance at temperature T is d/T^2.02, as putting in 1 shows; true: it is d/T².
-        "A temperature",
         lambda: steps(
             Var(score / t),
             (d / t**2, Evaluation(STANDARD, assumed=True)),

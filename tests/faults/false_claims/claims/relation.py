@@ -11,7 +11,6 @@ from verify.spec.rules import FirstTerms, Jensen, Replaced, Sign, Turned
 PAIRS: dict[str, Pair] = {
     "cap_bound": of_derivations(
         # False: a bound, and then its first terms, make a bound of two over c²; true: the bound alone.
-        "What a cap costs",
         lambda: steps(
             (2 + 4 / d) / c**2 - a,
             ((2 + 4 / d) / c**2, Replaced(theorem(S.Zero, (a, Sign()), (S.Zero, Turned(start=-a))))),
@@ -25,31 +24,26 @@ PAIRS: dict[str, Pair] = {
     "jensen_abs": of_derivations(
         # False: E e^s is at least e^|E s|, by Jensen's inequality; that is e^(E s).
         # True: E e^s is at least e^(E s).
-        "The mean of an exponential",
         lambda: steps(E(exp(r)), (exp(Abs(E(r))), Jensen(r, "≥"))),
         lambda: steps(E(exp(r)), (exp(E(r)), Jensen(r, "≥"))),
     ),
     "log_mean": of_derivations(
         # False: E ln Z is at least ln E Z; it is at most that; true: E ln Z is at most ln E Z.
-        "The mean of a logarithm",
         lambda: steps(E(log(a)), (log(E(a)), Jensen(a, "≥"))),
         lambda: steps(E(log(a)), (log(E(a)), Jensen(a))),
     ),
     "mean_inverse": of_derivations(
         # False: E 1/Z is at most 1/E Z; true: E 1/Z is at least 1/E Z.
-        "The mean of an inverse",
         lambda: steps(E(1 / a), (1 / E(a), Jensen(a))),
         lambda: steps(E(1 / a), (1 / E(a), Jensen(a, "≥"))),
     ),
     "mean_square": of_derivations(
         # False: E r² is at most (E r)²; true: E r² is at least (E r)².
-        "The mean square and the square of the mean",
         lambda: steps(E(r**2), (E(r) ** 2, Jensen(r))),
         lambda: steps(E(r**2), (E(r) ** 2, Jensen(r, "≥"))),
     ),
     "minus_inverse": of_derivations(
         # False: -1/y grows with y, over the pole at 0 as well; true: -1/b grows with b > 0.
-        "Inverses in order",
         lambda: steps(
             -1 / y, (-1 / (y + a), Replaced(theorem(S.Zero, (a, Sign()), (y + a, Turned(start=y)))))
         ),
@@ -59,13 +53,11 @@ PAIRS: dict[str, Pair] = {
     ),
     "squared_bound": of_derivations(
         # False: from a ≥ -b follows a² ≥ b²; true: from b ≤ a + b follows b² ≤ (a + b)².
-        "A bound squared",
         lambda: steps(a**2, (b**2, Replaced(theorem(S.Zero, (a + b, Sign()), (-b, Turned(start=a)))))),
         lambda: steps(b**2, ((a + b) ** 2, Replaced(theorem(S.Zero, (a, Sign()), (a + b, Turned(start=b)))))),
     ),
     "two_ways": of_derivations(
         # False: y ≤ y + a, and y + a ≥ y - b, so y ≤ y - b; true: y ≤ y + a ≤ y + a + b.
-        "A chain that goes down and up again",
         lambda: steps(
             y,
             (y + a, Replaced(theorem(S.Zero, (a, Sign()), (y + a, Turned(start=y))))),

@@ -25,13 +25,11 @@ from verify.spec.rules import (
 PAIRS: dict[str, Pair] = {
     "capped": of_derivations(
         # False: r² - tanh² r is at most 0.65 r⁴; true: it is at most two thirds of r⁴.
-        "What a cap leaves",
         lambda: steps(r**2 - tanh(r) ** 2, (Rational(65, 100) * r**4, FromZero(r))),
         lambda: steps(r**2 - tanh(r) ** 2, (2 * r**4 / 3, FromZero(r))),
     ),
     "entropy_growth": of_derivations(
         # False: E ln Σe^s is at least ln n + 0.515 σ² E(1 - Σp²); true: ½ σ² E(1 - Σp²).
-        "How a total grows",
         lambda: steps(
             E(LOG_TOTAL),
             (log(n) + Rational(515, 1000) * sigma**2 * E(1 - Sum(p[i] ** 2, (i, 1, n))), TotalGrows()),
@@ -40,31 +38,26 @@ PAIRS: dict[str, Pair] = {
     ),
     "entropy": of_derivations(
         # False: it is at most 0.98 ln n; true: it is at most ln n.
-        "The most entropy",
         lambda: steps(ENTROPY, (Rational(98, 100) * log(n), EvenIsMost())),
         lambda: steps(ENTROPY, (log(n), EvenIsMost())),
     ),
     "largest": of_derivations(
         # False: E max s is at most 0.98 σ√(2 ln n); true: at most σ√(2 ln n).
-        "The largest score",
         lambda: steps(E(largest), (Rational(98, 100) * sigma * sqrt(2 * log(n)), LargestScore())),
         lambda: steps(E(largest), (sigma * sqrt(2 * log(n)), LargestScore())),
     ),
     "least": of_derivations(
         # False: 1/(a + 1) is at most 0.97; true: it is at most 1.
-        "An inverse",
         lambda: steps(1 / (a + 1), (Rational(97, 100), AtItsLeast(a, S.Zero))),
         lambda: steps(1 / (a + 1), (S.One, AtItsLeast(a, S.Zero))),
     ),
     "range": of_derivations(
         # False: r² ≤ 0.98 r from 0 to 1; true: r² ≤ r.
-        "A bound on a range",
         lambda: steps(r**2, (Rational(98, 100) * r, OnRange(r, S.Zero, S.One, S(2)))),
         lambda: steps(r**2, (r, OnRange(r, S.Zero, S.One, S(2)))),
     ),
     "reviewed": of_derivations(
         # False: Var(q·k) is at most 0.98 d, says a test of the author's; true: it is at most d + a.
-        "A bound that its author has read",
         lambda: steps(Var(score), (Rational(98, 100) * d, by("close enough")(lambda one, other: True))),
         lambda: steps(
             Var(score),
@@ -74,7 +67,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "squares": of_derivations(
         # False: Σp² is at most 0.98; true: it is at most 1.
-        "The sum of squared weights",
         lambda: steps(
             Sum(p[i] ** 2, (i, 1, n)), (Rational(98, 100), Surplus(Sum(p[i] * (1 - p[i]), (i, 1, n))))
         ),

@@ -104,7 +104,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "number_name": of_derivations(
         # False: the name of a symbol is a number; true: it is a name.
-        "A sum",
         lambda: steps((Symbol("3") + 1) ** 2, (1 + Symbol("3") ** 2 + 2 * Symbol("3"), Identity())),
         lambda: steps((a + 1) ** 2, (1 + a**2 + 2 * a, Identity())),
         statement="{theorem}.",
@@ -137,7 +136,6 @@ PAIRS: dict[str, Pair] = {
     ),
     "theorem_name": of_derivations(
         # False: the name of a symbol is a relation; true: it is a name.
-        "A sum",
         lambda: steps(
             (Symbol("x = 3") + 1) ** 2, (1 + Symbol("x = 3") ** 2 + 2 * Symbol("x = 3"), Identity())
         ),
