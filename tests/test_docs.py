@@ -1,7 +1,5 @@
 """README.md, CONTRIBUTING.md and docs/ keep their word: commands, examples, files and versions."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """What is installed is complete, outside the checkout; no import circle, and few modules at the door."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -11,17 +9,14 @@ import venv
 import zipfile
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grimp  # what import-linter reads imports with
 import pytest
 
 import verify
 from tests.tool import ROOT
+from verify.evidence import RunRecord
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
 
 pytestmark = pytest.mark.slow
 DEVELOPMENT = {"verify/_templates/report.html.j2", "verify/_data/sources.toml", "verify/py.typed"}

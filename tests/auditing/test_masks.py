@@ -1,7 +1,5 @@
 """Masks that were meant, rows and keys where one is not kept to; and rows of one head in any arrays."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faults that are named, each planted where its formula gives the output; and programs that are recorded."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal

@@ -1,7 +1,5 @@
 """Recordings come back as they were written, and whatever is wrong with one is said in a clear line."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Scales as expressions, and the scale that an output implies, where the data can tell it."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import replace

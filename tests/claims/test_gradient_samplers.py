@@ -1,7 +1,5 @@
 """Samplers of the chapter on gradients: each equals a loss differentiated numerically, or plain loops."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial

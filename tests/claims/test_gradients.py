@@ -1,10 +1,8 @@
 """Derivations of the chapter on gradients: values, bounds and limits by a second way; the routes to them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,10 +30,8 @@ from verify.symbolic.extremes import number
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.words import n, p
+from verify.symbolic.routes import Route
 from verify.symbolic.scores import d
-
-if TYPE_CHECKING:
-    from verify.symbolic.routes import Route
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 4.0])

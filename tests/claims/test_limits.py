@@ -1,7 +1,5 @@
 """Raw scores, scores beside values, limits of the law and bounds, a second time and by other routes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

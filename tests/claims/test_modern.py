@@ -1,7 +1,5 @@
 """Modern and newer variants of attention: statistics, rounding and recovered scales by loops and by hand."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator

@@ -1,12 +1,10 @@
 """Audits and probes on the command line: what is wrong first, the right status, one-line errors."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +12,10 @@ from click.testing import CliRunner
 
 from tests.auditing import records
 from tests.auditing.calls import arrays, attention
+from tests.tool import Ended
 from verify.cli.auditing import probe
 from verify.errors import SettingsError
 from verify.evidence.audits import AuditRecord
-
-if TYPE_CHECKING:
-    from tests.tool import Ended
 
 D, HEADS = 16, 4
 

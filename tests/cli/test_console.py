@@ -1,7 +1,5 @@
 """What commands share: results, complaints and statuses, widths that fit, and progress as it is seen."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

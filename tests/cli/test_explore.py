@@ -1,7 +1,5 @@
 """The catalogue on a terminal: complete, and free of LaTeX."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,13 +1,10 @@
 """The command line as a whole: misuse is reported in one line with the right exit status; help is quick."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,8 +12,7 @@ from tests.tool import ROOT, Ended
 from verify.cli.main import main
 from verify.version import __version__
 
-if TYPE_CHECKING:
-    Tool = Callable[..., Ended]
+Tool = Callable[..., Ended]
 
 MISUSE = [
     pytest.param([], "Missing command", id="no-command"),

@@ -1,7 +1,5 @@
 """Tables of campaigns on record: their counts add up."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

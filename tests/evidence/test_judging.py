@@ -1,12 +1,10 @@
 """Verdicts and the false-alarm budget; records that contradict their own numbers are refused."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,8 +17,7 @@ from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, Interval, cl
 from verify.evidence.load import load, shipped
 from verify.montecarlo.experiment import band
 
-if TYPE_CHECKING:
-    Change = Callable[[dict[str, Any]], None]
+Change = Callable[[dict[str, Any]], None]
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 

@@ -1,7 +1,5 @@
 """What is on record of a run: it comes back from its text, and its worst claim gives the exit status."""
 
-from __future__ import annotations
-
 from html import escape
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tool answers to an input, in this process and watched: what is wrong with it, if anything is."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

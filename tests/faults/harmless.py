@@ -1,7 +1,5 @@
 """What no output may hold, whatever texts went into it: each is read as the program would that it is for."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

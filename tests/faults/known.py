@@ -7,8 +7,6 @@ Each is one piece of text of a file replaced by another. A piece that is no long
 fault has to be planted where its code went.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import sys

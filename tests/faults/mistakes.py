@@ -1,7 +1,5 @@
 """Inputs with mistakes in them: texts with pieces moved, JSON with values exchanged, documents made up."""
 
-from __future__ import annotations
-
 import copy
 import json
 from random import Random

@@ -1,22 +1,18 @@
 """Every text field of a results file, found from its model, and a record in which each of them stands."""
 
-from __future__ import annotations
-
 import enum
 import json
 from collections.abc import Iterator
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from tests.auditing.records import bad
 from tests.judged import judged
 from tests.report.records import record
 from verify.evidence import Calibration, FalseClaims, Falsified, Presentation, Record, RunRecord
+from verify.evidence.audits import AuditRecord
 from verify.evidence.load import stored_table
 from verify.evidence.runs import DeviceRecord
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
 
 Path = tuple[str | int, ...]
 

@@ -1,7 +1,5 @@
 """The main job where there is next to nothing: no home, no name, no right to write but into one folder."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,11 +1,8 @@
 """Claim files that misbehave: each leads to one line that names it and to status 2, whatever it does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,8 +12,7 @@ from verify.engine.catalogue import catalogue_with
 from verify.errors import ClaimError
 from verify.executors.workers import Workers
 
-if TYPE_CHECKING:
-    Write = Callable[..., Path]
+Write = Callable[..., Path]
 
 DERIVE = '    """Derive the variance index by index; rules make every step."""\n'
 EXPERIMENT = "    return Experiment(checks, controls)\n"

@@ -1,7 +1,5 @@
 """What a campaign of wrong inputs found once, tried again; and a short campaign."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every check is refuted under a planted fault, and faults that once passed are caught."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

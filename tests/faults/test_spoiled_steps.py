@@ -1,7 +1,5 @@
 """No derivation stands with a spoiled expression in it, and theorems fare at points as it is stored."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import ChainMap

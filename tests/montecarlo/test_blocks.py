@@ -1,7 +1,5 @@
 """Blocks and chunks: power sums are the moments, and the same to the last bit however they are drawn."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

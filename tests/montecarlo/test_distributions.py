@@ -1,7 +1,5 @@
 """Streams, and distributions whose draws have the moments that they state."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

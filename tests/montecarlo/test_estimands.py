@@ -1,11 +1,8 @@
 """Estimands: values, intervals that hold at their level, and the blocks that they need."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -48,10 +45,8 @@ from verify.montecarlo.estimands import (
     ratio,
     variance,
 )
+from verify.montecarlo.statistics import Reduced
 from verify.symbolic.blocks import mean_variance, square_variance
-
-if TYPE_CHECKING:
-    from verify.montecarlo.statistics import Reduced
 
 
 def moments(distribution: Distribution) -> tuple[Fraction, ...]:

@@ -1,7 +1,5 @@
 """What a claim measures, weighted fits whose intervals hold, and the shape of blocks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Inputs: what is drawn is what is said, also of vectors that depend on each other."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

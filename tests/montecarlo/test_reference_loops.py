@@ -1,14 +1,12 @@
 """Second sources: the loops against SciPy and closed forms, and what an adversary finds."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from verify.montecarlo import attention
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.reference_loops import (
     REACH,
     attention_in_loops,
@@ -23,9 +21,6 @@ from verify.montecarlo.reference_loops import (
     over_queries,
     spectral_norms,
 )
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
 
 
 def test_arrays_of_different_shapes_are_not_compared() -> None:

@@ -1,7 +1,5 @@
 """Statistics of blocks and rows: against plain loops over the same queries and keys."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics

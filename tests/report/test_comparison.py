@@ -1,7 +1,5 @@
 """The pages of a comparison of recordings: what differs first, a map without blanks, nothing fetched."""
 
-from __future__ import annotations
-
 import json
 import re
 from io import BytesIO

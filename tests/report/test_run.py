@@ -1,7 +1,5 @@
 """What the report says of a run: its counts, its first page, its sources, its settings, what changed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

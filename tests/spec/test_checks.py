@@ -1,7 +1,5 @@
 """Checks: comparisons in cells with what a law gives there, fits through them, and negative controls."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Claims and their figures: what they are made of, and what a wrong one is told."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The authors' namespace: a table of all its names, what chapters share, and what claims cite."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import pydoc

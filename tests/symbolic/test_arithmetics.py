@@ -1,7 +1,5 @@
 """Fractions, balls and floats agree where all of them can tell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

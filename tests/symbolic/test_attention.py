@@ -1,7 +1,5 @@
 """Attention entry by entry: what its check accepts, and wrong gradients that it does not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

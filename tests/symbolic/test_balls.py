@@ -1,7 +1,5 @@
 """What an expression is at a point."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Derived variances of block statistics, against closed forms and against simulated score matrices."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

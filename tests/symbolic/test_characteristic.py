@@ -1,7 +1,5 @@
 """The characteristic function, against numerical integration that shares nothing with it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

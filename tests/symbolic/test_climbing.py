@@ -1,7 +1,5 @@
 """A climb leads to where an inequality is tighter, within the hypotheses."""
 
-from __future__ import annotations
-
 import random
 import time
 

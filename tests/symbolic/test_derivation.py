@@ -1,7 +1,5 @@
 """Derivations: right ones are proved, and a mistake planted in any step is found and named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The limit of n·E Σp²: every step holds, and the integrated value lies between both bounds."""
 
-from __future__ import annotations
-
 import pytest
 from sympy import exp
 

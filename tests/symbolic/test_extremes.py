@@ -1,7 +1,5 @@
 """The largest of n normal variables: by simulation, by its integral, by ties, and what is not its mean."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The second net: what is false is refuted, what is true is not, and each point is counted once."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Gauss's rules: moments that are known in closed form, and integrals by another route."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

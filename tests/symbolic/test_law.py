@@ -1,7 +1,5 @@
 """The law of a score: density and mixture agree, and both with a simulation's share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

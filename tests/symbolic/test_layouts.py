@@ -1,7 +1,5 @@
 """What of a statement is free, random, read off or counted."""
 
-from __future__ import annotations
-
 from sympy import Idx, IndexedBase, Interval, Sum, Symbol, exp, symbols
 
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population

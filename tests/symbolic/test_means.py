@@ -1,7 +1,5 @@
 """Means over small laws are exact, over an exponential law integrals, over normal ones draws."""
 
-from __future__ import annotations
-
 import pytest
 from flint import arb, fmpq
 from sympy import Idx, IndexedBase, Sum, Symbol, exp, sign

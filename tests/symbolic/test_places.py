@@ -1,7 +1,5 @@
 """Points lie where the hypotheses hold, corners among them."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Predictions: the derived expression itself, evaluated in double precision."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Printing: queries before keys, minus signs last, and the real names everywhere."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Integrals: the first look and the rigorous rule agree, and both know what they do not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

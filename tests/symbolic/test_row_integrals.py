@@ -1,7 +1,5 @@
 """One-dimensional integrals over rows of normal scores: against drawing, other integrals and known values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

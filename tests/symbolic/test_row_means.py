@@ -1,7 +1,5 @@
 """Expectations for any number of keys: what they are, and which bounds their checks let through."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The shared routes for scores: each ends in the right value, for every population."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Softmax with symbolic n: what its checks accept, and what they do not let through."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

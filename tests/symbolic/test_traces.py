@@ -1,7 +1,5 @@
 """Traces of products of matrices in numbers."""
 
-from __future__ import annotations
-
 from sympy import Matrix, MatrixSymbol, Symbol, Trace
 
 from verify.symbolic.scores import in_numbers

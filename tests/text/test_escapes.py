@@ -1,7 +1,5 @@
 """Foreign text means itself, whatever it goes into."""
 
-from __future__ import annotations
-
 import html
 import re
 from xml.etree import ElementTree as ET

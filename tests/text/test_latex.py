@@ -1,7 +1,5 @@
 """LaTeX in prose is found, long formulas break where they may, formulas have words and values."""
 
-from __future__ import annotations
-
 import math
 import re
 

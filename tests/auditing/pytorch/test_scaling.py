@@ -1,7 +1,5 @@
 """What queries and keys were multiplied by before a call is part of its scale, or is said not to be known."""
 
-from __future__ import annotations
-
 import gc
 import math
 from collections.abc import Callable

@@ -10,8 +10,6 @@ claim file, made of its kind's module; ``--files`` writes them, for
     sdpa-verify run --claims FOLDER/domain_tangent.py --profile quick
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

@@ -1,10 +1,8 @@
 """What the pairs of this campaign share: symbols, chains in one call, and something to measure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sympy import Rational, Symbol, symbols
 
@@ -32,9 +30,7 @@ from verify.spec import (
     variances,
 )  # fmt: skip
 from verify.spec.rules import Hypotheses
-
-if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Theorem
+from verify.symbolic.kernel.core import Theorem
 
 a, b, c, e, t, w = symbols("a b c e t w", positive=True)
 r, y = symbols("r y", real=True)

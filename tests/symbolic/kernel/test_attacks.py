@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501, PT012  (one attack on one line reads better; some attacks are of two steps)
 
-from __future__ import annotations
-
 import ast
 import copy
 import pickle

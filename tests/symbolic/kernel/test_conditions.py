@@ -1,7 +1,5 @@
 """What theorems assume besides: plain conditions, none that are always true, and none left out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The core: how relations compose, what hypotheses come to together, how far a whole reaches, and replay."""
 
-from __future__ import annotations
-
 import operator
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Entries put in, indices in their range, signs, absolute values and recursions: what is false is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Equations: what is the same, unfolded, put in, replaced, summed up is proved; what differs is refused."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

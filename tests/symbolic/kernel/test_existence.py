@@ -1,7 +1,5 @@
 """What is known to exist, what is not, and what shows it: only then does it cancel."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

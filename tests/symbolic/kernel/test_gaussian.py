@@ -1,7 +1,5 @@
 """Means over normal variables as integrals: of a combination, and of the largest score."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rules for integrals: what they make, and what they must refuse: other ends, constants, what diverges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

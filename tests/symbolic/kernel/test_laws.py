@@ -1,7 +1,5 @@
 """Laws of random numbers: what holds given the rest, and for whom it does not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

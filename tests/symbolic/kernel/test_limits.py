@@ -1,7 +1,5 @@
 """Limits by continuity and between bounds, both sides times a factor: true ones, and what they refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

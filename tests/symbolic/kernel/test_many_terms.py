@@ -1,7 +1,5 @@
 """Many independent terms: the normal law of their sum, first terms of a mean, and which vectors coincide."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import (

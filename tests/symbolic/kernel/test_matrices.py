@@ -1,7 +1,5 @@
 """Rules of matrices: what is true for every size is proved, and what is false by little is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Moments: against every index written out, for any law or the assumed one, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

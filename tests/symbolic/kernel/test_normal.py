@@ -1,7 +1,5 @@
 """Means over normal scores: by parts, the largest, the total; one per cent more or less is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Means over normal scores: shifted, over queries, and of the largest; against drawn rows, and wrong ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

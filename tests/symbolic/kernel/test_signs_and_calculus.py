@@ -1,7 +1,5 @@
 """Signs and bounds by calculus: what holds everywhere is proved, what fails somewhere is not."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Integrals by a formula, cut in two, and exchanged; and slips in each."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sums over any number of keys: what the normal form takes as equal is so written out, and slips are not."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Characteristic functions: powers, moments, and laws that they determine."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Identities written out for a few keys."""
 
-from __future__ import annotations
-
 import pytest
 from sympy import Max, Min, Rational, Sum, exp
 

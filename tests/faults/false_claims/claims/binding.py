@@ -1,7 +1,5 @@
 """What is measured is something else than what is derived."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Range, Rational, S, exp, oo, sqrt

@@ -1,7 +1,5 @@
 """A check has no control, or one that shows nothing."""
 
-from __future__ import annotations
-
 from tests.faults.false_claims.shared import Pair, of_experiments, spread
 from verify.claims.limits.shared import PairMoments
 from verify.spec import NORMAL, Simulated, biased, cell_of, component, wrong

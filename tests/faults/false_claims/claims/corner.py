@@ -1,7 +1,5 @@
 """What holds fails at a corner: one dimension, one key, a closed end, nothing over nothing."""
 
-from __future__ import annotations
-
 from sympy import Eq, Interval, S, Sum
 
 from tests.faults.false_claims.shared import Pair, a, b, c, of_derivations, r, steps, y

@@ -1,7 +1,5 @@
 """What holds on a part of the numbers is said of all."""
 
-from __future__ import annotations
-
 from sympy import Interval, Rational, S, Symbol, cbrt, exp, log, oo, sqrt, tan, tanh
 
 from tests.faults.false_claims.shared import Pair, a, b, of_derivations, r, steps, y, z

@@ -1,7 +1,5 @@
 """Integrals, means, limits and derivatives that need not exist, and cancel; or are taken in another order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Abs, Derivative, IndexedBase, Integral, Limit, S, Sum, Symbol, cos, exp, oo, sign, sin, sqrt

@@ -1,7 +1,5 @@
 """What does not follow by induction."""
 
-from __future__ import annotations
-
 from sympy import Sum
 
 from tests.faults.false_claims.shared import Pair, b, j_, of_derivations, steps, theorem

@@ -1,7 +1,5 @@
 """Integrals that diverge, are elsewhere, or of something else."""
 
-from __future__ import annotations
-
 from sympy import Integral, S, exp, gamma, oo, pi, sqrt
 
 from tests.faults.false_claims.shared import (

@@ -1,7 +1,5 @@
 """What the distribution of the components does not allow."""
 
-from __future__ import annotations
-
 from sympy import IndexedBase, Rational, S, Sum, log
 
 from tests.faults.false_claims.shared import Pair, a, b, c, measured, of_derivations, r, steps, w, y

@@ -1,7 +1,5 @@
 """A lemma is used for something that it does not say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

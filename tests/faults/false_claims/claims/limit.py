@@ -1,7 +1,5 @@
 """A limit is exchanged with what it may not be exchanged with."""
 
-from __future__ import annotations
-
 from sympy import Integral, Limit, Max, S, Sum, exp, oo, sqrt
 
 from tests.faults.false_claims.shared import Pair, a, b, h, j_, of_derivations, r, steps, t, w, y

@@ -1,7 +1,5 @@
 """Newer kinds of attention: constants a few per cent off, or a condition that is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

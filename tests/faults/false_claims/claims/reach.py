@@ -1,7 +1,5 @@
 """What holds for a few values is said of all."""
 
-from __future__ import annotations
-
 from sympy import Rational, S, exp, pi
 
 from tests.faults.false_claims.shared import Pair, a, b, of_derivations, r, steps, t, theorem

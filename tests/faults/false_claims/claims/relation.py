@@ -1,7 +1,5 @@
 """Relations that do not compose."""
 
-from __future__ import annotations
-
 from sympy import Abs, S, exp, log
 
 from tests.faults.false_claims.shared import Pair, a, b, c, of_derivations, r, steps, theorem, y

@@ -1,7 +1,5 @@
 """First terms of a series stand for the whole."""
 
-from __future__ import annotations
-
 from sympy import Interval, S
 
 from tests.faults.false_claims.shared import Pair, a, b, e, of_derivations, steps

@@ -1,7 +1,5 @@
 """Bounds that are a little too tight."""
 
-from __future__ import annotations
-
 from sympy import KroneckerDelta, Rational, S, Sum, log, sqrt, tanh
 
 from tests.faults.false_claims.shared import Pair, a, of_derivations, r, steps, theorem

@@ -1,7 +1,5 @@
 """A tolerance that lets a wrong value pass."""
 
-from __future__ import annotations
-
 from tests.faults.false_claims.shared import Pair, of_experiments, spread
 from verify.spec import Tolerance, d
 

@@ -1,7 +1,5 @@
 """Words say what is not derived."""
 
-from __future__ import annotations
-
 from sympy import Eq, Symbol
 
 from tests.faults.false_claims.shared import (
