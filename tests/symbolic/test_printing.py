@@ -70,14 +70,6 @@ def test_minus_terms_come_last(expression: Any) -> None:
     assert printed.count(" - ") == 1
 
 
-def test_the_definition_of_the_variance() -> None:
-    """The formula in the report's first step, as a whole."""
-    assert latex(EXPRESSIONS[0]) == (
-        r"\mathbb{E}\left[\left(\sum_{i=1}^{d_{k}} q_{i} k_{i}\right)^{2}\right]"
-        r" - \mathbb{E}\left[\sum_{i=1}^{d_{k}} q_{i} k_{i}\right]^{2}"
-    )
-
-
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_text_and_art_hold_the_real_names(expression: Any) -> None:
     """Ranks, which only order what is printed, are never printed."""

@@ -60,13 +60,6 @@ def in_numpy(q: Any, k: Any, v: Any) -> Any:
     return q, k, v
 
 
-def in_numpy_before(q: Any, k: Any, v: Any) -> Any:
-    """Scale in NumPy first, then in PyTorch in the same memory."""
-    q, k, v = in_numpy(q, k, v)
-    q *= 2
-    return q, k, v
-
-
 def read_in_numpy(q: Any, k: Any, v: Any) -> Any:
     """Scale queries in PyTorch, in place too, and look at them in NumPy only."""
     q = q.clone()

@@ -199,6 +199,7 @@ class TestReach:
         for one, other in product(parts, repeat=2):
             assert chained(parts[one], parts[other]).reach == min(one, other)
             assert prove(Replaced(parts[one]), a + b, a + b).reach == one
+            assert prove(PutIn({a: b}, parts[one]), S.Zero, b).reach == one
 
     def test_values_named_one_by_one(self) -> None:
         """What holds for some values of a free symbol only was shown for these."""

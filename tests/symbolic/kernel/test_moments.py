@@ -189,14 +189,6 @@ def test_assumed_moments_are_put_in() -> None:
     proved(Evaluation(GENERAL, assumed=True), Var(score), variance)
 
 
-def test_fourth_moment_of_a_centred_score() -> None:
-    """E S⁴ = 3d² + d(κqκk - 3) for centred unit components, whatever their third moments."""
-    of_q, of_k, third_q, third_k = symbols("kappa_q kappa_k g_q g_k")
-    law = Population({q: (1, 0, 1, third_q, of_q), k: (1, 0, 1, third_k, of_k)}, d)
-    proved(Evaluation(law, assumed=True), E(score**4), 3 * d**2 + d * (of_q * of_k - 3))
-    proved(Evaluation(law, assumed=True), E(score**3), d * third_q * third_k)
-
-
 def test_components_that_are_alike_share_their_moments() -> None:
     """Others do not, however alike what is assumed of them; of none is more known than independence."""
     other = IndexedBase("other")

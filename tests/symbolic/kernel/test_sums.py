@@ -1,8 +1,9 @@
-"""Sums over any number of keys: what the normal form takes as equal is so written out, and slips are not."""
+"""Sums over any number of keys, and over a few written out: what is equal, and slips that are not."""
 
 from itertools import permutations
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,8 @@ from sympy import (
     IndexedBase,
     Integer,
     KroneckerDelta,
+    Max,
+    Min,
     Mul,
     Ne,
     Pow,
@@ -35,9 +38,10 @@ from tests.faults.spoiling import spoiled
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
+from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.hypotheses import Population, Refused
-from verify.symbolic.kernel.sums import SumIdentity, Surplus, normal_form, vanishes
+from verify.symbolic.kernel.sums import FewKeys, SumIdentity, Surplus, normal_form, vanishes
 from verify.symbolic.kernel.terms import Families, _slope, in_scores
 from verify.symbolic.kernel.words import E, M, largest, n, p, s, sigma, x
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, scores, written_out
@@ -48,7 +52,6 @@ m = Symbol("m", integer=True, positive=True)
 u, v, w = (IndexedBase(name) for name in "uvw")
 TOTAL = Sum(exp(s[k]), (k, 1, n))
 SUM = Sum(u[k], (k, 1, n))
-
 IDENTITIES: dict[str, tuple[Any, Any]] = {
     "probabilities sum to 1": (Sum(p[i], (i, 1, n)), S.One),
     "a row of the Jacobian": (Sum(ENTRY, (j, 1, n)), S.Zero),
@@ -263,8 +266,6 @@ def test_probabilities_are_functions_of_the_scores() -> None:
 VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
 BIASED = Sum(p[i] * x[i] ** 2, (i, 1, n))
 MEAN_SQUARE = Sum(p[i] * x[i], (i, 1, n)) ** 2
-
-
 APART = Sum(-p[i] * p[j] * (x[i] - x[j]) ** 2, (i, 1, n), (j, 1, n))
 
 
@@ -361,3 +362,58 @@ def test_a_derivative_is_that_of_a_few_entries(expression: Any) -> None:
         assert (
             simplify(written(found.xreplace(put)) - written(expression.xreplace(put)).diff(values[s[2]])) == 0
         )
+
+
+FIRST = 1 / (1 + exp(s[2] - s[1]))
+OTHER = 1 / (1 + exp(s[1] - s[2]))
+
+
+def test_two_keys_are_written_out() -> None:
+    """Weights, sums of them, the larger and the smaller, and means of these."""
+    known = proved(FewKeys(2), p[1], FIRST)
+    assert [name for name, _ in known.hypotheses.definitions] == [p]
+    proved(FewKeys(2), Sum(p[i] * p[j], (i, 1, 2), (j, 1, 2)), 2 * FIRST * OTHER + FIRST**2 + OTHER**2)
+    proved(FewKeys(2), E(Max(p[1], p[2])), 1 - E(Min(FIRST, OTHER)))
+    proved(FewKeys(3), Sum(p[i], (i, 1, 3)), p[1] + p[2] + p[3])
+
+
+@pytest.mark.parametrize(
+    ("keys", "before", "after"),
+    [
+        (2, p[1], FIRST * Rational(101, 100)),
+        (3, p[1], FIRST),
+        (2, p[3], FIRST),
+        (2, p[i], FIRST),
+        (2, Sum(p[i], (i, 1, n)), p[1] + p[2]),
+        (2, Sum(p[i], (i, 1, 3)), p[1] + p[2]),
+        (2, Max(p[1], p[2]), Min(p[1], p[2])),
+        (2, E(p[1]), p[1]),
+        (2, E(p[1] * p[2]), E(p[1]) * E(p[2])),
+        (1, p[1], p[1]),
+    ],
+)
+def test_what_does_not_follow_is_refused(keys: int, before: object, after: object) -> None:
+    """Another weight or number of keys, an open key, sums over others, and a mean of what is not averaged."""
+    refused(FewKeys(keys), before, after)
+
+
+@pytest.mark.parametrize("keys", [2, 3, 5])
+def test_probabilities_are_the_softmax_of_the_scores(keys: int) -> None:
+    """Written out, p is exp(s)/Σexp(s), and the sum of all is 1."""
+    values = np.linspace(-1, 2, keys)
+    at = dict(zip(scores(keys), values, strict=True))
+    expected = np.exp(values) / np.exp(values).sum()
+    assert [float(written_out(p[key], keys).subs(at)) for key in range(1, keys + 1)] == pytest.approx(
+        expected
+    )
+    assert is_zero(written_out(Sum(p[i], (i, 1, n)), keys) - 1)
+
+
+@pytest.mark.parametrize(
+    ("after", "holds"),
+    [(1 - SQUARES, True), (1 - SQUARES / 2, False), (1 - Sum(p[i] ** 3, (i, 1, n)), False)],
+)
+def test_written_out_separates_right_from_wrong(after: Any, holds: bool) -> None:
+    """Σp(1-p) = 1 - Σp², and no other thing."""
+    before = Sum(p[i] * (1 - p[i]), (i, 1, n))
+    assert all(is_zero(written_out(before - after, keys)) for keys in (2, 3)) is holds
