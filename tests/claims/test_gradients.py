@@ -12,15 +12,8 @@ from sympy import Float, Gt, Indexed, Interval, oo, sqrt
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients.shared import attention_gradients as routes
 from verify.claims.gradients.shared.jacobian import (
-    LENGTH,
-    by_largest,
-    by_row_sums,
-    from_below,
-    never_above_half,
-    one_ahead,
-    t,
-    value,
-)
+    LENGTH, by_largest, by_row_sums, from_below, never_above_half, one_ahead, t, value,
+)  # fmt: skip
 from verify.claims.gradients.shared.row_gradients import mean_square, of_small_scores, ratio_at_small_scores
 from verify.claims.gradients.shared.saturation import identity, inverse_length, lemmas, limit, of_two_keys
 from verify.montecarlo.attention import softmax

@@ -14,61 +14,20 @@ from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
 from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.shared.variants import (
-    BesideSink,
-    BiasedRows,
-    CappedScores,
-    Cosines,
-    DroppedWeights,
-    GroupedScores,
-    RecoveredScales,
-    RotatedScores,
-    RoundedScores,
-    beside_sink,
-    cosine_scores,
-    distance_from_half,
-    distance_of_orders,
-    largest_cosine,
-    largest_move,
-    rotated,
-    rotation_angles,
-    rounded,
-    soft_capped,
-    spacing_above,
+    BesideSink, BiasedRows, CappedScores, Cosines, DroppedWeights, GroupedScores, RecoveredScales,
+    RotatedScores, RoundedScores, beside_sink, cosine_scores, distance_from_half, distance_of_orders,
+    largest_cosine, largest_move, rotated, rotation_angles, rounded, soft_capped, spacing_above,
     with_linear_bias,
-)
+)  # fmt: skip
 from verify.claims.newer.shared.rounding import (
-    WIDTH,
-    ClippedScores,
-    clipped,
-    distance_from_temperature,
-    in_e4m3,
-    in_int8,
-    in_pairs,
-    in_turn,
-    one_pass,
-    references,
-    rotation,
-    running,
-)
+    WIDTH, ClippedScores, clipped, distance_from_temperature, in_e4m3, in_int8, in_pairs, in_turn, one_pass,
+    references, rotation, running,
+)  # fmt: skip
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows,
-    DifferentialRows,
-    LeadingRows,
-    Rows,
-    SecondValues,
-    SigmoidRows,
-    SoftpickRows,
-    SphereRows,
-    correlation_of_two,
-    factor_at,
-    growth_of_scale,
-    mean_of_largest,
-    mean_of_leader,
-    mean_of_sigmoids,
-    mean_of_softpick,
-    mean_over_signs,
-    mean_slope,
-)
+    AdaptiveRows, DifferentialRows, LeadingRows, Rows, SecondValues, SigmoidRows, SoftpickRows, SphereRows,
+    correlation_of_two, factor_at, growth_of_scale, mean_of_largest, mean_of_leader, mean_of_sigmoids,
+    mean_of_softpick, mean_over_signs, mean_slope,
+)  # fmt: skip
 from verify.claims.newer.shared.termwise import weight_of_leader
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Exact

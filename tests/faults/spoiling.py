@@ -5,24 +5,9 @@ from functools import partial
 from typing import Any
 
 from sympy import (
-    Add,
-    Basic,
-    Expr,
-    Idx,
-    Indexed,
-    IndexedBase,
-    Integer,
-    MatMul,
-    Mul,
-    Number,
-    NumberSymbol,
-    Pow,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    expand,
-)
+    Add, Basic, Expr, Idx, Indexed, IndexedBase, Integer, MatMul, Mul, Number, NumberSymbol, Pow, Rational, S,
+    Sum, Symbol, expand,
+)  # fmt: skip
 from sympy.matrices.expressions.matexpr import MatrixSymbol
 
 from verify.symbolic.kernel.words import E, Var

@@ -13,17 +13,8 @@ from hypothesis import strategies as st
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import examples
 from verify.montecarlo.blocks import (
-    Cell,
-    CellSampler,
-    Chunk,
-    Drawn,
-    Request,
-    Sample,
-    Sums,
-    draw,
-    draw_chunk,
-    sums_of,
-)
+    Cell, CellSampler, Chunk, Drawn, Request, Sample, Sums, draw, draw_chunk, sums_of,
+)  # fmt: skip
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
 from verify.montecarlo.groups import Linearised
 from verify.montecarlo.inputs import SharedVectors

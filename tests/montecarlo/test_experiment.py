@@ -14,27 +14,11 @@ from tests.strategies import FALSE_ALARM, examples, floats, measured
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import (
-    MIN_BLOCKS,
-    Bounded,
-    DistanceToLaw,
-    Measured,
-    Quantile,
-    Ratio,
-    component,
-    ratio,
-    variance,
-)
+    MIN_BLOCKS, Bounded, DistanceToLaw, Measured, Quantile, Ratio, component, ratio, variance,
+)  # fmt: skip
 from verify.montecarlo.experiment import (
-    Exact,
-    Fit,
-    Model,
-    Prediction,
-    Quantity,
-    Target,
-    WeightedFit,
-    ordinary,
-    route_of,
-)
+    Exact, Fit, Model, Prediction, Quantity, Target, WeightedFit, ordinary, route_of,
+)  # fmt: skip
 from verify.montecarlo.planning import SIDES, best_queries, best_side, block_cost, cheapest
 
 ONE = Prediction(1.0, "1")

@@ -15,37 +15,17 @@ from tests.montecarlo.test_inputs import MEANS, MIXING
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    NORMAL,
-    RADEMACHER,
-    UNIFORM,
-    UNIT_INTERVAL,
-    Array,
-    Distribution,
-)
+    EXPONENTIAL, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array, Distribution,
+)  # fmt: skip
 from verify.montecarlo.estimands import complex_step
 from verify.montecarlo.inputs import Linked, ProjectedTokens, Shape, SharedVectors, Simulated
 from verify.montecarlo.rows import (
-    BothScales,
-    CausalRows,
-    NormalRows,
-    OfRow,
-    RowVariance,
-    SoftmaxRows,
-    of_rows,
-)
+    BothScales, CausalRows, NormalRows, OfRow, RowVariance, SoftmaxRows, of_rows,
+)  # fmt: skip
 from verify.montecarlo.statistics import (
-    AllPairs,
-    ComponentMoments,
-    EntryProducts,
-    OtherTokens,
-    PairMoments,
-    Reduced,
-    ScorePowers,
-    ScoreProducts,
-    Statistic,
-    scores_of,
-)
+    AllPairs, ComponentMoments, EntryProducts, OtherTokens, PairMoments, Reduced, ScorePowers, ScoreProducts,
+    Statistic, scores_of,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

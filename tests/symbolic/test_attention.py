@@ -8,27 +8,8 @@ from sympy import S, Sum
 
 from verify.montecarlo.attention import gradients, probabilities
 from verify.symbolic.attention import (
-    DIFFERENTIATED,
-    DK,
-    DP,
-    DQ,
-    DS,
-    DV,
-    G,
-    K,
-    P,
-    Q,
-    V,
-    a,
-    b,
-    c,
-    d_v,
-    h,
-    j,
-    k,
-    m,
-    value,
-)
+    DIFFERENTIATED, DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, k, m, value,
+)  # fmt: skip
 from verify.symbolic.kernel.core import Reach, prove
 from verify.symbolic.kernel.hypotheses import Refused
 from verify.symbolic.kernel.words import n

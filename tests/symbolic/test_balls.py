@@ -6,46 +6,13 @@ import numpy as np
 import pytest
 from flint import acb, arb, arb_mat, fmpq
 from sympy import (
-    Abs,
-    Derivative,
-    Idx,
-    IndexedBase,
-    Integral,
-    KroneckerDelta,
-    Limit,
-    MatrixSymbol,
-    Max,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    Tuple,
-    besselk,
-    binomial,
-    cos,
-    erf,
-    exp,
-    factorial,
-    gamma,
-    log,
-    oo,
-    pi,
-    sign,
-    sin,
-    sqrt,
-    tanh,
-)
+    Abs, Derivative, Idx, IndexedBase, Integral, KroneckerDelta, Limit, MatrixSymbol, Max, S, Sum, Symbol,
+    Trace, Tuple, besselk, binomial, cos, erf, exp, factorial, gamma, log, oo, pi, sign, sin, sqrt, tanh,
+)  # fmt: skip
 
 from verify.symbolic.arithmetics import (
-    BALLS,
-    EXACT,
-    FLOATS,
-    Undefined,
-    Unknown,
-    fraction,
-    rational,
-    whole_power,
-)
+    BALLS, EXACT, FLOATS, Undefined, Unknown, fraction, rational, whole_power,
+)  # fmt: skip
 from verify.symbolic.balls import Scene, value, values
 from verify.symbolic.kernel.words import E, MatrixShape, Var, largest, n, p, s
 from verify.symbolic.means import ComponentLaw, laws_with, moment

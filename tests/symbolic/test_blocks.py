@@ -12,30 +12,15 @@ from sympy import IndexedBase, S, Sum, simplify
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    LAPLACE,
-    NORMAL,
-    RADEMACHER,
-    UNIFORM,
-    UNIT_INTERVAL,
-    Distribution,
-)
+    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Distribution,
+)  # fmt: skip
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.rows import RowVariance
 from verify.montecarlo.statistics import Reduced
 from verify.symbolic.blocks import (
-    _CENTRAL_K,
-    _CENTRAL_Q,
-    block_mean_variance,
-    block_square_variance,
-    kurtosis,
-    m,
-    mean_variance,
-    n,
-    row_spread_variance,
-    row_variance,
-    square_variance,
-)
+    _CENTRAL_K, _CENTRAL_Q, block_mean_variance, block_square_variance, kurtosis, m, mean_variance, n,
+    row_spread_variance, row_variance, square_variance,
+)  # fmt: skip
 from verify.symbolic.kernel.hypotheses import Population, Refused
 from verify.symbolic.scores import STANDARD, d, index, mu_k, mu_q, score
 

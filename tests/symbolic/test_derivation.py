@@ -21,16 +21,7 @@ from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import latex
 from verify.symbolic.routes import By, Definition, Route, Step, one_step
 from verify.symbolic.scores import (
-    GENERAL,
-    STANDARD,
-    d,
-    index,
-    k,
-    mean_route,
-    q,
-    score,
-    sigma_q,
-    variance_route,
+    GENERAL, STANDARD, d, index, k, mean_route, q, score, sigma_q, variance_route,
 )  # fmt: skip
 
 x, y = symbols("x y", positive=True)

@@ -7,33 +7,9 @@ from typing import Any
 import pytest
 from flint import arb
 from sympy import (
-    Abs,
-    Derivative,
-    Eq,
-    Function,
-    Idx,
-    IndexedBase,
-    Integral,
-    Interval,
-    KroneckerDelta,
-    Limit,
-    MatrixSymbol,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    erf,
-    exp,
-    gamma,
-    log,
-    oo,
-    pi,
-    sqrt,
-    symbols,
-    tanh,
-)
+    Abs, Derivative, Eq, Function, Idx, IndexedBase, Integral, Interval, KroneckerDelta, Limit, MatrixSymbol,
+    Range, Rational, S, Sum, Symbol, Trace, erf, exp, gamma, log, oo, pi, sqrt, symbols, tanh,
+)  # fmt: skip
 
 from verify.symbolic import quadrature
 from verify.symbolic.arithmetics import Unknown

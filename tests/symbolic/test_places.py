@@ -9,22 +9,8 @@ import pytest
 from flint import arb, fmpq
 from sympy import E as E1
 from sympy import (
-    FiniteSet,
-    Idx,
-    IndexedBase,
-    Interval,
-    MatrixSymbol,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    exp,
-    oo,
-    pi,
-    sqrt,
-    symbols,
+    FiniteSet, Idx, IndexedBase, Interval, MatrixSymbol, Range, Rational, S, Sum, Symbol, Trace, exp, oo, pi,
+    sqrt, symbols,
 )  # fmt: skip
 
 from verify.symbolic.arithmetics import fraction

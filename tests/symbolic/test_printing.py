@@ -7,37 +7,15 @@ from typing import Any
 import pytest
 import sympy
 from sympy import (
-    Float,
-    Indexed,
-    IndexedBase,
-    Integral,
-    Symbol,
-    exp,
-    expand,
-    gamma,
-    oo,
-    sqrt,
-    symbols,
-    sympify,
+    Float, Indexed, IndexedBase, Integral, Symbol, exp, expand, gamma, oo, sqrt, symbols, sympify,
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 from verify.symbolic.printing import latex, ordered, plain, unicode_art
 from verify.symbolic.scores import (
-    GENERAL,
-    d,
-    index,
-    k,
-    mu_k,
-    mu_q,
-    one_product,
-    q,
-    score,
-    sigma_k,
-    sigma_q,
-    variance_route,
-)
+    GENERAL, d, index, k, mu_k, mu_q, one_product, q, score, sigma_k, sigma_q, variance_route,
+)  # fmt: skip
 
 EXPRESSIONS = [step.expression for step in variance_route(score, GENERAL).steps]
 RANK = re.compile(r"\b(a|q_?1|q_?2|mu_?1|mu_?2|s_?1|s_?2)\b|[μqs][₁₂]")

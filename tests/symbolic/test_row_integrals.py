@@ -19,18 +19,9 @@ from verify.symbolic.extremes import LARGEST, TIES, number
 from verify.symbolic.gauss import integrals, legendre, of_lengths
 from verify.symbolic.kernel.words import n, sigma
 from verify.symbolic.row_integrals import (
-    Approximation,
-    mean_beside_sink,
-    mean_entropy,
-    mean_jacobian,
-    mean_largest,
-    mean_largest_weight,
-    mean_log_total,
-    mean_lost,
-    mean_product,
-    mean_squares,
-    over_lengths,
-)
+    Approximation, mean_beside_sink, mean_entropy, mean_jacobian, mean_largest, mean_largest_weight,
+    mean_log_total, mean_lost, mean_product, mean_squares, over_lengths,
+)  # fmt: skip
 
 KEYS = st.integers(2, 10**6)
 DEVIATIONS = st.floats(0.1, 32.0)

@@ -16,22 +16,9 @@ from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import function
 from verify.symbolic.routes import Route
 from verify.symbolic.scores import (
-    CENTRED,
-    GENERAL,
-    STANDARD,
-    d,
-    in_numbers,
-    mean_route,
-    moment_steps,
-    mu_k,
-    mu_q,
-    one_product,
-    score,
-    sigma_k,
-    sigma_q,
-    variance_route,
-    with_moments,
-)
+    CENTRED, GENERAL, STANDARD, d, in_numbers, mean_route, moment_steps, mu_k, mu_q, one_product, score,
+    sigma_k, sigma_q, variance_route, with_moments,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -7,27 +7,8 @@ from typing import Any, NamedTuple
 from sympy import Rational, Symbol, symbols
 
 from verify.spec import (
-    NORMAL,
-    STANDARD,
-    Array,
-    Claim,
-    Derivation,
-    Experiment,
-    Quantity,
-    Route,
-    ScoreMoments,
-    Simulated,
-    Statistic,
-    Step,
-    biased,
-    cell_of,
-    d,
-    prediction,
-    score,
-    score_cell,
-    variance,
-    variance_route,
-    variances,
+    NORMAL, STANDARD, Array, Claim, Derivation, Experiment, Quantity, Route, ScoreMoments, Simulated,
+    Statistic, Step, biased, cell_of, d, prediction, score, score_cell, variance, variance_route, variances,
 )  # fmt: skip
 from verify.spec.rules import Hypotheses
 from verify.symbolic.kernel.core import Theorem

@@ -14,40 +14,9 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Abs,
-    Add,
-    ConditionSet,
-    Derivative,
-    Dummy,
-    Eq,
-    FiniteSet,
-    Float,
-    Function,
-    IndexedBase,
-    Integral,
-    Interval,
-    KroneckerDelta,
-    Limit,
-    Mul,
-    Pow,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    binomial,
-    cbrt,
-    cos,
-    cosh,
-    exp,
-    log,
-    oo,
-    pi,
-    sin,
-    sqrt,
-    symbols,
-    tan,
+    Abs, Add, ConditionSet, Derivative, Dummy, Eq, FiniteSet, Float, Function, IndexedBase, Integral,
+    Interval, KroneckerDelta, Limit, Mul, Pow, Range, Rational, S, Sum, Symbol, Trace, binomial, cbrt, cos,
+    cosh, exp, log, oo, pi, sin, sqrt, symbols, tan,
 )  # fmt: skip
 from sympy.matrices.expressions import MatrixSymbol
 
@@ -55,31 +24,11 @@ import verify
 from verify.symbolic.kernel import RULES, terms
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, Compared, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
-    Chain,
-    Conclusion,
-    Reach,
-    Rule,
-    Same,
-    Theorem,
-    chained,
-    is_theorem,
-    prove,
-    replayed,
-    rule,
-)
+    Chain, Conclusion, Reach, Rule, Same, Theorem, chained, is_theorem, prove, replayed, rule,
+)  # fmt: skip
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction
 from verify.symbolic.kernel.equations import (
-    Applied,
-    Assuming,
-    ClosedSums,
-    Equivalent,
-    FirstTerms,
-    Identity,
-    PutIn,
-    Replaced,
-    Turned,
-    Unfolded,
-    same,
+    Applied, Assuming, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded, same,
 )  # fmt: skip
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted

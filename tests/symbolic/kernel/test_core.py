@@ -6,37 +6,14 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Eq,
-    FiniteSet,
-    Gt,
-    Idx,
-    IndexedBase,
-    Integral,
-    Interval,
-    Limit,
-    Ne,
-    Range,
-    S,
-    Sum,
-    Symbol,
-    oo,
-    symbols,
+    Eq, FiniteSet, Gt, Idx, IndexedBase, Integral, Interval, Limit, Ne, Range, S, Sum, Symbol, oo, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel import RULES
 from verify.symbolic.kernel.core import (
-    Chain,
-    Reach,
-    Reviewed,
-    Same,
-    Theorem,
-    chained,
-    is_theorem,
-    premises_of,
-    prove,
-    replayed,
-)
+    Chain, Reach, Reviewed, Same, Theorem, chained, is_theorem, premises_of, prove, replayed,
+)  # fmt: skip
 from verify.symbolic.kernel.equations import FirstTerms, Identity, PutIn, Replaced
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, assumed
 from verify.symbolic.kernel.moments import Evaluation

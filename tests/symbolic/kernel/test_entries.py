@@ -4,22 +4,8 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Abs,
-    Derivative,
-    Dummy,
-    Function,
-    IndexedBase,
-    Integral,
-    KroneckerDelta,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    exp,
-    oo,
-    sign,
-    symbols,
+    Abs, Derivative, Dummy, Function, IndexedBase, Integral, KroneckerDelta, Range, Rational, S, Sum, Symbol,
+    exp, oo, sign, symbols,
 )  # fmt: skip
 
 from verify.symbolic.kernel.core import Same, Theorem, chained, prove

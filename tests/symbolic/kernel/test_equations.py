@@ -7,37 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add,
-    Derivative,
-    Eq,
-    Expr,
-    FiniteSet,
-    Function,
-    Gt,
-    Idx,
-    Integer,
-    Integral,
-    Interval,
-    Limit,
-    Ne,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    cos,
-    cosh,
-    exp,
-    expand,
-    expand_trig,
-    gamma,
-    log,
-    oo,
-    pi,
-    sin,
-    sinh,
-    sqrt,
-    symbols,
-    tanh,
+    Add, Derivative, Eq, Expr, FiniteSet, Function, Gt, Idx, Integer, Integral, Interval, Limit, Ne, Rational,
+    S, Sum, Symbol, cos, cosh, exp, expand, expand_trig, gamma, log, oo, pi, sin, sinh, sqrt, symbols, tanh,
 )  # fmt: skip
 from sympy import E as EULER
 
@@ -45,16 +16,7 @@ from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.equations import (
-    Applied,
-    ClosedSums,
-    Equivalent,
-    FirstTerms,
-    Identity,
-    PutIn,
-    Replaced,
-    Turned,
-    Unfolded,
-    same,
+    Applied, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded, same,
 )  # fmt: skip
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation

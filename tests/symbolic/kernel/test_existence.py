@@ -4,26 +4,8 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Abs,
-    Derivative,
-    Gt,
-    Integral,
-    Interval,
-    Limit,
-    Min,
-    Ne,
-    Range,
-    S,
-    Sum,
-    Symbol,
-    cos,
-    exp,
-    gamma,
-    log,
-    oo,
-    sin,
-    sqrt,
-    symbols,
+    Abs, Derivative, Gt, Integral, Interval, Limit, Min, Ne, Range, S, Sum, Symbol, cos, exp, gamma, log, oo,
+    sin, sqrt, symbols,
 )  # fmt: skip
 
 from verify.spec import Derivation, E, Population, Route, Step, Var, d, i, k, n, p, q, s, score

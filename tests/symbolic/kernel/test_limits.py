@@ -4,21 +4,7 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Function,
-    Gt,
-    IndexedBase,
-    Interval,
-    Limit,
-    Ne,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    exp,
-    log,
-    oo,
-    sqrt,
-    symbols,
+    Function, Gt, IndexedBase, Interval, Limit, Ne, Rational, S, Sum, Symbol, exp, log, oo, sqrt, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused

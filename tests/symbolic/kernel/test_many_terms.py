@@ -3,19 +3,7 @@
 from typing import Any
 
 from sympy import (
-    Idx,
-    IndexedBase,
-    KroneckerDelta,
-    Limit,
-    Rational,
-    Sum,
-    Symbol,
-    erf,
-    exp,
-    oo,
-    sign,
-    sqrt,
-    symbols,
+    Idx, IndexedBase, KroneckerDelta, Limit, Rational, Sum, Symbol, erf, exp, oo, sign, sqrt, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused

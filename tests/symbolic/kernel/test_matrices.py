@@ -4,21 +4,8 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Derivative,
-    Eq,
-    Idx,
-    IndexedBase,
-    Integral,
-    MatrixSymbol,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    Tuple,
-    cos,
-    sin,
-    symbols,
+    Derivative, Eq, Idx, IndexedBase, Integral, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Tuple, cos,
+    sin, symbols,
 )  # fmt: skip
 
 from verify.claims.limits import dependent_query_key

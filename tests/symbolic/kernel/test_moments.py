@@ -7,19 +7,7 @@ import sympy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add,
-    Idx,
-    IndexedBase,
-    Integer,
-    Pow,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    expand,
-    simplify,
-    sqrt,
-    symbols,
+    Add, Idx, IndexedBase, Integer, Pow, Rational, S, Sum, Symbol, expand, simplify, sqrt, symbols,
 )  # fmt: skip
 
 from tests.strategies import examples, fractions
@@ -27,13 +15,7 @@ from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.hypotheses import Population, Refused
 from verify.symbolic.kernel.moments import (
-    Evaluation,
-    by_component,
-    by_index,
-    by_moments,
-    evaluate,
-    pointwise,
-    unfold,
+    Evaluation, by_component, by_index, by_moments, evaluate, pointwise, unfold,
 )  # fmt: skip
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.scores import GENERAL, STANDARD, d, index, k, mu_k, mu_q, q, score, sigma_k, sigma_q

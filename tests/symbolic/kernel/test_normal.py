@@ -10,15 +10,8 @@ from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import Theorem, prove
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.normal import (
-    NORMAL_SCORES,
-    ByParts,
-    EvenIsMost,
-    LargestScore,
-    OneOfAll,
-    OverQueries,
-    Shifted,
-    TotalGrows,
-)
+    NORMAL_SCORES, ByParts, EvenIsMost, LargestScore, OneOfAll, OverQueries, Shifted, TotalGrows,
+)  # fmt: skip
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.transforms import SCORES, LargestOfNormal, OverNormal
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma

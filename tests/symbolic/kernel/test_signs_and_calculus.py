@@ -9,22 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    FiniteSet,
-    Interval,
-    Poly,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    cosh,
-    exp,
-    log,
-    oo,
-    sinh,
-    sqrt,
-    symbols,
-    tanh,
+    FiniteSet, Interval, Poly, Range, Rational, S, Sum, Symbol, cosh, exp, log, oo, sinh, sqrt, symbols, tanh,
 )  # fmt: skip
 
 from tests.strategies import examples

@@ -8,30 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add,
-    Derivative,
-    Function,
-    Gt,
-    Idx,
-    Indexed,
-    IndexedBase,
-    Integer,
-    KroneckerDelta,
-    Max,
-    Min,
-    Mul,
-    Ne,
-    Pow,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Tuple,
-    exp,
-    log,
-    oo,
-    simplify,
+    Add, Derivative, Function, Gt, Idx, Indexed, IndexedBase, Integer, KroneckerDelta, Max, Min, Mul, Ne, Pow,
+    Range, Rational, S, Sum, Symbol, Tuple, exp, log, oo, simplify,
 )  # fmt: skip
 
 from tests.faults.spoiling import spoiled

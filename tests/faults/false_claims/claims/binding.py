@@ -5,48 +5,16 @@ from typing import Any
 from sympy import Range, Rational, S, exp, oo, sqrt
 
 from tests.faults.false_claims.shared import (
-    Measuring,
-    Pair,
-    measured,
-    measured_correlated,
-    of_claims,
-    of_derivations,
-    of_experiments,
-    spread,
-    steps,
+    Measuring, Pair, measured, measured_correlated, of_claims, of_derivations, of_experiments, spread, steps,
     theorem,
-)
+)  # fmt: skip
 from verify.claims.newer import bounded_scores, sigmoid_attention, softmax_lipschitz
 from verify.claims.newer.shared import SigmoidRows, entropy_lost
 from verify.spec import (
-    LAPLACE,
-    NORMAL,
-    NORMAL_MOMENTS,
-    RADEMACHER,
-    STANDARD,
-    Derivation,
-    Distribution,
-    E,
-    Experiment,
-    NormalRows,
-    Population,
-    Quantity,
-    ScoreMoments,
-    ScorePowers,
-    Smooth,
-    Var,
-    cell_of,
-    component,
-    d,
-    k,
-    kurtosis,
-    kurtosis_route,
-    prediction,
-    q,
-    score,
-    sharper,
-    variance_route,
-)
+    LAPLACE, NORMAL, NORMAL_MOMENTS, RADEMACHER, STANDARD, Derivation, Distribution, E, Experiment,
+    NormalRows, Population, Quantity, ScoreMoments, ScorePowers, Smooth, Var, cell_of, component, d, k,
+    kurtosis, kurtosis_route, prediction, q, score, sharper, variance_route,
+)  # fmt: skip
 from verify.spec.rules import Evaluation, FirstTerms, Hypotheses, Replaced, Sign, Turned
 
 PAIRS_OF_SCORES = NormalRows(2, 16, 0.25, NORMAL, ("product",))

@@ -3,16 +3,8 @@
 from sympy import Integral, S, exp, gamma, oo, pi, sqrt
 
 from tests.faults.false_claims.shared import (
-    InverseLengths,
-    Pair,
-    a,
-    b,
-    measured,
-    of_claims,
-    of_derivations,
-    steps,
-    w,
-)
+    InverseLengths, Pair, a, b, measured, of_claims, of_derivations, steps, w,
+)  # fmt: skip
 from verify.spec import component, d
 from verify.spec.rules import EulerIntegrals, Identity
 

@@ -4,25 +4,9 @@ from sympy import IndexedBase, Rational, S, Sum, log
 
 from tests.faults.false_claims.shared import Pair, a, b, c, measured, of_derivations, r, steps, w, y
 from verify.spec import (
-    GENERAL,
-    NORMAL_MOMENTS,
-    STANDARD,
-    Derivation,
-    E,
-    Population,
-    ScoreMoments,
-    Var,
-    component,
-    d,
-    index,
-    k,
-    mu_k,
-    mu_q,
-    q,
-    score,
-    sigma_k,
-    sigma_q,
-)
+    GENERAL, NORMAL_MOMENTS, STANDARD, Derivation, E, Population, ScoreMoments, Var, component, d, index, k,
+    mu_k, mu_q, q, score, sigma_k, sigma_q,
+)  # fmt: skip
 from verify.spec.rules import Evaluation, Hypotheses, Jensen, PutIn
 
 

@@ -8,17 +8,8 @@ from sympy import Derivative, Eq, Interval, S, oo
 from tests.faults.false_claims.shared import Pair, a, b, c, of_derivations, r, route, steps, theorem
 from verify.spec import STANDARD, Derivation, E, Population, Route, Step, Var, d, score, variance_route
 from verify.spec.rules import (
-    Assuming,
-    Evaluation,
-    Hypotheses,
-    Identity,
-    Jensen,
-    PutIn,
-    Replaced,
-    Rising,
-    Sign,
-    Unfolded,
-)
+    Assuming, Evaluation, Hypotheses, Identity, Jensen, PutIn, Replaced, Rising, Sign, Unfolded,
+)  # fmt: skip
 
 
 class Borrowed(Route):

@@ -5,20 +5,9 @@ from sympy import KroneckerDelta, Rational, S, Sum, log, sqrt, tanh
 from tests.faults.false_claims.shared import Pair, a, of_derivations, r, steps, theorem
 from verify.spec import ENTROPY, LOG_TOTAL, STANDARD, E, Var, d, i, j, n, p, score, sigma
 from verify.spec.rules import (
-    AtItsLeast,
-    Evaluation,
-    EvenIsMost,
-    FromZero,
-    LargestScore,
-    OnRange,
-    Replaced,
-    Sign,
-    Surplus,
-    TotalGrows,
-    Turned,
-    by,
-    largest,
-)
+    AtItsLeast, Evaluation, EvenIsMost, FromZero, LargestScore, OnRange, Replaced, Sign, Surplus, TotalGrows,
+    Turned, by, largest,
+)  # fmt: skip
 
 PAIRS: dict[str, Pair] = {
     "capped": of_derivations(

@@ -3,15 +3,8 @@
 from sympy import Eq, Symbol
 
 from tests.faults.false_claims.shared import (
-    Pair,
-    a,
-    of_claims,
-    of_derivations,
-    of_experiments,
-    spread,
-    steps,
-    typed,
-)
+    Pair, a, of_claims, of_derivations, of_experiments, spread, steps, typed,
+)  # fmt: skip
 from verify.spec import Notation, Prediction, Var, d, figure, line, printed, score, wrong
 from verify.spec import measured as points
 from verify.spec.rules import Identity
