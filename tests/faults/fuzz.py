@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from tests.faults import mistakes
-from tests.faults.answers import REFUSALS, attempt, call, reading
+from tests.faults.mistakes import REFUSALS, attempt, call, reading
 from tests.faults.poison import audit_sample, sample
 from tests.tool import EXAMPLE, ROOT, example_claim
 from verify import api

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.answers import Answer, attempt
 from tests.faults.fuzz import Campaigns, campaign, table
+from tests.faults.mistakes import Answer, attempt
 
 CORPUS = sorted(path for path in (Path(__file__).parent / "corpus").glob("*/*"))
 LARGE = "ten-thousand-heads"

@@ -11,8 +11,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.faults import mistakes
-from tests.faults.harmless import ADDRESS, Page, check_citation, check_macros, check_markdown
-from tests.faults.poison import POISONS, audit_sample, places, poisoned, sample, text_fields
+from tests.faults.poison import (
+    ADDRESS, POISONS, Page, audit_sample, check_citation, check_macros, check_markdown, places, poisoned,
+    sample, text_fields,
+)  # fmt: skip
 from verify.citing import citations
 from verify.citing.citations import cite
 from verify.citing.exports import FORMATS, to_latex
