@@ -17,7 +17,6 @@ from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive
 from verify.symbolic.kernel.laws import SumOfSquares, chi_square_density
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES
-from verify.symbolic.kernel.signs import Sign, where_defined
 from verify.symbolic.kernel.special_integrals import SplitAt
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
@@ -175,24 +174,6 @@ def test_conditions_that_are_not_understood_stay() -> None:
     """Such as one of two symbols, or with a denominator of either sign."""
     for condition in (Gt(x - r, 0), Gt((a - 1) / x, 0), Ne(log(a) + b, 0)):
         assert NOTHING.having(condition).conditions == {condition}
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [1 / (1 - exp(-n * a)), 1 / (exp(a) - 1), 1 / gamma(r**2 + 1), 1 / (1 - 1 / (1 + a)), 1 / E(r**2 + 1)],
-)
-def test_what_is_known_to_be_defined_needs_no_condition(expression: Any) -> None:
-    """Exponentials of what is positive, gamma functions, and means of what is positive."""
-    assert where_defined(expression, NOTHING) == NOTHING
-
-
-def test_signs_of_exponentials_less_1() -> None:
-    """That of the exponent, if it is known."""
-    prove(Sign(strict=True), S.Zero, 1 - exp(-a))
-    prove(Sign(), S.Zero, exp(x**2) - 1)
-    for expression in (1 - exp(a), exp(x) - 1, 1 - exp(-x)):
-        with pytest.raises(Refused):
-            prove(Sign(), S.Zero, expression)
 
 
 def test_denominators_of_moments_and_sums_are_not_0() -> None:

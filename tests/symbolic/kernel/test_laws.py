@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sympy import Idx, Integral, Rational, S, Sum, Symbol, exp, oo, sign, sqrt, symbols  # fmt: skip
+from sympy import Idx, Integral, Rational, S, Sum, Symbol, exp, oo, sign, sqrt, symbols
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import Reviewed, prove

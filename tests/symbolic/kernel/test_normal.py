@@ -218,12 +218,6 @@ class TestOverNormal:
         refused(rule, E(gap**2), over(x**2 * GAP * Rational(101, 100)))
         refused(rule, E(gap**2), over(x**2 * exp(-(x**2) / (2 * sigma**2)) / (sigma * sqrt(2 * pi))))
 
-    def test_means_and_coefficients_count(self) -> None:
-        """3Z - s_1 has three times the mean and 9·4 + σ² as its variance."""
-        law = Population({s: (1, 0, sigma**2), Z: (1, 2, 8)}, normal=(s, Z))
-        density = exp(-((x - 6) ** 2) / (2 * (36 + sigma**2))) / sqrt(2 * pi * (36 + sigma**2))
-        proved(OverNormal(law, 3 * Z - s[1], x), E((3 * Z - s[1]) ** 4), over(x**4 * density))
-
     @pytest.mark.parametrize(
         ("combination", "before", "after"),
         [

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add, Derivative, Function, Gt, Idx, Indexed, IndexedBase, Integer, KroneckerDelta, Max, Min, Mul, Ne, Pow,
+    Add, Derivative, Function, Gt, Idx, Indexed, IndexedBase, Integer, KroneckerDelta, Max, Min, Mul, Ne,
     Range, Rational, S, Sum, Symbol, Tuple, exp, log, oo, simplify,
 )  # fmt: skip
 
 from tests.faults.spoiling import spoiled
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
-from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
+from verify.claims.gradients.shared.jacobian import ENTRY, FORM, FROBENIUS, LENGTH
 from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.hypotheses import Population, Refused
 from verify.symbolic.kernel.sums import FewKeys, SumIdentity, Surplus, normal_form, vanishes
-from verify.symbolic.kernel.terms import Families, _slope, in_scores
+from verify.symbolic.kernel.terms import Families, _slope
 from verify.symbolic.kernel.words import E, M, largest, n, p, s, sigma, x
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, scores, written_out
 
@@ -119,16 +119,6 @@ def test_the_normal_form_keeps_the_value(one: Any, other: Any) -> None:
     same = vanishes(one - other, FAMILIES)
     at = ((2, {i: 2, j: 2}), (3, {i: 2, j: 3}), (4, {i: 1, j: 4}))
     assert same == all(number(one - other, *where) == 0 for where in at)
-
-
-@examples(10)
-@given(st.lists(st.integers(-3, 3), min_size=4, max_size=4), st.integers(2, 4))
-def test_no_sum_of_probabilities_vanishes_that_does_not(factors: list[int], keys: int) -> None:
-    """A random sum of products vanishes with symbolic n only if it does written out."""
-    parts = (SQUARES**2, CUBES, Sum(p[i] ** 2 * (1 - p[j]), (i, 1, n), (j, 1, n)), p[1] * SQUARES)
-    expression = Add(*(factor * part for factor, part in zip(factors, parts, strict=True)))
-    values = {one: log(place + 2) for place, one in enumerate(scores(keys))}
-    assert not vanishes(expression) or simplify(written_out(expression, keys).subs(values)) == 0
 
 
 @pytest.mark.parametrize("order", list(permutations("abcd"))[::5])
@@ -230,15 +220,6 @@ class TestHypotheses:
         found = prove(SumIdentity(), log(x[1] ** 2), 2 * log(x[1]))
         assert Gt(x[1], 0) in found.hypotheses.conditions
         assert not prove(SumIdentity(), log(p[i]) + LOG_TOTAL, s[i]).hypotheses.conditions
-
-
-def test_probabilities_are_functions_of_the_scores() -> None:
-    """Of three keys: exponentials that add up to 1; they can be differentiated."""
-    one, two, three = map(exp, scores(3))
-    found = written_out(in_scores(p[1] + 2 * p[2] * x[1]), 3)
-    assert (found - (one + 2 * two * x[1]) / (one + two + three)).equals(0)
-    proved(SumIdentity(), Derivative(in_scores(SQUARES), s[1]), 2 * p[1] * (p[1] - SQUARES))
-    assert Pow(p[i], 2) not in in_scores(p[i] ** 2).args
 
 
 VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
@@ -385,13 +366,3 @@ def test_probabilities_are_the_softmax_of_the_scores(keys: int) -> None:
         expected
     )
     assert is_zero(written_out(Sum(p[i], (i, 1, n)), keys) - 1)
-
-
-@pytest.mark.parametrize(
-    ("after", "holds"),
-    [(1 - SQUARES, True), (1 - SQUARES / 2, False), (1 - Sum(p[i] ** 3, (i, 1, n)), False)],
-)
-def test_written_out_separates_right_from_wrong(after: Any, holds: bool) -> None:
-    """Σp(1-p) = 1 - Σp², and no other thing."""
-    before = Sum(p[i] * (1 - p[i]), (i, 1, n))
-    assert all(is_zero(written_out(before - after, keys)) for keys in (2, 3)) is holds
