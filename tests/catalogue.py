@@ -1,18 +1,13 @@
 """The catalogue for tests: each claim's derivation and experiment, made once in a process and shared."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
 from verify.engine import catalogue
 from verify.evidence import PROFILES
-
-if TYPE_CHECKING:
-    from verify.montecarlo.experiment import Experiment
-    from verify.symbolic.derivation import Derivation
+from verify.montecarlo.experiment import Experiment
+from verify.symbolic.derivation import Derivation
 
 CATALOGUE = catalogue.catalogue()
 QUICKLY_MADE = {

@@ -1,7 +1,5 @@
 """Whether a chain's step follows, and whether it does with another expression before or after it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Records that tests make up, judged as a run judges, so that they load."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

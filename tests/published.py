@@ -3,8 +3,6 @@
 ``python -m tests.published`` writes it again, for a release whose files have another ``schema`` or more keys.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from pathlib import Path

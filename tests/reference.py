@@ -4,18 +4,13 @@
 versions and instructions, a digest.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from verify.evidence import ClaimRecord, RunRecord
 from verify.evidence.load import load
 from verify.files.names import shipped_folder
-
-if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord, RunRecord
 
 SAME = ("python", "numpy", "scipy", "sympy", "linear algebra")
 """What digests depend on besides the settings; Python by its minor version."""

@@ -1,7 +1,5 @@
 """Hypothesis strategies that several test modules share, and the settings they run under."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

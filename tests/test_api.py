@@ -1,7 +1,5 @@
 """The tool as a library: the names it promises, and that they do what the command line does."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import runpy
@@ -11,19 +9,17 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from unittest.mock import ANY
 
 import pytest
 
 import verify
 from tests.tool import ROOT, blocks, example_claim
+from verify import Claim
 from verify.engine.store import default_path
 from verify.errors import ClaimError, naming_arguments, naming_options
-
-if TYPE_CHECKING:
-    from verify import Claim
-    from verify.evidence import RunRecord
+from verify.evidence import RunRecord
 
 
 @pytest.fixture

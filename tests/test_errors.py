@@ -1,7 +1,5 @@
 """Errors: one family, one line, and whose mistake it is."""
 
-from __future__ import annotations
-
 import pytest
 
 from verify import errors

@@ -1,7 +1,5 @@
 """No import circle anywhere in the package, types included; and few modules at its door."""
 
-from __future__ import annotations
-
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The entry point: it ends with the command's status, and after a signal at once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """What is installed is complete, outside the checkout: the wheel, and the wheel by way of the sdist."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -10,15 +8,12 @@ import tarfile
 import venv
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.tool import ROOT
+from verify.evidence import RunRecord
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
 
 pytestmark = pytest.mark.slow
 

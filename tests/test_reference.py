@@ -1,7 +1,5 @@
 """The reference is what it should be; the files' forms and the values' keys are those published."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.published import FORMS, form_of, keys_now, published_form, published_keys

@@ -1,7 +1,5 @@
 """The tool as other programs meet it: what a call leaves, its processes, the examples in its documents."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

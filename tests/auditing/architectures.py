@@ -1,7 +1,5 @@
 """Small random models of many architectures of transformers, for recordings and audits of them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping

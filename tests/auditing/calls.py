@@ -1,16 +1,12 @@
 """Attention calls for the tests, made by plain NumPy in the open, and what audits find of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import verify
 from verify.auditing.recording import Call, Intended, Layer, Recording
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import Finding
+from verify.evidence.audits import Finding
 
 D = 64
 SCALE = D**-0.5

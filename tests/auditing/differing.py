@@ -1,20 +1,16 @@
 """Small models of transformers with a fault that is right in itself, planted in one layer, to compare."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import transformers
 
 import verify
-
-if TYPE_CHECKING:
-    from verify.auditing.recording import Recording
+from verify.auditing.recording import Recording
 
 LAYER = 1
 _SIZES = {

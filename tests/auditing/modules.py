@@ -3,11 +3,9 @@
 The model runs unchanged but for its attention function, which is registered as a backend of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from transformers import (
@@ -21,9 +19,7 @@ from transformers import (
 from transformers.masking_utils import eager_mask
 
 import verify
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
+from verify.evidence.audits import AuditRecord
 
 NAME = "planted"
 HEADS, KEY_HEADS, WIDTH = 4, 2, 16

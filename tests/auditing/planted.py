@@ -3,8 +3,6 @@
 ``python -m tests.auditing.planted`` prints the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

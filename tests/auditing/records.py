@@ -1,7 +1,5 @@
 """Audits as they may come out: one in which all is well, and one with a finding of every judgement."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Half of a sequence's tokens are pairs of a key and a value, in any order; the ot
 values are asked for.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import OrderedDict
 from pathlib import Path

@@ -1,9 +1,7 @@
 """Broken attention that someone wants confirmed, and files made to stop an audit: none ends with status 0."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +10,7 @@ import verify
 from tests.auditing.calls import arrays
 from verify.auditing.scales import scale_expression
 from verify.errors import RecordingError, SettingsError, VerifyError
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
+from verify.evidence.audits import AuditRecord
 
 SCALE, TOKENS = 0.25, 40
 

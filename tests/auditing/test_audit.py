@@ -1,7 +1,5 @@
 """A whole audit: budget, layers, refusals, what it takes, and what it says of planted faults."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

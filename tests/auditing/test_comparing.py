@@ -1,7 +1,5 @@
 """Two recordings are compared: rounding is no difference, a fault is found where it is, the rest is said."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

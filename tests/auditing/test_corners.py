@@ -1,23 +1,19 @@
 """A probe compares kernels in corners: those that are wrong in one only fail there, and by name."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 import verify
 from verify.auditing.probe import parametrize_probes, probe
+from verify.auditing.probing.result import Probe
 from verify.errors import SettingsError
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
-
-if TYPE_CHECKING:
-    from verify.auditing.probing.result import Probe
 
 
 def attend(q: Any, k: Any, v: Any, seen: Any = None, most: float = 1e9) -> Any:

@@ -1,7 +1,5 @@
 """Exact findings: when they decide, what gates do to them, and what their causes say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A monitor looks at some passes of a training loop and keeps numbers, not arrays."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from typing import Any

@@ -1,17 +1,22 @@
-"""Faults that are named: each planted where its formula gives the output, and right attention beside it."""
+"""Faults that are named, each planted where its formula gives the output; and programs that are recorded."""
 
-from __future__ import annotations
-
+import importlib.util
+import os
+import signal
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.auditing.calls import SCALE, arrays, attention, of_calls
+from verify.auditing.record import Program, record
 from verify.auditing.recording import Call
+from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import Judgement
 
 T, WIDTH = 24, 6
@@ -89,8 +94,6 @@ FAULTS: dict[str, tuple[dict[str, Any], str, Callable[[Any, Any, Any], Any]]] = 
         lambda q, k, v: 0.37 * attention(q, k, v, scale=0.61 * SCALE),
     ),
 }  # fmt: skip
-
-
 AT_ONCE = {"window shorter", "ring", "two scales"}
 """Of a mask, of weights and of two factors; the others are tried among the longer studies."""
 
@@ -125,3 +128,117 @@ def test_no_name_without_its_formula(name: str) -> None:
     found = of_calls(replace(one))["reconstruction"]
     assert found.judgement is Judgement.REFUTED
     assert cause not in found.cause
+
+
+SHOWS = """
+import sys, neighbour
+print(__name__, __file__, sys.argv, neighbour.VALUE, sys.modules["__main__"].VALUE if VALUE else None)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module, a package and the script that imports the module."""
+    (tmp_path / "neighbour.py").write_text("VALUE = 'next door'\n")
+    (tmp_path / "script.py").write_text("VALUE = 3" + SHOWS)
+    (tmp_path / "bundle").mkdir()
+    (tmp_path / "bundle" / "__init__.py").write_text("")
+    (tmp_path / "bundle" / "__main__.py").write_text("from . import part\nVALUE = part.VALUE" + SHOWS)
+    (tmp_path / "bundle" / "part.py").write_text("VALUE = 4\n")
+    monkeypatch.delitem(sys.modules, "neighbour", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ran(text: str, folder: Path) -> int:
+    """Return the status of a program with this text."""
+    (folder / "text.py").write_text(text)
+    return Program(str(folder / "text.py"), []).run()
+
+
+def test_a_script(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has its own arguments and imports its neighbours; afterwards ours are back."""
+    monkeypatch.chdir("/")
+    before = sys.argv, list(sys.path), sys.modules["__main__"]
+    one = Program(str(folder / "script.py"), ["--option", "x"])
+    assert (one.title, one.run()) == ("script.py", 0)
+    name = str(folder / "script.py")
+    assert capsys.readouterr().out == f"__main__ {name} {[name, '--option', 'x']} next door 3\n"
+    assert (sys.argv, sys.path, sys.modules["__main__"]) == before
+
+
+def test_a_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A package runs by its ``__main__``, with imports relative to it."""
+    assert Program("bundle", ["x"], is_module=True).run() == 0
+    name = str(folder / "bundle" / "__main__.py")
+    assert capsys.readouterr().out == f"__main__ {name} {[name, 'x']} next door 4\n"
+    assert Program("bundle.none", [], is_module=True).run() == 1
+    assert "No module named bundle.none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("", 0),
+        ("import sys; sys.exit()", 0),
+        ("exit(3)", 3),
+        ("raise SystemExit(-1)", 255),
+        ("exit(True)", 1),
+    ],
+)
+def test_its_exit_status(folder: Path, text: str, status: int) -> None:
+    """It is the one that Python would end with."""
+    assert ran(text, folder) == status
+
+
+def test_what_it_raises_is_shown_without_our_frames(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As Python shows it; a text for sys.exit as well."""
+    assert ran("def f():\n    1 // 0\nf()\n", folder) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback (most recent call last):\n  File ")
+    assert shown.endswith("ZeroDivisionError: integer division or modulo by zero\n")
+    assert "verify" not in shown.replace(str(folder), "")
+    assert ran("import sys; sys.exit('why not')", folder) == 1
+    assert capsys.readouterr().err == "why not\n"
+    assert ran("this is no Python", folder) == 1
+    assert "SyntaxError" in capsys.readouterr().err
+
+
+def test_signals(folder: Path) -> None:
+    """An interruption passes, unless the program handles it; TERM ends it with the status of shells."""
+    kill = "import os, signal\nos.kill(os.getpid(), signal.{})\n"
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    assert ran(kill.format("SIGTERM"), folder) == 128 + signal.SIGTERM
+    with pytest.raises(KeyboardInterrupt):
+        ran(kill.format("SIGINT"), folder)
+    handled = "try:\n    import os, signal\n    os.kill(os.getpid(), signal.SIGINT)\n"
+    assert ran(handled + "except KeyboardInterrupt:\n    pass\n", folder) == 0
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("none.py", "No such"), ("pipe", "is a pipe"), (".", "Is a dir")]
+)
+def test_what_is_no_script(folder: Path, name: str, reason: str) -> None:
+    """It is refused before anything runs."""
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(RecordingError, match=rf"cannot be read \({reason}.*give a Python script, or -m"):
+        Program(name, [])
+
+
+@pytest.mark.parametrize("name", ["max_sequences", "max_bytes"])
+@pytest.mark.parametrize("bad", [0, -1, True, 1.5, "1", None])
+def test_limits_are_whole_numbers(name: str, bad: object) -> None:
+    """At once, and not first when the context is entered; one line says which."""
+    with pytest.raises(SettingsError) as caught:
+        record(**{name: bad})  # type: ignore[arg-type]  # that is the mistake
+    assert str(caught.value) == f"{name} {bad!r}: give a whole number of at least 1"
+
+
+def test_without_pytorch_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a line, and nothing of PyTorch is imported."""
+    monkeypatch.setattr(importlib.util, "find_spec", {"torch": None}.__getitem__)
+    with pytest.raises(RecordingError) as caught:
+        record()
+    assert str(caught.value) == "record: PyTorch is missing; install it with sdpa-verify[torch]"

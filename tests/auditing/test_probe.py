@@ -1,7 +1,5 @@
 """Probing attention functions: what is said of right and of deliberately wrong ones, and what is refused."""
 
-from __future__ import annotations
-
 import functools
 import math
 import sys

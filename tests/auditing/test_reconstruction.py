@@ -1,7 +1,5 @@
 """Wrong attentions by name: each is what a program with that mistake gives, and explains its output."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

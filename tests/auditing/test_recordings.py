@@ -1,7 +1,5 @@
 """Recordings come back as they were written, and whatever is wrong with one is said in a clear line."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle
@@ -381,37 +379,24 @@ MISFITS: list[tuple[dict[str, Described], str]] = [
         described(v=(3, 8, 5, 8)),
         "v has 8 heads, which do not divide q's 4; give as many as q, or a divisor of 4",
     ),
-    (
-        described(k=(3, 4, 5, 9)),
-        "k has shape [3, 4, 5, 9] and q [3, 4, 5, 8], which differ in axis 3 (d); give 8 there",
-    ),
-    (
-        described(k=(2, 4, 5, 8)),
-        "k has shape [2, 4, 5, 8] and q [3, 4, 5, 8], which differ in axis 0 (sequence); give 3 there",
-    ),
-    (
-        described(v=(2, 4, 5, 8)),
-        "v has shape [2, 4, 5, 8] and q [3, 4, 5, 8], which differ in axis 0 (sequence); give 3 there",
-    ),
-    (
-        described(v=(3, 4, 6, 8)),
-        "v has shape [3, 4, 6, 8] and k [3, 4, 5, 8], which differ in axis 2 (token); give 5 there",
-    ),
-    (
-        described(out=(1, 4, 5, 8)),
-        "out has shape [1, 4, 5, 8] and q [3, 4, 5, 8], which differ in axis 0 (sequence); give 3 there",
-    ),
-    (
-        described(out=(3, 2, 5, 8)),
-        "out has shape [3, 2, 5, 8] and q [3, 4, 5, 8], which differ in axis 1 (head); give 4 there",
-    ),
-    (
-        described(out=(3, 4, 6, 8)),
-        "out has shape [3, 4, 6, 8] and q [3, 4, 5, 8], which differ in axis 2 (token); give 5 there",
-    ),
-    (
-        described(out=(3, 4, 5, 9)),
-        "out has shape [3, 4, 5, 9] and v [3, 4, 5, 8], which differ in axis 3 (d); give 8 there",
+    *(
+        (
+            of_kind(name, "float32", shape),
+            (
+                f"{name} has shape {[*shape]} and {other} {[*SHAPE]}, which differ in axis {axis} ({what}); "
+                f"give {SHAPE[axis]} there"
+            ),
+        )
+        for name, shape, other, axis, what in (
+            ("k", (3, 4, 5, 9), "q", 3, "d"),
+            ("k", (2, 4, 5, 8), "q", 0, "sequence"),
+            ("v", (2, 4, 5, 8), "q", 0, "sequence"),
+            ("v", (3, 4, 6, 8), "k", 2, "token"),
+            ("out", (1, 4, 5, 8), "q", 0, "sequence"),
+            ("out", (3, 2, 5, 8), "q", 1, "head"),
+            ("out", (3, 4, 6, 8), "q", 2, "token"),
+            ("out", (3, 4, 5, 9), "v", 3, "d"),
+        )
     ),
     (
         of_kind("mask", "bool", (4, 5)),

@@ -1,7 +1,5 @@
 """Every row against plain NumPy, whatever the mask, the library and the type."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

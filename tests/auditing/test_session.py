@@ -1,10 +1,9 @@
 """The whole session: a small model audited before it is trained, after, and with its scale removed."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,15 +12,9 @@ torch = pytest.importorskip("torch", reason="needs the extra [torch]")
 import verify  # noqa: E402 - it needs the extra
 from tests.auditing import retrieval  # noqa: E402
 from tests.auditing.retrieval import HEADS, D, Lookup  # noqa: E402
-from verify.evidence.audits import AuditRecord, Judgement  # noqa: E402
+from tests.tool import Ended  # noqa: E402
+from verify.evidence.audits import AuditRecord, Finding, Judgement  # noqa: E402
 from verify.evidence.load import load_audit as load  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.tool import Ended
-    from verify.evidence.audits import Finding
 
 STEPS = 60
 GATE = "row-variance:0.5..2"

@@ -1,7 +1,5 @@
 """Statistical findings: estimates, bands, names, and honesty about what was not used."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,12 +1,10 @@
 """Weights that are declared as no softmax: every row is compared with them, and what is wrong is named."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +12,12 @@ from ml_dtypes import bfloat16
 from safetensors.numpy import save_file
 
 import verify
+from tests.tool import Ended
 from verify.auditing.blocks import head_of
 from verify.auditing.recording import Call, Layer, Recording
 from verify.auditing.weighting import weighting
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import Judgement
-
-if TYPE_CHECKING:
-    from tests.tool import Ended
 
 DECLARED = ("sigmoid", "sigmoid-ln-n", "softpick", "clipped=1.5", "differential=0.8")
 TOKENS, WIDTH = 24, 64

@@ -3,17 +3,13 @@
 ``python -m tests.auditing.training`` prints the alarms, and what looking costs.
 """
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 import verify
-
-if TYPE_CHECKING:
-    from verify.auditing.monitor import Alarm
+from verify.auditing.monitor import Alarm
 
 functional = torch.nn.functional
 GATES = ("largest-score-10000", "entropy:0.3..")

@@ -6,8 +6,6 @@ counts: seconds on the wall, which is what people wait for, and processor time, 
 machine disturb less. PyTorch has a batch at once or a sequence at a time, whichever is faster.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

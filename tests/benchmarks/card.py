@@ -12,8 +12,6 @@ does each with little, as on a processor. The parts:
 - ``training``: 200 steps of it with a monitor; from step 120 on the logits of one layer grow.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import tempfile

@@ -6,8 +6,6 @@ Run by hand: ``python -m tests.benchmarks.certificate``. All contestants use one
 relative half-width; those marked ~ were measured on fewer pairs and scaled up.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import math

@@ -17,8 +17,6 @@ of this machine, twice each, with new stores, and prints how much longer Dask ta
 all processes; at the default tolerance two processes are at work for about a minute.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import ctypes

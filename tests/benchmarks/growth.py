@@ -3,8 +3,6 @@
 Run by hand: ``python -m tests.benchmarks.growth``. Ratios within one run on one machine are what counts.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

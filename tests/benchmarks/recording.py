@@ -3,8 +3,6 @@
 Run by hand: ``python -m tests.benchmarks.recording``. Only ratios within one run on one machine count.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import time

@@ -5,14 +5,13 @@ known from a large number of them, and audits draw theirs with replacement. Toke
 autoregression with coefficient 0.99 show that treating tokens as independent fails.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from verify.auditing.recording import Call
@@ -20,10 +19,7 @@ from verify.auditing.rows import RowMeans, look
 from verify.auditing.statistical import HeadQuantity, dependence, share_interval
 from verify.montecarlo import intervals
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 D, TOKENS = 16, 48
 DEPENDENCE = 0.99

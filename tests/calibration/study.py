@@ -4,8 +4,6 @@ Run ``python -m tests.calibration.study`` to print the table, with ``--write`` t
 finds it. Every row counts events in independent repetitions and bounds their probability exactly.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The audit is audited: smaller runs of its calibration study."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The verdicts are calibrated: a smaller run of the study, and the stored table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -3,8 +3,6 @@
 By hand, 2,000 of them: ``python -m tests.citing.sentences 2000 SEED``.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile
@@ -14,13 +12,10 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 from tests.report.records import record
 from verify.citing.documents import adopt, check, fix
-
-if TYPE_CHECKING:
-    from verify.evidence import Check, RunRecord
+from verify.evidence import Check, RunRecord
 
 _MODES = {"estimate": ROUND_HALF_EVEN, "low": ROUND_FLOOR, "high": ROUND_CEILING}
 _WORDS = (

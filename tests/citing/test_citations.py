@@ -1,7 +1,5 @@
 """Citations in every form: complete, and valid for the programs that read them."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,11 +1,9 @@
 """What differs between two records: each kind of change is seen, and what chance draws again is none."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,13 +12,11 @@ from tests.auditing.records import bad, good
 from tests.judged import judged
 from tests.report.builders import exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
+from tests.tool import Ended
 from verify.citing.compare import FORMS, Changes, compare
 from verify.cli.citing import compare as command
 from verify.errors import ResultsError
 from verify.evidence import ClaimRecord, Fact, Outcome, Proof, RunRecord, Verdict
-
-if TYPE_CHECKING:
-    from tests.tool import Ended
 
 FIRST = PAIRWISE.checks[0]
 KEY = f"{PAIRWISE.id}.{FIRST.id}"

@@ -1,21 +1,16 @@
 """What a project sets in its pyproject.toml, and which documents paths name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.report.records import record
+from tests.tool import Ended
 from verify.citing.configuration import Configuration, configuration
 from verify.errors import SettingsError
 
-if TYPE_CHECKING:
-    from tests.tool import Ended
-
-    Tool = Callable[..., Ended]
+Tool = Callable[..., Ended]
 
 PAGE = "It is <!-- verify: score-variance.slope:estimate|default -->{}<!-- /verify -->.\n"
 

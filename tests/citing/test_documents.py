@@ -1,11 +1,8 @@
 """Documents that quote: stale figures are found by file and line and fixed, malformed ones refused."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,10 +15,8 @@ from verify.citing.lookup import lookup
 from verify.citing.markers import Quote
 from verify.citing.values import values_of as values
 from verify.errors import CitationError, OutputError
+from verify.evidence import RunRecord
 from verify.text.escapes import for_terminal
-
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
 
 KEY = "score-variance.slope"
 FORM = f"{KEY}|default"

@@ -1,7 +1,5 @@
 """Values for other programs: every form is read back by a reader of its own and says the same."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Forms: what each writes, which suit a value, and that what is written is right of the value."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Documents of any kind are read in time that grows with their length, not with its square."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import time

@@ -1,7 +1,5 @@
 """Documents in every language: what they quote is found, what only shows how to quote is not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Quotations of a document: between markers, or looked up again; what is mistyped or not closed is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

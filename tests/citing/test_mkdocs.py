@@ -1,7 +1,5 @@
 """The plugin for MkDocs in real builds: values linked to the report; an unknown key fails the build."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

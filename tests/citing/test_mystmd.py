@@ -1,7 +1,5 @@
 """The plugin for mystmd: what it answers, and a real build where mystmd is installed."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

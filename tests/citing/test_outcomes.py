@@ -1,7 +1,5 @@
 """What a check of documents found, in every form, and the files for CI that ask for them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

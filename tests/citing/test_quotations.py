@@ -1,7 +1,5 @@
 """An author's own text is checked number by number and never written; a campaign of generated sentences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

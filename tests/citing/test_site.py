@@ -1,25 +1,21 @@
 """Where the site has what a key names: one place for each key, in citations and in the inventory."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sphobjinv import Inventory
 
 from tests.auditing.records import good
 from tests.report.records import PAIRWISE, record
+from tests.tool import Ended
 from verify.citing.citations import FORMS, address_on_site, cite, place_on_site
 from verify.citing.lookup import by_key
 from verify.errors import SettingsError
 from verify.files.writing import write_whole
 from verify.report.site import inventory
-
-if TYPE_CHECKING:
-    from tests.tool import Ended
 
 SITE = "https://example.org/verify"
 

@@ -1,7 +1,5 @@
 """The Sphinx extension in real builds: values linked to the report; an unknown key fails the build."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess

@@ -1,10 +1,7 @@
 """JUnit XML, the Markdown summary and badges: every outcome is said, bad ones first."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,9 +10,7 @@ from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
 from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_markdown, to_sarif
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
+from verify.evidence.audits import AuditRecord
 
 
 def _suites(record: RunRecord | AuditRecord) -> dict[str, ET.Element]:

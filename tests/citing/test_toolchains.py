@@ -1,7 +1,5 @@
 """Documents in real builds of other toolchains, where they are installed: markers and exported values."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,10 +1,7 @@
 """Keys and values of runs and audits: each finding has some, texts and figures agree; forms asked for."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,11 +15,9 @@ from verify.citing.values import Value, level_text, reading
 from verify.citing.values import values_of as values
 from verify.errors import CitationError
 from verify.evidence import Outcome, RunRecord, Verdict
+from verify.evidence.audits import AuditRecord
 from verify.report.audit import audit_report
 from verify.text import numbers
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """What every claim must keep to, and proof that a wrong one does not get through; the chapters' order."""
 
-from __future__ import annotations
-
 import math
 import re
 import sys
@@ -9,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -26,30 +24,20 @@ from verify.engine import runner
 from verify.engine.sources import read_sources
 from verify.evidence import PROFILES, Check, ClaimRecord, Figure, PlotLayer, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import (
-    Comparison,
-    Exact,
-    Experiment,
-    Fit,
-    Prediction,
-    Quantity,
-    every_comparison,
-    route_of,
-)
+    Comparison, Exact, Experiment, Fit, Prediction, Quantity, every_comparison, route_of,
+)  # fmt: skip
 from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF
 from verify.spec import loops
-from verify.spec.claim import USER
+from verify.spec.claim import USER, Claim
+from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
 from verify.text.escapes import pieces
 from verify.text.latex import spoken
 from verify.text.numbers import exact
-
-if TYPE_CHECKING:
-    from verify.spec.claim import Claim
-    from verify.symbolic.derivation import Derivation
 
 EACH_KIND = pytest.mark.parametrize("name", ["over-scaling", "scaling-exponent", "softmax-identities"])
 """Drawn, fitted and computed: for what every claim has from the engine."""

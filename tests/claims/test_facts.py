@@ -1,7 +1,5 @@
 """Facts against the same values worked out here by other means: fractions, loops, textbook constants."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

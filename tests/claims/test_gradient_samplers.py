@@ -1,7 +1,5 @@
 """Samplers of the chapter on gradients: each equals a loss differentiated numerically, or plain loops."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial
@@ -13,12 +11,8 @@ import pytest
 from tests.montecarlo.samples import SINGLE, Spy
 from verify.claims.gradients.shared import samplers
 from verify.claims.gradients.shared.samplers import (
-    LayerStack,
-    Normalisation,
-    RowGradients,
-    SingleQueries,
-    sums_within,
-)
+    LayerStack, Normalisation, RowGradients, SingleQueries, sums_within,
+)  # fmt: skip
 from verify.claims.gradients.shared.training import LAST, WINDOW, Lookup, TrainingRuns, losses, steps_to
 from verify.montecarlo.blocks import numbered, output_name
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array

@@ -1,10 +1,8 @@
 """Derivations of the chapter on gradients: values, bounds and limits by a second way; the routes to them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +12,8 @@ from sympy import Float, Gt, Indexed, Interval, oo, sqrt
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients.shared import attention_gradients as routes
 from verify.claims.gradients.shared.jacobian import (
-    LENGTH,
-    by_largest,
-    by_row_sums,
-    from_below,
-    never_above_half,
-    one_ahead,
-    t,
-    value,
-)
+    LENGTH, by_largest, by_row_sums, from_below, never_above_half, one_ahead, t, value,
+)  # fmt: skip
 from verify.claims.gradients.shared.row_gradients import mean_square, of_small_scores, ratio_at_small_scores
 from verify.claims.gradients.shared.saturation import identity, inverse_length, lemmas, limit, of_two_keys
 from verify.montecarlo.attention import softmax
@@ -32,10 +23,8 @@ from verify.symbolic.extremes import number
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.words import n, p
+from verify.symbolic.routes import Route
 from verify.symbolic.scores import d
-
-if TYPE_CHECKING:
-    from verify.symbolic.routes import Route
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 4.0])

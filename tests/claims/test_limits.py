@@ -1,21 +1,31 @@
-"""The limits of the law: heavy tails, even dimensions, and the tail in half precision as a mixture."""
-
-from __future__ import annotations
+"""Raw scores, scores beside values, limits of the law and bounds, a second time and by other routes."""
 
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
-from sympy import Sum, binomial, factorial
+from scipy import integrate, optimize, stats
+from sympy import Rational, Sum, binomial, factorial
 
+from tests.catalogue import experiment
 from tests.strategies import FALSE_ALARM
 from verify.claims.limits import half_precision as claim
+from verify.claims.limits.half_precision import _tail
 from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper, x
 from verify.claims.limits.shared.even_dimensions import b, j, k, m, tail, value
+from verify.claims.pipeline.shared import ScoresBesideValues
+from verify.claims.raw_scores import score_magnitude
+from verify.claims.raw_scores.score_normal_limit import _largest_gap
+from verify.claims.raw_scores.score_spread import LEVEL, _normal_point, _uniform_point
+from verify.claims.raw_scores.worked_dot_products import _p_value
+from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Array
+from verify.montecarlo.experiment import Exact, Quantity, band, excess
+from verify.montecarlo.inputs import SharedVectors
+from verify.montecarlo.statistics import AllPairs, Reduced
 from verify.symbolic.law import below
 from verify.symbolic.printing import function
+from verify.symbolic.scores import d
 
 
 @pytest.mark.parametrize("t", [0.1, 0.5, 1.0, 3.0])
@@ -78,3 +88,139 @@ def test_the_overflow_point_lies_next_to_the_logarithm_of_the_largest_number(
         assert not np.isfinite(np.exp(above))
     assert abs(float(found) - largest) <= float(above - found)
     assert float(np.finfo(np.float16).max) == claim.LARGEST
+
+
+def test_both_bounds_are_theorems() -> None:
+    """From above for the mean size, from below for its value, in every dimension."""
+    *_, above, below = (one.proved() for one in score_magnitude.derive().lemmas)
+    assert (above.relation, below.relation) == ("≤", "≤")
+    for dimension in (1, 2, 3, 64):
+        most, size, least = (float(one.subs(d, dimension)) for one in (above.rhs, below.rhs, below.lhs))
+        assert least < size < most
+        assert size / least < 1 + Rational(1, dimension)
+
+
+_MEAN = 1 / 4
+"""Of one product of components from U(0, 1)."""
+
+
+def inverted(dimension: int) -> float:
+    """Return the 95% point above the mean by the Gil-Pelaez formula, which convolves nothing."""
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    x, w = (nodes + 1) / 2, weights / 2
+    spread = (dimension * 7 / 144) ** 0.5
+    step = 0.02 / spread
+    t = (np.arange(2000) + 0.5) * step
+    # E exp(itxy) given x is (exp(itx) - 1)/(itx).
+    z = 1j * np.outer(t, x)
+    centred = np.exp(dimension * (np.log((np.expm1(z) / z) @ w) - 1j * t * _MEAN))
+
+    def excess(point: float) -> float:
+        waves = np.imag(np.exp(-1j * t * point) * centred) / t
+        return float(0.5 - waves.sum() * step / np.pi - LEVEL)
+
+    return float(optimize.brentq(excess, spread, 2.5 * spread))
+
+
+@pytest.mark.parametrize("dimension", [100, 1000])
+def test_the_convolved_point_is_that_of_the_inverted_function(dimension: int) -> None:
+    """Two numerical routes agree to five digits; a normal law in its place would not."""
+    assert _uniform_point(dimension) == pytest.approx(inverted(dimension), rel=1e-5)
+    normal = 1.6448536 * (dimension * 7 / 144) ** 0.5
+    assert abs(normal / inverted(dimension) - 1) > 1e-3
+
+
+def test_the_point_of_two_normal_components_is_laplace() -> None:
+    """In two dimensions five in a hundred scores lie beyond log 10."""
+    assert _normal_point(2) == pytest.approx(np.log(10), rel=1e-9)
+
+
+def test_rounded_words_are_right() -> None:
+    """What the texts say in words: thirds, three quarters, one in five or six, two thousandths."""
+    assert 0.28 < 2 * below(64, -8.0) < 1 / 3, "almost a third of scaled scores beyond 1"
+    assert pytest.approx(3 / 4) == (7 / 144) / (1 / 36) - 1, "overstates by three quarters"
+    assert 1 / 6 < _p_value(2) < 1 / 5, "about one in five or six trials"
+    assert _largest_gap(64) == pytest.approx(0.002, abs=0.0005), "about two thousandths"
+    assert max(_tail(n, -0.5) for n in (16, 64, 256)) < 1e-13, "less than one in 10^13"
+
+
+@pytest.mark.parametrize(("dimension", "scatter"), [(1, 0.14), (8, 0.125)])
+def test_a_single_run_of_the_popular_experiment_scatters(dimension: int, scatter: float) -> None:
+    """By 12 to 14%, of which 4950 independent pairs would leave far less."""
+    blocks = Reduced(SharedVectors(UNIT_INTERVAL, 100, dimension), AllPairs()).sample(
+        np.random.default_rng(1), 4000
+    )
+    found = blocks[:, 0] - blocks[:, 1]
+    assert found.std() / found.mean() == pytest.approx(scatter, abs=0.01)
+
+
+BOUNDS = {
+    "attention-entropy": 0.98,
+    "attention-concentration": 0.97,
+    "softmax-two-keys": 0.97,
+    "softmax-saturation": 0.98,
+    "causal-rows": 0.95,
+    "length-scaling": 1.18,
+    "jacobian-saturation": 0.95,
+    "soft-cap": 0.98,
+    "attention-sink": 0.99,
+}
+"""The constant of each claim's sharpest control, times its bound's."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "softmax-two-keys" else pytest.param(name, marks=pytest.mark.slow) for name in BOUNDS],
+)
+def test_a_bound_that_is_a_little_sharper_is_false(name: str) -> None:
+    """By the exact value its control is wrong, and right if the bound were looser by a tenth."""
+    sharper = [one for one in experiment(name).controls if one.comparison.id.endswith("-sharper")]
+    assert sharper
+    known = [one for one in sharper if one.truth is not None]
+    checks: dict[str, Any] = {one.id: one for one in experiment(name).checks}
+    factors = []
+    for control in known:
+        wrong = control.comparison
+        assert isinstance(wrong, Quantity)
+        assert control.truth is not None
+        right = checks[wrong.id.removesuffix("-sharper")]
+        width = wrong.tolerance.width(wrong.prediction.value, 0.05)
+        within = band(wrong.prediction.value, width, wrong.relation)
+        assert excess(control.truth, within) > 0
+        factors.append(wrong.prediction.value / right.prediction.value)
+        loose = wrong.prediction.value * (1.1 if wrong.relation == "≤" else 1 / 1.1)
+        assert excess(control.truth, band(loose, width, wrong.relation)) < 0
+    assert pytest.approx(BOUNDS[name]) in factors
+
+
+@pytest.mark.slow
+def test_the_largest_of_a_million_scores_is_held_against_both_roots() -> None:
+    """√(2 ln n) bounds it, √(1.5 ln n) does not."""
+    both = experiment("attention-concentration")
+    found = [
+        one for one in (*both.checks, *(one.comparison for one in both.controls)) if isinstance(one, Exact)
+    ]
+    gaps = {one.id: one.computed / one.prediction.value for one in found}
+    assert gaps["largest-n1000000"] == pytest.approx(0.925, abs=1e-3)
+    assert gaps["largest-too-small"] > 1
+
+
+def test_without_a_law_the_values_are_the_keys() -> None:
+    """Nothing more is drawn, and every key is paired with itself."""
+    sampler = ScoresBesideValues(4, 4, 3, NORMAL)
+    rng = np.random.default_rng(2)
+    queries, keys = (NORMAL.draw(rng, (2, 3, 4)) for _ in range(2))
+    assert sampler.coordinates == 2 * 4 * 3
+    found = sampler.sample(np.random.default_rng(2), 2)
+    for block in range(2):
+        assert found[block] == pytest.approx(_paired(queries[block], keys[block], keys[block]))
+
+
+def _paired(queries: Array, keys: Array, values: Array) -> list[float]:
+    """Return the statistics of one block, score by score."""
+    scores = [[float(query @ key) for key in keys] for query in queries]
+    sizes = [float(np.mean(value**2)) for value in values]
+    flat = [one for row in scores for one in row]
+    products = [one**2 * size for row in scores for one, size in zip(row, sizes, strict=True)]
+    squares = [one**2 for one in flat]
+    return [float(np.mean(each)) for each in (flat, squares, sizes, products)]

@@ -1,10 +1,9 @@
 """What is drawn and multiplied in single precision, against the same numbers in double precision."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.catalogue import EACH_BY_HAND, experiment
 from verify.claims.gradients.shared import samplers
@@ -14,9 +13,6 @@ from verify.montecarlo.blocks import Cell, Outputs
 from verify.montecarlo.distributions import Array, Distribution, stream
 from verify.montecarlo.estimands import Bounded, Estimand, Smooth
 from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
-
-if TYPE_CHECKING:
-    import pytest
 
 OF_ERROR = 0.02
 """How many standard errors of a batch, which is a few thousandths of a run, rounding may move its mean."""

@@ -1,26 +1,21 @@
 """The citing commands as people call them, with their mistakes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.auditing.records import bad
 from tests.report.records import record
+from tests.tool import Ended
 from verify.citing import citations
 from verify.citing.exports import FORMATS
 from verify.evidence.load import shipped
 
-if TYPE_CHECKING:
-    from tests.tool import Ended
-
-    Tool = Callable[..., Ended]
+Tool = Callable[..., Ended]
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
-"""What commands share: results on standard output, one line of complaint, and the status at the end."""
-
-from __future__ import annotations
+"""What commands share: results, complaints and statuses, widths that fit, and progress as it is seen."""
 
 import io
+import os
+import pty
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,22 @@ import click
 import pytest
 
 from tests.auditing.records import good
-from verify.cli.console import complain, end, rendered, say
+from tests.tool import begin
+from verify.claims.chapters import CHAPTERS
+from verify.cli.console import columns, complain, end, fitted, log, rendered, rendering, say
+from verify.cli.main import cli, main
+from verify.cli.progress import (
+    closing_lines,
+    counts_line,
+    following,
+    progress_line,
+    stored_line,
+    surprise_line,
+    verdict_line,
+)
+from verify.engine.schedule import RunProgress
 from verify.errors import OutputError, RenderError
+from verify.evidence import DeviceRecord, Outcome, Part, RunRecord, Statement, StoreUse, Verdict
 from verify.report import write
 from verify.report.write import Written
 
@@ -126,3 +141,244 @@ def test_what_was_written_is_said_before_what_could_not_be(
         rendered(good(1, 1), Path("out"))
     assert caught.value is asked["problem"]
     assert capsys.readouterr().out.splitlines() == [str(path) for path in PATHS]
+
+
+WIDTHS = (80, 40)
+
+
+def _commands(group: click.Group, *before: str) -> Iterator[tuple[str, ...]]:
+    yield before
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _commands(command, *before, name)
+        else:
+            yield (*before, name)
+
+
+def lines_of(
+    arguments: tuple[str, ...],
+    width: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> list[str]:
+    """Return what the command prints, after looking at its lines: a longer one is a single word."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    with pytest.raises(SystemExit):
+        main(arguments)
+    captured = capsys.readouterr()
+    lines = (captured.out + captured.err).splitlines()
+    assert lines
+    assert [line for line in lines if len(line) > width and " " in line.strip()] == []
+    return lines
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("command", list(_commands(cli)), ids="-".join)
+def test_every_help_fits(
+    command: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Help of every command, with every option."""
+    lines = lines_of((*command, "--help"), width, monkeypatch, capsys)
+    assert any(line.startswith("Usage:") for line in lines)
+
+
+PRINTING = [
+    ("list",),
+    ("show", "over-scaling"),
+    ("values", "score-variance"),
+    ("cite", "score-variance"),
+    ("show", "over-scalling"),
+    ("check-docs", "README.md"),
+    ("store", "show", "--store", "no-such-file"),
+    ("plan", "over-scaling"),
+]
+
+
+@pytest.mark.parametrize("arguments", PRINTING, ids="-".join)
+def test_what_is_printed_fits(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Results, tables, drawn formulas and errors, and what they say is all there."""
+    is_laid_out = arguments[0] in {"plan", "show"}
+    widths = WIDTHS[1:] if is_laid_out else (1000, *WIDTHS)
+    printed = [" ".join(lines_of(arguments, width, monkeypatch, capsys)) for width in widths]
+    assert is_laid_out or len({re.sub(r"\s+", " ", words) for words in printed}) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_a_run_fits(
+    command: str,
+    width: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Verdicts, totals and the times of phases."""
+    arguments = (command, "over-scaling", "--profile", "quick", "--workers", "1", "--out", str(tmp_path))
+    lines = lines_of(arguments, width, monkeypatch, capsys)
+    assert any(line.startswith("✓ over-scaling") for line in lines)
+
+
+def test_a_wide_terminal_is_used(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is room, every claim has one line."""
+    lines = lines_of(("list",), 200, monkeypatch, capsys)
+    claims = [line for line in lines if line.startswith("  ")]
+    assert len(claims) == sum(len(chapter.claims) for chapter in CHAPTERS.values())
+
+
+def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What other programs read has a line for each result, however long."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    with pytest.raises(SystemExit):
+        main(("list",))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) > 80
+    assert fitted("one  two", None) == "one  two"
+
+
+def test_words_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line breaks between words and is set in; what fits keeps its columns; a width of nonsense is none."""
+    assert fitted("  key   value of it", 12) == "  key value\n      of it"
+    assert fitted("  a   b", 12) == "  a   b"
+    assert fitted("score-variance.variance-d512", 12) == "score-variance.variance-d512"
+    monkeypatch.setenv("COLUMNS", "many")
+    with open("/dev/null", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
+        assert columns(nowhere) is None
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        (80, "4 s left · 3.0e+08 drawn · 1.5e+08/s · 7 working · 1.0e+08 stored"),
+        (53, "4 s left · 3.0e+08 drawn · 1.5e+08/s · 7 working"),
+        (24, "4 s left · 3.0e+08 drawn"),
+        (8, "4 s left"),
+    ],
+)
+def test_progress_says_what_matters_first(room: int, line: str) -> None:
+    """On a narrow terminal the time that is left stays, and nothing is cut within a word."""
+    progress = RunProgress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7)
+    assert progress_line(progress, room) == line
+
+
+def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunRecord) -> None:
+    """One line for each finished claim and each phase of rendering, on standard error."""
+    begun: list[str] = []
+    with following(lambda: begun.append("begun")) as callbacks:
+        callbacks.on_begin(1)
+        callbacks.on_start("sqrt-scaling-unique")
+        callbacks.on_finish(small.claims[0])
+    with rendering() as announce:
+        announce("pdf")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "sqrt-scaling-unique: confirmed\nrendering: pdf\n"
+    assert begun == ["begun"]
+
+
+@pytest.mark.slow
+def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
+    """The claim is shown, uncut at forty columns too, then cleared, and the cursor is given back."""
+    controller, terminal = pty.openpty()
+    arguments = ("run", "sqrt-scaling-unique", "--profile", "quick", "--out", tmp_path)
+    process = begin(*arguments, stderr=terminal, environment={"TERM": "xterm", "COLUMNS": "40"})
+    os.close(terminal)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(controller, 4096)
+        except OSError:  # the other end is closed: the process has ended
+            break
+        if not piece:
+            break
+        seen += piece
+    out = process.communicate(timeout=60)[0]
+    os.close(controller)
+    assert process.returncode == 0
+    assert out.startswith("✓ sqrt-scaling-unique")
+    shown = seen.decode()
+    assert "sqrt-scaling" in shown
+    assert "0/1" in shown
+    assert "0:00:0" in shown
+    assert "\x1b[?25l" in shown
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")
+    assert "\x1b[2K" in shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "mark"),
+    [(Verdict.CONFIRMED, "✓"), (Verdict.APPROXIMATE, "≈"), (Verdict.REFUTED, "✗"), (Verdict.UNDECIDED, "?")],
+)
+def test_a_verdict_has_a_mark(small: RunRecord, verdict: Verdict, mark: str) -> None:
+    """Mark, id, verdict, reason: one line, in columns."""
+    record = small.claims[0].model_copy(update={"verdict": verdict, "reason": "because"})
+    assert verdict_line(record) == f"{mark} sqrt-scaling-unique      {verdict:<12} because"
+
+
+def test_the_tightest_bound_is_named(small: RunRecord) -> None:
+    """A line on a claim with derived bounds says which is nearest to its estimate, and how near."""
+    record = small.claims[0]
+    loose, tight = (
+        record.checks[0].model_copy(update={"id": name, "tightness": value})
+        for name, value in (("loose", 0.4), ("tight", 1.02))
+    )
+    line = verdict_line(record.model_copy(update={"checks": (loose, tight, *record.checks)}))
+    assert line.endswith("; tightest bound tight: estimate ÷ bound 1.02")
+    plain = record.model_copy(
+        update={"checks": tuple(c.model_copy(update={"tightness": None}) for c in record.checks)}
+    )
+    assert "tightest bound" not in verdict_line(plain)
+
+
+def test_what_a_device_has_drawn_is_counted(small: RunRecord) -> None:
+    """By the generator that cells name; without a device nothing is said of one."""
+    claim = small.claims[0]
+    drawn = [check for check in claim.checks if check.method == "monte-carlo"]
+    there = drawn[0].model_copy(update={"cell": {**drawn[0].cell, "generator": "Philox"}})
+    chosen = small.run.settings.model_copy(
+        update={"device": DeviceRecord(name="cuda", model="Card", library="PyTorch 2")}
+    )
+    run = small.model_copy(
+        update={
+            "claims": (claim.model_copy(update={"checks": (there, *drawn[1:])}),),
+            "run": small.run.model_copy(update={"settings": chosen, "stored": None}),
+        }
+    )
+    line = f"drawn on cuda (Card, PyTorch 2): 1 of {len(drawn)} checks, the others as without it"
+    assert [*closing_lines(run)] == [counts_line(run), line]
+    assert not [one for one in closing_lines(small) if "drawn on" in one]
+
+
+def test_progress_that_cannot_be_shown_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A full disk under standard error stops nothing."""
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
+        monkeypatch.setattr(sys, "stderr", full)
+        log("lost")
+        log("lost as well")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_surprise_is_one_line_with_both_outcomes() -> None:
+    """The statement, what came out, what was known, and why."""
+    part = Part(
+        text="It prints 0.880.", claim="one-claim", evidence="fact:first", kind="prints", printed="0.880",
+        computed="0.881", holds=False, reason="The computed value rounds to 0.881.",
+    )  # fmt: skip
+    statement = Statement(
+        id="s1", source="s", text="T", claim="one-claim", printed="0.880", computed="0.881",
+        outcome=Outcome.MISPRINTED, noted=Outcome.HOLDS, note="N", parts=(part,),
+    )  # fmt: skip
+    line = surprise_line(statement)
+    assert line == "! statement s1: misprinted, known as holds. The computed value rounds to 0.881."
+
+
+def test_progress_and_store_are_said_in_a_line() -> None:
+    """Draws, rate, time left and workers; what came from the store, as a share of the draws."""
+    line = progress_line(RunProgress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7))
+    assert line == "4 s left · 3.0e+08 drawn · 1.5e+08/s · 7 working · 1.0e+08 stored"
+    assert stored_line(StoreUse(derivations=3, draws=1, drawn=3)).endswith(
+        "3 derivations and 25% of the draws"
+    )
+    assert stored_line(StoreUse(derivations=3, draws=0, drawn=0)).endswith("0% of the draws")

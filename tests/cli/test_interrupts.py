@@ -1,7 +1,5 @@
 """Ctrl-C, a full disk, a closed pipe, a missing library: the tool ends at once and loses nothing."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal
@@ -9,19 +7,17 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.tool import Ended, alive, begin, finish
 from verify.cli.interrupts import insisting
+from verify.evidence import RunRecord
 from verify.executors.workers import signals_blocked
 
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
-
-    Write = Callable[..., Path]
+Write = Callable[..., Path]
 
 OLD = {name: f"the {name} of an earlier run\n" for name in ("results.json", "report.html", "report.pdf")}
 MARK = "__import__('sys').stderr.write('now\\n') or __import__('sys').stderr.flush()"

@@ -1,7 +1,5 @@
 """``sdpa-verify record`` runs a program unchanged and leaves a whole recording, however the program ends."""
 
-from __future__ import annotations
-
 import resource
 from pathlib import Path
 

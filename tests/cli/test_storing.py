@@ -1,24 +1,19 @@
 """The store on the command line: shown, verified, exported, merged, cleared; and what a run says of it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.tool import Ended
 from verify.engine.store import Store, transaction
 from verify.errors import StoreError
 from verify.evidence.load import load
 
-if TYPE_CHECKING:
-    from tests.tool import Ended
-
-    Tool = Callable[..., Ended]
+Tool = Callable[..., Ended]
 
 
 def rows(store: Path) -> list[tuple[object, ...]]:

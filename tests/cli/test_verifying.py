@@ -1,28 +1,23 @@
 """The commands that verify and report: nothing is lost, and what cannot be done is said before the work."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.report.records import CLAIMS, record
+from tests.tool import Ended
 from verify.errors import RenderError
+from verify.evidence import RunRecord
 from verify.evidence.load import load
 from verify.evidence.words import sentence, tolerance_text
 from verify.report import pdf, write
 from verify.report.write import Written
 
-if TYPE_CHECKING:
-    from tests.tool import Ended
-    from verify.evidence import RunRecord
-
-    Tool = Callable[..., Ended]
+Tool = Callable[..., Ended]
 
 
 def test_statements_are_read_before_the_work(tool: Tool, tmp_path: Path) -> None:

@@ -1,10 +1,8 @@
 """What is derived is bound to what is measured, or is not called derived; samplers' words bind too."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +23,7 @@ from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
 from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments, ScorePowers
 from verify.spec.cells import cell_of
 from verify.spec.checks import prediction
+from verify.symbolic.kernel.core import Theorem
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.words import Var
@@ -40,9 +39,6 @@ from verify.symbolic.scores import (
     score,
     variance_route,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Theorem
 
 SCALED = variance_route(score / sqrt(d), STANDARD).proved()
 SCALE = 1 / sqrt(d)

@@ -1,14 +1,12 @@
 """The catalogue: it finds every claim, and names every file that it must refuse."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +19,9 @@ from verify.engine.evaluate import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
 from verify.errors import ClaimError
+from verify.evidence import ClaimRecord
 
-if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord
-
-    Write = Callable[..., Path]
+Write = Callable[..., Path]
 
 
 @pytest.mark.slow

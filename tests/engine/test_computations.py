@@ -1,12 +1,10 @@
 """What a statement's part has computed, without code: against numbers found otherwise, and its mistakes."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom, chi2, norm
 
 from tests.strategies import floats
+from tests.tool import Ended
 from verify.claims.chapters import CHAPTERS
 from verify.engine import computations
 from verify.engine.catalogue import catalogue
@@ -34,9 +33,6 @@ from verify.errors import SourcesError
 from verify.evidence import Outcome, Statement
 from verify.evidence.load import command, load
 from verify.spec.claim import several
-
-if TYPE_CHECKING:
-    from tests.tool import Ended
 
 HEAD = """[[source]]
 id = "s"

@@ -1,7 +1,5 @@
 """What is put on record of a claim: its derivation as examined, its evidence, and ordinary fits once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

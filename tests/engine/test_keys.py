@@ -1,7 +1,5 @@
 """Keys: what a stored value depends on changes its key, and what cannot be known is not stored."""
 
-from __future__ import annotations
-
 import pickle
 import platform
 import sys

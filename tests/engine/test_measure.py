@@ -1,24 +1,25 @@
 """The measuring loop: right claims confirmed, wrong ones refuted, and nothing that depends on workers."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
+from verify import evidence
 from verify.engine import measure as measuring
 from verify.engine.measure import Samples, drawn_by, measure
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo.blocks import Cell, CellSampler, Chunk, Sums
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (
     Allowance,
@@ -34,12 +35,6 @@ from verify.montecarlo.experiment import (
     Tolerance,
     WeightedFit,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from verify import evidence
-    from verify.montecarlo.distributions import Array
 
 NARROW = Tolerance(1.0, 0.1, "a tenth")
 SETTINGS = Settings(seed=20170612, tolerance=0.01)

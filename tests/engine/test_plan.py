@@ -1,21 +1,16 @@
 """What a verification will take, said before it is run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.tool import Ended
 from verify.engine.catalogue import catalogue
 from verify.engine.plan import Planned, PlannedCell, plan, table
 from verify.engine.runner import settings
 from verify.errors import SettingsError
+from verify.evidence import RunRecord
 from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
-
-if TYPE_CHECKING:
-    from tests.tool import Ended
-    from verify.evidence import RunRecord
 
 CLAIM = catalogue()["over-scaling"]
 

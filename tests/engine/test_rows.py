@@ -1,12 +1,10 @@
 """Rows of the store changed and sealed again: removed, said once, and computed again with the same digits."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,8 +14,7 @@ from verify.engine.store import Store, StoreRow, fault_of, transaction
 from verify.evidence import ClaimRecord
 from verify.montecarlo.blocks import Sums
 
-if TYPE_CHECKING:
-    Change = Callable[[StoreRow], bytes]
+Change = Callable[[StoreRow], bytes]
 
 NAME, OTHER = "variance-of-multiple", "sqrt-scaling-unique"
 RUBBISH: dict[str, Change] = {

@@ -1,10 +1,7 @@
 """The runner: settings and devices are checked, progress is in order, and the record is complete."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,8 +17,7 @@ from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.montecarlo.devices import GENERATOR, DeviceError
 from verify.version import __version__
 
-if TYPE_CHECKING:
-    Write = Callable[..., Path]
+Write = Callable[..., Path]
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, float("nan")])

@@ -1,7 +1,5 @@
 """The schedule and its backends: the same evidence whoever works, in whatever order, whatever is stored."""
 
-from __future__ import annotations
-
 import pickle
 import queue
 import random
@@ -12,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -25,9 +23,7 @@ from verify.engine.schedule import PendingCell, PendingClaim, RunProgress, Sched
 from verify.engine.store import Store
 from verify.errors import ClaimError, SettingsError, WorkerError
 from verify.executors.workers import ProcessEndedError
-
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Chunk, Sums
+from verify.montecarlo.blocks import Chunk, Sums
 
 NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")
 

@@ -1,7 +1,5 @@
 """The file of source statements: what ships is complete, and every mistake in it is reported in one line."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

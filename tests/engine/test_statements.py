@@ -1,7 +1,5 @@
 """Statements are decided by the evidence of a run and by nothing else."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Literal

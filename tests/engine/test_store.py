@@ -1,7 +1,5 @@
 """The store: what is read is what was written, and whatever happens to its file, nothing wrong is read."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """An experiment is refused by name before anything is measured."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

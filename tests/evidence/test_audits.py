@@ -1,7 +1,5 @@
 """Audits on record: layers and findings agree with themselves, and what is said of them in lines by cause."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

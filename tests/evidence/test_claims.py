@@ -1,14 +1,13 @@
 """Claims on record: checks, controls and figures agree with themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from pydantic import ValidationError
 
 from tests.report.builders import check, control, exact_check
@@ -17,9 +16,6 @@ from verify.errors import ClaimError, SettingsError
 from verify.evidence import ClaimRecord, Fact
 from verify.evidence.claims import Check, ControlRecord
 from verify.evidence.plots import PlotLayer
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def test_no_two_findings_of_a_claim_have_one_name() -> None:

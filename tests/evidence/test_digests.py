@@ -1,7 +1,5 @@
 """Digests see every change that is more than rounding, and no rounding."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reading results.json: what a run wrote comes back, and every damage is reported in one line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

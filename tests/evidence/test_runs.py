@@ -1,6 +1,4 @@
-"""What is on record of a run: it comes back from its text, and its worst claim gives the exit status."""
-
-from __future__ import annotations
+"""What is on record of a run and of campaigns: it comes back from its text, and counts add up."""
 
 from html import escape
 from itertools import product
@@ -14,8 +12,12 @@ from tests.report.records import SCORE_VARIANCE, record
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import (
+    Calibration,
     ClaimRecord,
+    Counted,
     DeviceRecord,
+    FalseClaims,
+    FalseKind,
     Outcome,
     Part,
     Proof,
@@ -167,3 +169,84 @@ def test_the_frame_of_a_run_has_its_claims_or_all_their_checks() -> None:
     assert hash(run) == hash(run.model_copy())
     with pytest.raises(SettingsError, match="no frame of 'claim'; did you mean 'claims'"):
         run.to_frame("claim")
+
+
+def counted(**changes: Any) -> Counted:
+    """Return a row of the calibration: 7 of 100, allowed 0.05."""
+    row = {
+        "what": "a miss",
+        "level": 0.05,
+        "trials": 100,
+        "events": 7,
+        "allowed": 0.05,
+        "low": 0.02,
+        "high": 0.16,
+    }
+    return Counted.model_validate(row | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "in_order"),
+    [
+        ({}, True),
+        ({"low": 0.05}, True),
+        ({"low": 0.051}, False),
+        ({"at_least": True}, True),
+        ({"at_least": True, "allowed": 0.16}, True),
+        ({"at_least": True, "allowed": 0.17}, False),
+    ],
+)
+def test_rows_are_in_order_while_their_bounds_leave_it_open(changes: dict[str, Any], in_order: bool) -> None:
+    """Too many is where even the lower bound is beyond what is allowed, too few the other way round."""
+    assert counted(**changes).in_order is in_order
+
+
+def test_counts_that_cannot_be_are_refused() -> None:
+    """More events than trials, bounds upside down; and sums of nothing."""
+    wrong = {"events": 101, "low": 0.2}
+    for (name, value), what in zip(
+        wrong.items(), ("it has more events than trials", "its bounds are upside down"), strict=True
+    ):
+        with pytest.raises(ValidationError, match=what):
+            counted(**{name: value})
+    study = {
+        "seed": 1,
+        "command": "c",
+        "version": "0",
+        "confidence": 0.99,
+        "rows": [counted(setting="d = 4")],
+    }
+    for whole, what in [
+        (counted(level=None), "'a miss' is counted together at no level"),
+        (counted(level=0.01), "no row belongs to 'a miss'"),
+        (counted(setting="n = "), "no row belongs to 'a miss'"),
+    ]:
+        with pytest.raises(ValidationError, match=what):
+            Calibration.model_validate(study | {"together": [whole]})
+
+
+def kind(**changes: Any) -> FalseKind:
+    """Return the row of a kind of which two of two are caught."""
+    row = {"kind": "law", "of": 2, "caught": 2, "by": {"kernel": 2}, "neighbours": 2}
+    return FalseKind.model_validate(row | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"of": 1}, "more of kind 'law' than there are"),
+        ({"neighbours": 3}, "more of kind 'law' than there are"),
+        ({"by": {"kernel": 1}}, "those of kind 'law' do not add up"),
+    ],
+)
+def test_more_caught_than_there_are_is_refused(changes: dict[str, Any], said: str) -> None:
+    """More caught than there are, or by more than were."""
+    with pytest.raises(ValidationError, match=said):
+        kind(**changes)
+
+
+def test_kinds_add_up() -> None:
+    """What is printed of all kinds together."""
+    one_missed = kind(kind="words", caught=1, by={"words": 1}, neighbours=0)
+    table = FalseClaims(command="c", version="0", kinds=(kind(), one_missed))
+    assert (table.of, table.caught, table.neighbours) == (4, 3, 2)

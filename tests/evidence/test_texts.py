@@ -1,7 +1,5 @@
 """Records: frozen, strict, finite, found by id; what texts and formulas of one may hold."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """A Dask cluster: the digests of one process, and one line where there is none."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

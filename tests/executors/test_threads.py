@@ -1,7 +1,5 @@
 """Threads keep order and end when interrupted; what is on record of the machine, and its freed memory."""
 
-from __future__ import annotations
-
 import gc
 import platform
 import subprocess

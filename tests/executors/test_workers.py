@@ -1,7 +1,5 @@
 """Worker processes: every task is done once, whatever ends a process is reported, and none outlives us."""
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import re

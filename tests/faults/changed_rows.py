@@ -7,8 +7,6 @@ is too much to ask: those that other blocks would have are believed, and only co
 ``python -m tests.faults.changed_rows --changes 20000 --seed 1`` prints a table; 0 changes are all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

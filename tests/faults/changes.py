@@ -1,7 +1,5 @@
 """What a forger may put in the place of each value of a JSON document."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Faults that survive because they change nothing that matters, each with the reason."""
 
-from __future__ import annotations
-
 _NO_USE = "an assumption on the symbol that nothing makes use of"
 _AS_SMALL = "a step that is as small: its square is nothing beside 1 either way"
 

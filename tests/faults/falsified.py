@@ -8,8 +8,6 @@ only what such a file does not have is tried, for when rules have changed and th
 two equal sides says nothing and is left out. What time did not stop has the same counts on any machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -18,19 +16,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from sympy import Add, Basic, FiniteSet, Intersection, Mul, Symbol, Union, srepr
 
 from verify.engine.catalogue import catalogue
 from verify.evidence import Falsified
 from verify.executors.machine import one_blas_thread
+from verify.symbolic.derivation import Derivation
 from verify.symbolic.falsifier import FULL, Counterexample, falsify, tried_over
 from verify.symbolic.kernel.hypotheses import assumed
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from verify.symbolic.derivation import Derivation
 
 COMMAND = "python -m tests.faults.falsified --write data/falsified.json"
 SEED, SECONDS = 1, 2.0

@@ -5,8 +5,6 @@ a folder for each campaign. What was found once lies in ``corpus/`` in
 the same form and is tried with the tests.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io
@@ -21,12 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tests.faults import mistakes
-from tests.faults.answers import REFUSALS, attempt, call, reading
+from tests.faults.mistakes import REFUSALS, attempt, call, reading
 from tests.faults.poison import audit_sample, sample
 from tests.tool import EXAMPLE, ROOT, example_claim
 from verify import api
@@ -40,13 +38,11 @@ from verify.engine.catalogue import load as load_claim
 from verify.engine.sources import read_sources
 from verify.errors import CitationError
 from verify.evidence import Calibration, RunRecord
+from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load, load_audit, stored_table
 from verify.report.html import render_html
 from verify.report.parts import draw_figures, report_on
 from verify.report.run import report_of
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
 
 _WORDS = (
     "values", "cite", "check-docs", "export", "badge", "list", "show", "plan", "render", "run", "report",
@@ -148,7 +144,7 @@ class Campaigns:
         """Read the audit with these edits, sealed again, and print it in every form, seldom as a page."""
         path, random = self.folder / "audit.json", Random(chosen)  # noqa: S311 - seeded
         path.write_bytes(mistakes.sealed(mistakes.edited(self.audit, json.loads(chosen))))
-        audits: list[AuditRecord] = []
+        audits = list[AuditRecord]()
         wrong = reading(lambda: audits.append(load_audit(path))).wrong()
         if wrong or not audits:
             return wrong or call("values", "--results", str(path)).wrong()

@@ -8,8 +8,6 @@ while.
 ``--only NUMBER`` repeats one kill of a campaign, ``--target "dask worker"`` kills nothing else.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib.util

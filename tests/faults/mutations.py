@@ -8,8 +8,6 @@ to be listed in ``equivalents.py`` with the reason why it changes nothing that m
     python -m tests.faults.mutations --only verify/claims/limits/causal_rows.py --sample 0
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import collections

@@ -3,8 +3,6 @@
 ``python -m tests.faults.planted [CLAIM]...`` prints which fault is the first to refute each check.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from copy import copy

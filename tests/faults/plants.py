@@ -1,7 +1,5 @@
 """One-line faults: every place in a file's code where a number, an operator or a name can be another."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ derivation with it holds as if nothing had happened. ``EQUIVALENT`` lists those 
 original, with the reason.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import signal
@@ -17,19 +15,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import IndexedBase, Symbol, expand
 
 from tests.faults.spoiling import spoiled
 from verify.engine.catalogue import catalogue
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.kernel.core import Theorem
 from verify.symbolic.kernel.words import E
 from verify.symbolic.printing import plain
-
-if TYPE_CHECKING:
-    from verify.symbolic.derivation import Derivation
-    from verify.symbolic.kernel.core import Theorem
-    from verify.symbolic.routes import Route
+from verify.symbolic.routes import Route
 
 _ALIKE = "both keys have the same distribution"
 EQUIVALENT: dict[tuple[str, str], str] = {

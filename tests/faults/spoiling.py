@@ -1,37 +1,19 @@
 """Every small way to spoil a SymPy expression: one place is changed, all else stays as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
-    Add,
-    Basic,
-    Expr,
-    Idx,
-    Indexed,
-    IndexedBase,
-    Integer,
-    MatMul,
-    Mul,
-    Number,
-    NumberSymbol,
-    Pow,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    expand,
-)
+    Add, Basic, Expr, Idx, Indexed, IndexedBase, Integer, MatMul, Mul, Number, NumberSymbol, Pow, Rational, S,
+    Sum, Symbol, expand,
+)  # fmt: skip
 from sympy.matrices.expressions.matexpr import MatrixSymbol
 
 from verify.symbolic.kernel.words import E, Var
 
-if TYPE_CHECKING:
-    Change = tuple[str, Callable[[], Any]]
-    """What is done to a node, and what returns the node that takes its place."""
+Change = tuple[str, Callable[[], Any]]
+"""What is done to a node, and what returns the node that takes its place."""
 
 SLIGHTLY = Rational(101, 100)
 """The factor on numeric constants."""

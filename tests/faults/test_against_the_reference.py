@@ -5,26 +5,22 @@ the same. A fault that the tool's own checks cannot see, because it moves a boun
 within what the claim allows, is seen here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation, experiment
 from verify.engine.measure import control_record, judged
+from verify.evidence import Check, ClaimRecord, ControlRecord, PlotLayer, Record, RunRecord
 from verify.evidence.load import load, shipped
 from verify.montecarlo.estimands import DistanceToLaw, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
 from verify.spec.claim import several
 from verify.spec.words import Words
-
-if TYPE_CHECKING:
-    from verify.evidence import Check, ClaimRecord, ControlRecord, PlotLayer, Record, RunRecord
 
 ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""

@@ -1,20 +1,15 @@
 """What a caption says in numbers is so in the data beside it, and bands are as wide as what is resolved."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from verify.claims.gradients import training_stability
 from verify.engine.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, RunRecord
+from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, RunRecord
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,12 @@
 """Every field on file or row of a store changed and sealed again: it is refused, or no verdict changes."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings
 from collections import Counter
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,11 +16,9 @@ from tests.faults.changes import others, places
 from tests.faults.poison import audit_sample, sample
 from verify.engine.store import fault_of
 from verify.errors import ResultsError
+from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_either
-
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
 
 SAMPLES: dict[str, RunRecord | AuditRecord] = {"run": sample(), "audit": audit_sample()}
 NOT_TOLD = re.compile(r"statements(\.#\.id)?|run\.own_sources|layers(\.#\.(id|name|findings(\.#\.id)?))?")

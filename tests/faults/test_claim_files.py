@@ -1,28 +1,28 @@
-"""Claim files that misbehave: each leads to one line that names it and to status 2, whatever it does."""
+"""Claim files that misbehave lead to one line and status 2; the main job where there is next to nothing."""
 
-from __future__ import annotations
-
+import os
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 import verify
-from tests.tool import Ended, begin, finish
+from tests.tool import EXAMPLE, ROOT, Ended, begin, example_claim, finish
 from verify.engine.catalogue import catalogue_with
 from verify.errors import ClaimError
 from verify.executors.workers import Workers
 
-if TYPE_CHECKING:
-    Write = Callable[..., Path]
-
+Write = Callable[..., Path]
 DERIVE = '    """Derive the variance index by index; rules make every step."""\n'
 EXPERIMENT = "    return Experiment(checks, controls)\n"
 DRAW = '    """Draw what is measured, and both lines as far as that reaches."""\n'
 CLAIM = "\n\nCLAIM = Claim("
-
 MISDEEDS = {
     "exits": ("__import__('sys').exit(0)", "SystemExit: 0"),
     "leaves": ("__import__('os')._exit(0)", "ended its process with status 0 before there was a result"),
@@ -126,3 +126,72 @@ def test_what_a_claim_prints_is_no_result(tmp_path: Path, claim_file: Write) -> 
     assert ended.out.startswith("✓ doubled-keys ")
     assert "a word" not in ended.out
     assert ended.err.splitlines()[:2] == ["a word", "doubled-keys: confirmed"]
+
+
+NOBODY = 65534
+NAMELESS = 54321
+
+
+def by(user: int, *arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python as another user, with the import path and nothing else in its environment."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        user=user, group=user, extra_groups=(), capture_output=True, text=True, encoding="utf-8",
+        check=False, **more,
+    )  # fmt: skip
+
+
+def others_may_run_it() -> bool:
+    """Return whether this is the superuser, and others may use the same interpreter."""
+    try:
+        return by(NOBODY, "-c", "import numpy", env={"PYTHONPATH": os.pathsep.join(sys.path)}).returncode == 0
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return a folder that others may enter, unlike those that pytest makes."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def installation(folder: Path) -> Iterator[Path]:
+    """Return a copy of the tool that is read-only."""
+    place = folder / "installation"
+    unwritten = shutil.ignore_patterns("__pycache__")
+    for name in ("verify", "templates", "data", "reports/reference"):
+        shutil.copytree(ROOT / name, place / name, ignore=unwritten)
+    paths = [place, *place.rglob("*")]
+    for path in paths:
+        path.chmod(path.stat().st_mode & ~0o222)
+    yield place
+    for path in paths:
+        path.chmod(path.stat().st_mode | 0o200)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not others_may_run_it(), reason="takes the superuser, and an interpreter for all")
+@pytest.mark.parametrize("user", [NOBODY, NAMELESS])
+def test_a_bare_user_gets_the_whole_report(folder: Path, installation: Path, user: int) -> None:
+    """In silence: libraries that find no place for their caches say nothing, and nothing is left behind."""
+    claim, out, temporary = folder / EXAMPLE, folder / "out", folder / "tmp"
+    claim.write_text(example_claim(), encoding="utf-8")
+    for own in (out, temporary):
+        own.mkdir()
+        os.chown(own, user, user)
+    libraries = [path for path in sys.path if path and Path(path).resolve() != ROOT]
+    done = by(
+        user, "-m", "verify", "report", "doubled-keys", "score-mean", "--claims", claim,
+        "--profile", "quick", "--workers", 2, "--out", out, cwd=installation,
+        env={"PYTHONPATH": os.pathsep.join([str(installation), *libraries]), "TMPDIR": str(temporary)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.pdf", "results.json"]
+    heads = ("doubled-keys: ", "score-mean: ", "2 claims: ", "rendering: ")
+    *lines, times = done.stderr.splitlines()
+    assert all(line.startswith(heads) for line in lines)
+    assert " s (imports " in times
+    assert not list(temporary.iterdir())

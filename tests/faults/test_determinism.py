@@ -1,7 +1,5 @@
 """What a run does not depend on: workers, hashes, time zones, languages, the interpreter's optimisation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

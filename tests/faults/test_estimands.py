@@ -5,8 +5,6 @@ is too small makes intervals too narrow and confirms what it should not; so does
 Both are compared with what they claim to be, on blocks drawn for this test.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """None of the false claims gets through, and the nearest true claim beside each passes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

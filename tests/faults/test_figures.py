@@ -4,20 +4,16 @@ A figure that shows something else than a claim's checks has a rule of its own h
 show anything.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, RunRecord
 from verify.montecarlo.intervals import bounded_mean
-
-if TYPE_CHECKING:
-    from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, RunRecord
 
 CURVE = 2e-3
 """Relative distance that a curve, drawn through its own points, may keep from a prediction between them."""

@@ -1,13 +1,11 @@
 """What a campaign of wrong inputs found once, tried again; and a short campaign."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from tests.faults.answers import Answer, attempt
 from tests.faults.fuzz import Campaigns, campaign, table
+from tests.faults.mistakes import Answer, attempt
 
 CORPUS = sorted(path for path in (Path(__file__).parent / "corpus").glob("*/*"))
 LARGE = "ten-thousand-heads"

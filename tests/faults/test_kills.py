@@ -1,7 +1,5 @@
 """A short campaign of kills."""
 
-from __future__ import annotations
-
 import signal
 import tempfile
 from pathlib import Path

@@ -1,20 +1,20 @@
 """Every text of a file of results may be anybody's: it is refused on loading, or harmless in every output."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.faults import mistakes
-from tests.faults.harmless import ADDRESS, Page, check_citation, check_macros, check_markdown
-from tests.faults.poison import POISONS, audit_sample, places, poisoned, sample, text_fields
+from tests.faults.poison import (
+    ADDRESS, POISONS, Page, audit_sample, check_citation, check_macros, check_markdown, places, poisoned,
+    sample, text_fields,
+)  # fmt: skip
 from verify.citing import citations
 from verify.citing.citations import cite
 from verify.citing.exports import FORMATS, to_latex
@@ -23,14 +23,12 @@ from verify.citing.values import values_of as values
 from verify.cli.progress import verdict_line
 from verify.errors import ResultsError
 from verify.evidence import RunRecord
+from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_either
 from verify.report import html
 from verify.report.heatmaps import draw_map, grids
 from verify.report.html import render_html
 from verify.text.escapes import CONTROLS, for_terminal
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
 
 
 def read(path: Path, content: dict[str, Any]) -> RunRecord | AuditRecord | None:

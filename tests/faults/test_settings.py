@@ -4,8 +4,6 @@ Every setting of every cell has a rule that reads it and compares it with the sa
 that it draws; so a changed label and a changed drawing alone both fail.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

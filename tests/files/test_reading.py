@@ -1,24 +1,19 @@
 """Inputs are regular files below a stated size, or refused in one line; shipped files are found."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.tool import Ended
 from verify.errors import CitationError
+from verify.evidence import RunRecord
 from verify.files import names
 from verify.files.names import shipped_folder
 from verify.files.reading import InputKind, head, read_bytes, read_text
-
-if TYPE_CHECKING:
-    from tests.tool import Ended
-    from verify.evidence import RunRecord
 
 SMALL = InputKind(2_000_000, CitationError, "give a page", dash=True)
 

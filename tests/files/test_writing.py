@@ -1,7 +1,5 @@
 """Writing files: whole or not at all, whatever goes wrong in between."""
 
-from __future__ import annotations
-
 import errno
 import linecache
 import os

@@ -1,7 +1,5 @@
 """Samplers and samples that several tests share, and the bound that counts are held to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

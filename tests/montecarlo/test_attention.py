@@ -1,9 +1,6 @@
 """Attention on arrays: against loops, SciPy, and differences of the loss."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,9 +10,7 @@ from scipy import special
 
 from tests.strategies import examples
 from verify.montecarlo.attention import Gradients, attention, gradients, probabilities, softmax
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
+from verify.montecarlo.distributions import Array
 
 
 @examples(50)

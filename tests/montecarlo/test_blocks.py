@@ -1,7 +1,5 @@
 """Blocks and chunks: power sums are the moments, and the same to the last bit however they are drawn."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,17 +13,8 @@ from hypothesis import strategies as st
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import examples
 from verify.montecarlo.blocks import (
-    Cell,
-    CellSampler,
-    Chunk,
-    Drawn,
-    Request,
-    Sample,
-    Sums,
-    draw,
-    draw_chunk,
-    sums_of,
-)
+    Cell, CellSampler, Chunk, Drawn, Request, Sample, Sums, draw, draw_chunk, sums_of,
+)  # fmt: skip
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
 from verify.montecarlo.groups import Linearised
 from verify.montecarlo.inputs import SharedVectors

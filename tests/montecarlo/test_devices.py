@@ -1,7 +1,5 @@
 """Devices: found by PyTorch's name, or one line says why not."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Streams, and distributions whose draws have the moments that they state."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess
@@ -22,20 +20,9 @@ from verify.engine.validation import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import (
-    CAUCHY,
-    EXPONENTIAL,
-    LAPLACE,
-    NORMAL,
-    RADEMACHER,
-    STANDARD_DISTRIBUTIONS,
-    UNIFORM,
-    UNIT_INTERVAL,
-    Array,
-    Distribution,
-    moments_contradiction,
-    stream,
-    student_t,
-)
+    CAUCHY, EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, STANDARD_DISTRIBUTIONS, UNIFORM, UNIT_INTERVAL, Array,
+    Distribution, moments_contradiction, stream, student_t,
+)  # fmt: skip
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
 

@@ -1,11 +1,8 @@
 """Estimands: values, intervals that hold at their level, and the blocks that they need."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,44 +11,20 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
 from tests.montecarlo.samples import (
-    GRID,
-    NAMES,
-    at_least,
-    named,
-    sample_of,
-    score_matrices,
-    score_pairs,
-    shares_of,
-)
+    GRID, NAMES, at_least, named, sample_of, score_matrices, score_pairs, shares_of,
+)  # fmt: skip
 from tests.strategies import examples, floats
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import SHARE, Outputs, Sample, numbered
 from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    NORMAL,
-    RADEMACHER,
-    UNIT_INTERVAL,
-    Array,
-    Distribution,
-)
+    EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Array, Distribution,
+)  # fmt: skip
 from verify.montecarlo.estimands import (
-    MIN_BLOCKS,
-    Bounded,
-    DistanceToLaw,
-    Goal,
-    Quantile,
-    Ratio,
-    Smooth,
-    component,
-    covariance,
-    kurtosis,
-    ratio,
+    MIN_BLOCKS, Bounded, DistanceToLaw, Goal, Quantile, Ratio, Smooth, component, covariance, kurtosis, ratio,
     variance,
-)
+)  # fmt: skip
+from verify.montecarlo.statistics import Reduced
 from verify.symbolic.blocks import mean_variance, square_variance
-
-if TYPE_CHECKING:
-    from verify.montecarlo.statistics import Reduced
 
 
 def moments(distribution: Distribution) -> tuple[Fraction, ...]:

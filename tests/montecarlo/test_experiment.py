@@ -1,7 +1,5 @@
 """What a claim measures, weighted fits whose intervals hold, and the shape of blocks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 
@@ -16,32 +14,12 @@ from tests.strategies import FALSE_ALARM, examples, floats, measured
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import (
-    MIN_BLOCKS,
-    Bounded,
-    DistanceToLaw,
-    Measured,
-    Quantile,
-    Ratio,
-    component,
-    ratio,
-    variance,
-)
+    MIN_BLOCKS, Bounded, DistanceToLaw, Measured, Quantile, Ratio, component, ratio, variance,
+)  # fmt: skip
 from verify.montecarlo.experiment import (
-    SIDES,
-    Exact,
-    Fit,
-    Model,
-    Prediction,
-    Quantity,
-    Target,
-    WeightedFit,
-    best_queries,
-    best_side,
-    block_cost,
-    cheapest,
-    ordinary,
-    route_of,
-)
+    SIDES, Exact, Fit, Model, Prediction, Quantity, Target, WeightedFit, best_queries, best_side, block_cost,
+    cheapest, ordinary, route_of,
+)  # fmt: skip
 
 ONE = Prediction(1.0, "1")
 CELL = Cell("d8", (), score_matrices(8, 4, NORMAL, NORMAL))

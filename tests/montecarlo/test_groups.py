@@ -1,10 +1,7 @@
 """Groups of blocks: an interval for skewed blocks that covers, and derived variances that are found wrong."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,11 +9,9 @@ import pytest
 from tests.montecarlo.samples import at_least, sample_of
 from verify.montecarlo import groups, intervals
 from verify.montecarlo.blocks import GROUPS
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, component, variance
 from verify.montecarlo.groups import Linearised
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
 
 HEAVY: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
     "exponential": (lambda rng, n: rng.exponential(size=n), 1.0),

@@ -1,7 +1,5 @@
 """Inputs: what is drawn is what is said, also of vectors that depend on each other."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any
@@ -15,14 +13,9 @@ from tests.strategies import FALSE_ALARM
 from verify.montecarlo import inputs
 from verify.montecarlo.distributions import NORMAL, UNIFORM, UNIT_INTERVAL, Array
 from verify.montecarlo.inputs import (
-    Linked,
-    ProjectedTokens,
-    SharedVectors,
-    Simulated,
-    bartlett_components,
-    bartlett_setting,
+    Linked, ProjectedTokens, SharedVectors, Simulated, bartlett_components, bartlett_setting,
     bartlett_vectors,
-)
+)  # fmt: skip
 
 
 def test_inputs_say_what_they_draw() -> None:

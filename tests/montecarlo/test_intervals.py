@@ -1,7 +1,5 @@
 """Intervals: what each must contain, how it grows, and which test it inverts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,31 +1,16 @@
 """Second sources: the loops against SciPy and closed forms, and what an adversary finds."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from verify.montecarlo import attention
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.reference_loops import (
-    REACH,
-    attention_in_loops,
-    distance_from_loops,
-    drawn,
-    fixed_normals,
-    gradients_of_loops,
-    in_single_precision,
-    largest_difference,
-    largest_ratio,
-    of_halves,
-    over_queries,
-    spectral_norms,
-)
-
-if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
+    REACH, attention_in_loops, distance_from_loops, drawn, fixed_normals, gradients_of_loops,
+    in_single_precision, largest_difference, largest_ratio, of_halves, over_queries, spectral_norms,
+)  # fmt: skip
 
 
 def test_arrays_of_different_shapes_are_not_compared() -> None:

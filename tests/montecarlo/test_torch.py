@@ -1,11 +1,9 @@
 """Attention, distributions and statistics in PyTorch: those of NumPy, but for single precision."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,24 +18,13 @@ from verify.montecarlo.attention import attention, gradients, probabilities
 from verify.montecarlo.blocks import Cell, Chunk, draw_chunk
 from verify.montecarlo.devices import Device, DeviceError, OnDevice, find_device, moved
 from verify.montecarlo.distributions import (
-    CAUCHY,
-    EXPONENTIAL,
-    LAPLACE,
-    NORMAL,
-    RADEMACHER,
-    UNIFORM,
-    UNIT_INTERVAL,
-    Array,
-    Distribution,
-    student_t,
-)
+    CAUCHY, EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array, Distribution, student_t,
+)  # fmt: skip
 from verify.montecarlo.experiment import Comparison, Experiment, cells_of, every_comparison
 from verify.montecarlo.inputs import SharedVectors, Simulated
 from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
 from verify.montecarlo.statistics import EntryProducts, PairMoments, ScoreMoments, ScorePowers, Statistic
-
-if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Theorem
+from verify.symbolic.kernel.core import Theorem
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")
 

@@ -1,7 +1,5 @@
 """Chromium, as tests open pages in it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Short ways to make the records of a claim up, and to read what is printed of them."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from verify.evidence import Check, ControlRecord, StepRecord, Verdict, tightness

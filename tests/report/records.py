@@ -4,8 +4,6 @@ They are kept as they are written. Where rules of judging or fields of records a
 ``python -m tests.report.records`` judges and writes them again; read the difference afterwards.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.judged import decided_statement, judged

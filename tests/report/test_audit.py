@@ -1,7 +1,5 @@
 """What the report says of an audit: what is wrong first, one line a cause; then all findings; its pages."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - the probe is JavaScript
 """The page in a real browser: no error, nothing fetched, and everything on it works."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable

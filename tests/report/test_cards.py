@@ -1,7 +1,5 @@
 """A claim's card: its alarms, its sentences, its number, and its tables of checks and controls."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

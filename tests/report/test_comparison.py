@@ -1,7 +1,5 @@
 """The pages of a comparison of recordings: what differs first, a map without blanks, nothing fetched."""
 
-from __future__ import annotations
-
 import json
 import re
 from io import BytesIO
@@ -10,8 +8,7 @@ from typing import Any
 import pikepdf
 import pytest
 
-from tests.faults.harmless import Page
-from tests.faults.poison import POISONS, places, poisoned, text_fields
+from tests.faults.poison import POISONS, Page, places, poisoned, text_fields
 from verify.evidence.comparisons import Agreement, ComparedLayer, ComparedPart, ComparisonRecord, DifferingRow
 from verify.evidence.runs import Tool
 from verify.report.comparison import comparison_report

@@ -1,7 +1,5 @@
 """Figures come from evidence alone, look the same every time, and never rely on colour."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from xml.etree import ElementTree as ET

@@ -1,17 +1,15 @@
 """Formulas are drawn once, to size, and wrong LaTeX never gets through; as MathML and in a PDF."""
 
-from __future__ import annotations
-
 import base64
 import re
 from io import BytesIO
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 from fontTools.ttLib import TTFont
 
 from verify.errors import RenderError
+from verify.evidence import RunRecord
 from verify.files.names import shipped_folder
 from verify.report.fonts import rules_for_screen
 from verify.report.formulas import Formulas, glyph_definitions, typeset
@@ -19,9 +17,6 @@ from verify.report.mathml import characters_in
 from verify.report.outlines import outlined, stroked
 from verify.report.run import report_of
 from verify.report.typeset import MARKS
-
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
 
 
 @pytest.fixture(scope="module")

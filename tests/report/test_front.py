@@ -1,7 +1,5 @@
 """The first page is about the claims of the run: their question, numbers and failures, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

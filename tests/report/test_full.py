@@ -1,7 +1,5 @@
 """What the full edition says once: shared arguments, ways of checking, settings, figures' numbers, terms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Heat maps of layers × heads: what they show in words, their colours, and their drawing."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from xml.etree import ElementTree as ET

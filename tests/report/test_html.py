@@ -1,7 +1,5 @@
 """The page is one file that stands alone, is sound, and shows nothing it was not meant to show."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape

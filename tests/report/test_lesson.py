@@ -1,7 +1,5 @@
 """The lesson: its draws, run by a JavaScript engine, against the package's arrays and the run; its words."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

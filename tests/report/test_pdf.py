@@ -1,7 +1,5 @@
 """The PDF is tagged and archival, carries its evidence, keeps to its pages, and is the same each time."""
 
-from __future__ import annotations
-
 import base64
 import logging
 import re
@@ -11,7 +9,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
@@ -22,15 +20,13 @@ from fontTools.ttLib import TTFont
 from tests.report.records import PAIRWISE, record
 from verify import api
 from verify.errors import RenderError, SettingsError
+from verify.evidence import RunRecord
 from verify.evidence.load import shipped
 from verify.executors.workers import Task, Workers
 from verify.files.names import AUDIT, EDITIONS, RUN, shipped_folder
 from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_print, rules_for_screen
 from verify.report.parts import Parts
 from verify.report.pdf import get_ready, render_pdf
-
-if TYPE_CHECKING:
-    from verify.evidence import RunRecord
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """What the report says of a run: its counts, its first page, its sources, its settings, what changed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -9,7 +7,7 @@ import pytest
 from scipy import stats
 
 from tests.calibration.study import CONFIDENCE, together
-from tests.evidence.test_campaigns import kind
+from tests.evidence.test_runs import kind
 from tests.report.builders import check, exact_check, spaced
 from tests.report.golden import Spelled
 from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, STATEMENTS, record

@@ -1,12 +1,10 @@
 """The site of a run: a page for each claim and statement, links that lead somewhere, written whole."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
@@ -14,15 +12,13 @@ import pytest
 from tests.auditing.records import good
 from tests.report.browser import IN_A_BROWSER, opened
 from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
+from tests.tool import Ended
 from verify.errors import FormulaError, ResultsError
 from verify.evidence.load import load
 from verify.files.writing import write_folder, write_whole
 from verify.report import site as module
 from verify.report.site import MARKER, site_files, write_site
 from verify.text.latex import plain, spoken
-
-if TYPE_CHECKING:
-    from tests.tool import Ended
 
 pytestmark = pytest.mark.usefixtures("no_faces")
 

@@ -1,7 +1,5 @@
 """Writing the report: all files or the ones that can be; what was drawn is kept, and not for long."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

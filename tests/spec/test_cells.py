@@ -1,7 +1,5 @@
 """Cells: their settings, their blocks shaped from derived variances, and what is drawn in them."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

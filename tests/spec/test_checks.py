@@ -1,7 +1,5 @@
 """Checks: comparisons in cells with what a law gives there, fits through them, and negative controls."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -19,18 +17,9 @@ from verify.montecarlo.experiment import Exact, Fit, Model, Quantity, Tolerance,
 from verify.montecarlo.inputs import Simulated
 from verify.spec.cells import cell_of, cells_of, score_cell
 from verify.spec.checks import (
-    biased,
-    in_turn,
-    integrated,
-    means,
-    over_cells,
-    prediction,
-    sharper,
-    threshold,
-    variances,
-    wrong,
+    biased, in_turn, integrated, means, over_cells, prediction, sharper, threshold, variances, wrong,
     wrong_fits,
-)
+)  # fmt: skip
 from verify.spec.fitting import Coefficient, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
 from verify.spec.notation import unmarked
 from verify.symbolic.scores import d

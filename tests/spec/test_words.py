@@ -1,7 +1,5 @@
 """The words of a claim: filled from what is derived or found; what may be typed in them, how it reads."""
 
-from __future__ import annotations
-
 import string
 from dataclasses import replace
 from typing import Any

@@ -1,17 +1,12 @@
 """Means over normal scores by integration over all of them, for a few keys: an oracle without any formula."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import S, lambdify
 
 from verify.symbolic.kernel.words import E, sigma
 from verify.symbolic.softmax import scores, written_out
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 STEP, REACH = 0.2, 8.0
 """Spacing and reach of the trapezoid rule, in standard deviations."""
@@ -33,7 +28,7 @@ def _mean(argument: Any, keys: int, deviation: float) -> Any:
     density = np.exp(-(axis**2) / 2)
     density /= density.sum()
     points = np.meshgrid(*[axis] * keys, indexing="ij", sparse=True)
-    weights: NDArray[np.float64] = np.ones(())
+    weights: Any = np.ones(())
     for place in range(keys):
         shape = [1] * keys
         shape[place] = -1

@@ -1,7 +1,5 @@
 """Attention entry by entry: what its check accepts, and wrong gradients that it does not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,31 +8,11 @@ from sympy import S, Sum
 
 from verify.montecarlo.attention import gradients, probabilities
 from verify.symbolic.attention import (
-    DIFFERENTIATED,
-    DK,
-    DP,
-    DQ,
-    DS,
-    DV,
-    G,
-    K,
-    P,
-    Q,
-    V,
-    a,
-    b,
-    c,
-    d_v,
-    h,
-    j,
-    k,
-    m,
-    value,
-)
+    DIFFERENTIATED, DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, k, m, value,
+)  # fmt: skip
 from verify.symbolic.kernel.core import Reach, prove
 from verify.symbolic.kernel.hypotheses import Refused
 from verify.symbolic.kernel.words import n
-from verify.symbolic.scores import d
 
 INNER = Sum(P[a, k] * DP[a, k], (k, 1, n))
 OF_SCORES = P[a, j] * (DP[a, j] - INNER)
@@ -73,15 +51,6 @@ def test_wrong_gradients_are_not(derivative: Any, formula: Any) -> None:
     """Popular slips, right at the smallest shapes some of them, fail at another."""
     with pytest.raises(Refused):
         prove(DIFFERENTIATED, derivative, formula)
-
-
-def test_probabilities_are_softmax_of_the_scores() -> None:
-    """Written out, they are positive and sum to 1 in every row; scores are c times the products."""
-    total = Sum(P[a, j], (j, 1, n))
-    assert prove(DIFFERENTIATED, total, S.One).relation == "="
-    product = Sum(Q[a, h] * K[j, h], (h, 1, d))
-    with pytest.raises(Refused):
-        prove(DIFFERENTIATED, product, product + P[a, j])
 
 
 def test_values_are_those_of_the_array_code() -> None:

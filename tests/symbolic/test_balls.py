@@ -1,31 +1,21 @@
-"""What an expression is at a point."""
-
-from __future__ import annotations
+"""What an expression is at a point, in fractions, balls and floats; integrals and means there."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb, arb_mat, fmpq
+from flint import acb, arb, arb_mat, fmpq
 from sympy import (
-    Derivative,
-    Idx,
-    KroneckerDelta,
-    Limit,
-    MatrixSymbol,
-    Sum,
-    Symbol,
-    Trace,
-    Tuple,
-    exp,
-    log,
-    oo,
-    sin,
-)
+    Abs, Derivative, Idx, IndexedBase, Integral, KroneckerDelta, Limit, MatrixSymbol, Max, S, Sum, Symbol,
+    Trace, Tuple, besselk, binomial, cos, erf, exp, factorial, gamma, log, oo, pi, sign, sin, sqrt, tanh,
+)  # fmt: skip
 
-from verify.symbolic.arithmetics import Unknown
+from verify.symbolic.arithmetics import (
+    BALLS, EXACT, FLOATS, Undefined, Unknown, fraction, rational, whole_power,
+)  # fmt: skip
 from verify.symbolic.balls import Scene, value, values
-from verify.symbolic.kernel.words import MatrixShape, largest, n, p, s
+from verify.symbolic.kernel.words import E, MatrixShape, Var, largest, n, p, s
+from verify.symbolic.means import ComponentLaw, laws_with, moment
 
 i, j = Idx("i"), Idx("j")
 a = Symbol("a", positive=True)
@@ -92,3 +82,175 @@ def test_what_is_not_known_is_named() -> None:
         value(a, Scene())
     with pytest.raises(Unknown, match="no entry s"):
         value(s[7], scene())
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        a**3 - 2 / a, sqrt(a) * exp(-a), log(a) + tanh(a), erf(a) / gamma(a), Max(a, 2) - Abs(1 - a),
+        sign(a - 3),
+        factorial(a), pi * a, binomial(a, 2), besselk(1, a),
+    ],
+)  # fmt: skip
+def test_a_ball_holds_what_sympy_says(expression: Any) -> None:
+    """And floats are close to it, of those functions that they have."""
+    at = Scene(values={a: fmpq(5, 2)})
+    ball = value(expression, at)
+    assert abs(float(ball.mid()) - float(expression.subs(a, S(5) / 2))) < 1e-12
+    if not expression.has(binomial, besselk):
+        assert np.isclose(value(expression, at.in_floats()), float(ball.mid()))
+
+
+def test_polynomials_are_exact_in_fractions() -> None:
+    """All else is refused there."""
+    at = Scene(values={a: fmpq(1, 3)}, arithmetic=EXACT)
+    assert value(a**2 + 1 / a, at) == fmpq(28, 9)
+    with pytest.raises(Unknown):
+        value(exp(a), at)
+
+
+def test_what_has_no_value_is_undefined() -> None:
+    """Not infinite, and no error of arithmetic."""
+    at = Scene(values={a: fmpq(0)})
+    for expression in (1 / a, log(a), gamma(a), 1 / sqrt(a)):
+        with pytest.raises(Undefined):
+            value(expression, at)
+
+
+def test_roots_of_negative_numbers_are_complex() -> None:
+    """As SymPy's are."""
+    root = BALLS.power(arb(-4), arb(0.5), Scene())
+    assert isinstance(root, acb)
+    assert root.imag.contains(2)
+
+
+def test_a_ball_around_zero_has_powers() -> None:
+    """By products, for a power by logarithms has none."""
+    assert whole_power(arb(0, 1), 2).is_finite()
+    assert whole_power(arb(2), -3) == arb(0.125)
+
+
+def test_numbers_come_and_go() -> None:
+    """SymPy's rationals and fractions, and floats of either."""
+    assert rational(fraction(S(22) / 7)) == S(22) / 7
+    assert FLOATS.lift(fmpq(1, 4)) == 0.25
+
+
+w = Symbol("w", positive=True)
+z = Symbol("z", real=True)
+CHI = w ** (a / 2 - 1) * exp(-w / 2) / (2 ** (a / 2) * gamma(a / 2))
+
+
+@pytest.mark.parametrize("rigorous", [False, True])
+@pytest.mark.parametrize(
+    ("expression", "known"),
+    [
+        (Integral(z**2, (z, 0, 3)), 9),
+        (Integral(exp(-(z**2) / 2), (z, -oo, oo)) ** 2, 6.283185307179586),
+        (Integral(exp(z), (z, -oo, 0)), 1),
+        (Integral(CHI, (w, 0, oo)), 1),
+        (Integral(1 / (1 + z**2), (z, -oo, oo)), 3.141592653589793),
+    ],
+)  # fmt: skip
+def test_integrals_are_what_they_are(expression: Any, known: float, rigorous: bool) -> None:
+    """Over all kinds of ranges, each in a ball that holds the value."""
+    found = value(expression, Scene(values={a: fmpq(5)}, rigorous=rigorous))
+    assert abs(found - arb(known)) < arb("1e-7")
+
+
+@pytest.mark.parametrize("many", [10**3, 10**6])
+def test_narrow_peaks_are_found(many: int) -> None:
+    """Whose factors alone overflow."""
+    assert abs(value(Integral(CHI, (w, 0, oo)), Scene(values={a: fmpq(many)})) - 1) < arb("1e-7")
+
+
+def test_a_double_integral_gets_a_first_look() -> None:
+    """Of more nodes than one may go through one by one."""
+    both = Integral(exp(-(z**2) / 2 - w), (z, -oo, oo), (w, 0, oo))
+    assert abs(value(both, Scene()) - arb.pi() ** arb(0.5) * arb(2) ** arb(0.5)) < arb("1e-6")
+
+
+def test_what_grows_without_end_is_infinite() -> None:
+    """And what is not resolved is not known."""
+    assert value(Integral(z, (z, 0, oo)), Scene()) > 10**9
+    for slow in (Integral(a / w ** (1 + a), (w, 1, oo)), Integral(cos(z * 10**6) * z, (z, 0, oo))):
+        with pytest.raises(Unknown, match="tail falls slowly"):
+            value(slow, Scene(values={a: fmpq(1, 10**6)}))
+
+
+d = Symbol("d", integer=True, positive=True)
+q, k = IndexedBase("q", real=True), IndexedBase("k", real=True)
+y = Symbol("y", real=True)
+COIN = ComponentLaw(((fmpq(-1), fmpq(1, 2)), (fmpq(1), fmpq(1, 2))))
+SKEWED = ComponentLaw(((fmpq(-1), fmpq(2, 3)), (fmpq(2), fmpq(1, 3))))
+
+
+@pytest.mark.parametrize(
+    "moments", [(1, 0, 1), (1, 0, 1, 0, 3), (1, 2, 13), (1, 0, 1, None, 4), (1, 1, 3, 4)]
+)
+def test_laws_have_exactly_the_moments(moments: tuple[int | None, ...]) -> None:
+    """In fractions, and there are several."""
+    wanted = tuple(None if one is None else fmpq(one) for one in moments)
+    found = laws_with(wanted)
+    assert len(found) > 1
+    for law in found:
+        assert all(one is None or moment(law, power) == one for power, one in enumerate(wanted))
+        assert all(weight > 0 for _, weight in law.points)
+
+
+def test_no_law_has_impossible_moments() -> None:
+    """A mean square below the square of the mean."""
+    assert laws_with((fmpq(1), fmpq(2), fmpq(3))) == ()
+
+
+@pytest.mark.parametrize("many", [1, 2, 3])
+def test_sums_over_components_are_enumerated(many: int) -> None:
+    """The variance of a score is d, and so is that of sums over two indices where they are written out."""
+    at = Scene(values={d: fmpq(many)}, laws={q: COIN, k: SKEWED}, shapes={q: (many,), k: (many,)})
+    score = Sum(q[i] * k[i], (i, 1, d))
+    assert value(Var(score), at).contains(fmpq(2 * many))
+    pairs = Sum(q[i] * q[j] * k[i] * k[j], (i, 1, d), (j, 1, d))
+    assert value(E(pairs), at).contains(fmpq(2 * many))
+    assert value(E((score - E(score)) ** 2), at).contains(fmpq(2 * many))
+
+
+def test_means_inside_means_are_numbers() -> None:
+    """Also under an index that the mean around them sums over."""
+    at = Scene(values={d: fmpq(2)}, laws={q: SKEWED, y: COIN}, shapes={q: (2,)})
+    assert value(E(y * E(y**2) + E(y**4)), at).contains(1)
+    assert value(E(Sum(q[i] ** 2 * E(q[i] ** 2), (i, 1, d))), at).contains(8)
+
+
+def test_an_exponential_law_is_integrated() -> None:
+    """Beside what is discrete."""
+    at = Scene(laws={y: ComponentLaw(kind="exponential", mean=fmpq(1)), z: COIN})
+    assert value(E(exp(-y)), at).contains(arb(0.5))
+    assert abs(value(E(y**2 * (2 + z)), at) - 4) < arb("1e-6")
+
+
+def test_draws_give_balls_that_hold_the_mean() -> None:
+    """The same with the same seed; what few draws decide is not told."""
+    at = Scene(
+        values={d: fmpq(5)}, laws={q: ComponentLaw(kind="normal", variance=4)}, shapes={q: (5,)}, budget=10**5
+    )
+    found = value(E(Sum(q[i] ** 2, (i, 1, d))), at)
+    assert found.contains(20)
+    assert found.rad() < 2
+    with pytest.raises(Unknown, match="tail"):
+        value(E(exp(4 * q[1])), at)
+
+
+def test_many_outcomes_are_drawn() -> None:
+    """Where enumeration would not end."""
+    at = Scene(values={d: fmpq(40)}, laws={q: SKEWED, k: SKEWED}, shapes={q: (40,), k: (40,)})
+    assert value(E(Sum(q[i] ** 2, (i, 1, d)) + Sum(k[i], (i, 1, d)) ** 2), at).contains(160)
+
+
+def test_rare_events_are_not_left_to_draws() -> None:
+    """Draws that have none of them would tell that there is no spread."""
+    rare = ComponentLaw(((fmpq(1), fmpq(10**7 - 1, 10**7)), (fmpq(2), fmpq(1, 10**7))))
+    at = Scene(values={d: fmpq(40)}, laws={q: rare}, shapes={q: (40,)})
+    with pytest.raises(Unknown, match="so rare"):
+        value(Var(Sum(q[i] * q[j], (i, 1, d), (j, 1, d))), at)
+    with pytest.raises(Unknown, match="all alike"):
+        value(E(sign(q[1] - 100)), at.having({}, laws={q: ComponentLaw(kind="normal")}, memo={}))

@@ -1,7 +1,5 @@
 """The second net: what is false is refuted, what is true is not, and each point is counted once."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,33 +7,9 @@ from typing import Any
 import pytest
 from flint import arb
 from sympy import (
-    Abs,
-    Derivative,
-    Eq,
-    Function,
-    Idx,
-    IndexedBase,
-    Integral,
-    Interval,
-    KroneckerDelta,
-    Limit,
-    MatrixSymbol,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    erf,
-    exp,
-    gamma,
-    log,
-    oo,
-    pi,
-    sqrt,
-    symbols,
-    tanh,
-)
+    Abs, Derivative, Eq, Function, Idx, IndexedBase, Integral, Interval, KroneckerDelta, Limit, MatrixSymbol,
+    Range, Rational, S, Sum, Symbol, Trace, erf, exp, gamma, log, oo, pi, sqrt, symbols, tanh,
+)  # fmt: skip
 
 from verify.symbolic import quadrature
 from verify.symbolic.arithmetics import Unknown

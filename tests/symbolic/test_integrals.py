@@ -1,7 +1,5 @@
 """Every step over integrals looks at their ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,10 +1,8 @@
 """Statements about random vectors are tried over small joint laws."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sympy import MatrixSymbol, Rational, Trace, sin, symbols
@@ -14,10 +12,8 @@ from verify.symbolic.falsifier import Counterexample, falsify
 from verify.symbolic.kernel.hypotheses import Hypotheses, Vectors
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.layouts import degree
+from verify.symbolic.routes import Route
 from verify.symbolic.scores import KEY, PRODUCT, QUERY, SIGMA_Q, d
-
-if TYPE_CHECKING:
-    from verify.symbolic.routes import Route
 
 TRUE: dict[str, Callable[[], Route]] = {
     "pairings": lambda: derivation("dependent-query-key").routes[0],

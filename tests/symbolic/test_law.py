@@ -1,16 +1,17 @@
-"""The law of a score: density and mixture agree, and both with a simulation's share."""
+"""The law of a score: density, mixture, simulation and characteristic function agree."""
 
-from __future__ import annotations
-
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import integrate, special
 from sympy import Symbol
 
 from tests.symbolic.kernel.proving import refused
 from verify.claims.modern.shared.variants import rounded
 from verify.symbolic import law
+from verify.symbolic.characteristic import OF_ONE_PRODUCT, OF_SCORE, t
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.words import n
 from verify.symbolic.law import DENSITY, below, distribution, rounding_error, x
@@ -26,11 +27,6 @@ def test_density_and_mixture_agree(dimension: int, point: float) -> None:
     direct = distribution(density, np.array([point]))[0]
     assert below(dimension, point) == pytest.approx(direct, abs=1e-11)
     assert below(dimension, -point) == pytest.approx(1 - direct, abs=1e-11)
-
-
-def test_two_dimensions_are_laplace() -> None:
-    """In two dimensions a score has the Laplace law, in closed form."""
-    assert below(2, -1.5) == pytest.approx(np.exp(-1.5) / 2, abs=1e-12)
 
 
 def test_thousands_of_dimensions_are_nearly_normal() -> None:
@@ -71,3 +67,22 @@ def test_the_mean_of_a_total_of_exponentials() -> None:
     first = route.steps[0].expression
     refused(route.steps[0].rule, route.start, 2 * first)
     refused(route.steps[1].rule, first, route.steps[1].expression.subs(d, d + 1))
+
+
+@pytest.mark.parametrize("at", [0.25, 1.0, 3.0])
+def test_of_one_product_against_the_density(at: float) -> None:
+    """The product of two normals has density K₀(|x|)/π; its cosine transform is the function."""
+    value, error = integrate.quad(
+        lambda u: 2 * math.cos(at * u) * special.k0(u) / math.pi, 0, 60, limit=400, epsabs=1e-11
+    )
+    assert abs(value - float(OF_ONE_PRODUCT.subs(t, at))) <= 10 * error + 1e-9
+
+
+@pytest.mark.parametrize(("n", "at"), [(2, 0.7), (5, 0.3)])
+def test_of_a_score_against_the_law_of_a_query_length(n: int, at: float) -> None:
+    """Given q the score is normal with variance |q|², a chi-square: average exp(-t²χ²/2) over it."""
+    constant = 1 / (2 ** (n / 2) * math.gamma(n / 2))
+    value, error = integrate.quad(
+        lambda u: constant * u ** (n / 2 - 1) * math.exp(-u / 2 - at**2 * u / 2), 0, np.inf
+    )
+    assert abs(value - function((d, t), OF_SCORE)(n, at)) <= 10 * error + 1e-9

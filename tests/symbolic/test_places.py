@@ -1,38 +1,28 @@
-"""Points lie where the hypotheses hold, corners among them."""
-
-from __future__ import annotations
+"""What of a statement is free or random, where it is tried, and where a climb leads from there."""
 
 import random
+import time
 from typing import Any
 
+import numpy as np
 import pytest
 from flint import arb, fmpq
 from sympy import E as E1
 from sympy import (
-    FiniteSet,
-    Idx,
-    Interval,
-    MatrixSymbol,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    oo,
-    pi,
-    sqrt,
+    FiniteSet, Idx, IndexedBase, Interval, MatrixSymbol, Range, Rational, S, Sum, Symbol, Trace, exp, oo, pi,
+    sqrt, symbols,
 )  # fmt: skip
 
 from verify.symbolic.arithmetics import fraction
+from verify.symbolic.balls import value
+from verify.symbolic.climbing import Climb
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
-from verify.symbolic.kernel.words import E, M, n, p, x
+from verify.symbolic.kernel.words import E, M, n, p, s, x
 from verify.symbolic.layouts import Layout
 from verify.symbolic.places import Outside, contains, corners, plans, scene_at, somewhere
 
 i = Idx("i")
 a, c = Symbol("a", positive=True), Symbol("c", positive=True)
-
 DOMAINS = [
     S.Reals, S.Integers, S.Reals - FiniteSet(0), Interval(0, oo), Interval.open(0, 1), Interval(-oo, 2),
     Range(1, oo),
@@ -104,3 +94,77 @@ def test_alike_components_follow_one_law() -> None:
         assert found[y] == found[z]
         assert all(point > 0 for point, _ in found[y].points)
     assert fraction(Rational(1, 2)) == fmpq(1, 2)
+
+
+j = Idx("j")
+d = Symbol("d", integer=True, positive=True)
+q = IndexedBase("q", real=True)
+kappa, mu, tau, t, y = symbols("kappa mu tau t y", real=True)
+
+
+def test_symbols_that_are_moments_are_read_off() -> None:
+    """Unless they are in other moments too; then they come first."""
+    hypotheses = Hypotheses(law=Population({q: (1, mu, mu**2 + 1, kappa)}, d))
+    layout = Layout((E(Sum(q[i], (i, 1, d))), d * mu), hypotheses)
+    assert set(layout.readable) == {kappa}
+    assert layout.symbols == [d, mu]
+    assert layout.sizes == {d}
+    assert layout.random == {q}
+    assert not layout.moves(mu)
+
+
+def test_defined_entries_and_bound_names_are_not_free() -> None:
+    """An index that no sum binds is, and its range is that of the sums over the family."""
+    defined = Hypotheses(definitions=((p[i], exp(s[i]) / Sum(exp(s[j]), (j, 1, n))),))
+    layout = Layout((p[i] * Sum(x[j] * p[j], (j, 1, n)), tau), defined)
+    assert layout.bases == [s, x]
+    assert layout.symbols == [n, tau]
+    assert set(layout.free_indices) == {i}
+    assert layout.highs[s, 0] == {n}
+    assert layout.moves(tau)
+
+
+def test_without_a_law_all_inside_means_alone_is_random() -> None:
+    """What stands outside too is a number."""
+    layout = Layout((E(t * y), t * E(y)), Hypotheses())
+    assert layout.random == {y}
+    assert layout.symbols == [t]
+
+
+def test_entries_and_domains() -> None:
+    """Bounds, orders and restrictions."""
+    hypotheses = Hypotheses(entries=frozenset([("bounded", x, M), ("ordered", p)])).restricted(
+        t, Interval(0, 1)
+    )
+    layout = Layout((Sum(p[i] * x[i], (i, 1, n)) + t, M), hypotheses)
+    assert layout.limits == {M}
+    assert layout.known["ordered"] == {p}
+    assert layout.domain(t) == Interval(0, 1)
+
+
+def test_a_suspect_is_an_exact_point_within_the_domain() -> None:
+    """At which the inequality is false in balls too."""
+    hypotheses = NOTHING.restricted(t, Interval(0, 5))
+    layout = Layout((t * (5 - t), S(6)), hypotheses)
+    at = scene_at(layout, {t: S(1)}, random.Random(1))  # noqa: S311
+    found = list(Climb(layout, at, 1, np.random.default_rng(1)).suspects(time.thread_time() + 5))
+    assert found
+    assert all(type(one.values[t]) is fmpq and value(layout.sides[0], one) > 6 for one in found)
+
+
+def test_orders_and_sums_of_probabilities_are_kept() -> None:
+    """Wherever the climb leads."""
+    hypotheses = Hypotheses(entries=frozenset([("ordered", p)]))
+    layout = Layout((Sum(p[i] * x[i], (i, 1, n)), p[1] * 3), hypotheses)
+    at = scene_at(layout, {n: S(3)}, random.Random(1))  # noqa: S311
+    for one in Climb(layout, at, 1, np.random.default_rng(1)).suspects(time.thread_time() + 5):
+        weights = [one.entries[p, key] for key in (1, 2, 3)]
+        assert sum(weights, fmpq(0)) == 1
+        assert weights[0] >= weights[1] >= weights[2]
+
+
+def test_nothing_to_move_is_no_climb() -> None:
+    """Whole numbers stay."""
+    layout = Layout((n, n + 1), NOTHING)
+    at = scene_at(layout, {n: S(3)}, random.Random(1))  # noqa: S311
+    assert list(Climb(layout, at, 1, np.random.default_rng(1)).suspects(time.thread_time() + 1)) == []

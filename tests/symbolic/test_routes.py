@@ -1,7 +1,5 @@
 """Chains of steps: short forms, what the kernel makes of each step, and how far an author's word reaches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

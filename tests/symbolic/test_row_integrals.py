@@ -1,6 +1,4 @@
-"""One-dimensional integrals over rows of normal scores: against drawing, other integrals and known values."""
-
-from __future__ import annotations
+"""Integrals over rows of normal scores, and Gauss's rules: against drawing and other routes."""
 
 import math
 from collections.abc import Callable
@@ -10,24 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
+from sympy import exp
 
 from tests.strategies import examples
 from verify.montecarlo.attention import softmax
-from verify.symbolic import row_integrals
+from verify.symbolic import effective_keys, row_integrals
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.extremes import LARGEST, TIES, number
+from verify.symbolic.gauss import integrals, legendre, of_lengths
+from verify.symbolic.kernel.words import n, sigma
 from verify.symbolic.row_integrals import (
-    Approximation,
-    mean_beside_sink,
-    mean_entropy,
-    mean_jacobian,
-    mean_largest,
-    mean_largest_weight,
-    mean_log_total,
-    mean_lost,
-    mean_product,
-    mean_squares,
-    over_lengths,
-)
+    Approximation, mean_beside_sink, mean_entropy, mean_jacobian, mean_largest, mean_largest_weight,
+    mean_log_total, mean_lost, mean_product, mean_squares, over_lengths,
+)  # fmt: skip
 
 KEYS = st.integers(2, 10**6)
 DEVIATIONS = st.floats(0.1, 32.0)
@@ -121,3 +115,74 @@ def test_over_the_length_of_the_query(dimension: int, scale: float) -> None:
     found = over_lengths(mean_squares, 2, dimension, scale)
     assert found.value == pytest.approx(expected, abs=found.error + 1e-9)
     assert found.error < 1e-5
+
+
+@given(dimension=st.integers(1, 3000), count=st.integers(2, 20))
+@examples(30)
+def test_moments_of_a_length_up_to_twice_the_nodes(dimension: int, count: int) -> None:
+    """E |q|^p = 2^(p/2)·Γ((d+p)/2)/Γ(d/2) up to p = 2·count - 1, where the rule is exact."""
+    nodes, weights = of_lengths(dimension, count)
+    for power in {0, 1, 2, count, 2 * count - 1}:
+        half = power / 2
+        log = half * math.log(2) + special.gammaln(dimension / 2 + half) - special.gammaln(dimension / 2)
+        relative = weights @ np.exp(power * np.log(nodes) - log)
+        assert relative == pytest.approx(1.0, rel=1e-9 if power < count else 1e-6)
+
+
+def test_with_too_few_nodes_a_moment_is_off() -> None:
+    """One power beyond what the rule can do shows."""
+    nodes, weights = of_lengths(3.0, 2)
+    assert weights @ nodes**3 == pytest.approx(stats.chi(3).moment(3), rel=1e-12)
+    assert weights @ nodes**4 != pytest.approx(stats.chi(3).moment(4), rel=1e-3)
+
+
+@given(low=st.floats(-5.0, 0.0), length=st.floats(0.1, 5.0))
+@examples(10)
+def test_legendre_between_any_ends(low: float, length: float) -> None:
+    """The integral of x⁷ by four nodes, and their number."""
+    high = low + length
+    nodes, weights = legendre(low, high, 4)
+    exact = (high**8 - low**8) / 8
+    assert len(nodes) == len(weights) == 4
+    assert weights @ nodes**7 == pytest.approx(exact, abs=1e-12 * max(abs(low), abs(high)) ** 8 + 1e-14)
+
+
+def test_integrals_from_edge_to_edge() -> None:
+    """Of a smooth function, of one that is infinite at an end, and of one with a kink inside a part."""
+    edges = np.array([0.0, 0.5, 3.0, 30.0])
+    found = integrals(np.exp, -edges[::-1], 1e-14)
+    np.testing.assert_allclose(found, np.diff(np.exp(-edges[::-1])), rtol=1e-13)
+    assert integrals(np.log, (0.0, 1.0), 1e-14)[0] == pytest.approx(-1, abs=1e-12)
+    assert integrals(lambda x: np.abs(x - 0.3), (0.0, 1.0), 1e-14)[0] == pytest.approx(0.29, abs=1e-12)
+
+
+def test_what_does_not_converge_is_an_error() -> None:
+    """The integral of 1/x from 0 is infinite."""
+    with pytest.raises(ArithmeticError, match="no integral within 1e-14 near 0"):
+        integrals(lambda x: 1 / x, (0.0, 1.0), 1e-14)
+
+
+@pytest.mark.parametrize("keys", [2, 5, 16])
+def test_the_largest_score_and_the_ties_are_the_same_number(keys: int) -> None:
+    """M_n by simulation, by its integral, and by the density of a tie of the two largest."""
+    drawn = np.random.default_rng(keys).normal(size=(200_000, keys))
+    assert number(LARGEST, keys) == pytest.approx(drawn.max(axis=1).mean(), abs=0.01)
+    assert number(TIES, keys) == pytest.approx(number(LARGEST, keys), rel=1e-9)
+    assert number(LARGEST, 2) == pytest.approx(1 / math.sqrt(math.pi), rel=1e-9)
+
+
+def test_the_limit_is_proved() -> None:
+    """By rules of the kernel alone."""
+    derivation = Derivation.of(effective_keys.for_many(), lemmas=effective_keys.lemmas())
+    assert derivation.examine().status == "proved"
+    assert derivation.result == exp(sigma**2)
+
+
+@pytest.mark.parametrize(("keys", "deviation"), [(8, 0.5), (64, 1.0), (1024, 1.5)])
+def test_the_integral_lies_between_the_bounds(keys: int, deviation: float) -> None:
+    """Closely, for many keys; a per cent more of the limit would be passed."""
+    at = {n: keys, sigma: deviation}
+    (*_, at_most, _), at_least = effective_keys.for_many().steps, effective_keys.lemmas()[-1].end
+    low, high = (float(one.subs(at)) for one in (at_least, at_most.expression))
+    assert low < keys * mean_squares(keys, deviation).value < high
+    assert high / low < 1 + 4 * float(exp(2 * deviation**2)) / keys

@@ -1,7 +1,5 @@
 """Numbers as text: rounded by the error, exactly, outwards; printed figures against exact values."""
 
-from __future__ import annotations
-
 import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal

@@ -1,7 +1,5 @@
 """After every test PyTorch is as it was."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 

@@ -1,15 +1,12 @@
 """What tests of recordings need: PyTorch, an attention function, and what follows from a recorded call."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from verify.auditing.recording import Call, Recording
+from verify.auditing.recording import Call, Recording
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
 

@@ -1,7 +1,5 @@
 """Calls of PyTorch as an audit has them: their axes, masks, fused kernels, factors before the call."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import warnings

@@ -1,7 +1,5 @@
 """Attention calls are recorded by layer as they are made, and nothing in the program changes."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import threading

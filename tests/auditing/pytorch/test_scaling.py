@@ -1,7 +1,5 @@
 """What queries and keys were multiplied by before a call is part of its scale, or is said not to be known."""
 
-from __future__ import annotations
-
 import gc
 import math
 from collections.abc import Callable
@@ -59,13 +57,6 @@ def in_numpy(q: Any, k: Any, v: Any) -> Any:
     """Scale the memory of queries in NumPy, which no function of PyTorch sees."""
     q = q.clone()
     q.numpy()[:] *= np.float32(SCALE)
-    return q, k, v
-
-
-def in_numpy_before(q: Any, k: Any, v: Any) -> Any:
-    """Scale in NumPy first, then in PyTorch in the same memory."""
-    q, k, v = in_numpy(q, k, v)
-    q *= 2
     return q, k, v
 
 

@@ -1,8 +1,6 @@
 # ruff: noqa: ARG005, PLW0108 - all styles are given queries, keys and values
 """A program runs the same while it is recorded, to the bit, however it calls PyTorch; so do its errors."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import math

@@ -1,16 +1,15 @@
 """Models of transformers are recorded by whichever kernel, with the scale that they were meant to have."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import verify
 from tests.auditing.architectures import ARCHITECTURES, OUTSIDE, build, inputs
+from verify.auditing.recording import Recording
 from verify.auditing.scales import scale_expression
 from verify.errors import RecordingError
 from verify.evidence.audits import Judgement
@@ -21,9 +20,6 @@ transformers = pytest.importorskip("transformers", reason="needs the extra [tran
 from tests.auditing.modules import PLANTED, Kernel, Planted, audited  # noqa: E402 - they need the extras
 from tests.auditing.pytorch.recorded import deviation  # noqa: E402
 from verify.auditing.pytorch.transformers import intention, other_widths, width  # noqa: E402
-
-if TYPE_CHECKING:
-    from verify.auditing.recording import Recording
 
 FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
 

@@ -5,12 +5,10 @@
 prints, kind by kind, how many false claims are caught, by what, and how their true neighbours end;
 ``--write`` stores the table that the report's method section prints. A false claim is caught where it is not
 proved, and ends with another status than 0 or says in its reason what is open. Each is given to the tool as a
-claim file, made of its kind's module; ``--files`` writes them, for
+claim file, made of the module of its kind; ``--files`` writes them, for
 
     sdpa-verify run --claims FOLDER/domain_tangent.py --profile quick
 """
-
-from __future__ import annotations
 
 import argparse
 import sys
@@ -28,7 +26,17 @@ from verify.version import __version__
 
 COMMAND = "python -m tests.faults.false_claims.campaign --write data/false_claims.json"
 CLAIMS = Path(__file__).with_name("claims")
-PACKAGE = "tests.faults.false_claims.claims"
+MODULES = {
+    kind: module
+    for module, kinds in {
+        "analysis": "corner domain existence induction integral limit series",
+        "inference": "law lemma reach relation tight",
+        "measuring": "binding control tolerance words",
+        "newer": "newer",
+    }.items()
+    for kind in kinds.split()
+}
+"""The module of each kind of mistake, which has a table of its name in capital letters."""
 TRUE = "_true"
 BESIDE = {"binding", "words", "tolerance", "control"}
 """Kinds whose theorem is true: what is false is what is measured, or said, beside it."""
@@ -102,15 +110,17 @@ class Ended:
 
 def names(kind: str = "") -> list[str]:
     """Return the names of the false claims, of one kind or all: the kind, and what is said."""
-    kinds = [kind] if kind else sorted(one.stem for one in CLAIMS.glob("[a-z]*.py"))
-    return [f"{one}_{name}" for one in kinds for name in import_module(f"{PACKAGE}.{one}").PAIRS]
+    kinds = [kind] if kind else sorted(MODULES)
+    package = f"{__package__}.{CLAIMS.name}"
+    tables = {one: import_module(f"{package}.{MODULES[one]}") for one in kinds}
+    return [f"{one}_{name}" for one in kinds for name in getattr(tables[one], one.upper())]
 
 
 def text(name: str, *, true: bool = False) -> str:
-    """Return the claim file of a false claim, or of its true neighbour: all its kind's, and which it is."""
+    """Return the claim file of a false claim, or of its true neighbour: all of a module, and which it is."""
     kind, _, pair = name.partition("_")
-    side = "true" if true else "false"
-    return (CLAIMS / f"{kind}.py").read_text(encoding="utf-8") + f"\nCLAIM = PAIRS[{pair!r}].{side}()\n"
+    whole = (CLAIMS / f"{MODULES[kind]}.py").read_text(encoding="utf-8")
+    return f"{whole}\nCLAIM = {kind.upper()}[{pair!r}].{'true' if true else 'false'}()\n"
 
 
 def ended(name: str, *, true: bool = False) -> Ended:
@@ -153,8 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    kinds = sorted({one.partition("_")[0] for one in names()})
-    parser.add_argument("--kind", choices=kinds, default="")
+
+    parser.add_argument("--kind", choices=sorted(MODULES), default="")
     parser.add_argument("--write", type=Path, metavar="FILE")
     parser.add_argument("--files", type=Path, metavar="FOLDER", help="Write each claim's file there.")
     parser.add_argument("-v", action="store_true", help="Print how each ends.")

@@ -1,40 +1,17 @@
 """What the pairs of this campaign share: symbols, chains in one call, and something to measure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sympy import Rational, Symbol, symbols
 
 from verify.spec import (
-    NORMAL,
-    STANDARD,
-    Array,
-    Claim,
-    Derivation,
-    Experiment,
-    Quantity,
-    Route,
-    ScoreMoments,
-    Simulated,
-    Statistic,
-    Step,
-    biased,
-    cell_of,
-    d,
-    prediction,
-    score,
-    score_cell,
-    variance,
-    variance_route,
-    variances,
+    NORMAL, STANDARD, Array, Claim, Derivation, Experiment, Quantity, Route, ScoreMoments, Simulated,
+    Statistic, Step, biased, cell_of, d, prediction, score, score_cell, variance, variance_route, variances,
 )  # fmt: skip
 from verify.spec.rules import Hypotheses
-
-if TYPE_CHECKING:
-    from verify.symbolic.kernel.core import Theorem
+from verify.symbolic.kernel.core import Theorem
 
 a, b, c, e, t, w = symbols("a b c e t w", positive=True)
 r, y = symbols("r y", real=True)
@@ -128,9 +105,9 @@ def typed(derivation: Derivation, tolerance: float, given: Any) -> Experiment:  
 
 
 def claim(
-    title: str,
     derive: Callable[[], Derivation],
     experiment: Callable[..., Experiment] = variance_in_four,
+    title: str = "One of a pair",
     statement: str = "In every case, {theorem}.",
     **more: Any,
 ) -> Claim:
@@ -148,11 +125,9 @@ class Pair(NamedTuple):
     true: Callable[[], Claim]
 
 
-def of_derivations(
-    title: str, false: Callable[[], Derivation], true: Callable[[], Derivation], **both: Any
-) -> Pair:
+def of_derivations(false: Callable[[], Derivation], true: Callable[[], Derivation], **both: Any) -> Pair:
     """Return the pair of these derivations; ``both`` are further arguments of ``claim``."""
-    return Pair(lambda: claim(title, false, **both), lambda: claim(title, true, **both))
+    return Pair(lambda: claim(false, **both), lambda: claim(true, **both))
 
 
 def of_experiments(false: Callable[[], Measuring], true: Callable[[], Measuring], **both: Any) -> Pair:
@@ -165,12 +140,9 @@ def of_claims(false: Callable[[], dict[str, Any]], true: Callable[[], dict[str, 
 
     def made(own: Callable[[], dict[str, Any]]) -> Claim:
         usual = {
-            "title": "The variance of a score",
             "derive": lambda: Derivation.of(variance_route(score, STANDARD)),
+            "experiment": spread(),
         }
-        fields = {**usual, **both, **own()}
-        return claim(
-            fields.pop("title"), fields.pop("derive"), fields.pop("experiment", None) or spread(), **fields
-        )
+        return claim(**(usual | both | own()))
 
     return Pair(lambda: made(false), lambda: made(true))

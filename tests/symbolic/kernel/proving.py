@@ -1,7 +1,5 @@
 """What the tests of the kernel ask of it: a theorem that can be made again, or a refusal and why."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,44 +1,19 @@
 """The core: how relations compose, what hypotheses come to together, how far a whole reaches, and replay."""
 
-from __future__ import annotations
-
 import operator
 from itertools import product
 from typing import Any
 
 import pytest
 from sympy import (
-    Eq,
-    FiniteSet,
-    Gt,
-    Idx,
-    IndexedBase,
-    Integral,
-    Interval,
-    Limit,
-    Ne,
-    Range,
-    S,
-    Sum,
-    Symbol,
-    oo,
-    symbols,
+    Eq, FiniteSet, Gt, Idx, IndexedBase, Integral, Interval, Limit, Ne, Range, S, Sum, Symbol, oo, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel import RULES
 from verify.symbolic.kernel.core import (
-    Chain,
-    Reach,
-    Reviewed,
-    Same,
-    Theorem,
-    chained,
-    is_theorem,
-    premises_of,
-    prove,
-    replayed,
-)
+    Chain, Reach, Reviewed, Same, Theorem, chained, is_theorem, premises_of, prove, replayed,
+)  # fmt: skip
 from verify.symbolic.kernel.equations import FirstTerms, Identity, PutIn, Replaced
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, assumed
 from verify.symbolic.kernel.moments import Evaluation
@@ -201,6 +176,7 @@ class TestReach:
         for one, other in product(parts, repeat=2):
             assert chained(parts[one], parts[other]).reach == min(one, other)
             assert prove(Replaced(parts[one]), a + b, a + b).reach == one
+            assert prove(PutIn({a: b}, parts[one]), S.Zero, b).reach == one
 
     def test_values_named_one_by_one(self) -> None:
         """What holds for some values of a free symbol only was shown for these."""

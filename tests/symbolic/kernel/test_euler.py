@@ -1,7 +1,5 @@
 """Euler's integrals: against numerical integration, where they converge, and steps that take them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,28 +1,11 @@
-"""What is known to exist, what is not, and what shows it: only then does it cancel."""
-
-from __future__ import annotations
+"""What theorems assume besides, what is known to exist, what is not, and what shows it."""
 
 from typing import Any
 
 import pytest
 from sympy import (
-    Abs,
-    Derivative,
-    Integral,
-    Interval,
-    Limit,
-    Min,
-    Range,
-    S,
-    Sum,
-    cos,
-    exp,
-    gamma,
-    log,
-    oo,
-    sin,
-    sqrt,
-    symbols,
+    Abs, Derivative, Gt, Integral, Interval, Limit, Min, Ne, Range, S, Sum, Symbol, cos, exp, gamma, log, oo,
+    sin, sqrt, symbols,
 )  # fmt: skip
 
 from verify.spec import Derivation, E, Population, Route, Step, Var, d, i, k, n, p, q, s, score
@@ -32,9 +15,14 @@ from verify.symbolic.kernel.existence import open_in
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive
 from verify.symbolic.kernel.laws import SumOfSquares, chi_square_density
+from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES
 from verify.symbolic.kernel.special_integrals import SplitAt
+from verify.symbolic.kernel.sums import SumIdentity
+from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import largest
+from verify.symbolic.scores import STANDARD
+from verify.symbolic.softmax import j
 
 a, t, u, w = symbols("a t u w", positive=True)
 r = symbols("r", real=True)
@@ -157,3 +145,47 @@ def test_a_derivation_of_what_may_not_exist_fails() -> None:
     start = (STARTS + 1) ** 2 - STARTS**2 - 2 * STARTS
     examined = Derivation.of(Route.of("Algebra", start, Step(S.One, "It cancels", Identity()))).examine()
     assert (examined.status, examined.reason) == ("failed", f"“Algebra”: not known to exist: {STARTS}")
+
+
+b = Symbol("b", positive=True)
+x = Symbol("x", real=True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "symbol", "domain"),
+    [
+        (Gt((d - 1) / (2 * d), 0), d, Range(2, oo)),
+        (Ne(1 - 1 / d, 0), d, Range(2, oo)),
+        (Gt(2 * sqrt(2) * sqrt(log(n)), 0), n, Range(2, oo)),
+        (n >= 2, n, Range(2, oo)),
+        (Gt(a * (x - 1) ** 3 / b, 0), x, Interval.open(1, oo)),
+        (Ne(sqrt(1 - a), 0), a, Interval.open(0, 1).union(Interval.open(1, oo))),
+        (Gt((a - 1) ** 2, 0), a, Interval.open(0, 1).union(Interval.open(1, oo))),
+    ],
+)
+def test_conditions_become_plain(condition: Any, symbol: Any, domain: Any) -> None:
+    """Without positive factors, roots, squares and logarithms, and as the domain of one symbol."""
+    found = NOTHING.having(condition)
+    assert found.domain(symbol) == domain
+    assert not found.conditions
+
+
+def test_conditions_that_are_not_understood_stay() -> None:
+    """Such as one of two symbols, or with a denominator of either sign."""
+    for condition in (Gt(x - r, 0), Gt((a - 1) / x, 0), Ne(log(a) + b, 0)):
+        assert NOTHING.having(condition).conditions == {condition}
+
+
+def test_denominators_of_moments_and_sums_are_not_0() -> None:
+    """A condition where the moments do not say it."""
+    kurtosis = E(score**4) / E(score**2) ** 2
+    assert prove(Evaluation(STANDARD), kurtosis, kurtosis).hypotheses.conditions
+    assumed = Hypotheses(law=STANDARD)
+    assert not prove(Evaluation(STANDARD), kurtosis, kurtosis, assumed).hypotheses.conditions
+    made = prove(SumIdentity(), Sum(p[j] / (1 - a), (j, 1, n)), 1 / (1 - a))
+    assert 1 not in made.hypotheses.domain(a)
+    rate = NOTHING.restricted(a, Interval.open(0, 1))
+    drawn = SumIdentity(Families(variances={q: a * (1 - a)}))
+    made = prove(drawn, E(q[1] ** 2) / (1 - a), a, rate)
+    assert made.hypotheses.domain(a) == Interval.open(0, 1)
+    assert not made.hypotheses.conditions

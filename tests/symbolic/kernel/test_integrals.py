@@ -1,26 +1,10 @@
 """Rules for integrals: what they make, and what they must refuse: other ends, constants, what diverges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 from sympy import (
-    Derivative,
-    Integral,
-    Interval,
-    Min,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    erf,
-    exp,
-    log,
-    oo,
-    pi,
-    sqrt,
-    symbols,
+    Derivative, Integral, Interval, Min, Rational, S, Sum, Symbol, erf, exp, log, oo, pi, sqrt, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
@@ -29,13 +13,8 @@ from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.integrals import (
-    Even,
-    IntegralByParts,
-    Integrated,
-    Primitive,
-    SameIntegrands,
-    Substituted,
-)
+    Even, IntegralByParts, Integrated, Primitive, SameIntegrands, Substituted,
+)  # fmt: skip
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E
 

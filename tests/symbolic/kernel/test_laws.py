@@ -1,26 +1,17 @@
 """Laws of random numbers: what holds given the rest, and for whom it does not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
-from sympy import Idx, Integral, Rational, S, Sum, Symbol, exp, oo, sign, sqrt, symbols  # fmt: skip
+from sympy import Idx, Integral, Rational, S, Sum, Symbol, exp, oo, sign, sqrt, symbols
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import Reviewed, prove
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.laws import (
-    AlikeTerms,
-    AlongAndAcross,
-    DensityGiven,
-    NormalGiven,
-    RootOfMeanSquare,
-    SumOfSquares,
-    chi_square_density,
-    density,
-    normal_density,
-)
+    AlikeTerms, AlongAndAcross, DensityGiven, NormalGiven, RootOfMeanSquare, SumOfSquares, chi_square_density,
+    density, normal_density,
+)  # fmt: skip
 from verify.symbolic.kernel.special_integrals import GaussIntegrals
 from verify.symbolic.kernel.words import E
 from verify.symbolic.scores import NORMAL_VECTORS, STANDARD, d, index, k, q, score

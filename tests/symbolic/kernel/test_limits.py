@@ -1,26 +1,10 @@
 """Limits by continuity and between bounds, both sides times a factor: true ones, and what they refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 from sympy import (
-    Function,
-    Gt,
-    IndexedBase,
-    Interval,
-    Limit,
-    Ne,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    exp,
-    log,
-    oo,
-    sqrt,
-    symbols,
+    Function, Gt, IndexedBase, Interval, Limit, Ne, Rational, S, Sum, Symbol, exp, log, oo, sqrt, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused

@@ -1,23 +1,9 @@
 """Many independent terms: the normal law of their sum, first terms of a mean, and which vectors coincide."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import (
-    Idx,
-    IndexedBase,
-    KroneckerDelta,
-    Limit,
-    Rational,
-    Sum,
-    Symbol,
-    erf,
-    exp,
-    oo,
-    sign,
-    sqrt,
-    symbols,
+    Idx, IndexedBase, KroneckerDelta, Limit, Rational, Sum, Symbol, erf, exp, oo, sign, sqrt, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused

@@ -1,26 +1,11 @@
 """Rules of matrices: what is true for every size is proved, and what is false by little is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 from sympy import (
-    Derivative,
-    Eq,
-    Idx,
-    IndexedBase,
-    Integral,
-    MatrixSymbol,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    Tuple,
-    cos,
-    sin,
-    symbols,
+    Derivative, Eq, Idx, IndexedBase, Integral, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Tuple, cos,
+    sin, symbols,
 )  # fmt: skip
 
 from verify.claims.limits import dependent_query_key

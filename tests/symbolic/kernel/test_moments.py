@@ -1,7 +1,5 @@
 """Moments: against every index written out, for any law or the assumed one, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -9,19 +7,7 @@ import sympy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add,
-    Idx,
-    IndexedBase,
-    Integer,
-    Pow,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    expand,
-    simplify,
-    sqrt,
-    symbols,
+    Add, Idx, IndexedBase, Integer, Pow, Rational, S, Sum, Symbol, expand, simplify, sqrt, symbols,
 )  # fmt: skip
 
 from tests.strategies import examples, fractions
@@ -29,13 +15,7 @@ from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.hypotheses import Population, Refused
 from verify.symbolic.kernel.moments import (
-    Evaluation,
-    by_component,
-    by_index,
-    by_moments,
-    evaluate,
-    pointwise,
-    unfold,
+    Evaluation, by_component, by_index, by_moments, evaluate, pointwise, unfold,
 )  # fmt: skip
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.scores import GENERAL, STANDARD, d, index, k, mu_k, mu_q, q, score, sigma_k, sigma_q
@@ -189,14 +169,6 @@ def test_assumed_moments_are_put_in() -> None:
     proved(Evaluation(GENERAL, assumed=True), E(score), d * mu_q * mu_k)
     variance = d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2)
     proved(Evaluation(GENERAL, assumed=True), Var(score), variance)
-
-
-def test_fourth_moment_of_a_centred_score() -> None:
-    """E S⁴ = 3d² + d(κqκk - 3) for centred unit components, whatever their third moments."""
-    of_q, of_k, third_q, third_k = symbols("kappa_q kappa_k g_q g_k")
-    law = Population({q: (1, 0, 1, third_q, of_q), k: (1, 0, 1, third_k, of_k)}, d)
-    proved(Evaluation(law, assumed=True), E(score**4), 3 * d**2 + d * (of_q * of_k - 3))
-    proved(Evaluation(law, assumed=True), E(score**3), d * third_q * third_k)
 
 
 def test_components_that_are_alike_share_their_moments() -> None:

@@ -1,36 +1,13 @@
 """Integrals by a formula, cut in two, and exchanged; and slips in each."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import pytest
 from scipy import integrate
 from sympy import (
-    Abs,
-    I,
-    Idx,
-    IndexedBase,
-    Integral,
-    Min,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    besselk,
-    binomial,
-    cos,
-    erf,
-    exp,
-    factorial,
-    gamma,
-    lambdify,
-    oo,
-    pi,
-    sign,
-    sqrt,
-    symbols,
+    Abs, I, Idx, IndexedBase, Integral, Min, Rational, S, Sum, Symbol, besselk, binomial, cos, erf, exp,
+    factorial, gamma, lambdify, oo, pi, sign, sqrt, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
@@ -39,13 +16,8 @@ from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.hypotheses import Hypotheses
 from verify.symbolic.kernel.integrals import EulerIntegrals
 from verify.symbolic.kernel.special_integrals import (
-    BesselIntegrals,
-    BinomialTheorem,
-    Exchanged,
-    GammaTail,
-    GaussIntegrals,
-    SplitAt,
-)
+    BesselIntegrals, BinomialTheorem, Exchanged, GammaTail, GaussIntegrals, SplitAt,
+)  # fmt: skip
 from verify.symbolic.kernel.words import E
 
 MORE = Rational(101, 100)

@@ -1,46 +1,26 @@
-"""Sums over any number of keys: what the normal form takes as equal is so written out, and slips are not."""
-
-from __future__ import annotations
+"""Sums over any number of keys, and over a few written out: what is equal, and slips that are not."""
 
 from itertools import permutations
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add,
-    Derivative,
-    Function,
-    Gt,
-    Idx,
-    Indexed,
-    IndexedBase,
-    Integer,
-    KroneckerDelta,
-    Mul,
-    Ne,
-    Pow,
-    Range,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Tuple,
-    exp,
-    log,
-    oo,
-    simplify,
+    Add, Derivative, Function, Gt, Idx, Indexed, IndexedBase, Integer, KroneckerDelta, Max, Min, Mul, Ne,
+    Range, Rational, S, Sum, Symbol, Tuple, exp, log, oo, simplify,
 )  # fmt: skip
 
 from tests.faults.spoiling import spoiled
 from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
-from verify.claims.gradients.shared.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
+from verify.claims.gradients.shared.jacobian import ENTRY, FORM, FROBENIUS, LENGTH
+from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.hypotheses import Population, Refused
-from verify.symbolic.kernel.sums import SumIdentity, Surplus, normal_form, vanishes
-from verify.symbolic.kernel.terms import Families, _slope, in_scores
+from verify.symbolic.kernel.sums import FewKeys, SumIdentity, Surplus, normal_form, vanishes
+from verify.symbolic.kernel.terms import Families, _slope
 from verify.symbolic.kernel.words import E, M, largest, n, p, s, sigma, x
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, scores, written_out
 
@@ -50,7 +30,6 @@ m = Symbol("m", integer=True, positive=True)
 u, v, w = (IndexedBase(name) for name in "uvw")
 TOTAL = Sum(exp(s[k]), (k, 1, n))
 SUM = Sum(u[k], (k, 1, n))
-
 IDENTITIES: dict[str, tuple[Any, Any]] = {
     "probabilities sum to 1": (Sum(p[i], (i, 1, n)), S.One),
     "a row of the Jacobian": (Sum(ENTRY, (j, 1, n)), S.Zero),
@@ -140,16 +119,6 @@ def test_the_normal_form_keeps_the_value(one: Any, other: Any) -> None:
     same = vanishes(one - other, FAMILIES)
     at = ((2, {i: 2, j: 2}), (3, {i: 2, j: 3}), (4, {i: 1, j: 4}))
     assert same == all(number(one - other, *where) == 0 for where in at)
-
-
-@examples(10)
-@given(st.lists(st.integers(-3, 3), min_size=4, max_size=4), st.integers(2, 4))
-def test_no_sum_of_probabilities_vanishes_that_does_not(factors: list[int], keys: int) -> None:
-    """A random sum of products vanishes with symbolic n only if it does written out."""
-    parts = (SQUARES**2, CUBES, Sum(p[i] ** 2 * (1 - p[j]), (i, 1, n), (j, 1, n)), p[1] * SQUARES)
-    expression = Add(*(factor * part for factor, part in zip(factors, parts, strict=True)))
-    values = {one: log(place + 2) for place, one in enumerate(scores(keys))}
-    assert not vanishes(expression) or simplify(written_out(expression, keys).subs(values)) == 0
 
 
 @pytest.mark.parametrize("order", list(permutations("abcd"))[::5])
@@ -253,20 +222,9 @@ class TestHypotheses:
         assert not prove(SumIdentity(), log(p[i]) + LOG_TOTAL, s[i]).hypotheses.conditions
 
 
-def test_probabilities_are_functions_of_the_scores() -> None:
-    """Of three keys: exponentials that add up to 1; they can be differentiated."""
-    one, two, three = map(exp, scores(3))
-    found = written_out(in_scores(p[1] + 2 * p[2] * x[1]), 3)
-    assert (found - (one + 2 * two * x[1]) / (one + two + three)).equals(0)
-    proved(SumIdentity(), Derivative(in_scores(SQUARES), s[1]), 2 * p[1] * (p[1] - SQUARES))
-    assert Pow(p[i], 2) not in in_scores(p[i] ** 2).args
-
-
 VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
 BIASED = Sum(p[i] * x[i] ** 2, (i, 1, n))
 MEAN_SQUARE = Sum(p[i] * x[i], (i, 1, n)) ** 2
-
-
 APART = Sum(-p[i] * p[j] * (x[i] - x[j]) ** 2, (i, 1, n), (j, 1, n))
 
 
@@ -363,3 +321,48 @@ def test_a_derivative_is_that_of_a_few_entries(expression: Any) -> None:
         assert (
             simplify(written(found.xreplace(put)) - written(expression.xreplace(put)).diff(values[s[2]])) == 0
         )
+
+
+FIRST = 1 / (1 + exp(s[2] - s[1]))
+OTHER = 1 / (1 + exp(s[1] - s[2]))
+
+
+def test_two_keys_are_written_out() -> None:
+    """Weights, sums of them, the larger and the smaller, and means of these."""
+    known = proved(FewKeys(2), p[1], FIRST)
+    assert [name for name, _ in known.hypotheses.definitions] == [p]
+    proved(FewKeys(2), Sum(p[i] * p[j], (i, 1, 2), (j, 1, 2)), 2 * FIRST * OTHER + FIRST**2 + OTHER**2)
+    proved(FewKeys(2), E(Max(p[1], p[2])), 1 - E(Min(FIRST, OTHER)))
+    proved(FewKeys(3), Sum(p[i], (i, 1, 3)), p[1] + p[2] + p[3])
+
+
+@pytest.mark.parametrize(
+    ("keys", "before", "after"),
+    [
+        (2, p[1], FIRST * Rational(101, 100)),
+        (3, p[1], FIRST),
+        (2, p[3], FIRST),
+        (2, p[i], FIRST),
+        (2, Sum(p[i], (i, 1, n)), p[1] + p[2]),
+        (2, Sum(p[i], (i, 1, 3)), p[1] + p[2]),
+        (2, Max(p[1], p[2]), Min(p[1], p[2])),
+        (2, E(p[1]), p[1]),
+        (2, E(p[1] * p[2]), E(p[1]) * E(p[2])),
+        (1, p[1], p[1]),
+    ],
+)
+def test_what_does_not_follow_is_refused(keys: int, before: object, after: object) -> None:
+    """Another weight or number of keys, an open key, sums over others, and a mean of what is not averaged."""
+    refused(FewKeys(keys), before, after)
+
+
+@pytest.mark.parametrize("keys", [2, 3, 5])
+def test_probabilities_are_the_softmax_of_the_scores(keys: int) -> None:
+    """Written out, p is exp(s)/Σexp(s), and the sum of all is 1."""
+    values = np.linspace(-1, 2, keys)
+    at = dict(zip(scores(keys), values, strict=True))
+    expected = np.exp(values) / np.exp(values).sum()
+    assert [float(written_out(p[key], keys).subs(at)) for key in range(1, keys + 1)] == pytest.approx(
+        expected
+    )
+    assert is_zero(written_out(Sum(p[i], (i, 1, n)), keys) - 1)

@@ -1,12 +1,10 @@
 """Characteristic functions: powers, moments, and laws that they determine."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from sympy import Abs, I, Integral, Rational, S, Symbol, cos, exp, oo, pi, sqrt  # fmt: skip
+from sympy import Abs, I, Integral, Rational, S, Symbol, cos, exp, oo, pi, sqrt
 
 from tests.symbolic.kernel.proving import refused
 from verify.claims.limits.shared.even_dimensions import tail

@@ -1,51 +1,20 @@
 """Newer kinds of attention: constants a few per cent off, or a condition that is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 from sympy import (
-    Dummy,
-    Eq,
-    Integral,
-    Interval,
-    KroneckerDelta,
-    MatrixSymbol,
-    Range,
-    Rational,
-    S,
-    Sum,
-    cosh,
-    exp,
-    oo,
-    sinh,
+    Dummy, Eq, Integral, Interval, KroneckerDelta, MatrixSymbol, Range, Rational, S, Sum, cosh, exp, oo, sinh,
     tanh,
-)
+)  # fmt: skip
 
 from tests.faults.false_claims.shared import Pair, a, e, h, of_derivations, r, steps, t, y
 from verify.claims.newer.adaptive_temperature import FACTOR, PEAK
 from verify.spec import Derivation, E, Population, Var, i, j, n, ordered, p, s, sigma
 from verify.spec.rules import (
-    Applied,
-    Assuming,
-    AtItsLeast,
-    Compared,
-    Evaluation,
-    Even,
-    GaussIntegrals,
-    Hypotheses,
-    Identity,
-    Jensen,
-    Primitive,
-    PutIn,
-    SumIdentity,
-    Surplus,
-    Turned,
-    VectorMoments,
-    Vectors,
-    normal_density,
-)
+    Applied, Assuming, AtItsLeast, Compared, Evaluation, Even, GaussIntegrals, Hypotheses, Identity, Jensen,
+    Primitive, PutIn, SumIdentity, Surplus, Turned, VectorMoments, Vectors, normal_density,
+)  # fmt: skip
 from verify.symbolic.kernel.words import M, x
 
 factor, rho = ordered("lambda", nonnegative=True), ordered("rho", real=True)
@@ -62,9 +31,9 @@ LESS, ONE, MORE = (Rational(100 + by, 100) for by in (-2, 0, 2))
 """What a constant is multiplied by: in a false claim, so that it says too much, and in a true one."""
 
 
-def _off(title: str, made: Callable[[Any], Derivation], by: Any) -> Pair:
+def _off(made: Callable[[Any], Derivation], by: Any) -> Pair:
     """Return the pair of a derivation with a constant multiplied ``by`` some number, and with its own."""
-    return of_derivations(title, lambda: made(by), lambda: made(ONE))
+    return of_derivations(lambda: made(by), lambda: made(ONE))
 
 
 def _noise(by: Any, given: Any = rho) -> Derivation:
@@ -196,59 +165,56 @@ def _error(by: Any) -> Derivation:
     )
 
 
-PAIRS: dict[str, Pair] = {
+NEWER: dict[str, Pair] = {
     # False: the correlation counts 2% more.
-    "differential_noise": _off("The noise of a difference of two maps", _noise, MORE),
+    "differential_noise": _off(_noise, MORE),
     "differential_impossible": of_derivations(
         # False: with a covariance 2% larger than both variances; true: as large.
-        "The noise of two maps that correlate too much",
         lambda: _noise(ONE, MORE),
         lambda: _noise(ONE, ONE),
     ),
     "differential_never": of_derivations(
         # False: whatever the correlation up to 1.02; true: up to 1.
-        "Noise over its mean",
         lambda: _never_less(MORE),
         lambda: _never_less(ONE),
     ),
     # False: the square of the mean counts 2% more; true: m/(1 + m/n).
-    "sigmoid_above": _off("Sigmoid rows from above", _sigmoids, MORE),
+    "sigmoid_above": _off(_sigmoids, MORE),
     # False: from a mean square 2% smaller.
-    "sigmoid_below": _off("Sigmoid rows from below", _sigmoids_from_below, LESS),
+    "sigmoid_below": _off(_sigmoids_from_below, LESS),
     # False: 51% of normal scores are positive; true: half.
-    "softpick_half": _off("Scores that softpick keeps", _positive_scores, MORE),
+    "softpick_half": _off(_positive_scores, MORE),
     # False: at most 0.98 cosh²(R/2)/n.
-    "bounded_squares": _off("Squares of weights of scores within a range", _squares, LESS),
+    "bounded_squares": _off(_squares, LESS),
     "bounded_by_nothing": of_derivations(
         # False: whatever the scores; true: within the range.
-        "Squares of weights within a range that nothing assumes",
         lambda: _squares(ONE, bounded=False),
         lambda: _squares(ONE),
     ),
     # False: at least 1/(1 + 0.98 u).
-    "scaled_leader": _off("A leader whose scores grow with ln n", _leader, LESS),
+    "scaled_leader": _off(_leader, LESS),
     "scaled_alone": of_derivations(
         # False: of one key, too; true: of two or more.
-        "A leader whose scores grow more slowly",
         lambda: _follower(1),
         lambda: _follower(2),
     ),
     # False: at most 0.98 n eᵗ.
-    "online_sum": _off("A partial sum where the reference lags", _partial_sum, LESS),
+    "online_sum": _off(_partial_sum, LESS),
     # False: with a reference 2% larger below.
-    "online_reference": _off("A weight by scores less a reference", _reference, MORE),
+    "online_reference": _off(_reference, MORE),
     # False: at most 98% of that.
-    "low_sum": _off("A sum of numbers of few bits", _low_sum, LESS),
+    "low_sum": _off(_low_sum, LESS),
     # False: at most 0.49; true: at most ½.
-    "lipschitz_row": _off("A row of the Jacobian", _row_of_jacobian, LESS),
+    "lipschitz_row": _off(_row_of_jacobian, LESS),
     # False: at most 0.49 Σx²; true: at most ½ Σx².
-    "lipschitz_form": _off("The form of the Jacobian", _form, LESS),
+    "lipschitz_form": _off(_form, LESS),
     # False: tanh(0.51 t); true: tanh(t/2).
-    "lipschitz_step": _off("A finite step of two weights", _step, MORE),
+    "lipschitz_step": _off(_step, MORE),
     # False: by a factor 2% larger.
-    "clipped_ratio": _off("Two weights after clipping", _clipped, MORE),
+    "clipped_ratio": _off(_clipped, MORE),
     # False: at most 98% of its peak.
-    "adaptive_peak": _off("The largest factor", lambda by: steps(FACTOR, (by * PEAK, Compared())), LESS),
+    "adaptive_peak": _off(lambda by: steps(FACTOR, (by * PEAK, Compared())), LESS),
     # False: w²/11.76; true: w²/12.
-    "eight_bits": _off("The error of rounding", _error, MORE),
+    "eight_bits": _off(_error, MORE),
 }
+"""Newer kinds of attention: constants a few per cent off, or a condition that is missing."""

@@ -1,0 +1,386 @@
+"""Analysis that goes wrong: at corners, outside domains, in integrals, limits, sums and series."""
+
+from typing import Any
+
+from sympy import (
+    Abs, Derivative, Eq, IndexedBase, Integral, Interval, Limit, Max, Rational, S, Sum, Symbol, cbrt, cos,
+    exp, gamma, log, oo, pi, sign, sin, sqrt, tan, tanh,
+)  # fmt: skip
+
+from tests.faults.false_claims.shared import (
+    NOTHING, InverseLengths, Pair, a, b, c, e, h, j_, measured, of_claims, of_derivations, r, steps, t,
+    theorem, w, y, z,
+)  # fmt: skip
+from verify.spec import Derivation, E, Population, Var, component, d, i, j, n, p, sigma
+from verify.spec.rules import (
+    Applied, AtItsLeast, AtItsMost, AtLimit, ClosedSums, Equivalent, EulerIntegrals, Evaluation, FirstTerms,
+    Hypotheses, Identity, Jensen, PutIn, Replaced, Rising, Shifted, Sign, SumIdentity, Unfolded,
+)  # fmt: skip
+
+CORNER: dict[str, Pair] = {
+    "closed_end": of_derivations(
+        # False: 0 < 1 - r up to 1; true: 0 ≤ 1 - r.
+        lambda: steps(S.Zero, (1 - r, Sign(strict=True)), under=Hypotheses().restricted(r, Interval(0, 1))),
+        lambda: steps(S.Zero, (1 - r, Sign()), under=Hypotheses().restricted(r, Interval(0, 1))),
+    ),
+    "hidden_nothing": of_derivations(
+        # False: what is 0 over what is 0 is 7; true: (r + 1)² over (r + 1)² is 1.
+        lambda: steps(
+            ((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2),
+            (S(7), Unfolded({b: c})),
+        ),
+        lambda: steps(
+            ((r + 1) ** 2 - r**2 - 2 * r) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2 + 1),
+            (S.One, Unfolded({b: c})),
+        ),
+    ),
+    "lost_solution": of_derivations(
+        # False: (r² - 2r + 1)/r = 0 and r(r - 1) = 0 have the same solutions.
+        # True: twice an equation has the same.
+        lambda: steps(Eq(r**2 - r, 0, evaluate=False), (Eq(r - 1, 0, evaluate=False), Equivalent(r))),
+        lambda: steps(Eq(2 * r - 2, 0, evaluate=False), (Eq(r - 1, 0, evaluate=False), Equivalent(S(2)))),
+    ),
+    "no_spread": of_derivations(
+        # False: 0 < σ - a; true: 0 < σ + a.
+        lambda: steps(S.Zero, (sigma - a, Sign(strict=True))),
+        lambda: steps(S.Zero, (sigma + a, Sign(strict=True))),
+    ),
+    "one_dimension": of_derivations(
+        # False: 0 < d - 1; not for d = 1; true: 0 ≤ d - 1.
+        lambda: steps(S.Zero, (d - 1, Sign(strict=True))),
+        lambda: steps(S.Zero, (d - 1, Sign())),
+    ),
+    "one_key": of_derivations(
+        # False: 0 < (n - 1)² for every n; true: 0 ≤ (n - 1)².
+        lambda: steps(S.Zero, ((n - 1) ** 2, Sign(strict=True))),
+        lambda: steps(S.Zero, ((n - 1) ** 2, Sign())),
+    ),
+    "over_nothing": of_derivations(
+        # False: (Σp - 1)/(Σp - 1) is 7; true: Σp/Σp is 1.
+        lambda: steps((Sum(p[i], (i, 1, n)) - 1) / (Sum(p[j], (j, 1, n)) - 1), (S(7), SumIdentity())),
+        lambda: steps((Sum(p[i], (i, 1, n)) + 1) / (Sum(p[j], (j, 1, n)) + 1), (S.One, SumIdentity())),
+    ),
+    "two_keys": of_derivations(
+        # False: 0 ≤ n - 2; true: 0 < n - 1 + a.
+        lambda: steps(S.Zero, (n - 2, Sign())),
+        lambda: steps(S.Zero, (n - 1 + a, Sign(strict=True))),
+    ),
+}
+"""What holds fails at a corner: one dimension, one key, a closed end, nothing over nothing."""
+DOMAIN: dict[str, Pair] = {
+    "complex_exponential": of_derivations(
+        # False: the root of e^z is e^(z/2) for complex z; true: the square of e^(z/2) is e^z.
+        lambda: steps(sqrt(exp(z)), (exp(z / 2), Identity())),
+        lambda: steps((exp(z / 2) + 1) ** 2, (exp(z) + 2 * exp(z / 2) + 1, Identity())),
+    ),
+    "convex_on_both_sides": of_derivations(
+        # False: E 1/r² is at least 1/(E r)², also for r of both signs; true: it is for positive a.
+        lambda: steps(E(1 / r**2), (1 / E(r) ** 2, Jensen(r, "≥"))),
+        lambda: steps(E(1 / a**2), (1 / E(a) ** 2, Jensen(a, "≥"))),
+    ),
+    "cube_root": of_derivations(
+        # False: the principal cube root of r³ is r; of -8 it is no real number.
+        # True: (a b³)^⅓ is b a^⅓ for positive ones.
+        lambda: steps(cbrt(r**3), (r, Identity())),
+        lambda: steps((a * b**3 + b**3) ** Rational(1, 3), (b * (a + 1) ** Rational(1, 3), Identity())),
+    ),
+    "least_beyond_pole": of_derivations(
+        # False: 1/(a - 1) is at most -1, where a is put at 0; true: 1/(a + 1) is at most 1.
+        lambda: steps(1 / (a - 1), (S.NegativeOne, AtItsLeast(a, S.Zero))),
+        lambda: steps(1 / (a + 1), (S.One, AtItsLeast(a, S.Zero))),
+    ),
+    "log_of_product": of_derivations(
+        # False: ln(r y) is ln r + ln y for all numbers; true: it is for positive ones.
+        lambda: steps(log(r * y), (log(r) + log(y), Identity())),
+        lambda: steps(log(a * b), (log(a) + log(b), Identity())),
+    ),
+    "log_square_real": of_derivations(
+        # False: ln r² - r is at most ln 4 - 2 wherever it is defined; true: 2 ln a - a is for positive a.
+        lambda: steps(log(r**2) - r, (log(S(4)) - 2, AtItsMost(r, S(2)))),
+        lambda: steps(2 * log(a) - a, (2 * log(S(2)) - 2, AtItsMost(a, S(2)))),
+    ),
+    "log_square": of_derivations(
+        # False: ln s² - s is at most ln 4 - 2 for every s other than 0; at s = -10 it is far more.
+        # True: it is for positive s.
+        lambda: steps(
+            log(Symbol("x", real=True, nonzero=True) ** 2) - Symbol("x", real=True, nonzero=True),
+            (log(S(4)) - 2, AtItsMost(Symbol("x", real=True, nonzero=True), S(2))),
+        ),
+        lambda: steps(log(a**2) - a, (log(S(4)) - 2, AtItsMost(a, S(2)))),
+    ),
+    "over_a_pole": of_derivations(
+        # False: 1 ≤ -1/(r - 1) for r ≥ 0; true: -1 ≤ -1/(r + 1).
+        lambda: steps(S.One, (-1 / (r - 1), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))),
+        lambda: steps(
+            S.NegativeOne, (-1 / (r + 1), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))
+        ),
+    ),
+    "root_of_complex_square": of_derivations(
+        # False: the root of z² is z; true: the square of the root of z + 1 is z + 1, times z.
+        lambda: steps(sqrt(z**2), (z, Identity())),
+        lambda: steps(z * sqrt(z + 1) ** 2, (z**2 + z, Identity())),
+    ),
+    "root_of_square": of_derivations(
+        # False: the root of r² is r; true: the square of the root of r + a is r + a, times r.
+        lambda: steps(sqrt(r**2 + 2 * r + 1), (r + 1, Identity())),
+        lambda: steps(r * sqrt(r + a) ** 2, (r**2 + a * r, Identity())),
+    ),
+    "tangent": of_derivations(
+        # False: the tangent rises from 0 on, for its slope is 1 + tan²; true: the hyperbolic tangent does.
+        lambda: steps(S.Zero, (tan(r), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))),
+        lambda: steps(S.Zero, (tanh(r), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))),
+    ),
+}
+"""What holds on a part of the numbers is said of all."""
+normals = IndexedBase("y")
+NORMAL = Population({normals: (1, 0, 1)}, d, normal=(normals,))
+OF_TWO = Hypotheses(law=Population({normals: (1, 0, 1)}, d))
+OF_FOUR = Hypotheses(law=Population({normals: (1, 0, 1, 0, 2)}, d))
+N = Symbol("N", integer=True, positive=True)
+OF_N = Hypotheses(law=Population({N: (1, a)}))
+
+
+def cancelled(part: Any, under: Hypotheses = NOTHING) -> Derivation:
+    """Return the derivation of a² from what cancels, where the part is a number."""
+    return steps((part + a) ** 2 - part**2 - 2 * a * part, (a**2, Identity()), under=under)
+
+
+def shifted(part: Any, moved: Any) -> Derivation:
+    """Return the derivation of a mean with its normal number shifted by h."""
+    return steps(E(part), (E(moved * exp(-h * normals[1] - h**2 / 2)), Shifted(normals[1], h, NORMAL)))
+
+
+def slope_of_root(x: Any) -> Derivation:
+    """Return the derivation of the slope of the root of x⁴ + x², times that root."""
+    root = sqrt(x**4 + x**2)
+    return steps(Derivative(root, x) * root, (2 * x**3 + x, Identity()))
+
+
+EXISTENCE: dict[str, Pair] = {
+    "derivative": of_derivations(
+        # False: abs(r) has the slope sign(r), at r = 0 too; true: r² has the slope 2r.
+        lambda: steps(Derivative(Abs(r), r), (sign(r), Identity())),
+        lambda: steps(Derivative(r**2, r), (2 * r, Identity())),
+    ),
+    "integral": of_derivations(
+        # False: ∫e^(tw) dw may be subtracted from itself; true: ∫e^(-tw) dw may.
+        lambda: cancelled(Integral(exp(t * w), (w, 0, oo))),
+        lambda: cancelled(Integral(exp(-t * w), (w, 0, oo))),
+    ),
+    "kink": of_derivations(
+        # False: the root of r⁴ + r² has a slope at r = 0; true: that of t⁴ + t² has, for t > 0.
+        lambda: slope_of_root(r),
+        lambda: slope_of_root(t),
+    ),
+    "limit": of_derivations(
+        # False: the limit of aw is a number; true: that of a·cos(w) at 0 is a.
+        lambda: cancelled(Limit(a * w, w, oo)),
+        lambda: steps(Limit(a * cos(r), r, 0), (a, AtLimit())),
+    ),
+    "moment": of_derivations(
+        # False: a law of which two moments are known has the fourth; true: of which four are.
+        lambda: cancelled(E(normals[1] ** 4), OF_TWO),
+        lambda: cancelled(E(normals[1] ** 4), OF_FOUR),
+    ),
+    "order": of_derivations(
+        # False: ∫∫sin(rw)e^(-tw) is done over t first; true: what is nowhere negative is.
+        lambda: steps(
+            Integral(sin(r * w) * exp(-t * w), (w, 0, oo), (t, 0, oo)),
+            (Integral(sin(r * w) / w, (w, 0, oo)), EulerIntegrals(t)),
+        ),
+        lambda: steps(
+            Integral(w * exp(-w - t * w), (w, 0, oo), (t, 0, oo)),
+            (Integral(exp(-w), (w, 0, oo)), EulerIntegrals(t)),
+            (S.One, EulerIntegrals(w)),
+        ),
+    ),
+    "shift": of_derivations(
+        # False: E e^(y²) of a standard normal y stays what it is if y is shifted. Shifted by
+        # h and by -h, and with both added, it would be less than itself. True: E e^y is one.
+        lambda: shifted(exp(normals[1] ** 2), exp((normals[1] + h) ** 2)),
+        lambda: shifted(exp(normals[1]), exp(normals[1] + h)),
+    ),
+    "terms": of_derivations(
+        # False: a sum of N terms, each the random N, has a mean if N has one; true: of d terms.
+        lambda: cancelled(E(Sum(N, (i, 1, N))), OF_N),
+        lambda: cancelled(E(Sum(N, (i, 1, d))), OF_N),
+    ),
+    "variance": of_derivations(
+        # False: squares of what has three moments have a variance; true: of what has four.
+        lambda: cancelled(Var(normals[1] ** 2), OF_TWO),
+        lambda: cancelled(Var(normals[1] ** 2), OF_FOUR),
+    ),
+}
+"""Integrals, means, limits and derivatives that need not exist, and cancel; or are taken in another order."""
+INDUCTION: dict[str, Pair] = {
+    "cubes": of_derivations(
+        # False: Σj³ is (Σj)³; true: it is (Σj)².
+        lambda: steps(Sum(j_**3, (j_, 1, n)), ((n * (n + 1) / 2) ** 3, ClosedSums())),
+        lambda: steps(Sum(j_**3, (j_, 1, n)), ((n * (n + 1) / 2) ** 2, ClosedSums())),
+    ),
+    "first_only": of_derivations(
+        # False: Σj is n², which is right for n = 1; true: Σ(2j - 1) is.
+        lambda: steps(Sum(j_, (j_, 1, n)), (n**2, ClosedSums())),
+        lambda: steps(Sum(2 * j_ - 1, (j_, 1, n)), (n**2, ClosedSums())),
+    ),
+    "geometric": of_derivations(
+        # False: Σ2^j is 2^(n + 1) - 1; true: it is 2^(n + 1) - 2.
+        lambda: steps(Sum(2**j_, (j_, 1, n)), (2 ** (n + 1) - 1, ClosedSums())),
+        lambda: steps(Sum(2**j_, (j_, 1, n)), (2 ** (n + 1) - 2, ClosedSums())),
+    ),
+    "one_too_few": of_derivations(
+        # False: Σj is n(n - 1)/2; true: it is n(n + 1)/2.
+        lambda: steps(Sum(j_, (j_, 1, n)), (n * (n - 1) / 2, ClosedSums())),
+        lambda: steps(Sum(j_, (j_, 1, n)), (n * (n + 1) / 2, ClosedSums())),
+    ),
+    "one_too_many": of_derivations(
+        # False: Σj² is one more than it is; true: it is n(n + 1)(2n + 1)/6.
+        lambda: steps(Sum(j_**2, (j_, 1, n)), (n * (n + 1) * (2 * n + 1) / 6 + 1, ClosedSums())),
+        lambda: steps(Sum(j_**2, (j_, 1, n)), (n * (n + 1) * (2 * n + 1) / 6, ClosedSums())),
+    ),
+    "size_within": of_derivations(
+        # False: Σ(j - 1)n is (n - 1)n(2n - 1)/6; true: Σ(j - 1) is n(n - 1)/2.
+        lambda: steps(Sum((j_ - 1) * n, (j_, 1, n)), ((n - 1) * n * (2 * n - 1) / 6, ClosedSums())),
+        lambda: steps(Sum(j_ - 1, (j_, 1, n)), (n * (n - 1) / 2, ClosedSums())),
+    ),
+    "what_is_bound": of_derivations(
+        # False: n b is Σj where b stands for j; true: Σb is n b.
+        lambda: steps(
+            n * b,
+            (Sum(b, (j_, 1, n)), ClosedSums({Sum(b, (j_, 1, n)): n * b})),
+            (Sum(j_, (j_, 1, n)), Replaced(theorem(b, (j_, Unfolded({b: j_}))))),
+        ),
+        lambda: steps(Sum(b, (j_, 1, n)), (n * b, ClosedSums())),
+    ),
+}
+"""What does not follow by induction."""
+INTEGRAL: dict[str, Pair] = {
+    "beta": of_derivations(
+        # False: ∫w^(a-1)/(1 + w)^(a+b) dw is B(a, b + 1); true: it is B(a, b).
+        lambda: steps(
+            Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)),
+            (gamma(a) * gamma(b + 1) / gamma(a + b + 1), EulerIntegrals(w)),
+        ),
+        lambda: steps(
+            Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)),
+            (gamma(a) * gamma(b) / gamma(a + b), EulerIntegrals(w)),
+        ),
+    ),
+    "diverges": of_derivations(
+        # False: ∫e^w dw is -1; true: ∫e^-w dw is 1.
+        lambda: steps(Integral(exp(w), (w, 0, oo)), (S.NegativeOne, EulerIntegrals(w))),
+        lambda: steps(Integral(exp(-w), (w, 0, oo)), (S.One, EulerIntegrals(w))),
+    ),
+    "inverse_length": of_claims(
+        # False: E 1/|k|² is 1/(d - 2) for every d; for one dimension there is no mean.
+        # True: it is from three dimensions on.
+        lambda: {
+            "experiment": measured(component("inverse"), None, InverseLengths(), n=1),
+            "statement": "For every {d_k}, {theorem}.",
+        },
+        lambda: {
+            "experiment": measured(component("inverse"), None, InverseLengths(), n=12),
+            "statement": "For {d_k} above two, {theorem}.",
+        },
+        derive=lambda: steps(
+            Integral(w ** (d / 2 - 2) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)),
+            (1 / (d - 2), EulerIntegrals(w)),
+        ),
+    ),
+    "outside": of_derivations(
+        # False: ∫√a² da over all numbers, for a positive a; true: ∫a² e^-a from 0 on is 2.
+        lambda: steps(Integral(sqrt(a**2), (a, -oo, oo)) + 1, (1 + Integral(a, (a, -oo, oo)), Identity())),
+        lambda: steps(Integral(w**2 * exp(-w), (w, 0, oo)), (S(2), EulerIntegrals(w))),
+    ),
+    "shifted": of_derivations(
+        # False: ∫w^a e^-w dw is Γ(a); true: it is Γ(a + 1).
+        lambda: steps(Integral(w**a * exp(-w), (w, 0, oo)), (gamma(a), EulerIntegrals(w))),
+        lambda: steps(Integral(w**a * exp(-w), (w, 0, oo)), (gamma(a + 1), EulerIntegrals(w))),
+    ),
+    "twice": of_derivations(
+        # False: ∫e^(-a w²) dw from 0 on is √(π/a); true: it is half of that.
+        lambda: steps(Integral(exp(-a * w**2), (w, 0, oo)), (sqrt(pi / a), EulerIntegrals(w))),
+        lambda: steps(Integral(exp(-a * w**2), (w, 0, oo)), (sqrt(pi / a) / 2, EulerIntegrals(w))),
+    ),
+}
+"""Integrals that diverge, are elsewhere, or of something else."""
+LIMIT: dict[str, Pair] = {
+    "largest_mean": of_derivations(
+        # False: the mean of the larger is the larger mean.
+        # True: the mean of the sum is the sum of the means.
+        lambda: steps(E(Max(r, y)), (Max(E(r), E(y)), Identity())),
+        lambda: steps(E(r + y), (E(r) + E(y), Evaluation(Population({r: None, y: None})))),
+    ),
+    "many_small_terms": of_derivations(
+        # False: each term of Σ1/n goes to 0, and so does the sum; true: the sum is 1.
+        lambda: steps(Limit(Sum(1 / n, (j_, 1, n)), n, oo), (S.Zero, Identity())),
+        lambda: steps(n * Sum(1, (j_, 1, n)), (n**2, ClosedSums({Sum(1, (j_, 1, n)): n}))),
+    ),
+    "mass_escapes": of_derivations(
+        # False: the limit of the mean of t e^(-t a) is the mean of the limit.
+        # True: a limit of a sum in closed form is that of the form.
+        lambda: steps(Limit(E(t * exp(-t * a)), t, oo), (E(Limit(t * exp(-t * a), t, oo)), Identity())),
+        lambda: steps(
+            Sum(j_, (j_, 1, n)),
+            (n * (n + 1) / 2, ClosedSums()),
+            (Limit(n * (n + 1) / (2 * n**2), n, oo), Applied(Limit(h / n**2, n, oo), h)),
+        ),
+    ),
+    "mean_of_ratio": of_derivations(
+        # False: the mean of a/b is the ratio of the means; true: that of a product is the product.
+        lambda: steps(E(a / b), (E(a) / E(b), Evaluation(Population({a: None, b: None})))),
+        lambda: steps(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None})))),
+    ),
+    "mean_of_root": of_derivations(
+        # False: the mean of the root is the root of the mean; true: it is at most that.
+        lambda: steps(E(sqrt(a)), (sqrt(E(a)), Identity())),
+        lambda: steps(E(sqrt(a)), (sqrt(E(a)), Jensen(a))),
+    ),
+    "order_of_integrals": of_derivations(
+        # False: both orders of integrating (a - b)/(a + b)³ over the unit square agree.
+        # True: an integral and the same in other terms.
+        lambda: steps(
+            Integral((a - b) / (a + b) ** 3, (a, 0, 1), (b, 0, 1)),
+            (Integral((a - b) / (a + b) ** 3, (b, 0, 1), (a, 0, 1)), Identity()),
+        ),
+        lambda: steps(Integral(exp(-2 * w), (w, 0, oo)), (S.Half, EulerIntegrals(w))),
+    ),
+}
+"""A limit is exchanged with what it may not be exchanged with."""
+SERIES: dict[str, Pair] = {
+    "bounded": of_derivations(
+        # False: first terms for a below 5; true: for large a.
+        lambda: steps(
+            a / (a + e), (1 - e / a, FirstTerms(a, 1)), under=Hypotheses().restricted(a, Interval.open(0, 5))
+        ),
+        lambda: steps(a / (a + e), (1 - e / a, FirstTerms(a, 1))),
+    ),
+    "equal": of_derivations(
+        # False: d/(d + e) is 1 - e/d; true: it is 1 - e/(d + e).
+        lambda: steps(d / (d + e), (1 - e / d, Identity())),
+        lambda: steps(d / (d + e), (1 - e / (d + e), Identity())),
+    ),
+    "nothing": of_derivations(
+        # False: 1/d is about 0; true: 1/(d + 1) is about 1/d.
+        lambda: steps(1 / d, (S.Zero, FirstTerms(d, 0))),
+        lambda: steps(1 / (d + 1), (1 / d, FirstTerms(d, 1))),
+    ),
+    "put_in": of_derivations(
+        # False: d/(d + e) is about 1 - e/d, and so 1 - e/a at d = 1; true: d/(d + e) at 1 is 1/(1 + e).
+        lambda: steps(a / (a + e), (1 - e / a, FirstTerms(a, 1)), (1 - e, PutIn({a: S.One}))),
+        lambda: steps(
+            a / (a + e) + b, (b + 1 - e / (a + e), Identity()), (b + 1 - e / (1 + e), PutIn({a: S.One}))
+        ),
+    ),
+    "second_term": of_derivations(
+        # False: d/(d + e) is 1 - e/d up to 1/d²; true: the next term is e²/d².
+        lambda: steps(d / (d + e), (1 - e / d, FirstTerms(d, 2))),
+        lambda: steps(d / (d + e), (1 - e / d + e**2 / d**2, FirstTerms(d, 2))),
+    ),
+    "sign": of_derivations(
+        # False: d/(d + e) is about 1 + e/d; true: it is about 1 - e/d.
+        lambda: steps(d / (d + e), (1 + e / d, FirstTerms(d, 1))),
+        lambda: steps(d / (d + e), (1 - e / d, FirstTerms(d, 1))),
+    ),
+}
+"""First terms of a series stand for the whole."""
