@@ -7,7 +7,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import verify
 from verify.symbolic.kernel import RULES, terms
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, Compared, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
-    Chain, Conclusion, Reach, Rule, Same, Theorem, chained, is_theorem, prove, replayed, rule,
+    Chain, Conclusion, Reach, Reviewed, Rule, Same, Theorem, chained, is_theorem, prove, replayed, rule,
 )  # fmt: skip
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction
 from verify.symbolic.kernel.equations import (
@@ -719,3 +719,36 @@ def test_every_rule_is_a_frozen_record_of_the_kernel() -> None:
         assert kind.__module__.startswith("verify.symbolic.kernel.")
         assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
         assert kind.__doc__
+
+
+def test_reviewed_stays_below_proved() -> None:
+    """Whatever is made of a reviewed theorem is reviewed at most."""
+    given = prove(Reviewed("its author says so"), a, b)
+    assert given.reach is Reach.REVIEWED
+    assert chained(given, prove(Identity(), b, b * 1)).reach is Reach.REVIEWED
+    assert prove(Replaced(given), a + 1, b + 1).reach is Reach.REVIEWED
+    assert prove(PutIn({a: c}, given), S.Zero, b).reach is Reach.REVIEWED
+
+
+def test_conditions_stay() -> None:
+    """A division is right only where its denominator is not 0, and the theorem says so."""
+    theorem = prove(Identity(), (r**2 - 1) / (r - 1), r + 1)
+    assert not theorem.hypotheses.domain(r).contains(1)
+
+
+def test_the_chain_keeps_all_hypotheses() -> None:
+    """What either premise assumes, the conclusion assumes."""
+    first = prove(Identity(), (r**2 - 1) / (r - 1), r + 1)
+    second = prove(Identity(), r + 1, (r**2 + r) / r)
+    domain = chained(first, second).hypotheses.domain(r)
+    assert not domain.contains(0)
+    assert not domain.contains(1)
+
+
+def test_a_rule_is_not_changed_by_replacing_its_fields() -> None:
+    """A premise that is exchanged makes another theorem, or none."""
+    first = _general()
+    other = prove(Same(), a, a)
+    chain: Any = chained(first, prove(Same(), first.rhs, first.rhs)).rule
+    with pytest.raises(Refused):
+        prove(replace(chain, first=other), first.lhs, first.rhs)

@@ -10,8 +10,9 @@ from sympy import (
 
 from verify.symbolic.kernel.core import Same, Theorem, chained, prove
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
-from verify.symbolic.kernel.equations import Applied, Identity, PutIn, Replaced, Unfolded
+from verify.symbolic.kernel.equations import Applied, Identity, PutIn, Replaced, Turned, Unfolded
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused
+from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, M, n, p, s, x
@@ -288,3 +289,21 @@ def test_laws_that_agree_are_one() -> None:
     assert short.merged(long).law == long.merged(short).law == long.law
     with pytest.raises(Refused, match="two laws"):
         short.merged(Hypotheses(law=Population({x: (1, 0, 2 * c)})))
+
+
+def test_a_surplus_is_looked_at_where_a_delta_names_a_key() -> None:
+    """At the first key this one is negative."""
+    wrong = Sum((1 - 2 * KroneckerDelta(i, 1)) * x[i] ** 2, (i, 1, n))
+    with pytest.raises(Refused, match="nowhere negative"):
+        prove(Surplus(wrong), S.Zero, wrong)
+
+
+def test_what_stands_for_something_random_is_random() -> None:
+    """E y = y holds for a constant, and y := exp(u) is none where u is random."""
+    law = Population({u: (1, 0, 1), v: (1, 0, 1)})
+    constant = prove(Evaluation(law), E(y * v**2), y * E(v**2))
+    named = prove(Unfolded({y: exp(u)}), y, exp(u))
+    inside = prove(Replaced(named), E(y * v**2), E(exp(u) * v**2), Hypotheses(law=law))
+    turned = prove(Turned(inside), S.Zero, E(y * v**2))
+    with pytest.raises(Refused, match="a constant in another"):
+        chained(turned, constant)

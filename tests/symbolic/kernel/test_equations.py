@@ -180,6 +180,15 @@ class TestReplaced:
         whole = Integral(known.lhs, (r, 1, 2))
         assert "for some values of r only" in refused(Replaced(known), whole, Integral(known.rhs, (r, 1, 2)))
 
+    def test_not_across_a_pole(self) -> None:
+        """-1/y rises on both sides of 0, and is more below than above it."""
+        known = prove(Turned(prove(Sign(), S.Zero, b), y), S.Zero, y + b)
+        assert "not known to be defined for every" in refused(Replaced(known), -1 / y, -1 / (y + b))
+        known = prove(Turned(prove(Sign(), S.Zero, 3 * b), b), S.Zero, -2 * b)
+        assert (known.lhs, known.relation, known.rhs) == (b, "≥", -2 * b)
+        refused(Replaced(known), 1 / b, -1 / (2 * b))
+        refused(Replaced(known), b**2, 4 * b**2)
+
 
 class TestPutIn:
     """What holds for all values holds for some."""
@@ -253,6 +262,13 @@ class TestApplied:
         assert "≤ does not pass" in refused(
             Applied(Derivative(h, a), h, self.BOUND), S.Zero, Derivative(self.BOUND.rhs, a)
         )
+
+    def test_the_hole_assumes_no_more_than_is_known(self) -> None:
+        """A positive symbol does not stand for a side that may be negative; -2b ≤ b bounds no squares."""
+        known = prove(Turned(prove(Sign(), S.Zero, 3 * b), -2 * b), S.Zero, b)
+        assert "not known: -2*b lies in" in refused(Applied(h**2, h, known), S.Zero, b**2)
+        across = prove(Turned(prove(Sign(), S.Zero, b), y), S.Zero, y + b)
+        assert "defined for every" in refused(Applied(-1 / hole, hole, across), S.Zero, -1 / (y + b))
 
     def test_not_over_what_it_holds_for_in_part(self) -> None:
         """Nor in a context whose symbol the theorem has already."""

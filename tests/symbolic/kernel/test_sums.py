@@ -366,3 +366,18 @@ def test_probabilities_are_the_softmax_of_the_scores(keys: int) -> None:
         expected
     )
     assert is_zero(written_out(Sum(p[i], (i, 1, n)), keys) - 1)
+
+
+@examples(10)
+@given(st.lists(st.integers(-3, 3), min_size=4, max_size=4), st.integers(2, 4))
+def test_no_sum_of_probabilities_vanishes_that_does_not(factors: list[int], keys: int) -> None:
+    """A random sum of products vanishes with symbolic n only if it does written out."""
+    parts = (
+        SQUARES**2,
+        Sum(p[i] ** 3, (i, 1, n)),
+        Sum(p[i] ** 2 * (1 - p[j]), (i, 1, n), (j, 1, n)),
+        p[1] * SQUARES,
+    )
+    expression = Add(*(factor * part for factor, part in zip(factors, parts, strict=True)))
+    values = {one: log(place + 2) for place, one in enumerate(scores(keys))}
+    assert not vanishes(expression) or simplify(written_out(expression, keys).subs(values)) == 0

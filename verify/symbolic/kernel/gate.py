@@ -277,7 +277,7 @@ def _is_plain(domain: Any) -> bool:
     if type(domain) is FiniteSet:
         return all(one.is_number for one in domain)
     if type(domain) is Range:
-        return domain.step == 1 and (domain.start < domain.stop) == True  # noqa: E712  # SymPy's truth
+        return bool(domain.step == 1 and domain.start < domain.stop)
     if type(domain) is Interval:
         return bool(domain.start.is_number and domain.end.is_number)
     return domain in (S.Reals, S.Integers, S.Complexes)
