@@ -33,7 +33,7 @@ from verify.symbolic.kernel.equations import (
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
 from verify.symbolic.kernel.laws import AlikeTerms, NormalGiven, normal_density
-from verify.symbolic.kernel.matrices import VectorMoments
+from verify.symbolic.kernel.matrices import MatrixIdentity, VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore
 from verify.symbolic.kernel.signs import Sign
@@ -49,6 +49,7 @@ a, b, c, e = symbols("a b c e", positive=True)
 r, y = symbols("r y", real=True)
 h = Symbol("h", real=True)
 whole = Symbol("j", integer=True, positive=True)
+OBLONG = MatrixSymbol("A", 2, 3)
 w = Symbol("w", positive=True)
 complex_, c_i = Symbol("z"), IndexedBase("c")
 
@@ -596,6 +597,8 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         (S.Reals, (1, 0, 0, 0, 1)), (S.Reals, (1, 0, 0, 0, -1)), (S.Reals, (1, 0, 1, 1, 1)), (S.Reals, (1, 0, 1, 0, 1, 0, 2)),
         (Interval(-1, 1), (1, 0, 4)), (Interval(1, oo), (1, 1, 2)), (Interval(0, oo), (1, 1, 2, 3)),
         (Interval(-oo, 0), (1, 1, 2)), (Range(0, 3), (1, 1, 9)))},
+    "a symmetric matrix that is not square": lambda: prove(
+        MatrixIdentity((OBLONG,)), OBLONG[0, 1], OBLONG[1, 0]),
     "one law of what is in different domains": lambda: prove(
         Evaluation(Population({r: (1, 0, 1), y: (1, 0, 1)}, alike=((r, y),)), assumed=True), E(r), S.Zero,
         NOTHING.restricted(r, Interval(-5, oo))),

@@ -322,6 +322,8 @@ class MatrixIdentity(Rule):
         """Return the equation, which holds where every entry that is named by number is there."""
         if before.has(E, Var) or after.has(E, Var):
             raise Refused("a mean is none of entries")
+        if odd := [one for one in self.symmetric if not (_is_matrix(one) and one.shape[0] == one.shape[1])]:
+            raise Refused(f"{odd[0]} is no square matrix, and cannot be symmetric")
         known = _symmetric(under.law) if isinstance(under.law, Vectors) else set()
         entries = _Entries({*self.symmetric, *known})
         sides = entries.read(before), entries.read(after)
