@@ -130,9 +130,26 @@ def of_derivations(false: Callable[[], Derivation], true: Callable[[], Derivatio
     return Pair(lambda: claim(false, **both), lambda: claim(true, **both))
 
 
-def of_experiments(false: Callable[[], Measuring], true: Callable[[], Measuring], **both: Any) -> Pair:
+def of_parts(made: Callable[[Any], Derivation], false: Any, true: Any, **both: Any) -> Pair:
+    """Return the pair of the derivations that are made of one part and of another."""
+    return of_derivations(lambda: made(false), lambda: made(true), **both)
+
+
+def of_experiments(
+    false: Callable[[], Measuring], true: Callable[[], Measuring] = spread, **both: Any
+) -> Pair:
     """Return the pair of what is measured beside one derivation, that of the variance if none is given."""
     return of_claims(lambda: {"experiment": false()}, lambda: {"experiment": true()}, **both)
+
+
+def of_measured_parts(made: Callable[[Any], Measuring], false: Any, true: Any, **both: Any) -> Pair:
+    """Return the pair of what is measured with one part and with another."""
+    return of_experiments(lambda: made(false), lambda: made(true), **both)
+
+
+def of_fields(field: str, false: Any, true: Any, **both: Any) -> Pair:
+    """Return the pair of claims of which one field differs."""
+    return of_claims(lambda: {field: false}, lambda: {field: true}, **both)
 
 
 def of_claims(false: Callable[[], dict[str, Any]], true: Callable[[], dict[str, Any]], **both: Any) -> Pair:

@@ -8,8 +8,8 @@ from sympy import (
 )  # fmt: skip
 
 from tests.faults.false_claims.shared import (
-    NOTHING, InverseLengths, Pair, a, b, c, e, h, j_, measured, of_claims, of_derivations, r, steps, t,
-    theorem, w, y, z,
+    InverseLengths, NOTHING, Pair, a, b, c, e, h, j_, measured, of_claims, of_derivations, of_parts, r, steps,
+    t, theorem, w, y, z,
 )  # fmt: skip
 from verify.spec import Derivation, E, Population, Var, component, d, i, j, n, p, sigma
 from verify.spec.rules import (
@@ -18,10 +18,11 @@ from verify.spec.rules import (
 )  # fmt: skip
 
 CORNER: dict[str, Pair] = {
-    "closed_end": of_derivations(
-        # False: 0 < 1 - r up to 1; true: 0 ≤ 1 - r.
-        lambda: steps(S.Zero, (1 - r, Sign(strict=True)), under=Hypotheses().restricted(r, Interval(0, 1))),
-        lambda: steps(S.Zero, (1 - r, Sign()), under=Hypotheses().restricted(r, Interval(0, 1))),
+    # False: 0 < 1 - r up to 1; true: 0 ≤ 1 - r.
+    "closed_end": of_parts(
+        lambda part: steps(S.Zero, (1 - r, part), under=Hypotheses().restricted(r, Interval(0, 1))),
+        Sign(strict=True),
+        Sign(),
     ),
     "hidden_nothing": of_derivations(
         # False: what is 0 over what is 0 is 7; true: (r + 1)² over (r + 1)² is 1.
@@ -40,31 +41,19 @@ CORNER: dict[str, Pair] = {
         lambda: steps(Eq(r**2 - r, 0, evaluate=False), (Eq(r - 1, 0, evaluate=False), Equivalent(r))),
         lambda: steps(Eq(2 * r - 2, 0, evaluate=False), (Eq(r - 1, 0, evaluate=False), Equivalent(S(2)))),
     ),
-    "no_spread": of_derivations(
-        # False: 0 < σ - a; true: 0 < σ + a.
-        lambda: steps(S.Zero, (sigma - a, Sign(strict=True))),
-        lambda: steps(S.Zero, (sigma + a, Sign(strict=True))),
-    ),
-    "one_dimension": of_derivations(
-        # False: 0 < d - 1; not for d = 1; true: 0 ≤ d - 1.
-        lambda: steps(S.Zero, (d - 1, Sign(strict=True))),
-        lambda: steps(S.Zero, (d - 1, Sign())),
-    ),
-    "one_key": of_derivations(
-        # False: 0 < (n - 1)² for every n; true: 0 ≤ (n - 1)².
-        lambda: steps(S.Zero, ((n - 1) ** 2, Sign(strict=True))),
-        lambda: steps(S.Zero, ((n - 1) ** 2, Sign())),
-    ),
+    # False: 0 < σ - a; true: 0 < σ + a.
+    "no_spread": of_parts(lambda part: steps(S.Zero, (part, Sign(strict=True))), sigma - a, sigma + a),
+    # False: 0 < d - 1; not for d = 1; true: 0 ≤ d - 1.
+    "one_dimension": of_parts(lambda part: steps(S.Zero, (d - 1, part)), Sign(strict=True), Sign()),
+    # False: 0 < (n - 1)² for every n; true: 0 ≤ (n - 1)².
+    "one_key": of_parts(lambda part: steps(S.Zero, ((n - 1) ** 2, part)), Sign(strict=True), Sign()),
     "over_nothing": of_derivations(
         # False: (Σp - 1)/(Σp - 1) is 7; true: Σp/Σp is 1.
         lambda: steps((Sum(p[i], (i, 1, n)) - 1) / (Sum(p[j], (j, 1, n)) - 1), (S(7), SumIdentity())),
         lambda: steps((Sum(p[i], (i, 1, n)) + 1) / (Sum(p[j], (j, 1, n)) + 1), (S.One, SumIdentity())),
     ),
-    "two_keys": of_derivations(
-        # False: 0 ≤ n - 2; true: 0 < n - 1 + a.
-        lambda: steps(S.Zero, (n - 2, Sign())),
-        lambda: steps(S.Zero, (n - 1 + a, Sign(strict=True))),
-    ),
+    # False: 0 ≤ n - 2; true: 0 < n - 1 + a.
+    "two_keys": of_parts(lambda part: steps(S.Zero, part), (n - 2, Sign()), (n - 1 + a, Sign(strict=True))),
 }
 """What holds fails at a corner: one dimension, one key, a closed end, nothing over nothing."""
 DOMAIN: dict[str, Pair] = {
@@ -73,10 +62,9 @@ DOMAIN: dict[str, Pair] = {
         lambda: steps(sqrt(exp(z)), (exp(z / 2), Identity())),
         lambda: steps((exp(z / 2) + 1) ** 2, (exp(z) + 2 * exp(z / 2) + 1, Identity())),
     ),
-    "convex_on_both_sides": of_derivations(
-        # False: E 1/r² is at least 1/(E r)², also for r of both signs; true: it is for positive a.
-        lambda: steps(E(1 / r**2), (1 / E(r) ** 2, Jensen(r, "≥"))),
-        lambda: steps(E(1 / a**2), (1 / E(a) ** 2, Jensen(a, "≥"))),
+    # False: E 1/r² is at least 1/(E r)², also for r of both signs; true: it is for positive a.
+    "convex_on_both_sides": of_parts(
+        lambda part: steps(E(1 / part**2), (1 / E(part) ** 2, Jensen(part, "≥"))), r, a
     ),
     "cube_root": of_derivations(
         # False: the principal cube root of r³ is r; of -8 it is no real number.
@@ -99,14 +87,12 @@ DOMAIN: dict[str, Pair] = {
         lambda: steps(log(r**2) - r, (log(S(4)) - 2, AtItsMost(r, S(2)))),
         lambda: steps(2 * log(a) - a, (2 * log(S(2)) - 2, AtItsMost(a, S(2)))),
     ),
-    "log_square": of_derivations(
-        # False: ln s² - s is at most ln 4 - 2 for every s other than 0; at s = -10 it is far more.
-        # True: it is for positive s.
-        lambda: steps(
-            log(Symbol("x", real=True, nonzero=True) ** 2) - Symbol("x", real=True, nonzero=True),
-            (log(S(4)) - 2, AtItsMost(Symbol("x", real=True, nonzero=True), S(2))),
-        ),
-        lambda: steps(log(a**2) - a, (log(S(4)) - 2, AtItsMost(a, S(2)))),
+    # False: ln s² - s is at most ln 4 - 2 for every s other than 0; at s = -10 it is far more.
+    # True: it is for positive s.
+    "log_square": of_parts(
+        lambda part: steps(log(part**2) - part, (log(S(4)) - 2, AtItsMost(part, S(2)))),
+        Symbol("x", real=True, nonzero=True),
+        a,
     ),
     "over_a_pole": of_derivations(
         # False: 1 ≤ -1/(r - 1) for r ≥ 0; true: -1 ≤ -1/(r + 1).
@@ -125,10 +111,11 @@ DOMAIN: dict[str, Pair] = {
         lambda: steps(sqrt(r**2 + 2 * r + 1), (r + 1, Identity())),
         lambda: steps(r * sqrt(r + a) ** 2, (r**2 + a * r, Identity())),
     ),
-    "tangent": of_derivations(
-        # False: the tangent rises from 0 on, for its slope is 1 + tan²; true: the hyperbolic tangent does.
-        lambda: steps(S.Zero, (tan(r), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))),
-        lambda: steps(S.Zero, (tanh(r), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))),
+    # False: the tangent rises from 0 on, for its slope is 1 + tan²; true: the hyperbolic tangent does.
+    "tangent": of_parts(
+        lambda part: steps(S.Zero, (part(r), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))),
+        tan,
+        tanh,
     ),
 }
 """What holds on a part of the numbers is said of all."""
@@ -162,26 +149,17 @@ EXISTENCE: dict[str, Pair] = {
         lambda: steps(Derivative(Abs(r), r), (sign(r), Identity())),
         lambda: steps(Derivative(r**2, r), (2 * r, Identity())),
     ),
-    "integral": of_derivations(
-        # False: ∫e^(tw) dw may be subtracted from itself; true: ∫e^(-tw) dw may.
-        lambda: cancelled(Integral(exp(t * w), (w, 0, oo))),
-        lambda: cancelled(Integral(exp(-t * w), (w, 0, oo))),
-    ),
-    "kink": of_derivations(
-        # False: the root of r⁴ + r² has a slope at r = 0; true: that of t⁴ + t² has, for t > 0.
-        lambda: slope_of_root(r),
-        lambda: slope_of_root(t),
-    ),
+    # False: ∫e^(tw) dw may be subtracted from itself; true: ∫e^(-tw) dw may.
+    "integral": of_parts(lambda part: cancelled(Integral(exp(part * w), (w, 0, oo))), t, -t),
+    # False: the root of r⁴ + r² has a slope at r = 0; true: that of t⁴ + t² has, for t > 0.
+    "kink": of_parts(slope_of_root, r, t),
     "limit": of_derivations(
         # False: the limit of aw is a number; true: that of a·cos(w) at 0 is a.
         lambda: cancelled(Limit(a * w, w, oo)),
         lambda: steps(Limit(a * cos(r), r, 0), (a, AtLimit())),
     ),
-    "moment": of_derivations(
-        # False: a law of which two moments are known has the fourth; true: of which four are.
-        lambda: cancelled(E(normals[1] ** 4), OF_TWO),
-        lambda: cancelled(E(normals[1] ** 4), OF_FOUR),
-    ),
+    # False: a law of which two moments are known has the fourth; true: of which four are.
+    "moment": of_parts(lambda part: cancelled(E(normals[1] ** 4), part), OF_TWO, OF_FOUR),
     "order": of_derivations(
         # False: ∫∫sin(rw)e^(-tw) is done over t first; true: what is nowhere negative is.
         lambda: steps(
@@ -200,43 +178,32 @@ EXISTENCE: dict[str, Pair] = {
         lambda: shifted(exp(normals[1] ** 2), exp((normals[1] + h) ** 2)),
         lambda: shifted(exp(normals[1]), exp(normals[1] + h)),
     ),
-    "terms": of_derivations(
-        # False: a sum of N terms, each the random N, has a mean if N has one; true: of d terms.
-        lambda: cancelled(E(Sum(N, (i, 1, N))), OF_N),
-        lambda: cancelled(E(Sum(N, (i, 1, d))), OF_N),
-    ),
-    "variance": of_derivations(
-        # False: squares of what has three moments have a variance; true: of what has four.
-        lambda: cancelled(Var(normals[1] ** 2), OF_TWO),
-        lambda: cancelled(Var(normals[1] ** 2), OF_FOUR),
-    ),
+    # False: a sum of N terms, each the random N, has a mean if N has one; true: of d terms.
+    "terms": of_parts(lambda part: cancelled(E(Sum(N, (i, 1, part))), OF_N), N, d),
+    # False: squares of what has three moments have a variance; true: of what has four.
+    "variance": of_parts(lambda part: cancelled(Var(normals[1] ** 2), part), OF_TWO, OF_FOUR),
 }
 """Integrals, means, limits and derivatives that need not exist, and cancel; or are taken in another order."""
 INDUCTION: dict[str, Pair] = {
-    "cubes": of_derivations(
-        # False: Σj³ is (Σj)³; true: it is (Σj)².
-        lambda: steps(Sum(j_**3, (j_, 1, n)), ((n * (n + 1) / 2) ** 3, ClosedSums())),
-        lambda: steps(Sum(j_**3, (j_, 1, n)), ((n * (n + 1) / 2) ** 2, ClosedSums())),
+    # False: Σj³ is (Σj)³; true: it is (Σj)².
+    "cubes": of_parts(
+        lambda part: steps(Sum(j_**3, (j_, 1, n)), ((n * (n + 1) / 2) ** part, ClosedSums())), 3, 2
     ),
-    "first_only": of_derivations(
-        # False: Σj is n², which is right for n = 1; true: Σ(2j - 1) is.
-        lambda: steps(Sum(j_, (j_, 1, n)), (n**2, ClosedSums())),
-        lambda: steps(Sum(2 * j_ - 1, (j_, 1, n)), (n**2, ClosedSums())),
+    # False: Σj is n², which is right for n = 1; true: Σ(2j - 1) is.
+    "first_only": of_parts(lambda part: steps(Sum(part, (j_, 1, n)), (n**2, ClosedSums())), j_, 2 * j_ - 1),
+    # False: Σ2^j is 2^(n + 1) - 1; true: it is 2^(n + 1) - 2.
+    "geometric": of_parts(
+        lambda part: steps(Sum(2**j_, (j_, 1, n)), (2 ** (n + 1) - part, ClosedSums())), 1, 2
     ),
-    "geometric": of_derivations(
-        # False: Σ2^j is 2^(n + 1) - 1; true: it is 2^(n + 1) - 2.
-        lambda: steps(Sum(2**j_, (j_, 1, n)), (2 ** (n + 1) - 1, ClosedSums())),
-        lambda: steps(Sum(2**j_, (j_, 1, n)), (2 ** (n + 1) - 2, ClosedSums())),
+    # False: Σj is n(n - 1)/2; true: it is n(n + 1)/2.
+    "one_too_few": of_parts(
+        lambda part: steps(Sum(j_, (j_, 1, n)), (n * part / 2, ClosedSums())), n - 1, n + 1
     ),
-    "one_too_few": of_derivations(
-        # False: Σj is n(n - 1)/2; true: it is n(n + 1)/2.
-        lambda: steps(Sum(j_, (j_, 1, n)), (n * (n - 1) / 2, ClosedSums())),
-        lambda: steps(Sum(j_, (j_, 1, n)), (n * (n + 1) / 2, ClosedSums())),
-    ),
-    "one_too_many": of_derivations(
-        # False: Σj² is one more than it is; true: it is n(n + 1)(2n + 1)/6.
-        lambda: steps(Sum(j_**2, (j_, 1, n)), (n * (n + 1) * (2 * n + 1) / 6 + 1, ClosedSums())),
-        lambda: steps(Sum(j_**2, (j_, 1, n)), (n * (n + 1) * (2 * n + 1) / 6, ClosedSums())),
+    # False: Σj² is one more than it is; true: it is n(n + 1)(2n + 1)/6.
+    "one_too_many": of_parts(
+        lambda part: steps(Sum(j_**2, (j_, 1, n)), (part, ClosedSums())),
+        n * (n + 1) * (2 * n + 1) / 6 + 1,
+        n * (n + 1) * (2 * n + 1) / 6,
     ),
     "size_within": of_derivations(
         # False: Σ(j - 1)n is (n - 1)n(2n - 1)/6; true: Σ(j - 1) is n(n - 1)/2.
@@ -255,16 +222,13 @@ INDUCTION: dict[str, Pair] = {
 }
 """What does not follow by induction."""
 INTEGRAL: dict[str, Pair] = {
-    "beta": of_derivations(
-        # False: ∫w^(a-1)/(1 + w)^(a+b) dw is B(a, b + 1); true: it is B(a, b).
-        lambda: steps(
-            Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)),
-            (gamma(a) * gamma(b + 1) / gamma(a + b + 1), EulerIntegrals(w)),
+    # False: ∫w^(a-1)/(1 + w)^(a+b) dw is B(a, b + 1); true: it is B(a, b).
+    "beta": of_parts(
+        lambda part: steps(
+            Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)), (part, EulerIntegrals(w))
         ),
-        lambda: steps(
-            Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)),
-            (gamma(a) * gamma(b) / gamma(a + b), EulerIntegrals(w)),
-        ),
+        gamma(a) * gamma(b + 1) / gamma(a + b + 1),
+        gamma(a) * gamma(b) / gamma(a + b),
     ),
     "diverges": of_derivations(
         # False: ∫e^w dw is -1; true: ∫e^-w dw is 1.
@@ -292,15 +256,15 @@ INTEGRAL: dict[str, Pair] = {
         lambda: steps(Integral(sqrt(a**2), (a, -oo, oo)) + 1, (1 + Integral(a, (a, -oo, oo)), Identity())),
         lambda: steps(Integral(w**2 * exp(-w), (w, 0, oo)), (S(2), EulerIntegrals(w))),
     ),
-    "shifted": of_derivations(
-        # False: ∫w^a e^-w dw is Γ(a); true: it is Γ(a + 1).
-        lambda: steps(Integral(w**a * exp(-w), (w, 0, oo)), (gamma(a), EulerIntegrals(w))),
-        lambda: steps(Integral(w**a * exp(-w), (w, 0, oo)), (gamma(a + 1), EulerIntegrals(w))),
+    # False: ∫w^a e^-w dw is Γ(a); true: it is Γ(a + 1).
+    "shifted": of_parts(
+        lambda part: steps(Integral(w**a * exp(-w), (w, 0, oo)), (gamma(part), EulerIntegrals(w))), a, a + 1
     ),
-    "twice": of_derivations(
-        # False: ∫e^(-a w²) dw from 0 on is √(π/a); true: it is half of that.
-        lambda: steps(Integral(exp(-a * w**2), (w, 0, oo)), (sqrt(pi / a), EulerIntegrals(w))),
-        lambda: steps(Integral(exp(-a * w**2), (w, 0, oo)), (sqrt(pi / a) / 2, EulerIntegrals(w))),
+    # False: ∫e^(-a w²) dw from 0 on is √(π/a); true: it is half of that.
+    "twice": of_parts(
+        lambda part: steps(Integral(exp(-a * w**2), (w, 0, oo)), (part, EulerIntegrals(w))),
+        sqrt(pi / a),
+        sqrt(pi / a) / 2,
     ),
 }
 """Integrals that diverge, are elsewhere, or of something else."""
@@ -331,11 +295,8 @@ LIMIT: dict[str, Pair] = {
         lambda: steps(E(a / b), (E(a) / E(b), Evaluation(Population({a: None, b: None})))),
         lambda: steps(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None})))),
     ),
-    "mean_of_root": of_derivations(
-        # False: the mean of the root is the root of the mean; true: it is at most that.
-        lambda: steps(E(sqrt(a)), (sqrt(E(a)), Identity())),
-        lambda: steps(E(sqrt(a)), (sqrt(E(a)), Jensen(a))),
-    ),
+    # False: the mean of the root is the root of the mean; true: it is at most that.
+    "mean_of_root": of_parts(lambda part: steps(E(sqrt(a)), (sqrt(E(a)), part)), Identity(), Jensen(a)),
     "order_of_integrals": of_derivations(
         # False: both orders of integrating (a - b)/(a + b)³ over the unit square agree.
         # True: an integral and the same in other terms.
@@ -355,11 +316,8 @@ SERIES: dict[str, Pair] = {
         ),
         lambda: steps(a / (a + e), (1 - e / a, FirstTerms(a, 1))),
     ),
-    "equal": of_derivations(
-        # False: d/(d + e) is 1 - e/d; true: it is 1 - e/(d + e).
-        lambda: steps(d / (d + e), (1 - e / d, Identity())),
-        lambda: steps(d / (d + e), (1 - e / (d + e), Identity())),
-    ),
+    # False: d/(d + e) is 1 - e/d; true: it is 1 - e/(d + e).
+    "equal": of_parts(lambda part: steps(d / (d + e), (1 - e / part, Identity())), d, d + e),
     "nothing": of_derivations(
         # False: 1/d is about 0; true: 1/(d + 1) is about 1/d.
         lambda: steps(1 / d, (S.Zero, FirstTerms(d, 0))),
@@ -372,15 +330,11 @@ SERIES: dict[str, Pair] = {
             a / (a + e) + b, (b + 1 - e / (a + e), Identity()), (b + 1 - e / (1 + e), PutIn({a: S.One}))
         ),
     ),
-    "second_term": of_derivations(
-        # False: d/(d + e) is 1 - e/d up to 1/d²; true: the next term is e²/d².
-        lambda: steps(d / (d + e), (1 - e / d, FirstTerms(d, 2))),
-        lambda: steps(d / (d + e), (1 - e / d + e**2 / d**2, FirstTerms(d, 2))),
+    # False: d/(d + e) is 1 - e/d up to 1/d²; true: the next term is e²/d².
+    "second_term": of_parts(
+        lambda part: steps(d / (d + e), (part, FirstTerms(d, 2))), 1 - e / d, 1 - e / d + e**2 / d**2
     ),
-    "sign": of_derivations(
-        # False: d/(d + e) is about 1 + e/d; true: it is about 1 - e/d.
-        lambda: steps(d / (d + e), (1 + e / d, FirstTerms(d, 1))),
-        lambda: steps(d / (d + e), (1 - e / d, FirstTerms(d, 1))),
-    ),
+    # False: d/(d + e) is about 1 + e/d; true: it is about 1 - e/d.
+    "sign": of_parts(lambda part: steps(d / (d + e), (part, FirstTerms(d, 1))), 1 + e / d, 1 - e / d),
 }
 """First terms of a series stand for the whole."""

@@ -9,7 +9,7 @@ from sympy import (
 )  # fmt: skip
 
 from tests.faults.false_claims.shared import (
-    Pair, a, b, c, measured, of_derivations, r, route, steps, t, theorem, w, y,
+    Pair, a, b, c, measured, of_derivations, of_parts, r, route, steps, t, theorem, w, y,
 )  # fmt: skip
 from verify.spec import (
     ENTROPY, GENERAL, LOG_TOTAL, NORMAL_MOMENTS, STANDARD, Derivation, E, Population, Route, ScoreMoments,
@@ -40,88 +40,65 @@ LAW: dict[str, Pair] = {
         lambda: steps(E(score**2), (d, Evaluation(STANDARD, assumed=True))),
         experiment=measured(component("square", positive=True), None, ScoreMoments()),
     ),
-    "kurtosis_of_any": of_derivations(
-        # False: it is 3 + 6/d for components of any law with mean 0 and variance 1.
-        # True: it is for normal ones.
-        lambda: steps(E(score**4) / E(score**2) ** 2, (3 + 6 / d, Evaluation(STANDARD, assumed=True))),
-        lambda: steps(
-            E(score**4) / E(score**2) ** 2,
-            (3 + 6 / d, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True)),
-        ),
+    # False: it is 3 + 6/d for components of any law with mean 0 and variance 1.
+    # True: it is for normal ones.
+    "kurtosis_of_any": of_parts(
+        lambda part: steps(E(score**4) / E(score**2) ** 2, (3 + 6 / d, Evaluation(part, assumed=True))),
+        STANDARD,
+        Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d),
     ),
-    "light_tails": of_derivations(
-        # False: a fourth moment of ½ makes the kurtosis 3 - 11/4d; true: one of 1 makes it 3 - 2/d.
-        lambda: steps(
-            E(score**4) / E(score**2) ** 2,
-            (
-                3 - Rational(11, 4) / d,
-                Evaluation(Population({q: (1, 0, 1, 0, S.Half), k: (1, 0, 1, 0, S.Half)}, d), assumed=True),
-            ),
+    # False: a fourth moment of ½ makes the kurtosis 3 - 11/4d; true: one of 1 makes it 3 - 2/d.
+    "light_tails": of_parts(
+        lambda part: steps(E(score**4) / E(score**2) ** 2, part),
+        (
+            3 - Rational(11, 4) / d,
+            Evaluation(Population({q: (1, 0, 1, 0, S.Half), k: (1, 0, 1, 0, S.Half)}, d), assumed=True),
         ),
-        lambda: steps(
-            E(score**4) / E(score**2) ** 2,
-            (3 - 2 / d, Evaluation(Population({q: (1, 0, 1, 0, 1), k: (1, 0, 1, 0, 1)}, d), assumed=True)),
-        ),
+        (3 - 2 / d, Evaluation(Population({q: (1, 0, 1, 0, 1), k: (1, 0, 1, 0, 1)}, d), assumed=True)),
     ),
-    "mean_outside": of_derivations(
-        # False: a positive number has mean -2; true: it has mean 2.
-        lambda: logarithm(-2),
-        lambda: logarithm(2),
+    # False: a positive number has mean -2; true: it has mean 2.
+    "mean_outside": of_parts(logarithm, -2, 2),
+    # False: the variance is d σ²σ² whatever the means are; true: the means add to it.
+    "means_forgotten": of_parts(
+        lambda part: steps(Var(score), (part, Evaluation(GENERAL, assumed=True))),
+        d * sigma_q**2 * sigma_k**2,
+        d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2),
     ),
-    "means_forgotten": of_derivations(
-        # False: the variance is d σ²σ² whatever the means are; true: the means add to it.
-        lambda: steps(Var(score), (d * sigma_q**2 * sigma_k**2, Evaluation(GENERAL, assumed=True))),
-        lambda: steps(
-            Var(score),
-            (
-                d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2),
-                Evaluation(GENERAL, assumed=True),
-            ),
-        ),
+    # False: for components of variance -1 the variance of a score is -d; true: of variance 1.
+    "negative_variance": of_parts(
+        lambda part: steps(Var(score), part),
+        (-d, Evaluation(Population({q: (1, 0, -1), k: (1, 0, 1)}, d), assumed=True)),
+        (d, Evaluation(Population({q: (1, 0, 1), k: (1, 0, 1)}, d), assumed=True)),
     ),
-    "negative_variance": of_derivations(
-        # False: for components of variance -1 the variance of a score is -d; true: of variance 1.
-        lambda: steps(
-            Var(score), (-d, Evaluation(Population({q: (1, 0, -1), k: (1, 0, 1)}, d), assumed=True))
-        ),
-        lambda: steps(Var(score), (d, Evaluation(Population({q: (1, 0, 1), k: (1, 0, 1)}, d), assumed=True))),
+    # False: E ab = E a E b, and b may be a; true: a may be c.
+    "one_for_two": of_parts(
+        lambda part: steps(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))), part),
+        (E(b) ** 2, PutIn({a: b})),
+        (E(c) * E(b), PutIn({a: c})),
     ),
-    "one_for_two": of_derivations(
-        # False: E ab = E a E b, and b may be a; true: a may be c.
-        lambda: steps(
-            E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))), (E(b) ** 2, PutIn({a: b}))
-        ),
-        lambda: steps(
-            E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))), (E(c) * E(b), PutIn({a: c}))
-        ),
-    ),
-    "self_score": of_derivations(
-        # False: the variance of k·k is d, as that of q·k; true: it is 2 d for normal components.
-        lambda: steps(
+    # False: the variance of k·k is d, as that of q·k; true: it is 2 d for normal components.
+    "self_score": of_parts(
+        lambda part: steps(
             Var(score.subs(k, q)),
-            (d, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True)),
+            (part, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True)),
         ),
-        lambda: steps(
-            Var(score.subs(k, q)),
-            (2 * d, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True)),
-        ),
+        d,
+        2 * d,
     ),
-    "third_moment": of_derivations(
-        # False: it is 0 for every law with mean 0; true: it is where the components' third moments are.
-        lambda: steps(E(score**3), (S.Zero, Evaluation(STANDARD, assumed=True))),
-        lambda: steps(
-            E(score**3), (S.Zero, Evaluation(Population({q: (1, 0, 1, 0), k: (1, 0, 1, 0)}, d), assumed=True))
-        ),
+    # False: it is 0 for every law with mean 0; true: it is where the components' third moments are.
+    "third_moment": of_parts(
+        lambda part: steps(E(score**3), (S.Zero, Evaluation(part, assumed=True))),
+        STANDARD,
+        Population({q: (1, 0, 1, 0), k: (1, 0, 1, 0)}, d),
     ),
-    "weighted": of_derivations(
-        # False: Var Σ w_i q_i k_i is d w_i²; true: with one weight for all it is d w².
-        lambda: steps(
-            Var(Sum(IndexedBase("w")[index] * q[index] * k[index], (index, 1, d))),
-            (d * IndexedBase("w")[index] ** 2, Evaluation(STANDARD, assumed=True)),
+    # False: Var Σ w_i q_i k_i is d w_i²; true: with one weight for all it is d w².
+    "weighted": of_parts(
+        lambda part: steps(
+            Var(Sum(part * q[index] * k[index], (index, 1, d))),
+            (d * part**2, Evaluation(STANDARD, assumed=True)),
         ),
-        lambda: steps(
-            Var(Sum(w * q[index] * k[index], (index, 1, d))), (d * w**2, Evaluation(STANDARD, assumed=True))
-        ),
+        IndexedBase("w")[index],
+        w,
     ),
 }
 """What the distribution of the components does not allow."""
@@ -141,15 +118,15 @@ LEMMA: dict[str, Pair] = {
         lambda: steps(a**3, (a**2, Assuming((Eq(a**3, a**2),)))),
         lambda: steps(b + 1, (a**3 + 1, Assuming((Eq(b, a**3),)))),
     ),
-    "captured_slope": of_derivations(
-        # False: what holds for b holds for a: the derivative of a² is a; true: it holds for c.
-        lambda: steps(Derivative(a * b, a), (b, Identity()), (a, PutIn({b: a}))),
-        lambda: steps(Derivative(a * b, a), (b, Identity()), (c, PutIn({b: c}))),
+    # False: what holds for b holds for a: the derivative of a² is a; true: it holds for c.
+    "captured_slope": of_parts(
+        lambda part: steps(Derivative(a * b, a), (b, Identity()), (part, PutIn({b: part}))), a, c
     ),
-    "curvature_of_another": of_derivations(
-        # False: E r³ ≥ (E r)³ for all r, by the curvature of r⁴; true: E r⁴ ≥ (E r)⁴.
-        lambda: steps(E(r**3), (E(r) ** 3, Jensen(r, "≥", theorem(S.Zero, (12 * r**2, Sign()))))),
-        lambda: steps(E(r**4), (E(r) ** 4, Jensen(r, "≥", theorem(S.Zero, (12 * r**2, Sign()))))),
+    # False: E r³ ≥ (E r)³ for all r, by the curvature of r⁴; true: E r⁴ ≥ (E r)⁴.
+    "curvature_of_another": of_parts(
+        lambda part: steps(E(r**part), (E(r) ** part, Jensen(r, "≥", theorem(S.Zero, (12 * r**2, Sign()))))),
+        3,
+        4,
     ),
     "defined_number": of_derivations(
         # False: b stands for a², and 5 is put in for b; true: b stands for a².
@@ -266,10 +243,9 @@ REACH: dict[str, Pair] = {
         lambda: steps(Var(score), (3 * d, by("it is known")(lambda one, other: True))),
         lambda: steps(Var(score), (d, Evaluation(STANDARD, assumed=True))),
     ),
-    "beyond_range": of_derivations(
-        # False: r² ≤ r from 0 to 2; true: r² ≤ r from 0 to 1.
-        lambda: steps(r**2, (r, OnRange(r, S.Zero, S(2), S(3)))),
-        lambda: steps(r**2, (r, OnRange(r, S.Zero, S.One, S(2)))),
+    # False: r² ≤ r from 0 to 2; true: r² ≤ r from 0 to 1.
+    "beyond_range": of_parts(
+        lambda part: steps(r**2, (r, part)), OnRange(r, S.Zero, S(2), S(3)), OnRange(r, S.Zero, S.One, S(2))
     ),
     "cube": of_derivations(
         # False: a³ is a², as putting in 1 shows; true: what holds for all a holds for 1.
@@ -315,35 +291,23 @@ RELATION: dict[str, Pair] = {
             ((2 + 4 / d) / c**2, Replaced(theorem(S.Zero, (a, Sign()), (S.Zero, Turned(start=-a))))),
         ),
     ),
-    "jensen_abs": of_derivations(
-        # False: E e^s is at least e^|E s|, by Jensen's inequality; that is e^(E s).
-        # True: E e^s is at least e^(E s).
-        lambda: steps(E(exp(r)), (exp(Abs(E(r))), Jensen(r, "≥"))),
-        lambda: steps(E(exp(r)), (exp(E(r)), Jensen(r, "≥"))),
-    ),
-    "log_mean": of_derivations(
-        # False: E ln Z is at least ln E Z; it is at most that; true: E ln Z is at most ln E Z.
-        lambda: steps(E(log(a)), (log(E(a)), Jensen(a, "≥"))),
-        lambda: steps(E(log(a)), (log(E(a)), Jensen(a))),
-    ),
-    "mean_inverse": of_derivations(
-        # False: E 1/Z is at most 1/E Z; true: E 1/Z is at least 1/E Z.
-        lambda: steps(E(1 / a), (1 / E(a), Jensen(a))),
-        lambda: steps(E(1 / a), (1 / E(a), Jensen(a, "≥"))),
-    ),
-    "mean_square": of_derivations(
-        # False: E r² is at most (E r)²; true: E r² is at least (E r)².
-        lambda: steps(E(r**2), (E(r) ** 2, Jensen(r))),
-        lambda: steps(E(r**2), (E(r) ** 2, Jensen(r, "≥"))),
-    ),
-    "minus_inverse": of_derivations(
-        # False: -1/y grows with y, over the pole at 0 as well; true: -1/b grows with b > 0.
-        lambda: steps(
-            -1 / y, (-1 / (y + a), Replaced(theorem(S.Zero, (a, Sign()), (y + a, Turned(start=y)))))
+    # False: E e^s is at least e^|E s|, by Jensen's inequality; that is e^(E s).
+    # True: E e^s is at least e^(E s).
+    "jensen_abs": of_parts(lambda part: steps(E(exp(r)), (exp(part), Jensen(r, "≥"))), Abs(E(r)), E(r)),
+    # False: E ln Z is at least ln E Z; it is at most that; true: E ln Z is at most ln E Z.
+    "log_mean": of_parts(lambda part: steps(E(log(a)), (log(E(a)), part)), Jensen(a, "≥"), Jensen(a)),
+    # False: E 1/Z is at most 1/E Z; true: E 1/Z is at least 1/E Z.
+    "mean_inverse": of_parts(lambda part: steps(E(1 / a), (1 / E(a), part)), Jensen(a), Jensen(a, "≥")),
+    # False: E r² is at most (E r)²; true: E r² is at least (E r)².
+    "mean_square": of_parts(lambda part: steps(E(r**2), (E(r) ** 2, part)), Jensen(r), Jensen(r, "≥")),
+    # False: -1/y grows with y, over the pole at 0 as well; true: -1/b grows with b > 0.
+    "minus_inverse": of_parts(
+        lambda part: steps(
+            -1 / part,
+            (-1 / (part + a), Replaced(theorem(S.Zero, (a, Sign()), (part + a, Turned(start=part))))),
         ),
-        lambda: steps(
-            -1 / b, (-1 / (b + a), Replaced(theorem(S.Zero, (a, Sign()), (b + a, Turned(start=b)))))
-        ),
+        y,
+        b,
     ),
     "squared_bound": of_derivations(
         # False: from a ≥ -b follows a² ≥ b²; true: from b ≤ a + b follows b² ≤ (a + b)².
@@ -366,38 +330,33 @@ RELATION: dict[str, Pair] = {
 }
 """Relations that do not compose."""
 TIGHT: dict[str, Pair] = {
-    "capped": of_derivations(
-        # False: r² - tanh² r is at most 0.65 r⁴; true: it is at most two thirds of r⁴.
-        lambda: steps(r**2 - tanh(r) ** 2, (Rational(65, 100) * r**4, FromZero(r))),
-        lambda: steps(r**2 - tanh(r) ** 2, (2 * r**4 / 3, FromZero(r))),
+    # False: r² - tanh² r is at most 0.65 r⁴; true: it is at most two thirds of r⁴.
+    "capped": of_parts(
+        lambda part: steps(r**2 - tanh(r) ** 2, (part, FromZero(r))), Rational(65, 100) * r**4, 2 * r**4 / 3
     ),
-    "entropy_growth": of_derivations(
-        # False: E ln Σe^s is at least ln n + 0.515 σ² E(1 - Σp²); true: ½ σ² E(1 - Σp²).
-        lambda: steps(
-            E(LOG_TOTAL),
-            (log(n) + Rational(515, 1000) * sigma**2 * E(1 - Sum(p[i] ** 2, (i, 1, n))), TotalGrows()),
-        ),
-        lambda: steps(E(LOG_TOTAL), (log(n) + sigma**2 * E(1 - Sum(p[i] ** 2, (i, 1, n))) / 2, TotalGrows())),
+    # False: E ln Σe^s is at least ln n + 0.515 σ² E(1 - Σp²); true: ½ σ² E(1 - Σp²).
+    "entropy_growth": of_parts(
+        lambda part: steps(E(LOG_TOTAL), (log(n) + part, TotalGrows())),
+        Rational(515, 1000) * sigma**2 * E(1 - Sum(p[i] ** 2, (i, 1, n))),
+        sigma**2 * E(1 - Sum(p[i] ** 2, (i, 1, n))) / 2,
     ),
-    "entropy": of_derivations(
-        # False: it is at most 0.98 ln n; true: it is at most ln n.
-        lambda: steps(ENTROPY, (Rational(98, 100) * log(n), EvenIsMost())),
-        lambda: steps(ENTROPY, (log(n), EvenIsMost())),
+    # False: it is at most 0.98 ln n; true: it is at most ln n.
+    "entropy": of_parts(
+        lambda part: steps(ENTROPY, (part, EvenIsMost())), Rational(98, 100) * log(n), log(n)
     ),
-    "largest": of_derivations(
-        # False: E max s is at most 0.98 σ√(2 ln n); true: at most σ√(2 ln n).
-        lambda: steps(E(largest), (Rational(98, 100) * sigma * sqrt(2 * log(n)), LargestScore())),
-        lambda: steps(E(largest), (sigma * sqrt(2 * log(n)), LargestScore())),
+    # False: E max s is at most 0.98 σ√(2 ln n); true: at most σ√(2 ln n).
+    "largest": of_parts(
+        lambda part: steps(E(largest), (part * sqrt(2 * log(n)), LargestScore())),
+        Rational(98, 100) * sigma,
+        sigma,
     ),
-    "least": of_derivations(
-        # False: 1/(a + 1) is at most 0.97; true: it is at most 1.
-        lambda: steps(1 / (a + 1), (Rational(97, 100), AtItsLeast(a, S.Zero))),
-        lambda: steps(1 / (a + 1), (S.One, AtItsLeast(a, S.Zero))),
+    # False: 1/(a + 1) is at most 0.97; true: it is at most 1.
+    "least": of_parts(
+        lambda part: steps(1 / (a + 1), (part, AtItsLeast(a, S.Zero))), Rational(97, 100), S.One
     ),
-    "range": of_derivations(
-        # False: r² ≤ 0.98 r from 0 to 1; true: r² ≤ r.
-        lambda: steps(r**2, (Rational(98, 100) * r, OnRange(r, S.Zero, S.One, S(2)))),
-        lambda: steps(r**2, (r, OnRange(r, S.Zero, S.One, S(2)))),
+    # False: r² ≤ 0.98 r from 0 to 1; true: r² ≤ r.
+    "range": of_parts(
+        lambda part: steps(r**2, (part, OnRange(r, S.Zero, S.One, S(2)))), Rational(98, 100) * r, r
     ),
     "reviewed": of_derivations(
         # False: Var(q·k) is at most 0.98 d, says a test of the author's; true: it is at most d + a.
@@ -408,17 +367,13 @@ TIGHT: dict[str, Pair] = {
             (d + a, Replaced(theorem(S.Zero, (a, Sign()), (d + a, Turned(start=d))))),
         ),
     ),
-    "squares": of_derivations(
-        # False: Σp² is at most 0.98; true: it is at most 1.
-        lambda: steps(
-            Sum(p[i] ** 2, (i, 1, n)), (Rational(98, 100), Surplus(Sum(p[i] * (1 - p[i]), (i, 1, n))))
-        ),
-        lambda: steps(
-            Sum(p[i] ** 2, (i, 1, n)),
-            (
-                Sum(p[i], (i, 1, n)) ** 2,
-                Surplus(Sum(p[i] * p[j] * (1 - KroneckerDelta(i, j)), (i, 1, n), (j, 1, n))),
-            ),
+    # False: Σp² is at most 0.98; true: it is at most 1.
+    "squares": of_parts(
+        lambda part: steps(Sum(p[i] ** 2, (i, 1, n)), part),
+        (Rational(98, 100), Surplus(Sum(p[i] * (1 - p[i]), (i, 1, n)))),
+        (
+            Sum(p[i], (i, 1, n)) ** 2,
+            Surplus(Sum(p[i] * p[j] * (1 - KroneckerDelta(i, j)), (i, 1, n), (j, 1, n))),
         ),
     ),
 }

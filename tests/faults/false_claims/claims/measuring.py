@@ -5,8 +5,8 @@ from typing import Any
 from sympy import Eq, Range, Rational, S, Symbol, exp, oo, sqrt
 
 from tests.faults.false_claims.shared import (
-    Measuring, Pair, a, measured, measured_correlated, of_claims, of_derivations, of_experiments, spread,
-    steps, theorem, typed,
+    Measuring, Pair, a, measured, measured_correlated, of_claims, of_derivations, of_experiments, of_fields,
+    of_measured_parts, of_parts, spread, steps, theorem, typed,
 )  # fmt: skip
 from verify.claims.limits.shared import PairMoments
 from verify.claims.newer import bounded_scores, sigmoid_attention, softmax_lipschitz
@@ -41,7 +41,6 @@ BINDING: dict[str, Pair] = {
     "called_normal": of_experiments(
         # False: a distribution that is called normal is one; true: a normal one.
         lambda: spread(query=LIKE, key=LIKE),
-        spread,
         derive=lambda: steps(
             Var(score),
             (d, Evaluation(Population({q: (1, 0, 1), k: (1, 0, 1)}, d, normal=(q, k)), assumed=True)),
@@ -56,7 +55,6 @@ BINDING: dict[str, Pair] = {
     "law_of_more": of_experiments(
         # False: a theorem for normal components speaks of random signs; true: of normal components.
         lambda: spread(query=RADEMACHER, key=RADEMACHER),
-        spread,
         derive=lambda: steps(
             Var(score), (d, Evaluation(Population({q: (1, 0, 1, 0, 3), k: (1, 0, 1, 0, 3)}, d), assumed=True))
         ),
@@ -65,7 +63,6 @@ BINDING: dict[str, Pair] = {
         # False: a quarter of the mean square is measured, and the variance derived.
         # True: their variance is measured.
         lambda: measured(component("square", 0.25, positive=True), S.One, ScoreMoments()),
-        spread,
     ),
     "mean_square": of_experiments(
         # False: the mean square of scores with a mean is measured; the theorem is about their variance.
@@ -130,16 +127,18 @@ BINDING: dict[str, Pair] = {
         lambda: steps(Var(score / sqrt(d + 1)), (d / (d + 1), Evaluation(STANDARD, assumed=True))),
         experiment=spread(scale=1 / sqrt(d + 1), n=64),
     ),
-    "scale": of_experiments(
-        # False: what is measured is at a scale 1% larger than what is derived; true: at the same scale.
-        lambda: spread(scale=Rational(505, 1000)),
-        lambda: spread(scale=S.Half),
+    # False: what is measured is at a scale 1% larger than what is derived; true: at the same scale.
+    "scale": of_measured_parts(
+        lambda part: spread(scale=part),
+        Rational(505, 1000),
+        S.Half,
         derive=lambda: Derivation.of(variance_route(score / 2, STANDARD)),
     ),
-    "sigmoids": of_experiments(
-        # False: the bound for scores of deviation 1 is about rows of deviation 0.98; true: of 1.
-        lambda: _rows(SigmoidRows(4, 0.98), component("total"), *SIGMOIDS),
-        lambda: _rows(SigmoidRows(4), component("total"), *SIGMOIDS),
+    # False: the bound for scores of deviation 1 is about rows of deviation 0.98; true: of 1.
+    "sigmoids": of_measured_parts(
+        lambda part: _rows(part, component("total"), *SIGMOIDS),
+        SigmoidRows(4, 0.98),
+        SigmoidRows(4),
         derive=sigmoid_attention.derive,
     ),
     "some_weight": of_experiments(
@@ -164,19 +163,16 @@ CONTROL: dict[str, Pair] = {
         lambda: spread(
             uncontrolled="none is needed", controls=lambda check, tolerance: (biased(check, tolerance),)
         ),
-        spread,
     ),
     "near": of_experiments(
         # False: a control that is wrong by less than can be seen; true: a control through the same code.
         lambda: spread(
             controls=lambda check, tolerance: (wrong(check, "near", "it is a little more", 4.02),)
         ),
-        spread,
     ),
     "none": of_experiments(
         # False: no control; true: a control through the same code.
         lambda: spread(controls=lambda check, tolerance: ()),
-        spread,
     ),
     "other_estimand": of_experiments(
         # False: a control of the mean square only; true: a control through the same code.
@@ -185,14 +181,12 @@ CONTROL: dict[str, Pair] = {
                 wrong(check, "double", "it is double", 8.0, estimand=component("square")),
             )
         ),
-        spread,
     ),
     "other_relation": of_experiments(
         # False: a control of a bound; true: a control through the same code.
         lambda: spread(
             controls=lambda check, tolerance: (wrong(check, "half", "it is at most half", 2.0, relation="≤"),)
         ),
-        spread,
     ),
     "other_statistic": of_experiments(
         # False: a control of another statistic; true: a control through the same code.
@@ -207,12 +201,10 @@ CONTROL: dict[str, Pair] = {
                 ),
             )
         ),
-        spread,
     ),
     "right": of_experiments(
         # False: a control that is right; true: a control through the same code.
         lambda: spread(controls=lambda check, tolerance: (wrong(check, "same", "it is the same", check),)),
-        spread,
     ),
 }
 """A check has no control, or one that shows nothing."""
@@ -227,11 +219,8 @@ TOLERANCE: dict[str, Pair] = {
         lambda: spread(13 * d / 10, tolerance=Tolerance(10.0, because=" ")),
         lambda: spread(tolerance=Tolerance()),
     ),
-    "infinite": of_experiments(
-        # False: a tolerance without end; true: the run's tolerance.
-        lambda: spread(tolerance=Tolerance(float("inf"))),
-        lambda: spread(tolerance=Tolerance()),
-    ),
+    # False: a tolerance without end; true: the run's tolerance.
+    "infinite": of_measured_parts(lambda part: spread(tolerance=part), Tolerance(float("inf")), Tolerance()),
     "large_scale": of_experiments(
         # False: a scale that is named, and far larger than what is measured; true: twice the tolerance.
         lambda: spread(13 * d / 10, tolerance=Tolerance(1.0, 40.0, "the variance of a larger score")),
@@ -249,58 +238,38 @@ TOLERANCE: dict[str, Pair] = {
     ),
 }
 """A tolerance that lets a wrong value pass."""
+
+
+def _figure(words: str) -> Any:
+    """Return the function that draws what is derived and what is measured, with words for reading aloud."""
+    return lambda derivation, findings: figure(
+        "line", "A line", words, "variance", line("derived", derivation.result),
+        points(findings.matching("found")),
+    )  # fmt: skip
+
+
 WORDS: dict[str, Pair] = {
-    "alt": of_claims(
-        # False: a relation in a figure's text for reading aloud; true: none.
-        lambda: {
-            "figures": lambda derivation, findings: figure(
-                "line",
-                "A line",
-                "The variance is = 3 d on all points.",
-                "variance",
-                line("derived", derivation.result),
-                points(findings.matching("found")),
-            )
-        },
-        lambda: {
-            "figures": lambda derivation, findings: figure(
-                "line",
-                "A line",
-                "The variance lies on the line.",
-                "variance",
-                line("derived", derivation.result),
-                points(findings.matching("found")),
-            )
-        },
+    # False: a relation in a figure's text for reading aloud; true: none.
+    "alt": of_fields(
+        "figures", _figure("The variance is = 3 d on all points."), _figure("The variance lies on the line.")
     ),
-    "control": of_experiments(
-        # False: a number in a control's words; true: a slot.
-        lambda: spread(
-            controls=lambda check, tolerance: (
-                wrong(check, "thrice", "the variance is 12", 3 * d.subs(d, 4)),
-            )
+    # False: a number in a control's words; true: a slot.
+    "control": of_measured_parts(
+        lambda part: spread(
+            controls=lambda check, tolerance: (wrong(check, "thrice", part, 3 * d.subs(d, 4)),)
         ),
-        lambda: spread(
-            controls=lambda check, tolerance: (
-                wrong(check, "thrice", "the variance is {value}", 3 * d.subs(d, 4)),
-            )
-        ),
+        "the variance is 12",
+        "the variance is {value}",
     ),
-    "fraction": of_claims(
-        # False: a fraction as a sign of its own; true: none.
-        lambda: {"statement": "It is ½ of what is expected; {theorem}."},
-        lambda: {"statement": "{theorem}."},
+    # False: a fraction as a sign of its own; true: none.
+    "fraction": of_fields("statement", "It is ½ of what is expected; {theorem}.", "{theorem}."),
+    # False: a sign of relation; true: none.
+    "greater": of_fields(
+        "statement", "The variance {theorem:result} ≥ that of any other; {theorem}.", "{theorem}."
     ),
-    "greater": of_claims(
-        # False: a sign of relation; true: none.
-        lambda: {"statement": "The variance {theorem:result} ≥ that of any other; {theorem}."},
-        lambda: {"statement": "{theorem}."},
-    ),
-    "hidden_expression": of_claims(
-        # False: a symbol that is nowhere derived; true: one that is.
-        lambda: {"symbols": {"own": 3 * d}},
-        lambda: {"symbols": {"own": d}},
-        statement="It is {own}; {theorem}.",
+    # False: a symbol that is nowhere derived; true: one that is.
+    "hidden_expression": of_fields(
+        "symbols", {"own": 3 * d}, {"own": d}, statement="It is {own}; {theorem}."
     ),
     "hidden_number": of_claims(
         # False: a symbol hides a number; true: it names the dimension.
@@ -321,26 +290,26 @@ WORDS: dict[str, Pair] = {
     "label": of_experiments(
         # False: the label of a check says more than what it estimates; true: it names what is estimated.
         lambda: spread(label="$\\operatorname{Var}(q\\cdot k) = 3 d_k$"),
-        spread,
     ),
-    "less": of_claims(
-        # False: what is equal is called less; true: at most.
-        lambda: {"statement": "The variance is less than {theorem:result}."},
-        lambda: {"statement": "The variance is at most {theorem:result}."},
+    # False: what is equal is called less; true: at most.
+    "less": of_fields(
+        "statement",
+        "The variance is less than {theorem:result}.",
+        "The variance is at most {theorem:result}.",
     ),
-    "multiple": of_claims(
-        # False: a multiple, in words, of what is derived; true: what is derived.
-        lambda: {"statement": "The variance is three times {theorem:result}."},
-        lambda: {"statement": "The variance is {theorem:result}."},
+    # False: a multiple, in words, of what is derived; true: what is derived.
+    "multiple": of_fields(
+        "statement", "The variance is three times {theorem:result}.", "The variance is {theorem:result}."
     ),
-    "number_name": of_derivations(
-        # False: the name of a symbol is a number; true: it is a name.
-        lambda: steps((Symbol("3") + 1) ** 2, (1 + Symbol("3") ** 2 + 2 * Symbol("3"), Identity())),
-        lambda: steps((a + 1) ** 2, (1 + a**2 + 2 * a, Identity())),
+    # False: the name of a symbol is a number; true: it is a name.
+    "number_name": of_parts(
+        lambda part: steps((part + 1) ** 2, (1 + part**2 + 2 * part, Identity())),
+        Symbol("3"),
+        a,
         statement="{theorem}.",
     ),
+    # False: the dimension is written as the number of keys; true: as itself.
     "other_name": of_claims(
-        # False: the dimension is written as the number of keys; true: as itself.
         lambda: {"symbols": {"own": Notation("n", d)}},
         lambda: {"symbols": {"own": d}},
         statement="{theorem}.",
@@ -348,51 +317,41 @@ WORDS: dict[str, Pair] = {
     "prediction_number": of_experiments(
         # False: another number is typed for the value that is compared with; true: it is derived.
         lambda: lambda derivation, tolerance: typed(derivation, tolerance, Prediction(4.0, "3")),
-        spread,
     ),
     "prediction": of_experiments(
         # False: a formula is typed for the value that is compared with; true: it is derived.
         lambda: lambda derivation, tolerance: typed(derivation, tolerance, Prediction(4.0, "3 d_k")),
-        spread,
     ),
-    "printed": of_claims(
-        # False: the author marks text as printed by the tool; true: a slot.
-        lambda: {"statement": f"{printed('$= 3 d_k$')}; {{theorem}}."},
-        lambda: {"statement": "{theorem}."},
-    ),
+    # False: the author marks text as printed by the tool; true: a slot.
+    "printed": of_fields("statement", f"{printed('$= 3 d_k$')}; {{theorem}}.", "{theorem}."),
     "relation_symbol": of_claims(
         # False: a symbol is a relation of SymPy's; true: an expression.
         lambda: {"statement": "It is {own}.", "symbols": {"own": Eq(Var(score), 3 * d, evaluate=False)}},
         lambda: {"statement": "Of {own}, {theorem}.", "symbols": {"own": Var(score)}},
     ),
-    "theorem_name": of_derivations(
-        # False: the name of a symbol is a relation; true: it is a name.
-        lambda: steps(
-            (Symbol("x = 3") + 1) ** 2, (1 + Symbol("x = 3") ** 2 + 2 * Symbol("x = 3"), Identity())
-        ),
-        lambda: steps((a + 1) ** 2, (1 + a**2 + 2 * a, Identity())),
+    # False: the name of a symbol is a relation; true: it is a name.
+    "theorem_name": of_parts(
+        lambda part: steps((part + 1) ** 2, (1 + part**2 + 2 * part, Identity())),
+        Symbol("x = 3"),
+        a,
         statement="{theorem}.",
     ),
-    "title": of_claims(
-        # False: a number in the title; true: none.
-        lambda: {"title": "Scores spread 3 times as far as components"},
-        lambda: {"title": "Scores spread farther than components"},
+    # False: a number in the title; true: none.
+    "title": of_fields(
+        "title",
+        "Scores spread 3 times as far as components",
+        "Scores spread farther than components",
         statement="{theorem}.",
     ),
-    "typed_plainly": of_claims(
-        # False: a number is typed in words for reading aloud; true: a slot.
-        lambda: {"statement": "For every head, the variance is 3 times the dimension; {theorem}."},
-        lambda: {"statement": "For every head, {theorem}."},
+    # False: a number is typed in words for reading aloud; true: a slot.
+    "typed_plainly": of_fields(
+        "statement",
+        "For every head, the variance is 3 times the dimension; {theorem}.",
+        "For every head, {theorem}.",
     ),
-    "twice": of_claims(
-        # False: a multiple in words, and nothing that is derived; true: what is derived.
-        lambda: {"statement": "The variance is twice {d_k}."},
-        lambda: {"statement": "The variance is {theorem:result}."},
-    ),
-    "typed": of_claims(
-        # False: a formula is typed over the derivation of another; true: a slot.
-        lambda: {"statement": "The variance is $= 3 d_k$."},
-        lambda: {"statement": "The variance is {theorem:result}."},
-    ),
+    # False: a multiple in words, and nothing that is derived; true: what is derived.
+    "twice": of_fields("statement", "The variance is twice {d_k}.", "The variance is {theorem:result}."),
+    # False: a formula is typed over the derivation of another; true: a slot.
+    "typed": of_fields("statement", "The variance is $= 3 d_k$.", "The variance is {theorem:result}."),
 }
 """Words say what is not derived."""

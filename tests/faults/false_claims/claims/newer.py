@@ -8,7 +8,7 @@ from sympy import (
     tanh,
 )  # fmt: skip
 
-from tests.faults.false_claims.shared import Pair, a, e, h, of_derivations, r, steps, t, y
+from tests.faults.false_claims.shared import Pair, a, e, h, of_derivations, of_parts, r, steps, t, y
 from verify.claims.newer.adaptive_temperature import FACTOR, PEAK
 from verify.spec import Derivation, E, Population, Var, i, j, n, ordered, p, s, sigma
 from verify.spec.rules import (
@@ -168,16 +168,10 @@ def _error(by: Any) -> Derivation:
 NEWER: dict[str, Pair] = {
     # False: the correlation counts 2% more.
     "differential_noise": _off(_noise, MORE),
-    "differential_impossible": of_derivations(
-        # False: with a covariance 2% larger than both variances; true: as large.
-        lambda: _noise(ONE, MORE),
-        lambda: _noise(ONE, ONE),
-    ),
-    "differential_never": of_derivations(
-        # False: whatever the correlation up to 1.02; true: up to 1.
-        lambda: _never_less(MORE),
-        lambda: _never_less(ONE),
-    ),
+    # False: with a covariance 2% larger than both variances; true: as large.
+    "differential_impossible": of_parts(lambda part: _noise(ONE, part), MORE, ONE),
+    # False: whatever the correlation up to 1.02; true: up to 1.
+    "differential_never": of_parts(_never_less, MORE, ONE),
     # False: the square of the mean counts 2% more; true: m/(1 + m/n).
     "sigmoid_above": _off(_sigmoids, MORE),
     # False: from a mean square 2% smaller.
@@ -193,11 +187,8 @@ NEWER: dict[str, Pair] = {
     ),
     # False: at least 1/(1 + 0.98 u).
     "scaled_leader": _off(_leader, LESS),
-    "scaled_alone": of_derivations(
-        # False: of one key, too; true: of two or more.
-        lambda: _follower(1),
-        lambda: _follower(2),
-    ),
+    # False: of one key, too; true: of two or more.
+    "scaled_alone": of_parts(_follower, 1, 2),
     # False: at most 0.98 n eᵗ.
     "online_sum": _off(_partial_sum, LESS),
     # False: with a reference 2% larger below.
