@@ -10,19 +10,9 @@ from verify.engine.plan import Planned, PlannedCell, plan, table
 from verify.engine.runner import settings
 from verify.errors import SettingsError
 from verify.evidence import RunRecord
-from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
+from verify.montecarlo.experiment import quantities_of
 
 CLAIM = catalogue()["over-scaling"]
-
-
-def test_counts_are_those_of_the_run() -> None:
-    """Checks, controls and cells are the experiment's own, and every cell draws something."""
-    planned = plan(CLAIM, settings(profile="quick"))
-    experiment = CLAIM.experiment(CLAIM.derive(), 0.05)
-    assert (planned.checks, planned.controls) == (len(experiment.checks), len(experiment.controls))
-    assert [cell.id for cell in planned.cells] == [cell.id for cell in cells_of(every_comparison(experiment))]
-    assert planned.draws > planned.blocks > 0
-    assert planned.seconds > 0
 
 
 def test_the_cells_are_those_of_the_run(quick: RunRecord) -> None:
@@ -34,15 +24,6 @@ def test_the_cells_are_those_of_the_run(quick: RunRecord) -> None:
         found, cell = drawn.check(check.id), planned[check.cell.id]
         assert found.cell == cell.settings
         assert found.looks > 1 or (found.blocks, found.draws) == (cell.blocks, cell.draws)
-
-
-def test_a_row_sums_up_its_cells() -> None:
-    """Blocks, scores, draws and seconds add up; memory is that of the largest cell."""
-    first = PlannedCell(id="a", settings={"d": 1}, blocks=2, scores=3, draws=5, memory=7, seconds=0.5)
-    second = PlannedCell(id="b", settings={"d": 2}, blocks=1, scores=1, draws=1, memory=9, seconds=0.25)
-    row = Planned(claim="mine", checks=1, controls=1, cells=(first, second))
-    assert (row.blocks, row.scores, row.draws, row.memory, row.seconds) == (3, 4, 6, 9, 0.75)
-    assert table([row, row], settings()).splitlines()[-1].split()[:6] == ["together", "2", "2", "4", "6", "8"]
 
 
 def test_workers_share_all_but_the_longest_chunk() -> None:

@@ -83,18 +83,6 @@ def test_whose_word_the_intention_is() -> None:
     assert second.origin == "assumed, as none was given"
 
 
-def test_anchors_are_found_and_claims_explained() -> None:
-    """Each line and claim leads to something in the page; what the reference lacks is said to be so."""
-    view = seen(bad())
-    anchors = [one.anchor for layer in view.layers for one in layer.groups]
-    assert len(anchors) == len(set(anchors))
-    links = {one.link for some in view.found for one in some.lines}
-    assert links <= set(anchors)
-    known = {name: standing for name, _, _, standing in view.claims}
-    assert known["score-variance"] == "derivation proved, measurement confirmed"
-    assert known["attention-entropy"] == ""
-
-
 def test_an_audit_that_saw_nothing() -> None:
     """It says so."""
     view = seen(good().model_copy(update={"layers": ()}))

@@ -306,21 +306,6 @@ def test_settings_of_all_checks_are_printed_once() -> None:
     assert check_table("c", made[:1]).common == ()
 
 
-def test_neighbours_with_the_same_long_settings_share_a_head() -> None:
-    """Where not all checks have the settings, those that follow one another print them once."""
-    long: dict[str, int | float | str] = {
-        "task": "find the copied one of many tokens, noise 0.3",
-        "goal": "mean loss below 0.2",
-    }
-    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell=long) for n in (1, 2)]
-    (head, rest) = check_table("c", [*made, check("c3", 1, 1, quantity="share 3", cell={"d_k": 3})]).groups
-    assert head.title is not None
-    assert "noise 0.3" in head.title.note
-    assert [row.title.quantity for row in head.rows if row.title] == ["share 1", "share 2"]
-    assert all("noise" not in row.title.note for row in head.rows if row.title)
-    assert len(rest.rows) == 1
-
-
 def test_a_table_of_controls_says_how_many_are_refuted() -> None:
     """Settings that all share stand above, the others with what is wrong; a standing control is an alarm."""
     wrong = [
@@ -379,38 +364,6 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
         "±1% of the prediction", "±1% of the prediction", "upper bound +1% of the prediction",
     ]  # fmt: skip
     assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]
-
-
-def test_what_most_exact_checks_allow_for_is_printed_once() -> None:
-    """Above the table; a row that allows for something else, or for nothing, says so itself."""
-    usual = [
-        check(f"c{n}", 1e-16, 0, error=0.0, scale=1.0, method="exact", tolerance=1e-12, of="rounding",
-              quantity=f"gap {n}", latex="0")
-        for n in range(3)
-    ]  # fmt: skip
-    exact = check("e", 2, 2, error=0.0, method="exact", tolerance=0.0, quantity="a count", latex="2")
-    table = check_table("c", usual)
-    assert table.common == ("Exact checks hold to 1×10⁻¹² for rounding.",)
-    rows = [row for group in table.groups for row in group.rows]
-    assert [row.title.note for row in rows if row.title] == ["", "", ""]
-    assert [row.cells[1].text for row in rows] == ["1×10⁻¹⁶"] * 3
-    for wide in (False, True):
-        mixed = check_table("c", [*usual, exact], wide=wide)
-        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, unless stated otherwise.",)
-        last = mixed.groups[-1].rows[-1].title
-        assert last is not None
-        assert last.note == "exact"
-    alone = check_table("c", [exact], wide=True).groups[0].rows[0].title
-    assert alone is not None
-    assert alone.note == ""
-    assert check_table("c", usual[:2]).common == ()
-
-
-def test_columns_follow_their_numbers() -> None:
-    """A long number widens its column, and a table without rows has none."""
-    short = check_table("c", [check("c", 1, 1)]).widths
-    long = check_table("c", [exact_check("c", 6.882544915e-5, "x", "c")]).widths
-    assert long[1] > short[1] + 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 9999), st.integers(0, 5), st.booleans()), min_size=1, max_size=5))

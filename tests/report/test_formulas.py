@@ -32,12 +32,6 @@ def test_sizes_are_in_em(formulas: Formulas) -> None:
     assert formulas.inline("1").depth == pytest.approx(0, abs=0.03)
 
 
-def test_each_formula_is_drawn_once(formulas: Formulas) -> None:
-    """Asking again gives the same object; display style is another drawing."""
-    assert formulas.inline(r"\sum_i x_i") is formulas.inline(r"\sum_i x_i")
-    assert formulas.display(r"\sum_i x_i").height > formulas.inline(r"\sum_i x_i").height
-
-
 @pytest.mark.parametrize(
     ("latex", "reason"),
     [
@@ -122,12 +116,6 @@ def test_many_at_once_are_what_each_is_by_itself() -> None:
 def test_mathml_is_what_browsers_draw(formulas: Formulas, latex: str, wanted: str) -> None:
     """Spaces, alphabets and heights that only MathJax would know of are in MathML Core's terms."""
     assert formulas.inline(latex).mathml == f"<math>{wanted}</math>"
-
-
-def test_mathml_says_the_same_of_a_formula_wherever_it_stands(formulas: Formulas) -> None:
-    """In a line or on one of its own, it means the same."""
-    latex = r"\sum_{i=1}^{d} q_i k_i"
-    assert formulas.display(latex).mathml == formulas.inline(latex).mathml
 
 
 @pytest.mark.parametrize(

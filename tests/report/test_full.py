@@ -206,13 +206,6 @@ def test_a_term_of_many_texts_leads_to_titles_alone() -> None:
     assert found["softmax"] == ["title"]
 
 
-def test_terms_stand_in_the_order_of_the_alphabet() -> None:
-    """A reader finds them where they look."""
-    found = list(terms(("all", TEXT)))
-    assert found == sorted(found, key=str.casefold)
-    assert len(found) > 6
-
-
 TEXT = (
     "attention of a causal mask, Cauchy, correlated, entropy, heavy tails, independent rows, Jacobian, "
     "kurtosis, padding, projections, saturation, softmax, temperature, training of values"

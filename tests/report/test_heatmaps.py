@@ -215,20 +215,6 @@ def _shades_of_marked(kind: str) -> set[str]:
     return set(re.findall(r'class="line-(\d)"', svg))
 
 
-def test_cells_of_a_shade_are_one_path_and_larger_values_are_darker() -> None:
-    """As many boxes as cells, in no more paths than shades, and a legend of seven steps."""
-    shown = grid("entropy", BAD)
-    scale = ColourScale.of(shown)
-    root = ET.fromstring(draw_map(shown))  # noqa: S314 - our own
-    shades = [one.get("class", "") for one in root.iter() if one.get("class", "").startswith("fill-")]
-    in_cells = len({scale.shade_of(one) for one in shown.cells.values()})
-    assert len(shades) == in_cells + 7
-    boxes = sum(one.get("d", "").count("z") for one in root.iter())
-    assert boxes == len(shown.cells) + 7
-    texts = [one.text for one in root.iter() if one.tag.endswith("text")]
-    assert {"layer", "head", "0", "1", "2", "3"} <= set(texts)
-
-
 def test_a_long_name_of_a_layer_keeps_its_end() -> None:
     """Two layers differ at the ends of their names."""
     finding = BAD.layers[0].findings[0]

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.auditing.records import STATISTICAL, good
 from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from verify.cli.console import say_outdated
 from verify.errors import RenderError
@@ -22,10 +21,9 @@ from verify.evidence import RunRecord, load
 from verify.report import cache as cache_module
 from verify.report import formulas, html, pdf
 from verify.report import parts as parts_module
-from verify.report.audit import Audit
 from verify.report.cache import DrawingCache, usable_caches, user_cache
-from verify.report.parts import Parts, draw_figures, draw_formulas, report_on
-from verify.report.run import Report, drawn_small
+from verify.report.parts import Parts, draw_figures, draw_formulas
+from verify.report.run import drawn_small
 from verify.report.write import write_report
 
 PHASES = ["figures", "formulas", "html", "pdf", "write"]
@@ -197,30 +195,11 @@ def test_two_processes_draw_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert sorted(drawn.dump()) == sorted(alone.formulas.dump())
 
 
-def test_a_view_is_that_of_its_kind_of_record(run: RunRecord) -> None:
-    """A run's report, or an audit's with what the reference says of the claims that it rests on."""
-    assert isinstance(report_on(run), Report)
-    shown = report_on(good(1, 2))
-    assert isinstance(shown, Audit)
-    assert {name for name, *_, standing in shown.claims if standing} >= {
-        "attention-entropy",
-        "effective-keys",
-    }
-
-
 def test_figures_are_had_by_claim_and_figure(parts: Parts, run: RunRecord) -> None:
     """Each of the record's figures is drawn under its key, for the full edition at half the width as well."""
     keys = {f"{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
     assert set(parts.figures) == keys | set(drawn_small(run, "full"))
     assert all(f'id="{key}.' in svg for key, svg in parts.figures.items())
-
-
-def test_an_audit_has_a_map_for_each_of_its_grids() -> None:
-    """And one of all judgements; with one head and one layer there is nothing to map."""
-    drawn = draw_figures(good(2, 2))
-    assert len(drawn) == len(STATISTICAL) + 2
-    assert all(svg.startswith("<svg") for svg in drawn.values())
-    assert draw_figures(good(1, 1)) == {}
 
 
 def kept(folder: Path) -> list[Path]:
