@@ -16,8 +16,6 @@ from verify.engine.keys import arithmetic, cell_code, chunk_key, code, derivatio
 from verify.engine.runner import settings
 from verify.engine.sources import Wanted
 
-SPREAD = BuiltIn("raw-scores", "score-spread")
-
 
 def file(text: str) -> ClaimFile:
     """Return a claim file of this text."""

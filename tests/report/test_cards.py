@@ -1,4 +1,4 @@
-"""A claim's card: its alarms, its sentences, its number, and its tables of checks and controls."""
+"""A claim's card: its alarms, sentences, number and tables; cards and audits' pages word for word."""
 
 import re
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
-from tests.report.golden import Spelled
-from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
+from tests.report.golden import FOLDER, Spelled, audits, cards
+from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
 from verify.evidence.load import shipped
 from verify.evidence.words import badge
@@ -191,11 +191,7 @@ def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
 
 
 FIRST, LAST = (check(f"at-d{d}", 1.001 * d, d, error=0.001 * d, cell={"d_k": d}) for d in (4, 64))
-
-
 OTHER = check("share", 0.5, 0.5, quantity="a share")
-
-
 BIASED = control("biased-prediction", "it is larger by twice the tolerance", 65.3, 64.1)
 
 
@@ -469,3 +465,21 @@ def test_every_claim_has_other_names() -> None:
     """Each of the catalogue, and none that is not there."""
     assert set(aliases()) == set(CATALOGUE)
     assert all(aliases().values())
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, str]:
+    """Return the cards as they come out now."""
+    return cards()
+
+
+@pytest.mark.parametrize("claim", [claim.id for claim in CLAIMS])
+def test_card_is_as_agreed(claim: str, drawn: dict[str, str]) -> None:
+    """A card equals its golden file; after a wanted change run ``python -m tests.report.golden``."""
+    assert drawn[claim] == (FOLDER / f"{claim}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("audit", ["audit-good", "audit-bad"])
+def test_audit_is_as_agreed(audit: str) -> None:
+    """An audit's page equals its golden file, made in the same way."""
+    assert audits()[audit] == (FOLDER / f"{audit}.html").read_text(encoding="utf-8")

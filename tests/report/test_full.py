@@ -204,9 +204,3 @@ def test_a_term_of_many_texts_leads_to_titles_alone() -> None:
     many = [(f"text-{place}", "the softmax") for place in range(9)]
     found = terms(*many, ("title", "", "What the softmax does"))
     assert found["softmax"] == ["title"]
-
-
-TEXT = (
-    "attention of a causal mask, Cauchy, correlated, entropy, heavy tails, independent rows, Jacobian, "
-    "kurtosis, padding, projections, saturation, softmax, temperature, training of values"
-)

@@ -71,7 +71,6 @@ def test_what_has_no_such_integral_is_refused(expression: Any) -> None:
         row_mean(expression, 3, 1.0)
 
 
-LOSS = sigma**2 * (1 - E(SQUARES)) / 2
 FALSE = {
     "half-sigma": ("attention-entropy", log(n) - sigma**2 / 2, log(n) - sigma / 2),
     "too-little-lost": ("causal-rows", log(n) - sigma**2 / 2, log(n) - Rational(48, 100) * sigma**2),
