@@ -208,12 +208,14 @@ def sealed_again(content: dict[str, Any], change: Change, path: Path) -> Path:
     return path
 
 
-def _set(*place: str | int, to: Any) -> Change:
+def _set(place: str, to: Any) -> Change:
+    *outer, last = [int(step) if step.isdigit() else step for step in place.split(".")]
+
     def change(record: dict[str, Any]) -> None:
         inside: Any = record
-        for step in place[:-1]:
+        for step in outer:
             inside = inside[step]
-        inside[place[-1]] = to
+        inside[last] = to
 
     return change
 
@@ -237,54 +239,48 @@ def _five_times(record: dict[str, Any]) -> None:
 
 FORGED: dict[str, tuple[Change, str]] = {
     "check refuted, claim confirmed": (
-        _set("claims", 0, "checks", 0, "verdict", to="refuted"),
+        _set("claims.0.checks.0.verdict", "refuted"),
         "check variance-d1: its verdict is refuted, its interval makes it confirmed",
     ),
     "undecided without a reason": (_no_reason, "check variance-d1: its verdict is undecided"),
     "all controls confirmed": (_control_stands, "control d-squared: its verdict is confirmed"),
-    "no checks": (_set("claims", 0, "checks", to=[]), "its derivation is bound to other checks"),
-    "no controls": (_set("claims", 0, "controls", to=[]), "its checks and controls make it undecided"),
-    "vast interval": (
-        _set("claims", 0, "checks", 0, "interval", to=[-1e308, 1e308]),
-        "its interval makes it undecided",
-    ),
-    "wide tolerance": (
-        _set("claims", 0, "checks", 0, "tolerance", to=0.99),
-        "its band is not its prediction",
-    ),
-    "wide band": (_set("claims", 0, "checks", 0, "band", to=[0.01, 1.99]), "its band is not its prediction"),
-    "another level": (_set("claims", 0, "checks", 0, "level", to=0.5), "its level is not that of look 2"),
+    "no checks": (_set("claims.0.checks", []), "its derivation is bound to other checks"),
+    "no controls": (_set("claims.0.controls", []), "its checks and controls make it undecided"),
+    "vast interval": (_set("claims.0.checks.0.interval", [-1e308, 1e308]), "its interval makes it undecided"),
+    "wide tolerance": (_set("claims.0.checks.0.tolerance", 0.99), "its band is not its prediction"),
+    "wide band": (_set("claims.0.checks.0.band", [0.01, 1.99]), "its band is not its prediction"),
+    "another level": (_set("claims.0.checks.0.level", 0.5), "its level is not that of look 2"),
     "all numbers but the formula": (_five_times, "its prediction is not the value of its formula"),
-    "no draws": (_set("claims", 0, "checks", 0, "blocks", to=0), "with 0 blocks in 2 looks"),
-    "fewer draws than blocks": (_set("claims", 0, "checks", 0, "draws", to=1), "blocks in 2 looks"),
-    "a control's draws": (_set("claims", 0, "controls", 0, "draws", to=1), "it has more blocks than draws"),
+    "no draws": (_set("claims.0.checks.0.blocks", 0), "with 0 blocks in 2 looks"),
+    "fewer draws than blocks": (_set("claims.0.checks.0.draws", 1), "blocks in 2 looks"),
+    "a control's draws": (_set("claims.0.controls.0.draws", 1), "it has more blocks than draws"),
     "vast error": (
-        _set("claims", 0, "checks", 0, "standard_error", to=1e308),
+        _set("claims.0.checks.0.standard_error", 1e308),
         "its standard error is larger than its interval",
     ),
-    "called proved": (_set("claims", 3, "derivation", "status", to="proved"), "called proved"),
-    "called reviewed": (_set("claims", 0, "derivation", "status", to="reviewed"), "called reviewed"),
-    "called not claimed": (_set("claims", 0, "derivation", "status", to="not-claimed"), "called not-claimed"),
+    "called proved": (_set("claims.3.derivation.status", "proved"), "called proved"),
+    "called reviewed": (_set("claims.0.derivation.status", "reviewed"), "called reviewed"),
+    "called not claimed": (_set("claims.0.derivation.status", "not-claimed"), "called not-claimed"),
     "a step does not hold": (
-        _set("claims", 0, "derivation", "routes", 0, "steps", 0, "holds", to=False),
+        _set("claims.0.derivation.routes.0.steps.0.holds", False),
         "its steps say otherwise",
     ),
-    "not bound": (_set("claims", 0, "derivation", "bound", to=[]), "its derivation is bound to other checks"),
-    "claim refuted": (_set("claims", 0, "verdict", to="refuted"), "its verdict is refuted"),
-    "another reason": (_set("claims", 0, "reason", to="by decree"), "its reason is not that of its verdict"),
-    "larger tolerance of the run": (_set("run", "settings", "false_alarm", to=0.01), "its level is not"),
-    "a claim left out": (_set("run", "claims", to=["score-mean"]), "claim score-mean was asked for, and is"),
-    "budget": (_set("run", "budget", "spent", to=0.0), "its error budget is not that of its checks"),
+    "not bound": (_set("claims.0.derivation.bound", []), "its derivation is bound to other checks"),
+    "claim refuted": (_set("claims.0.verdict", "refuted"), "its verdict is refuted"),
+    "another reason": (_set("claims.0.reason", "by decree"), "its reason is not that of its verdict"),
+    "larger tolerance of the run": (_set("run.settings.false_alarm", 0.01), "its level is not"),
+    "a claim left out": (_set("run.claims", ["score-mean"]), "claim score-mean was asked for, and is"),
+    "budget": (_set("run.budget.spent", 0.0), "its error budget is not that of its checks"),
     "another figure": (
-        _set("claims", 0, "facts", 2, "value", to=2.001),
+        _set("claims.0.facts.2.value", 2.001),
         "fact exact-variance-d2: its value is not that of its formula",
     ),
     "another rounded figure": (
-        _set("claims", 2, "facts", 0, "value", to=0.668649),
+        _set("claims.2.facts.0.value", 0.668649),
         "fact one-dimension: its value is not that of its formula",
     ),
-    "statement wrong": (_set("statements", 0, "outcome", to="wrong"), "statement v1: its outcome is wrong"),
-    "part open": (_set("statements", 0, "parts", 0, "holds", to=None), "statement v1: part 1"),
+    "statement wrong": (_set("statements.0.outcome", "wrong"), "statement v1: its outcome is wrong"),
+    "part open": (_set("statements.0.parts.0.holds", None), "statement v1: part 1"),
 }
 
 
