@@ -4,28 +4,13 @@ import math
 from typing import Any
 
 from verify.evidence import (
-    Check,
-    ClaimRecord,
-    ControlRecord,
-    DerivationRecord,
-    Proof,
-    RunRecord,
-    Settings,
-    Statement,
-    Verdict,
+    Check, ClaimRecord, ControlRecord, DerivationRecord, Proof, RunRecord, Settings, Statement, Verdict,
     tightness,
-)
+)  # fmt: skip
 from verify.evidence.contradictions import decided
 from verify.evidence.judging import (
-    MAX_LOOKS,
-    OF_ITSELF,
-    WIDE,
-    ErrorBudget,
-    claim_verdict,
-    judge,
-    judge_exact,
-    outcome_of,
-)
+    MAX_LOOKS, OF_ITSELF, WIDE, ErrorBudget, claim_verdict, judge, judge_exact, outcome_of,
+)  # fmt: skip
 
 
 def judged(record: RunRecord) -> RunRecord:

@@ -4,18 +4,9 @@ import pytest
 
 from verify import errors
 from verify.errors import (
-    ClaimError,
-    FormulaError,
-    OutputError,
-    RenderError,
-    VerifyError,
-    claim_errors,
-    correction,
-    described,
-    unforeseen,
-    unknown,
-    what_is_wrong,
-)
+    ClaimError, FormulaError, OutputError, RenderError, VerifyError, claim_errors, correction, described,
+    unforeseen, unknown, what_is_wrong,
+)  # fmt: skip
 
 
 def test_every_error_is_of_one_family() -> None:

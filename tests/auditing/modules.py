@@ -9,13 +9,8 @@ from typing import Any
 
 import torch
 from transformers import (
-    AttentionInterface,
-    AttentionMaskInterface,
-    Gemma2Config,
-    Gemma2Model,
-    LlamaConfig,
-    LlamaModel,
-)
+    AttentionInterface, AttentionMaskInterface, Gemma2Config, Gemma2Model, LlamaConfig, LlamaModel,
+)  # fmt: skip
 from transformers.masking_utils import eager_mask
 
 import verify

@@ -6,15 +6,8 @@ from typing import Any, NamedTuple
 
 from verify.evidence import Tool
 from verify.evidence.audits import (
-    AuditBudget,
-    AuditRecord,
-    AuditSettings,
-    DerivedValue,
-    Finding,
-    Intention,
-    Judgement,
-    LayerRecord,
-)
+    AuditBudget, AuditRecord, AuditSettings, DerivedValue, Finding, Intention, Judgement, LayerRecord,
+)  # fmt: skip
 
 D_K = 64
 INTENDED = D_K**-0.5

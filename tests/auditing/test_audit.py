@@ -14,16 +14,8 @@ import verify
 from tests.auditing.calls import SCALE, arrays, attention, of_calls
 from tests.auditing.calls import call as attended
 from tests.auditing.planted import (
-    CORRECT,
-    OVERFLOWS,
-    RECONSTRUCTIONS,
-    SCALES,
-    Fault,
-    dtypes,
-    exact_findings,
-    is_caught,
-    training_findings,
-)
+    CORRECT, OVERFLOWS, RECONSTRUCTIONS, SCALES, Fault, dtypes, exact_findings, is_caught, training_findings,
+)  # fmt: skip
 from verify.auditing.audit import audit_recording, audit_settings, kinds
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError, SettingsError

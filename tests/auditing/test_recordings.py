@@ -20,15 +20,8 @@ from tests.auditing.calls import call
 from verify.auditing.arrays import dtype_of, in_memory
 from verify.auditing.files import FolderWriter, load, write
 from verify.auditing.recording import (
-    ARRAYS,
-    Call,
-    Described,
-    Intended,
-    Layer,
-    Recording,
-    check_call,
-    check_shapes,
-)
+    ARRAYS, Call, Described, Intended, Layer, Recording, check_call, check_shapes,
+)  # fmt: skip
 from verify.errors import OutputError, RecordingError
 
 RNG = np.random.default_rng(1)

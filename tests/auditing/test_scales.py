@@ -17,14 +17,8 @@ from verify.auditing.reconstruction import explained
 from verify.auditing.recording import Call
 from verify.auditing.rows import Scales
 from verify.auditing.scales import (
-    DEFAULT,
-    Widths,
-    candidates,
-    diagnose,
-    how_far_off,
-    instruction,
-    scale_expression,
-)
+    DEFAULT, Widths, candidates, diagnose, how_far_off, instruction, scale_expression,
+)  # fmt: skip
 from verify.errors import SettingsError
 
 

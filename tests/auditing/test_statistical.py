@@ -17,15 +17,9 @@ from verify.auditing.layers import Seen, run_through
 from verify.auditing.recording import Call, Layer
 from verify.auditing.rows import RowMeans
 from verify.auditing.statistical import (
-    AtUnitVariance,
-    Estimate,
-    HeadQuantity,
-    Statistical,
-    fewest_sequences,
-    median_interval,
-    needed_to_decide,
+    AtUnitVariance, Estimate, HeadQuantity, Statistical, fewest_sequences, median_interval, needed_to_decide,
     share_interval,
-)
+)  # fmt: skip
 from verify.claims.chapters import CHAPTERS
 from verify.errors import SettingsError
 from verify.evidence.audits import Finding, Judgement

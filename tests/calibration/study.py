@@ -24,13 +24,8 @@ from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo import groups
 from verify.montecarlo.blocks import Cell, CellSampler, Sample
 from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    NORMAL,
-    STANDARD_DISTRIBUTIONS,
-    UNIT_INTERVAL,
-    Distribution,
-    stream,
-)
+    EXPONENTIAL, NORMAL, STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, Distribution, stream,
+)  # fmt: skip
 from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
 from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised

@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 
 from tests.calibration.audits import (
-    LAWS,
-    LEVELS,
-    QUANTITIES,
-    Missed,
-    coverage,
-    row_variances,
-    sequences,
-    share_coverage,
-    tokens_as_independent,
-    warnings,
-)
+    LAWS, LEVELS, QUANTITIES, Missed, coverage, row_variances, sequences, share_coverage,
+    tokens_as_independent, warnings,
+)  # fmt: skip
 
 
 def test_tokens_counted_as_independent_are_shown_to_fail() -> None:

@@ -18,14 +18,8 @@ from verify.claims.chapters import CHAPTERS
 from verify.cli.console import columns, complain, end, fitted, log, rendered, rendering, say
 from verify.cli.main import cli, main
 from verify.cli.progress import (
-    closing_lines,
-    counts_line,
-    following,
-    progress_line,
-    stored_line,
-    surprise_line,
-    verdict_line,
-)
+    closing_lines, counts_line, following, progress_line, stored_line, surprise_line, verdict_line,
+)  # fmt: skip
 from verify.engine.schedule import RunProgress
 from verify.errors import OutputError, RenderError
 from verify.evidence import DeviceRecord, Outcome, Part, RunRecord, Statement, StoreUse, Verdict

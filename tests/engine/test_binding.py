@@ -29,15 +29,7 @@ from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import (
-    GENERAL,
-    NORMAL_MOMENTS,
-    STANDARD,
-    d,
-    k,
-    kurtosis_route,
-    q,
-    score,
-    variance_route,
+    GENERAL, NORMAL_MOMENTS, STANDARD, d, k, kurtosis_route, q, score, variance_route,
 )  # fmt: skip
 
 SCALED = variance_route(score / sqrt(d), STANDARD).proved()

@@ -19,14 +19,8 @@ from verify.claims.chapters import CHAPTERS
 from verify.engine import computations
 from verify.engine.catalogue import catalogue
 from verify.engine.computations import (
-    INCOMPATIBLE,
-    Dimension,
-    Number,
-    SampleLaw,
-    Vector,
-    mean_law,
-    variance_law,
-)
+    INCOMPATIBLE, Dimension, Number, SampleLaw, Vector, mean_law, variance_law,
+)  # fmt: skip
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError

@@ -16,16 +16,8 @@ from tests.report.builders import check
 from verify.engine import evaluate
 from verify.engine.catalogue import BuiltIn, InMemoryClaim
 from verify.engine.evaluate import (
-    NeedsDraws,
-    Settled,
-    Work,
-    begin,
-    derivation_record,
-    draw_chunks,
-    forget,
-    received,
-    resume,
-)
+    NeedsDraws, Settled, Work, begin, derivation_record, draw_chunks, forget, received, resume,
+)  # fmt: skip
 from verify.engine.runner import settings
 from verify.engine.validation import validate
 from verify.errors import ClaimError

@@ -22,19 +22,9 @@ from verify.montecarlo.blocks import Cell, CellSampler, Chunk, Sums
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (
-    Allowance,
-    Comparison,
-    Control,
-    Exact,
-    Experiment,
-    Fit,
-    Prediction,
-    Quantity,
-    Relation,
-    Target,
-    Tolerance,
+    Allowance, Comparison, Control, Exact, Experiment, Fit, Prediction, Quantity, Relation, Target, Tolerance,
     WeightedFit,
-)
+)  # fmt: skip
 
 NARROW = Tolerance(1.0, 0.1, "a tenth")
 SETTINGS = Settings(seed=20170612, tolerance=0.01)

@@ -11,16 +11,8 @@ from verify.engine.sources import PartEntry, SourceBook, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
 from verify.evidence import (
-    Check,
-    ClaimRecord,
-    DerivationRecord,
-    Fact,
-    Outcome,
-    Proof,
-    RunRecord,
-    Statement,
-    Verdict,
-)
+    Check, ClaimRecord, DerivationRecord, Fact, Outcome, Proof, RunRecord, Statement, Verdict,
+)  # fmt: skip
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 

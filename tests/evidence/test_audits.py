@@ -13,14 +13,8 @@ from tests.auditing.records import bad, good
 from tests.report.records import record
 from verify.errors import ClaimError, ResultsError
 from verify.evidence.audits import (
-    AuditRecord,
-    Finding,
-    Judgement,
-    LayerRecord,
-    summary_lines,
-    together,
-    where,
-)
+    AuditRecord, Finding, Judgement, LayerRecord, summary_lines, together, where,
+)  # fmt: skip
 from verify.evidence.load import json_schema, load, load_audit, load_either
 
 SMALL = bad(2, 2)

@@ -12,21 +12,9 @@ from tests.report.records import SCORE_VARIANCE, record
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import (
-    Calibration,
-    ClaimRecord,
-    Counted,
-    DeviceRecord,
-    FalseClaims,
-    FalseKind,
-    Outcome,
-    Part,
-    Proof,
-    RunRecord,
-    Settings,
-    SourceRecord,
-    Statement,
-    Verdict,
-)
+    Calibration, ClaimRecord, Counted, DeviceRecord, FalseClaims, FalseKind, Outcome, Part, Proof, RunRecord,
+    Settings, SourceRecord, Statement, Verdict,
+)  # fmt: skip
 
 
 def statement(outcome: Outcome, noted: Outcome | None, *claims: str, name: str = "one") -> Statement:

@@ -14,22 +14,9 @@ from verify.errors import ClaimError
 from verify.evidence import Check, Fact
 from verify.evidence.records import Record, by_id, fingerprint
 from verify.evidence.texts import (
-    Address,
-    Count,
-    Digest,
-    Evidence,
-    Rate,
-    Share,
-    Trials,
-    Version,
-    code,
-    few,
-    formula,
-    in_utc,
-    line,
-    moment,
+    Address, Count, Digest, Evidence, Rate, Share, Trials, Version, code, few, formula, in_utc, line, moment,
     prose,
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["", "Two", "two words", "two_words", "-two", "two-", "two--words", "zwölf"])

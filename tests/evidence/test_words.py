@@ -7,17 +7,9 @@ import pytest
 from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome, Verdict
 from verify.evidence.words import (
-    capitalised,
-    closed,
-    control_badge,
-    counted_checks,
-    decisive_check,
-    largest_deviation,
-    remark,
-    sentence,
-    tallies,
-    tolerance_text,
-)
+    capitalised, closed, control_badge, counted_checks, decisive_check, largest_deviation, remark, sentence,
+    tallies, tolerance_text,
+)  # fmt: skip
 from verify.report.tables import check_table
 
 

@@ -14,13 +14,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from verify.errors import SettingsError
 from verify.executors.machine import (
-    environment,
-    made_for_good,
-    one_blas_thread,
-    peak_memory,
-    processors,
-    thread_map,
-)
+    environment, made_for_good, one_blas_thread, peak_memory, processors, thread_map,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])

@@ -22,13 +22,8 @@ from hypothesis import strategies as st
 from tests.strategies import examples
 from verify.errors import OutputError
 from verify.files.writing import (
-    check_writable,
-    temporary_files_together,
-    temporary_folder,
-    write_folder,
-    write_together,
-    write_whole,
-)
+    check_writable, temporary_files_together, temporary_folder, write_folder, write_together, write_whole,
+)  # fmt: skip
 
 OLD, NEW = b"old content", b"new content"
 

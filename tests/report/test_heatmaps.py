@@ -14,16 +14,8 @@ from tests.strategies import examples
 from verify.evidence.audits import AuditRecord, DerivedValue, Judgement
 from verify.files.names import shipped_folder
 from verify.report.heatmaps import (
-    SHADES,
-    ColourScale,
-    Grid,
-    draw_map,
-    draw_overview,
-    grids,
-    is_narrow,
-    map_of,
-    overview,
-)
+    SHADES, ColourScale, Grid, draw_map, draw_overview, grids, is_narrow, map_of, overview,
+)  # fmt: skip
 
 
 def grid(kind: str, audit: AuditRecord) -> Grid:

@@ -14,22 +14,9 @@ from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, STATEMENTS, r
 from verify.engine.runner import presentation
 from verify.errors import SettingsError
 from verify.evidence import (
-    Calibration,
-    Check,
-    ClaimRecord,
-    Counted,
-    DeviceRecord,
-    Fact,
-    FalseClaims,
-    Falsified,
-    Outcome,
-    Part,
-    Presentation,
-    RunRecord,
-    Settings,
-    StoreUse,
-    Verdict,
-)
+    Calibration, Check, ClaimRecord, Counted, DeviceRecord, Fact, FalseClaims, Falsified, Outcome, Part,
+    Presentation, RunRecord, Settings, StoreUse, Verdict,
+)  # fmt: skip
 from verify.evidence.load import digest, shipped, stored_table
 from verify.report import html
 from verify.report.formulas import Formulas

@@ -14,18 +14,9 @@ from sympy import E, Rational, cbrt, exp, latex, log, pi, sqrt
 
 from tests.strategies import examples
 from verify.text.escapes import (
-    CONTROLS,
-    for_html,
-    for_markdown,
-    for_rst,
-    for_terminal,
-    for_tex,
-    for_xml,
-    one_line,
-    pieces,
-    prose_for_markdown,
-    prose_for_tex,
-)
+    CONTROLS, for_html, for_markdown, for_rst, for_terminal, for_tex, for_xml, one_line, pieces,
+    prose_for_markdown, prose_for_tex,
+)  # fmt: skip
 from verify.text.latex import in_lines, plain, slashed, spoken
 from verify.text.numbers import value_of
 from verify.text.speech import in_words, prose_in_words

@@ -11,15 +11,8 @@ import pytest
 import verify
 from tests.auditing.pytorch.recorded import attention, deviation, only, torch
 from verify.auditing.pytorch.calls import (
-    Arguments,
-    Masks,
-    Split,
-    added,
-    attention_call,
-    four,
-    refuse_other,
-    upto,
-)
+    Arguments, Masks, Split, added, attention_call, four, refuse_other, upto,
+)  # fmt: skip
 from verify.auditing.pytorch.mode import ByMemory
 from verify.errors import RecordingError
 
