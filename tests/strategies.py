@@ -69,6 +69,11 @@ _CELLS = st.dictionaries(_TEXTS, st.integers(-(10**6), 10**6) | _NUMBERS | _TEXT
 _VERDICTS = st.sampled_from(Verdict)
 
 
+def _texts(*names: str) -> dict[str, st.SearchStrategy[str]]:
+    """Return texts for these fields of a record."""
+    return dict.fromkeys(names, _TEXTS)
+
+
 def _some(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(strategy, max_size=2).map(tuple)
 
@@ -112,43 +117,36 @@ WRONG_VERSIONS = _findings(
 )
 
 _STEPS = st.builds(
-    evidence.StepRecord, latex=_FORMULAS, plain=_TEXTS, rule=_TEXTS, checked_by=_TEXTS, holds=st.booleans()
+    evidence.StepRecord, latex=_FORMULAS, holds=st.booleans(), **_texts("plain", "rule", "checked_by")
 )
 
 DERIVATIONS = st.builds(
     evidence.DerivationRecord,
     status=st.sampled_from(Proof),
     subject=_FORMULAS,
-    result=_TEXTS,
     latex=_FORMULAS,
     routes=_some(
         st.builds(
             evidence.RouteRecord, title=_TEXTS, start_latex=_FORMULAS, start_plain=_TEXTS, steps=_some(_STEPS)
         )
     ),
-    agreement=_TEXTS,
-    reason=_TEXTS,
+    **_texts("result", "agreement", "reason"),
 )
 
 CLAIM_RECORDS = st.builds(
     evidence.ClaimRecord,
     id=_SLUGS.filter(lambda name: name not in evidence.RESERVED),
     chapter=_SLUGS,
-    chapter_title=_TEXTS,
-    title=_TEXTS,
-    statement=_TEXTS,
-    meaning=_TEXTS,
+    **_texts("chapter_title", "title", "statement", "meaning", "reason"),
     assumptions=_some(st.builds(evidence.Assumption, id=_SLUGS, text=_TEXTS)),
     references=_some(
         st.builds(
             evidence.Reference,
-            key=_TEXTS,
-            text=_TEXTS,
+            **_texts("key", "text"),
             url=st.none() | st.just("https://example.org/a?b=c#d"),
         )
     ),
     verdict=_VERDICTS,
-    reason=_TEXTS,
     derivation=DERIVATIONS,
     checks=_named(CHECKS),
     controls=_named(WRONG_VERSIONS),
@@ -163,23 +161,20 @@ _STATEMENTS = st.builds(
     evidence.Statement,
     id=_SLUGS,
     source=st.just("a-source"),
-    text=_TEXTS,
     claim=st.none() | _SLUGS,
     printed=st.none() | _TEXTS,
     computed=st.none() | _TEXTS,
     outcome=st.sampled_from(Outcome),
-    note=_TEXTS,
+    **_texts("text", "note"),
     parts=st.tuples(
         st.builds(
             evidence.Part,
-            text=_TEXTS,
             claim=_SLUGS,
             evidence=st.just("compute:softmax"),
             kind=st.sampled_from(["says", "prints"]),
             holds=st.none() | st.booleans(),
             printed=st.none() | _TEXTS,
-            computed=_TEXTS,
-            reason=_TEXTS,
+            **_texts("text", "computed", "reason"),
         )
     ),
 )
