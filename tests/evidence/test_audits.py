@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.auditing.records import bad, good
+from tests.evidence.test_load import refused
 from tests.report.records import record
 from verify.errors import ClaimError, ResultsError
 from verify.evidence.audits import (
@@ -68,15 +69,8 @@ DAMAGES = [
 
 @pytest.mark.parametrize(("text", "message"), DAMAGES)
 def test_damage_is_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """The message starts with the path, names the place and the fix, and is one line."""
-    path = tmp_path / "audit.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ResultsError, match=message) as caught:
-        load_audit(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "\n" not in message
-    assert ";" in message
+    """Of every kind, with the place and the fix."""
+    refused(load_audit, tmp_path / "audit.json", text, message)
 
 
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from tests.report.records import PAIRWISE, record
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ResultsError
 from verify.evidence import RunRecord
-from verify.evidence import RunRecord as Record
 from verify.evidence.load import SCHEMA, json_schema, load
 
 SMALL = record(PAIRWISE, statements=())
@@ -24,7 +23,7 @@ SMALL = record(PAIRWISE, statements=())
 
 @examples(12)
 @given(RUN_RECORDS)
-def test_what_was_written_comes_back(tmp_path_factory: pytest.TempPathFactory, made: Record) -> None:
+def test_what_was_written_comes_back(tmp_path_factory: pytest.TempPathFactory, made: RunRecord) -> None:
     """And is valid under the published JSON Schema, by an independent validator."""
     path = tmp_path_factory.mktemp("results") / "results.json"
     path.write_text(made.to_json(), encoding="utf-8")
@@ -107,17 +106,21 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), DAMAGES)
-def test_damage_is_reported_in_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """The message starts with the path, names the place and the fix, and is one line."""
-    path = tmp_path / "results.json"
+def refused(read: Callable[[Path], object], path: Path, text: str, message: str) -> None:
+    """Check that a text is no record: one line starts with the path, and names the place and the fix."""
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ResultsError, match=message) as caught:
-        load(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "\n" not in message
-    assert ";" in message
+        read(path)
+    said = str(caught.value)
+    assert said.startswith(f"{path}: ")
+    assert "\n" not in said
+    assert ";" in said
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGES)
+def test_damage_is_reported_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    """Of every kind, with the place and the fix."""
+    refused(load, tmp_path / "results.json", text, message)
 
 
 def test_a_binary_file(tmp_path: Path) -> None:
