@@ -42,7 +42,7 @@ PATHS = (
     "verify/montecarlo",
     "verify/symbolic",
     "verify/spec",
-    *(f"verify/engine/{name}.py" for name in ("binding", "evaluate", "measure", "samples", "statements")),
+    *(f"verify/engine/{name}.py" for name in ("binding", "evaluate", "measure", "statements")),
     "verify/evidence/judging.py",
 )
 """Where faults are planted: all claims, and every module that a result depends on."""
