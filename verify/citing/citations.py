@@ -86,17 +86,14 @@ class Citation:
     authors: tuple[str, ...] = (AUTHORS,)
 
     @property
-    def is_published(self) -> bool:
-        """Whether there is an address to lead to."""
-        return bool(self.own_page or self.address)
+    def url(self) -> str:
+        """Its place in what is published, empty where nothing is."""
+        return self.page if self.own_page or self.address else ""
 
     @property
     def links(self) -> tuple[str, ...]:
         """Where a reader is led: to the DOI and to the place in what is published, as far as given."""
-        given = ([f"https://doi.org/{self.doi}"] if self.doi else []) + (
-            [self.page] if self.is_published else []
-        )
-        return tuple(dict.fromkeys(given))
+        return tuple(filter(None, dict.fromkeys([self.doi and f"https://doi.org/{self.doi}", self.url])))
 
     @property
     def run(self) -> str:
@@ -411,7 +408,7 @@ def to_bibtex(cited: Citation) -> str:
         "howpublished": f"Software, version {for_tex(cited.version)}",
         "note": note,
         "doi": for_tex(cited.doi),
-        "url": cited.page if cited.is_published else "",
+        "url": cited.url,
     }
     lines = (
         f"  {name} = {value}," if name == "month" else f"  {name} = {{{value}}},"
@@ -433,7 +430,7 @@ def to_csl_json(cited: Citation) -> str:
         # Styles print the version, few the note.
         "version": f"{cited.version} ({cited.run})",
         "note": f"{plain(cited.what)}: {cited.found}; {note}" if cited.found else note,
-        "URL": cited.page if cited.is_published else "",
+        "URL": cited.url,
         "DOI": cited.doi,
     }
     fields = (
@@ -464,7 +461,7 @@ def to_json_ld(cited: Citation) -> str:
         "@context": "https://schema.org",
         "@type": "ClaimReview",
         "@id": cited.identifier,
-        "url": cited.page if cited.is_published else "",
+        "url": cited.url,
         "identifier": f"https://doi.org/{cited.doi}" if cited.doi else "",
         "alternateName": f"sdpa-verify:{cited.key}",
         "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
@@ -500,7 +497,7 @@ def to_ris(cited: Citation) -> str:
         ("N1", f"{found}{cited.judged}. {cited.origin}, digest {cited.digest}"),
         ("ID", f"sdpa-verify:{cited.key}"),
         ("DO", cited.doi),
-        ("UR", cited.page if cited.is_published else ""),
+        ("UR", cited.url),
     ]
     given = [f"{tag}  - {one_line(text)}" for tag, text in lines if text]
     return "\n".join([*given, "ER  - "])

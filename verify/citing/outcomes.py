@@ -4,7 +4,7 @@ import difflib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -173,8 +173,6 @@ def _in_json(checked: Checked, problem: Problem) -> dict[str, Any]:
     }
 
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-"""Where the schema of SARIF is."""
 _RULES = {
     ProblemKind.STALE: "What a form writes is no longer what the results say.",
     ProblemKind.UNSUPPORTED: "A text of its author's has a number that is none of the value's.",
@@ -189,14 +187,17 @@ _RULES = {
 
 def as_sarif(checked: Checked) -> str:
     """Return the log of one run."""
-    rules = [{"id": kind.value, "shortDescription": {"text": text}} for kind, text in _RULES.items()]
-    driver = {"name": "sdpa-verify", "version": __version__, "rules": rules}
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "results": [_result(one) for one in (*checked.left, *checked.warnings)],
-    }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+    results = [_result(one) for one in (*checked.left, *checked.warnings)]
+    return sarif_log(__version__, _RULES, results, columnKind="unicodeCodePoints")
+
+
+def sarif_log(version: str, rules: Mapping[str, str], results: list[dict[str, Any]], **more: str) -> str:
+    """Return a log of SARIF with one run of a version of this tool, whose rules have texts by their ids."""
+    described = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
+    driver = {"name": "sdpa-verify", "version": version, "rules": described}
+    run = {"tool": {"driver": driver}, **more, "results": results}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
 
 def _result(problem: Problem) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from verify.citing.outcomes import SCHEMA, address
+from verify.citing.outcomes import address, sarif_log
 from verify.citing.values import SOURCE
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
@@ -150,10 +150,7 @@ def to_sarif(record: RunRecord, sources: Path | None = None, lines: Mapping[str,
             artifact = {"artifactLocation": {"uri": address(sources)}}
             place = {"physicalLocation": {**artifact, "region": {"startLine": lines[one.id]}}}
             results[-1]["locations"][0] |= place
-    rules = [{"id": name, "shortDescription": {"text": text}} for name, text in _RULES.items()]
-    driver = {"name": "sdpa-verify", "version": record.tool.version, "rules": rules}
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
-    return json.dumps(log, indent=2, ensure_ascii=False).encode() + b"\n"
+    return sarif_log(record.tool.version, _RULES, results).encode() + b"\n"
 
 
 def _result(rule: str, key: str, kind: str, text: str, level: str = "error") -> dict[str, Any]:

@@ -35,40 +35,36 @@ class Tally:
     word: str
 
 
-_VERDICTS = {
-    Verdict.CONFIRMED: Badge("check", "good", "confirmed"),
-    Verdict.APPROXIMATE: Badge("about", "fair", "approximate"),
-    Verdict.REFUTED: Badge("cross", "bad", "refuted"),
-    Verdict.UNDECIDED: Badge("open", "idle", "undecided"),
-}
-_PROOFS = {
-    Proof.PROVED: Badge("check", "good", "proved"),
-    Proof.REVIEWED: Badge("eye", "fair", "reviewed"),
-    Proof.AT_EXAMPLES: Badge("points", "fair", "checked at examples"),
-    Proof.IN_PART: Badge("half", "fair", "in part"),
-    Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
-    Proof.NOT_CLAIMED: Badge("dash", "idle", "not claimed"),
-}
-_OUTCOMES = {
-    Outcome.HOLDS: Badge("check", "good", "holds"),
-    Outcome.WITH_CONDITIONS: Badge("half", "fair", "holds with conditions"),
-    Outcome.MISPRINTED: Badge("unequal", "bad", "misprinted"),
-    Outcome.WRONG: Badge("cross", "bad", "wrong"),
-    Outcome.OPEN: Badge("open", "idle", "open"),
-}
-_JUDGEMENTS = {
-    Judgement.CONFIRMED: Badge("check", "good", "confirmed"),
-    Judgement.REFUTED: Badge("cross", "bad", "refuted"),
-    Judgement.UNDECIDED: Badge("open", "idle", "undecided"),
-    Judgement.WARNED: Badge("alarm", "fair", "warned"),
-    Judgement.REPORTED: Badge("dash", "idle", "reported"),
-}
 # Members of different kinds may be equal as texts, so each kind has its own.
 _BADGES: dict[type, Mapping[Any, Badge]] = {
-    Verdict: _VERDICTS,
-    Proof: _PROOFS,
-    Outcome: _OUTCOMES,
-    Judgement: _JUDGEMENTS,
+    Verdict: {
+        Verdict.CONFIRMED: Badge("check", "good", "confirmed"),
+        Verdict.APPROXIMATE: Badge("about", "fair", "approximate"),
+        Verdict.REFUTED: Badge("cross", "bad", "refuted"),
+        Verdict.UNDECIDED: Badge("open", "idle", "undecided"),
+    },
+    Proof: {
+        Proof.PROVED: Badge("check", "good", "proved"),
+        Proof.REVIEWED: Badge("eye", "fair", "reviewed"),
+        Proof.AT_EXAMPLES: Badge("points", "fair", "checked at examples"),
+        Proof.IN_PART: Badge("half", "fair", "in part"),
+        Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
+        Proof.NOT_CLAIMED: Badge("dash", "idle", "not claimed"),
+    },
+    Outcome: {
+        Outcome.HOLDS: Badge("check", "good", "holds"),
+        Outcome.WITH_CONDITIONS: Badge("half", "fair", "holds with conditions"),
+        Outcome.MISPRINTED: Badge("unequal", "bad", "misprinted"),
+        Outcome.WRONG: Badge("cross", "bad", "wrong"),
+        Outcome.OPEN: Badge("open", "idle", "open"),
+    },
+    Judgement: {
+        Judgement.CONFIRMED: Badge("check", "good", "confirmed"),
+        Judgement.REFUTED: Badge("cross", "bad", "refuted"),
+        Judgement.UNDECIDED: Badge("open", "idle", "undecided"),
+        Judgement.WARNED: Badge("alarm", "fair", "warned"),
+        Judgement.REPORTED: Badge("dash", "idle", "reported"),
+    },
 }
 SERIOUS = (
     Judgement.REFUTED,
@@ -118,7 +114,7 @@ def control_badge(verdict: Verdict) -> Badge:
     """Return how a control is shown: a refuted control is in order, anything else is an alarm."""
     if verdict is Verdict.REFUTED:
         return Badge("check", "good", "rejected, as required")
-    return Badge("alarm", "bad", f"{_VERDICTS[verdict].word}, but must be rejected")
+    return Badge("alarm", "bad", f"{badge(verdict).word}, but must be rejected")
 
 
 def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose:
