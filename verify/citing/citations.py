@@ -41,15 +41,13 @@ from verify.text.escapes import (
 from verify.text.latex import plain
 
 AUTHORS = "The sdpa-verify authors"
-_USER = "user"
-"""The chapter of claims that come from files of the user's own."""
+_USER = "user"  # the chapter of claims that come from files of the user's own
 
 # No sign that ends a link in Markdown, or a field or an argument in BibTeX and LaTeX.
 _PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
 _ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|(?!//){_PATH}+)", re.ASCII)
 
-_DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")
-"""What a DOI starts with, bare or as an address."""
+_DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")  # what a DOI starts with, bare or as an address
 
 _WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
 

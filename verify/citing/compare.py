@@ -316,8 +316,7 @@ def _worded(value: object) -> str:
     return json.dumps(value, default=str) if isinstance(value, dict) else "" if value is None else str(value)
 
 
-_NAMED = 12
-"""This many keys are named in a line before the others are counted."""
+_NAMED = 12  # this many keys are named in a line before the others are counted
 
 
 def to_text(found: Changes) -> str:

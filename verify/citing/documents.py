@@ -121,8 +121,7 @@ class Problem:
 
 _FORMS = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
 _DOCUMENT = InputKind(16 * MEGABYTE, CitationError, _FORMS)
-_SUGGESTIONS = 10
-"""The number of unknown keys for which the nearest one is looked for, which takes long."""
+_SUGGESTIONS = 10  # the number of unknown keys for which the nearest one is looked for, which takes long
 _RAW_LINE = (
     "a marker at the start of a line makes the line raw HTML, whose Markdown is shown as it stands; "
     "put a word of the sentence before it, on the same line"

@@ -178,8 +178,7 @@ _CODE_NAMES = (
     "code code-block code-cell sourcecode literalinclude math mermaid graphviz raw parsed-literal doctest"
     " testcode testsetup eval-rst dot python r julia ojs bash sh shell sql typst embed iframe csv-table"
 )
-_CODE = frozenset(_CODE_NAMES.split())
-"""Directives and executed cells whose content is not prose."""
+_CODE = frozenset(_CODE_NAMES.split())  # directives and executed cells whose content is not prose
 _TICKS = re.compile("`+")
 _ROLE = "{verify}"
 

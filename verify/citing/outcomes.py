@@ -67,8 +67,7 @@ def changes(documents: Sequence[Document]) -> str:
     return "".join(parts)
 
 
-_FEW = 3
-"""The number of documents without a quotation that are named; a folder may hold hundreds."""
+_FEW = 3  # the number of documents without a quotation that are named; a folder may hold hundreds
 
 
 def as_text(checked: Checked) -> str:

@@ -39,8 +39,7 @@ def out_option(folder: str, text: str = "Folder to write to.") -> Decorator:
     return click.option("--out", type=PATH, default=Path(folder), show_default=True, metavar="DIR", help=text)
 
 
-_UNSAID = "verify.unsaid"
-"""Where a command's context keeps why standard output could not be written."""
+_UNSAID = "verify.unsaid"  # where a command's context keeps why standard output could not be written
 
 _CREATED = ("%Y-%m-%dT%H:%M:%S", "D:%Y%m%d%H%M%S")
 """How a page, and a PDF, say when the findings were made that they show."""

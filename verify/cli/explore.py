@@ -25,8 +25,7 @@ from verify.text.numbers import exact
 if TYPE_CHECKING:
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
-_LEAST = 30
-"""Columns that a title needs beside its id."""
+_LEAST = 30  # columns that a title needs beside its id
 _ENDINGS = {
     "proved": "Proved",
     "reviewed": "Reviewed, not proved",

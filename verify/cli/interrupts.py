@@ -14,8 +14,7 @@ from typing import Any
 INTERRUPTED = "interrupted; all files are whole, unfinished ones as they were"
 """What is said last."""
 
-_ONE_CALL = 0.25
-"""Seconds within which a signal counts once."""
+_ONE_CALL = 0.25  # seconds within which a signal counts once
 
 _DEFAULTS: dict[int, Any] = {
     signal.SIGINT: signal.default_int_handler,

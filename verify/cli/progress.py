@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from verify.engine.runner import Callbacks
     from verify.engine.schedule import RunProgress
 
-_WIDE = 60
-"""Columns from which on a terminal has room for a bar."""
-
-_REFRESH_S = 0.2
-"""Seconds between two looks of the progress bar."""
+_WIDE = 60  # columns from which on a terminal has room for a bar
+_REFRESH_S = 0.2  # seconds between two looks of the progress bar
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 

@@ -13,8 +13,7 @@ from verify.text.escapes import one_line
 if TYPE_CHECKING:
     from verify.engine.store import Contents, Store
 
-_NAMED = 40
-"""Wrong rows that are listed; of all it is said how many."""
+_NAMED = 40  # wrong rows that are listed; of all it is said how many
 
 
 def _store(path: Path | None) -> Store:

@@ -35,11 +35,8 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
 
-_NEEDED = "verify.engine.evaluate"
-"""What a worker imports ahead of its first task."""
-
-_MOST_PLANNED = 1_000_000
-"""Workers that a plan can be made for: no cluster has as many."""
+_NEEDED = "verify.engine.evaluate"  # what a worker imports ahead of its first task
+_MOST_PLANNED = 1_000_000  # workers that a plan can be made for: no cluster has as many
 
 
 plan_options = together(

@@ -20,20 +20,17 @@ from verify.montecarlo.blocks import Chunk, Sums
 Chunks = Sequence[tuple[CellToDraw, Chunk]]
 
 
-_WORTH_A_PROCESS = 10**9
-"""Random components that take longer to draw than a process takes to start."""
+_WORTH_A_PROCESS = 10**9  # random components that take longer to draw than a process takes to start
 
 IN_HAND = 3
 """Tasks sent to each worker of an executor at a time, so that none waits for the next one to arrive."""
 
-_TASK_S = 1.0
-"""Seconds that a task for an executor should take: sending it takes a hundredth of that."""
+_TASK_S = 1.0  # seconds that a task for an executor should take: sending it takes a hundredth of that
 
 _WITH_ONE_CHUNK = 512
 """Workers that this process can keep busy with tasks of one chunk; with more of them, tasks are longer."""
 
-_UNKNOWN_WORKERS = 16
-"""Workers of an executor that does not say how many it has."""
+_UNKNOWN_WORKERS = 16  # workers of an executor that does not say how many it has
 
 
 class Backend(Protocol):

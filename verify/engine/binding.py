@@ -58,11 +58,9 @@ _SEEDS, _BLOCKS, _FEW = (7, 8), 3, 6
 
 On one seed's draws an author's number could make two quantities equal; what is bound agrees on both seeds'.
 """
-_RTOL = 2e-5
-"""Relative tolerance of a comparison: the draws are in single precision."""
+_RTOL = 2e-5  # relative tolerance of a comparison: the draws are in single precision
 _MAGNITUDES = 10.0 ** np.linspace(-6, 6, 240)
-_GRID = np.concatenate([-_MAGNITUDES[::-1], [0.0], _MAGNITUDES])
-"""The grid on which roots are bracketed."""
+_GRID = np.concatenate([-_MAGNITUDES[::-1], [0.0], _MAGNITUDES])  # the grid on which roots are bracketed
 _COUNTS = {"m", "n", "side", "rows"}
 """Names of the fields of samplers and inputs that count vectors in a block."""
 

@@ -262,8 +262,7 @@ class _ModulesOfPickle(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-_EVALUATIONS: dict[str, ClaimEvaluation] = {}
-"""Those under way in this process, by the keys of their work."""
+_EVALUATIONS: dict[str, ClaimEvaluation] = {}  # those under way in this process, by the keys of their work
 
 
 def begin(work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> NeedsDraws | Settled:

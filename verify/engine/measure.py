@@ -46,11 +46,8 @@ PILOT_BLOCKS = 4096
 _FORETOLD = 2
 """How many times its size a pilot can foretell; it is doubled while planning by it asks for more."""
 
-_BY_THEN = GROWTH ** (PLANNED_LOOK - 1)
-"""How many times the first look's sample the planned one is."""
-
-_SAME = 1e-12
-"""So near, relative to itself, a value is the same but for rounding."""
+_BY_THEN = GROWTH ** (PLANNED_LOOK - 1)  # how many times the first look's sample the planned one is
+_SAME = 1e-12  # so near, relative to itself, a value is the same but for rounding
 
 _QUIET = np.errstate(over="ignore", invalid="ignore")
 """Where estimates are computed: what comes of too large sums is refused, without a warning of NumPy's."""
@@ -289,8 +286,7 @@ class Samples:
         return comparison.fit.coefficient(comparison.target, points, alpha)
 
 
-_ENDLESS = 1e12
-"""The number of blocks that is never reached."""
+_ENDLESS = 1e12  # the number of blocks that is never reached
 
 
 def measure(

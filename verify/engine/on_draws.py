@@ -56,8 +56,7 @@ _FUNCTIONS = {
 _LEAD = 6
 """Axes of any part: blocks, queries, keys, other queries, other keys, and the values of a lone variable."""
 
-_BITS = 128
-"""The precision at which expressions of numbers are evaluated."""
+_BITS = 128  # the precision at which expressions of numbers are evaluated
 
 Bound = tuple[tuple[Any, int, int], ...]
 """The indices that sums have bound so far: each with its least value, and how many values it has."""

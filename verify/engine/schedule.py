@@ -35,11 +35,8 @@ from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums
 
 _Read = TypeVar("_Read")
 
-_LOOK_S = 0.5
-"""Seconds between looks at whether there are workers left."""
-
-_AT_ONCE = 64
-"""Chunks that are looked up in the store together."""
+_LOOK_S = 0.5  # seconds between looks at whether there are workers left
+_AT_ONCE = 64  # chunks that are looked up in the store together
 
 _MOST_AGAIN = 3
 """Times that chunks are drawn again, each by another process, where the process that draws them ends."""

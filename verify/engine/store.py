@@ -32,11 +32,8 @@ from verify.text.escapes import one_line
 LARGEST = 2 * 10**9
 """Bytes of rows that a store keeps; beyond them those go that were used least recently."""
 
-_EVERY_S = 0.5
-"""Seconds after which rows are written at the latest: what a killed run has lost."""
-
-_MANY = 400
-"""Keys of one query."""
+_EVERY_S = 0.5  # seconds after which rows are written at the latest: what a killed run has lost
+_MANY = 400  # keys of one query
 
 
 @dataclass(frozen=True)
@@ -267,8 +264,7 @@ def _counted(rows: int) -> str:
 VARIABLE = "SDPA_VERIFY_STORE"
 """The environment variable that says where the store is."""
 
-_APPLICATION = 0x5D9A_0001
-"""What marks a file of SQLite as a store, in its header."""
+_APPLICATION = 0x5D9A_0001  # what marks a file of SQLite as a store, in its header
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS rows (
@@ -468,8 +464,7 @@ def _fix(error: Exception) -> str:
 
 _Kind = TypeVar("_Kind", ClaimRecord, DerivationRecord)
 _FAILED = "its derivation failed, and such are not kept"
-_DIGITS = 15
-"""The most that a number of draws has."""
+_DIGITS = 15  # the most that a number of draws has
 
 
 def chunk_of(key: bytes, content: bytes) -> Sums:

@@ -101,8 +101,7 @@ def _refusal(sign: str) -> PydanticCustomError:
 
 
 _MOST = 1000
-_AT_HAND = 1024
-"""Texts that need not be looked at again: four of five in a record stand there before."""
+_AT_HAND = 1024  # texts that need not be looked at again: four of five in a record stand there before
 _Item = TypeVar("_Item")
 
 

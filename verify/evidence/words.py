@@ -75,8 +75,7 @@ SERIOUS = (
 )
 """The judgements, the most serious first."""
 _INFINITE = "∞"
-_DIGITS = 4
-"""Significant digits of a finding at most."""
+_DIGITS = 4  # significant digits of a finding at most
 _THRESHOLD = ("the prediction", "the threshold")
 _MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits

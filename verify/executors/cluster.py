@@ -24,20 +24,11 @@ from verify.errors import SettingsError, WorkerError, described
 from verify.executors.machine import KEPT, LARGE, MOST
 from verify.executors.workers import portable, signals_blocked, start_tracker
 
-_JOIN_S = 15
-"""Seconds to wait for a scheduler, and for its first worker."""
-
-_ASK_S = 5
-"""Seconds for workers to say that they have this tool; one that is busy then may be asked nothing."""
-
-_GONE_S = 10.0
-"""Seconds without a scheduler or any worker after which a run ends."""
-
-_COUNT_S = 1.0
-"""Seconds after which workers are counted again, so that those that join later have work."""
-
-_SILENT_S = 30
-"""Seconds that a scheduler may take to answer: as many as Dask gives a connection."""
+_JOIN_S = 15  # seconds to wait for a scheduler, and for its first worker
+_ASK_S = 5  # seconds for workers to say that they have this tool; one that is busy then may be asked nothing
+_GONE_S = 10.0  # seconds without a scheduler or any worker after which a run ends
+_COUNT_S = 1.0  # seconds after which workers are counted again, so that those that join later have work
+_SILENT_S = 30  # seconds that a scheduler may take to answer: as many as Dask gives a connection
 
 _LOST = "its task was lost with the cluster's scheduler"
 
@@ -64,14 +55,12 @@ _PRELOADED = ["distributed", "verify.engine.backends"]
 _COPIED = sys.platform == "linux"
 """Whether processes of ``local:N`` are copies of one, which Python does reliably on Linux only."""
 
-_LOCAL = "local:"
-"""How an address begins that stands for processes of this run alone."""
+_LOCAL = "local:"  # how an address begins that stands for processes of this run alone
 
 _HOST = re.compile(r"[^\s/]{1,253}")
 """A name, of at most as many characters as the internet's have, or a number."""
 
-_LONG = 64
-"""A folder's name of more characters leaves too few for a socket's in it."""
+_LONG = 64  # a folder's name of more characters leaves too few for a socket's in it
 
 
 class Cluster(Executor):

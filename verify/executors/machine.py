@@ -34,8 +34,7 @@ KEPT = 1 << 27
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
-_SELDOM = 100_000
-"""New objects before garbage is looked for: SymPy makes many, and hardly any in cycles."""
+_SELDOM = 100_000  # new objects before garbage is looked for: SymPy makes many, and hardly any in cycles
 
 _version = functools.cache(importlib.metadata.version)
 MOST = 1024

@@ -36,14 +36,9 @@ from verify.executors.machine import (
     processors,
 )
 
-_IN_HAND = 2
-"""Tasks sent to a busy process at a time, so that it need not wait for the next one to arrive."""
-
-_KEPT = 2
-"""Processes kept for each that may be busy: those of other isolation keys have things loaded."""
-
-_LOOK_S = 0.5
-"""Seconds between looks at processes whose pool may not notice their end."""
+_IN_HAND = 2  # tasks sent to a busy process at a time, so that it need not wait for the next one to arrive
+_KEPT = 2  # processes kept for each that may be busy: those of other isolation keys have things loaded
+_LOOK_S = 0.5  # seconds between looks at processes whose pool may not notice their end
 
 _GRACE_S = 1.0
 """Seconds that a process has to end after its pool has given it up, and a pool to notice the end of one."""

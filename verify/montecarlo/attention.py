@@ -66,8 +66,7 @@ def _sent(coefficients: Array, vectors: Array) -> Array:
 _FEW = 16
 """Up to this many keys are faster compared one after another, each for all rows at once, than row by row."""
 
-_SHORT_BYTES = 384
-"""Rows of up to this length are faster compared half by half than row by row."""
+_SHORT_BYTES = 384  # rows of up to this length are faster compared half by half than row by row
 
 
 def largest(rows: Array) -> Array:

@@ -65,11 +65,8 @@ def double(numbers: Array) -> Array:
 _BATCH_COORDINATES = 1 << 18
 """Coordinates drawn per batch: in single precision 1 MiB, which stays in the processor's cache."""
 
-_CHUNK_BATCHES = 64
-"""Batches of a chunk: of up to 7 ms each, so that a chunk takes less than half a second."""
-
-_FEW_OUTPUTS = 64
-"""A block that is reduced to more outputs than these takes longer, in proportion."""
+_CHUNK_BATCHES = 64  # batches of a chunk: of up to 7 ms each, so that a chunk takes less than half a second
+_FEW_OUTPUTS = 64  # a block that is reduced to more outputs than these takes longer, in proportion
 
 _HEAD = struct.Struct("<QIIB")
 """Before the numbers of sums: blocks, outputs, how many of them are in third moments, order."""

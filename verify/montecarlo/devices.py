@@ -128,11 +128,8 @@ def computing_on(device: Device) -> Iterator[Any]:
             torch.set_num_threads(threads)
 
 
-_BATCH_COORDINATES = 1 << 21
-"""Coordinates of a batch: few take a card no longer than it takes to begin."""
-
-_BATCH_NUMBERS = 1 << 28
-"""Numbers that are in memory at once, at most: 1 GiB in single precision."""
+_BATCH_COORDINATES = 1 << 21  # coordinates of a batch: few take a card no longer than it takes to begin
+_BATCH_NUMBERS = 1 << 28  # numbers that are in memory at once, at most: 1 GiB in single precision
 
 _BITS = 63
 

@@ -36,8 +36,7 @@ def _words(seed: int, claim: str, cell: str) -> NDArray[np.uint32]:
 
 Array = NDArray[np.float64]
 
-_PIECE = 1 << 16
-"""Normals made at once: with what they are made of they stay in the processor's cache."""
+_PIECE = 1 << 16  # normals made at once: with what they are made of they stay in the processor's cache
 
 _SPECIMEN = 64
 """Numbers from one stream by which two distributions that say the same of themselves are told apart."""

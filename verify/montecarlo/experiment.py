@@ -353,8 +353,7 @@ def ordinary(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, floa
 
 SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256)
 
-_MULTIPLY_ADD = 0.02
-"""Time of one multiply-add of a matrix product, in units of drawing one component."""
+_MULTIPLY_ADD = 0.02  # time of one multiply-add of a matrix product, in units of drawing one component
 
 _PER_BLOCK = 20.0
 """Time that a block costs whatever its size, in the same unit; it counts only for the smallest."""
@@ -362,11 +361,8 @@ _PER_BLOCK = 20.0
 _CACHE = 1 << 18
 """Components of a block above which its arrays leave the processor's cache, and all takes twice as long."""
 
-_MOST_QUERIES = 64
-"""Queries above which little is gained, and few blocks are already more than enough."""
-
-_MANY = 8
-"""Times as many queries as keys: more of them would hardly save a key that is drawn."""
+_MOST_QUERIES = 64  # queries above which little is gained, and few blocks are already more than enough
+_MANY = 8  # times as many queries as keys: more of them would hardly save a key that is drawn
 
 _PER_SCORE = 0.8
 """Time that one score takes until its row's softmax is reduced, in units of drawing one component."""

@@ -21,11 +21,8 @@ _COMPARED = GROUPS // 2
 _NORMAL_BY, _AND_BY = 0.33554, 0.415
 """A mean of B numbers is normal but for a probability of 0.33554(ρ + 0.415)/√B, with ρ = E|z|³ of one."""
 
-_UNDERRATED = 2.0
-"""How many times the sampled deviation the true one may be, in an interval of group means."""
-
-_ROUGH = 1.5
-"""How many times the blocks are planned that a pilot's skewness asks for, which is rough."""
+_UNDERRATED = 2.0  # how many times the sampled deviation the true one may be, in an interval of group means
+_ROUGH = 1.5  # how many times the blocks are planned that a pilot's skewness asks for, which is rough
 
 _TINY = 1e-9
 

@@ -152,11 +152,8 @@ def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
     return bound(1 - alpha / 2), bound(alpha / 2)
 
 
-_BOLDEST = 0.9
-"""Share of the fortune that may be lost by one number at most."""
-
-_BISECTIONS = 30
-"""How often the range of an interval's end is halved."""
+_BOLDEST = 0.9  # share of the fortune that may be lost by one number at most
+_BISECTIONS = 30  # how often the range of an interval's end is halved
 
 
 def betting_mean(values: Array, alpha: float) -> tuple[Array, Array]:

@@ -27,10 +27,8 @@ from verify.report.tables import TableCell, aligned, column_widths
 from verify.text import numbers
 from verify.text.latex import Prose
 
-_LINES = 24
-"""Lines of a judgement at most; what shares neither cause nor kind beyond them is counted."""
-_ROWS = 600
-"""Findings that have a row each at most: beyond them the pages would be a heap of numbers."""
+_LINES = 24  # lines of a judgement at most; what shares neither cause nor kind beyond them is counted
+_ROWS = 600  # findings that have a row each at most: beyond them the pages would be a heap of numbers
 _HEADS = (4.15, 4.3, 3.0, 3.0, 5.6, 4.6)  # em that the heads of a table's columns need
 _INFINITE = "∞"
 _DIGITS = 4

@@ -23,8 +23,7 @@ _LIBRARIES = (
 
 _KEPT_DAYS = 60
 _DAY = 86_400.0
-_VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")
-"""What Fontconfig and Matplotlib look for."""
+_VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")  # what Fontconfig and Matplotlib look for
 
 
 def user_cache() -> Path | None:

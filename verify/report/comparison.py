@@ -24,8 +24,7 @@ _BADGES = {
     Agreement.UNKNOWN: Badge("open", "idle", "not known"),
     Agreement.SAME: Badge("check", "good", "same"),
 }
-_MOST = 24
-"""Lines beyond those of the first layer at most."""
+_MOST = 24  # lines beyond those of the first layer at most
 
 
 class Found(NamedTuple):

@@ -26,8 +26,7 @@ _ABOUT_UA = """\
 </rdf:li></rdf:Bag></pdfaExtension:schemas></rdf:Description>
 """
 _END = b"</rdf:RDF>"
-_ROUNDING = 0.01
-"""Pixels by which a box may stick out of the one around it."""
+_ROUNDING = 0.01  # pixels by which a box may stick out of the one around it
 
 
 def name_places(pdf: Any, places: Mapping[str, str]) -> None:

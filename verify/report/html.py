@@ -30,11 +30,8 @@ _SCRIPTS = {
 }
 _TEACHING = {"draws.js", "lesson.js"}
 """The scripts of the lesson, which a report about its claims alone does without."""
-_SAFE = " /:=.,-()"
-"""What need not be escaped in a data address between single quotes."""
-
-_WIDE = 10.0
-"""Em from which on a formula may have to be smaller on a narrow screen."""
+_SAFE = " /:=.,-()"  # what need not be escaped in a data address between single quotes
+_WIDE = 10.0  # em from which on a formula may have to be smaller on a narrow screen
 _BROADEST = 1.06
 """What an em of a formula as MathJax draws it is in MathML, at most (over the catalogue; usually 0.9)."""
 _NAMED = re.compile(r"<(h[1-5]|a|button|caption|figcaption|label|summary|th)\b[^<>]*>.*?</\1>", re.DOTALL)

@@ -27,8 +27,7 @@ from verify.text.escapes import pieces
 from verify.text.latex import Prose, Tex
 
 _SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")
-_WORTH_A_PROCESS = 10
-"""This many drawings take longer than to start a process for them."""
+_WORTH_A_PROCESS = 10  # this many drawings take longer than to start a process for them
 _PLAIN = get_args(Code)[1:] + get_args(Line)[1:]
 """What validates texts in which a dollar sign is a dollar sign."""
 _IN_OTHER_PARTS = (RunRecord, AuditRecord, ComparisonRecord, Check, ControlRecord, Figure)

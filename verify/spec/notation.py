@@ -52,8 +52,7 @@ def refuse_typed(claim: str, where: str, text: str) -> None:
             )
 
 
-_DASHES = "\u2010\u2011\u2013\u2014"
-"""Hyphens and dashes; others look like signs of equality."""
+_DASHES = "\u2010\u2011\u2013\u2014"  # hyphens and dashes; others look like signs of equality
 
 
 def _is_formula(sign: str) -> bool:

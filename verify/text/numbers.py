@@ -366,11 +366,9 @@ def last_digit(printed: str) -> Decimal:
 
 
 _TOKEN = re.compile(r"\s*(\\[a-z]+|\d+|[-+^{}()\[\]e])\s*", re.ASCII)
-_EXPONENT = re.compile(r"\de", re.ASCII)
-"""As a program prints a number; a product with e has a space."""
+_EXPONENT = re.compile(r"\de", re.ASCII)  # as a program prints a number; a product with e has a space
 _MOST_TOKENS = 200
-_DIGITS = 50
-"""Enough that a difference of numbers that are nearly the same has those of a float."""
+_DIGITS = 50  # enough that a difference of numbers that are nearly the same has those of a float
 _E, _PI = Decimal(1).exp(Context(_DIGITS)), Decimal("3.14159265358979323846264338327950288419716939937511")
 _FUNCTIONS: dict[str, Callable[[Decimal], Decimal]] = {
     r"\ln": Decimal.ln,

@@ -30,8 +30,7 @@ NORMAL_POINT = sqrt(2) * erfinv(2 * EXACTLY - 1)
 IN_UNITS = np.concatenate([np.arange(1, 1.55, 0.05), np.arange(1.55, 1.9, 0.0025), np.arange(1.9, 2.5, 0.05)])
 """Where shares are counted, in standard deviations above the mean: closely about all 95% points."""
 
-_CELLS = 2048
-"""Intervals into which (0, 1) is cut to convolve the law of a product numerically."""
+_CELLS = 2048  # intervals into which (0, 1) is cut to convolve the law of a product numerically
 
 u, v = (Symbol(name, positive=True) for name in "uv")
 x = Symbol("x", real=True)

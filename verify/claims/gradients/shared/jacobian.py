@@ -62,8 +62,7 @@ BOUND = 2 * p[1] * (1 - p[1])
 SMALLEST: Any = n / (n - 1) * p[1] * (1 - p[1])
 
 _AT = Dummy("i", integer=True)
-_FIRST = KroneckerDelta(_AT, 1) - 1 / n
-"""The direction of the first key against all others, by index."""
+_FIRST = KroneckerDelta(_AT, 1) - 1 / n  # the direction of the first key against all others, by index
 
 t = symbols("t", positive=True)
 """exp of the lead of the first score over all others, which are equal."""

@@ -17,8 +17,7 @@ LAST = 20
 WINDOW = 5
 """The goal is reached at the end of the first window of this many steps with a mean loss below it."""
 
-_MEASURES = 3
-"""What scales are compared by: successes, mean steps, steps at the best rate."""
+_MEASURES = 3  # what scales are compared by: successes, mean steps, steps at the best rate
 
 
 @dataclass(frozen=True)

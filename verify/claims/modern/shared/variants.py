@@ -265,8 +265,7 @@ def distance_of_orders(factor: float, bits: int) -> float:
     return largest_difference(rounded(numbers * factor, bits), rounded(numbers, bits) * factor)
 
 
-_CONVERGED = 1e-13
-"""No more rounds follow on steps so small, relative to the scale."""
+_CONVERGED = 1e-13  # no more rounds follow on steps so small, relative to the scale
 
 _ROUNDS = 6
 """Gauss-Newton converges quadratically where errors are small; from a start 5% off four rounds are enough."""

@@ -163,8 +163,7 @@ class OnlineRows(Rows):
 
 
 WIDTH = 64
-_LARGEST = 448.0
-"""The largest number of E4M3."""
+_LARGEST = 448.0  # the largest number of E4M3
 _RARE, _SIZE = 0.001, 10.0
 """How many components are outliers, and the standard deviation of what these get added."""
 

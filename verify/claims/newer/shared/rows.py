@@ -15,8 +15,7 @@ from verify.montecarlo.distributions import NORMAL, QUERIES, UNIT_INTERVAL, Arra
 from verify.montecarlo.rows import NormalRows, of_rows
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(96)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-"""Means over a standard normal number."""
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()  # means over a standard normal number
 _EVEN, _EVEN_WEIGHTS = np.polynomial.legendre.leggauss(48)
 _EVEN, _EVEN_WEIGHTS = (1 + _EVEN) / 2, _EVEN_WEIGHTS / 2
 """Means over a number that is uniform between 0 and 1."""
