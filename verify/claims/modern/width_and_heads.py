@@ -72,10 +72,9 @@ def figures(findings: Findings) -> Figure:
     return figure(
         "entropy-of-mix-ups",
         "The wrong width costs rows their balance, or never lets them choose",
-        "Mean entropy lost by rows over the variance that a scale leaves: a quarter for the "
-        "model’s width, a half for the padded one, one for the head’s, four for the number of heads. All "
-        "four measured points lie on the integrated curve, which rises from a tenth of a nat to one and a "
-        "half.",
+        "Mean entropy lost by rows over the variance that a scale leaves: a quarter for the model’s width, a "
+        "half for the padded one, one for the head’s, four for the number of heads. All four measured points "
+        "lie on the integrated curve, which rises from a tenth of a nat to one and a half.",
         "mean entropy lost, in nats",
         *beside(findings.matching("entropy-*"), "integrated",
                 lambda variance: _lost(scale=math.sqrt(variance / WIDTH)), "variance", points=13),

@@ -8,10 +8,8 @@ from sympy import Expr, Idx, Interval, Rational, S, Sum, cosh, diff, exp, log, s
 
 from verify.claims.newer.shared import LevelRows, M, entropy_lost, mean_over_signs, weights_of_levels, x
 from verify.spec import (
-    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Figure, Route, Step, biased,
-    capped, cell_of, cite, component, computed, figure, in_turn, j, line, n, ordered, over_cells, scatter,
-    sharper,
-    wrong,
+    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Figure, Route, Step, biased, capped, cell_of, cite,
+    component, computed, figure, in_turn, j, line, n, ordered, over_cells, scatter, sharper, wrong,
 )  # fmt: skip
 from verify.spec.rules import Compared, Hypotheses, PutIn, Rising, SumIdentity, Surplus
 

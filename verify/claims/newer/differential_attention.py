@@ -123,9 +123,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "noise",
         "Subtracting an independent map adds noise and lowers the mean",
-        "Variance of a weight over the factor, for independent maps: it rises slowly, and over the square "
-        "of the mean "
-        "it rises steeply; measured points at a factor of one half lie on both curves.",
+        "Variance of a weight over the factor, for independent maps: it rises slowly, and over the square of "
+        "the mean it rises steeply; measured points at a factor of one half lie on both curves.",
         "variance over that of a plain weight", *beside(found, "of a weight", derivation.result.subs(at),
                                                         "lambda", over=(0.01, 0.8)),
         line("over its mean", derivation.lemmas[1].end.subs(at), "other", over=(0.01, 0.8)),

@@ -5,9 +5,8 @@ from sympy import Rational, S
 
 from verify.claims.newer.shared import LowDenominators, LowSums, running, sum_of_ones
 from verify.spec import (
-    Claim, Derivation, Experiment, Figure, Route, Step, assume, capped, cell_of, cite,
-    computed, figure,
-    line, one_step, ordered, over_cells, ratio, scatter, sharper, threshold, wrong,
+    Claim, Derivation, Experiment, Figure, Route, Step, assume, capped, cell_of, cite, computed, figure, line,
+    one_step, ordered, over_cells, ratio, scatter, sharper, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import AtItsLeast, PutIn
 

@@ -5,8 +5,7 @@ from sympy import Expr, Integral, Rational, S, exp, oo, sqrt
 from verify.claims.newer.shared import SecondValues
 from verify.spec import (
     Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, capped, cell_of, characteristic,
-    cite, component,
-    figure, measured, over_cells, sharper, threshold, wrong,
+    cite, component, figure, measured, over_cells, sharper, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import Replaced, normal_density
 

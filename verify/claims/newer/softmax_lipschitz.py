@@ -6,10 +6,8 @@ from sympy import KroneckerDelta, Rational, S, Sum, exp, tanh
 from verify.claims.newer.shared import mean_slope, x
 from verify.spec import (
     NORMAL, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, NormalRows, Route, Smooth, Step,
-    beside, biased,
-    capped, cell_of, cite, complex_step, computed, figure, i, in_turn, j, line, n, one_step, ordered,
-    over_cells,
-    p, sharper, sigma, softmax, wrong,
+    beside, biased, capped, cell_of, cite, complex_step, computed, figure, i, in_turn, j, line, n, one_step,
+    ordered, over_cells, p, sharper, sigma, softmax, wrong,
 )  # fmt: skip
 from verify.spec.rules import Identity, SumIdentity, Surplus
 

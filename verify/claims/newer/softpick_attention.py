@@ -100,8 +100,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "sums",
         "The sum of a softpick row rises with the number of keys to a limit below one",
         "Mean sum of a row's weights over the number of keys: measured points on a curve that rises from "
-        "above "
-        "one half and levels off at about four fifths.",
+        "above one half and levels off at about four fifths.",
         LABEL, *beside(findings.matching("sum-n*"), "integrated",
                        lambda keys: mean_of_softpick(round(keys)), "n",
                        over=(2, 1024), points=10),

@@ -10,8 +10,7 @@ from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
     E, NORMAL, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step,
     beside, capped, cell_of, component, d, fact, figure, function, gauss, integrated, line, measured,
-    one_step, over_cells, p, printed, row_integrals, s, scaled,
-    score_law, sharper, sigma, threshold, wrong,
+    one_step, over_cells, p, printed, row_integrals, s, scaled, score_law, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import SCORES, AtItsLeast, Even, FewKeys, Integrated, OverNormal, Primitive, Replaced
 
@@ -152,10 +151,9 @@ CLAIM = Claim(
     "falls short of one by at most {raw:result}, which tends to zero as the dimension grows.",
     meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. The "
     "deviation of scaled scores settles at one instead, and the mean of the larger of two weights goes from "
-    "{one-dimension:3} in one dimension to {settles:3}: both are integrated numerically. With "
-    "sixteen keys and {raw-many-keys-d256:d_k} dimensions the largest raw weight is "
-    "{raw-many-keys-d256:prediction.2} on average, the largest scaled one "
-    "{scaled-many-keys-d256:prediction.2}. How soon depends on the number of keys; the claim on "
-    "concentration says when.",
+    "{one-dimension:3} in one dimension to {settles:3}: both are integrated numerically. With sixteen keys "
+    "and {raw-many-keys-d256:d_k} dimensions the largest raw weight is {raw-many-keys-d256:prediction.2} on "
+    "average, the largest scaled one {scaled-many-keys-d256:prediction.2}. How soon depends on the number of "
+    "keys; the claim on concentration says when.",
     symbols={"sigma": sigma},
 )
