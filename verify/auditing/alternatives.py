@@ -3,22 +3,18 @@
 Each kind is a generator of variants of one head; without an occasion for it, it yields none.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verify.auditing.arrays import to_numpy
 from verify.auditing.blocks import HIDDEN, Floats, Head, added_to, head_of, rows_of, softmax
+from verify.auditing.recording import Call
 from verify.auditing.weighting import SOFTMAX, Weighting
-
-if TYPE_CHECKING:
-    from verify.auditing.recording import Call
 
 BLOCKS = (8, 16, 32, 64, 128, 256)
 """Sizes of blocks to which programs pad keys."""
@@ -36,8 +32,7 @@ _MOST_HEADS = 16
 """At most this many other heads, the first ones, are compared with a head, for each takes time."""
 
 _LOWEST = -1e30
-_NEARLY = 0.01
-"""How near a number that is fitted comes to the whole one that it is called."""
+_NEARLY = 0.01  # how near a number that is fitted comes to the whole one that it is called
 _OWN_FIX = "let every query head read the keys and values of its own group"
 
 

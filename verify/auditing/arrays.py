@@ -1,21 +1,18 @@
 """Arrays of any library as NumPy's, and how their dtypes round."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import array_api_compat
 import numpy as np
 from array_api_compat import is_torch_array
 from ml_dtypes import bfloat16
+from numpy.typing import NDArray
 
 from verify.auditing.recording import ARRAYS, Array, Call, dtype_name
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    Floats = NDArray[np.float64]
 
 LARGEST = {
     "float16": 65504.0,
@@ -29,8 +26,7 @@ GRAINS = {"float16": 2.0**-25, "bfloat16": 2.0**-126, "float32": 2.0**-126, "flo
 """The largest error of rounding numbers near 0; programs may flush those below the least normal one to 0."""
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
-_FEWEST = 16
-"""Numbers from which on the digits that all of them lack are no chance."""
+_FEWEST = 16  # numbers from which on the digits that all of them lack are no chance
 
 
 def as_stored(array: Array, dtype: str = "") -> np.ndarray:

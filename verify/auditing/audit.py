@@ -3,15 +3,13 @@
 All rows of every call, a few calls at a time.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import array_api_compat
 import numpy as np
@@ -24,6 +22,7 @@ from verify.auditing.files import load
 from verify.auditing.layers import Seen, run_through
 from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording, check_call
+from verify.auditing.rows import Mapper
 from verify.auditing.scales import DEFAULT, scale_expression
 from verify.auditing.statistical import STATISTICAL, Statistical
 from verify.auditing.weighting import weighting
@@ -41,14 +40,11 @@ from verify.evidence.audits import (
     counted,
     together,
 )
+from verify.evidence.claims import Band
 from verify.evidence.runs import Tool
 from verify.executors.machine import environment, processors, thread_map
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
-
-if TYPE_CHECKING:
-    from verify.auditing.rows import Mapper
-    from verify.evidence.claims import Band
 
 Gates = str | Iterable[str] | Mapping[str, tuple[float | None, float | None] | None]
 """Gates as they are given: FINDING or FINDING:LOW..HIGH, one or several, or bands by findings' names."""

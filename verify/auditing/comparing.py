@@ -5,8 +5,6 @@ scales, soft-caps and sinks are the same or not. An output is compared with its 
 other one. Queries, keys and values differ by rounding about as much as each other, or as what came before.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import time
@@ -14,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -22,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from verify.auditing.differences import EXAMPLES, NUMBERS, Differences, NumberApart, RowApart, RowSums
 from verify.auditing.files import load
 from verify.auditing.recording import Layer, Recording, check_call
+from verify.auditing.rows import Mapper
 from verify.errors import RecordingError, SettingsError, naming_arguments, unknown
 from verify.evidence.audits import UNSEEN
 from verify.evidence.comparisons import (
@@ -38,17 +36,10 @@ from verify.executors.machine import environment, processors, thread_map
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
-if TYPE_CHECKING:
-    from verify.auditing.rows import Mapper
-
-_ALIKE = 2.0
-"""Honest queries, keys and values of a layer differ within 1.2 times of each other."""
-_ROUNDINGS = 2.0
-"""Units of rounding by which honest arrays differ where nothing before them does."""
-_GROWTH = 8.0
-"""By how much more the input of a layer may differ than anything before it."""
-_ROW = 10.0
-"""How much farther apart than all rows together a single row may be."""
+_ALIKE = 2.0  # honest queries, keys and values of a layer differ within 1.2 times of each other
+_ROUNDINGS = 2.0  # units of rounding by which honest arrays differ where nothing before them does
+_GROWTH = 8.0  # by how much more the input of a layer may differ than anything before it
+_ROW = 10.0  # how much farther apart than all rows together a single row may be
 _SURE = 8.0
 _SHARE = 0.25
 """Standard errors of a factor, and share of what rounding leaves, from which on it is no rounding."""

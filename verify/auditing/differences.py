@@ -1,24 +1,20 @@
 """How far the calls of one layer in two recordings differ: array by array, head by head, row by row."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verify.auditing.arrays import dtype_of, in_memory, to_numpy, unit_of
+from verify.auditing.recording import Array, Call
 from verify.auditing.rows import SURE, Mapper, hidden_from, look, unseen
 from verify.auditing.weighting import weighting
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
-    from verify.auditing.recording import Array, Call
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 FEWEST_ROWS = 32
 """Rows of a head from which on the factor between two arrays is estimated."""
@@ -28,12 +24,10 @@ NUMBERS = ("scale", "softcap", "sink")
 """What a call is given beside arrays with rows; the rounding of single precision makes no difference."""
 EXAMPLES = 3
 """Rows of each quantity that are kept."""
-_LARGEST = 1e150
-"""Beyond it squares are out of range: such numbers count as not finite."""
+_LARGEST = 1e150  # beyond it squares are out of range: such numbers count as not finite
 _PIECE = 1 << 20
 _SINGLE = 2.0**-22
-_OFF = 0.01
-"""Relative error of a scale, or weight on hidden keys, that only all rows together show."""
+_OFF = 0.01  # relative error of a scale, or weight on hidden keys, that only all rows together show
 _SUMS = ("error", "of_a", "of_b", "along", "noise", "mixed", "fourth", "rows", "lost", "lost_in_both")
 
 

@@ -3,14 +3,13 @@
 Each is judged by a rule of its own, and one sequence is enough. ``EXACT`` has their kinds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verify.auditing.arrays import LARGEST
 from verify.auditing.blocks import OWN_RULE, Subject, is_inside
@@ -21,18 +20,14 @@ from verify.auditing.scales import ROUNDING, Widths, diagnose
 from verify.evidence.audits import Finding, Judgement
 from verify.text.escapes import as_prose, one_line
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    Floats = NDArray[np.float64]
 
 _BFLOAT16 = 2.0**-8
 _RECONSTRUCTION = "largest $|o-{}V|$ of a row over its bound for rounding"
 _MOST_NAMED = 3
-_RECOVERED = 1e-4
-"""As near as a scale is known that reproduces an output, of relative size."""
-_WHOLE = 2000
-"""Whole numbers up to here differ by more than that."""
+_RECOVERED = 1e-4  # as near as a scale is known that reproduces an output, of relative size
+_WHOLE = 2000  # whole numbers up to here differ by more than that
 _WIDER = "scale the queries before the product, or keep scores in float32"
 
 

@@ -3,8 +3,6 @@
 Only names, shapes and numbers are read at first; arrays as the calls of a layer are run through.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -471,7 +469,7 @@ class FolderWriter:
         arrays = {key: getattr(call, field) for key, field in ARRAYS.items()}
         numbers = {"scale": call.scale, "causal": call.causal or None}
         numbers |= {"softcap": call.softcap, "continues": call.continues or None}
-        # A module may be given another dtype than attention computes in.
+        # a module may be given another dtype than attention computes in.
         content = {
             key: as_stored(one, "" if key == "x" else call.dtype)
             for key, one in arrays.items()

@@ -1,15 +1,14 @@
 """A layer that is run through: its calls stacked by shape, and what is kept of every head and sequence."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
 from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
@@ -18,10 +17,8 @@ from verify.auditing.recording import ARRAYS, Call
 from verify.auditing.rows import Mapper, Residuals, RowMeans, each, hidden_from, room_for, unseen
 from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    Floats = NDArray[np.float64]
 
 NEAR = 0.25
 """Share of the largest number beyond which products are warned of."""

@@ -1,22 +1,18 @@
 """Masks as they are meant: which keys each query should see, and the finding that holds calls to it."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verify.auditing.blocks import HIDING
+from verify.auditing.recording import Call
 from verify.auditing.rows import hidden_from
 from verify.errors import SettingsError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Seen = NDArray[np.bool_]
 
-    from verify.auditing.recording import Call
-
-    Seen = NDArray[np.bool_]
 
 INTENDED_MASKS = ("none", "causal", "window=W", "prefix=N", "documents")
 """The masks that can be meant. All but none are causal, and the last query is that of the last key."""
@@ -103,7 +99,7 @@ def misseen(call: Call, meant: Meant, places: NDArray[np.intp]) -> list[Misseen 
         shown = np.broadcast_to(shown, (len(shown), queries, keys))
         used: Seen = np.any(shown, axis=1)
         used = np.maximum.accumulate(used, axis=1) & np.maximum.accumulate(used[:, ::-1], axis=1)[:, ::-1]
-        # A cache may have room for more keys than were written: the last query is that of the last one used.
+        # a cache may have room for more keys than were written: the last query is that of the last one used.
         last = int(np.flatnonzero(used.any(axis=0)).max(initial=-1)) + 1 if queries < keys else keys
         wanted = np.zeros((queries, keys), dtype=bool)
         wanted[:, :last] = meant.visible(queries, last, None if documents is None else documents[:last])

@@ -1,19 +1,15 @@
 """Watches attention while a model is trained: an audit of a few sequences, now and then."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from verify.auditing.audit import FALSE_ALARM, LEAST_FALSE_ALARM, Gates, audit_recording, audit_settings
 from verify.auditing.record import record
+from verify.auditing.recording import Recording
 from verify.errors import SettingsError
 from verify.evidence.audits import AuditRecord, Finding, Judgement
-
-if TYPE_CHECKING:
-    from verify.auditing.recording import Recording
 
 _SMALLER = "normalise queries and keys, cap the scores, or lower the learning rate"
 _TRAINING = {

@@ -1,7 +1,5 @@
 """What an attention function does, found by giving it chosen inputs: a test of a kernel in three lines."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

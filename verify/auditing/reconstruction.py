@@ -55,14 +55,11 @@ _GRID = np.geomspace(0.003, 300, 24)
 
 _STEP = 1e-5
 _SCREENED, _SCREENED_ROWS = 3, 8
-_FAR = 0.1
-"""Relative residual after that many iterations beyond which a variant is given up."""
-_CLEARLY = 0.5
-"""A wrong attention is named where it leaves at most so much of what the declared one does."""
+_FAR = 0.1  # relative residual after that many iterations beyond which a variant is given up
+_CLEARLY = 0.5  # a wrong attention is named where it leaves at most so much of what the declared one does
 _ONE_SIDED, _WHOLLY = 0.5, 0.9
 """Shares of a residual's square: what one direction explains is no noise, and is all there is to say."""
-_BY_CHANCE = 1e-6
-"""Probability that one direction explains so much of a residual that has none."""
+_BY_CHANCE = 1e-6  # probability that one direction explains so much of a residual that has none
 _LITTLE = 8.0
 """Times its bound up to which a row may be off where most rows are not, and a coarser type explain it."""
 _LOOSE = 0.5
@@ -419,7 +416,7 @@ def _allowed(variant: Variant, scale: float, size: float) -> float:
     head, scale = variant.head, 1.0 if variant.is_factor else scale
     weights = head.weights(scale) if variant.weights is None else variant.weights(scale)
     output, value = weights @ head.value, head.value
-    # A value that gets more weight draws the output away from where weights that add up to 1 have it.
+    # a value that gets more weight draws the output away from where weights that add up to 1 have it.
     centre = output if variant.weights is None and head.weighting.is_softmax else np.zeros_like(output)
     width, keys = (head.query.shape[1], len(head.key)) if head.unit <= SINGLE else (0, 1)
     terms = scale**2 * (head.query**2 @ (head.key**2).T)

@@ -1,7 +1,5 @@
 """What the catalogue derives for rows of unit variance, by the numbers of keys that rows see."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,8 +20,7 @@ OfKeys = Callable[[int], float]
 _SEVERAL = 24
 """Different numbers of keys from which on a polynomial in their logarithm stands in for the integrals."""
 
-_ROUGH = 1e-3
-"""Relative error from which on an integral is no reference."""
+_ROUGH = 1e-3  # relative error from which on an integral is no reference
 
 
 def entropy_share(keys: int) -> float:

@@ -42,22 +42,18 @@ SURE = 8.0
 _FEWEST_ROWS, _FEWEST_OF_COLUMNS = 10, 32
 """Rows from which on a factor is looked for: of the whole output, and of each of its many columns."""
 _FEWEST_DF = 5.0
-_MOST_LEVELLED = 512
-"""Powers of 2 by which columns of values are divided at most."""
+_MOST_LEVELLED = 512  # powers of 2 by which columns of values are divided at most
 _PIECE = 1 << 17
 """Numbers of an array of a piece, 1 MB of float64: with what is made of them they stay in the cache."""
 _NEVER = -1e30
 """Stands for the score of a hidden key: its exponential is 0, and a product with that is 0 and no NaN."""
-_FAR_ABOVE = 30.0
-"""Hidden keys count as at most so far above those that are seen."""
+_FAR_ABOVE = 30.0  # hidden keys count as at most so far above those that are seen
 _SATURATED = 100.0
 """Rows whose hidden keys would have this many times the weight of the others do not follow it linearly."""
-_LINEAR = 0.25
-"""Possible error of a row's largest score from which on weights do not follow it linearly."""
+_LINEAR = 0.25  # possible error of a row's largest score from which on weights do not follow it linearly
 _MEAN_SQUARE = 0.18
 """Mean square of a relative rounding error over its bound, for mantissas uniform in the logarithm."""
-_ALIKE = 4.0
-"""Roundings up to which two rows are alike, and share their errors."""
+_ALIKE = 4.0  # roundings up to which two rows are alike, and share their errors
 
 
 class RowMeans(NamedTuple):

@@ -4,8 +4,6 @@ An intended scale is an expression in d, h, D and n, read as arithmetic and neve
 named by the mistake that it most likely is, with how far scores are off and what to change.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -166,7 +164,7 @@ def _number(number: float) -> Any:
     if isinstance(number, int):
         return Integer(number)
     ratio = Rational(repr(number)) if math.isfinite(number) else Float(number)
-    # A decimal such as 0.0884 reads worse as a fraction.
+    # a decimal such as 0.0884 reads worse as a fraction.
     return ratio if ratio.is_Rational and ratio.q <= 1000 else Float(repr(number))
 
 

@@ -4,39 +4,34 @@
 law of theirs and any number of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from verify.auditing.blocks import OWN_RULE, Subject
+from verify.auditing.layers import Pairs, Seen
 from verify.auditing.references import OfKeys, entropy_share, jacobian, largest_weight, over_rows, squares
+from verify.auditing.rows import RowMeans
 from verify.evidence.audits import DerivedValue, Finding, Judgement, counted
+from verify.evidence.claims import Band
 from verify.montecarlo.intervals import betting_mean, hull
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
 
-    from verify.auditing.layers import Pairs, Seen
-    from verify.auditing.rows import RowMeans
-    from verify.evidence.claims import Band
-
-    Floats = NDArray[np.float64]
-    Interval = tuple[float, float]
 
 DEPENDENT = 4.0
 """Standard errors of the rank correlation of neighbouring sequences from which on it is warned of."""
 
 _WHOLE_LINE = (-math.inf, math.inf)
 _MOST_NEEDED = 10**7
-_AT_ONCE = 1 << 18
-"""Numbers of sequences and heads that are looked at together."""
+_AT_ONCE = 1 << 18  # numbers of sequences and heads that are looked at together
 _AT_EDGE = "about half of the sequences lie inside the band, so that no number of them is sure to decide"
 _WARNED, _FATAL = (100, 1000), 10_000
 """Scores beyond which training diverges, and those that large runs clip at.

@@ -3,8 +3,6 @@
 ``WEIGHTINGS`` has a line for each; whatever compares outputs computes them from there.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

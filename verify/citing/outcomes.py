@@ -172,7 +172,7 @@ def _in_json(checked: Checked, problem: Problem) -> dict[str, Any]:
     }
 
 
-_RULES = {
+_RULES: dict[str, str] = {
     ProblemKind.STALE: "What a form writes is no longer what the results say.",
     ProblemKind.UNSUPPORTED: "A text of its author's has a number that is none of the value's.",
     ProblemKind.OUTSIDE: "A number outside markers is a value of a claim named beside it, or near one.",

@@ -10,19 +10,16 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from verify.auditing.arrays import GRAINS, unit_roundoff
-from verify.auditing.blocks import HIDDEN, softmax
+from verify.auditing.blocks import HIDDEN, Floats, softmax
 from verify.auditing.probing.experiments import UNITS, Mask, stored
 from verify.auditing.probing.function import STRIDES, Callee, RefusedError, Sizes
 from verify.auditing.rows import of_scores
 from verify.auditing.weighting import OF_SCORES, SOFTMAX, Weighting
-
-if TYPE_CHECKING:
-    from verify.auditing.blocks import Floats
 
 _LENGTHS = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 383, 513)
 _RECTANGLES = (
@@ -174,7 +171,7 @@ def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats)
     product = math.sqrt(d) * abs(scale) * np.linalg.norm(case.query, axis=-1) * length
     least = max(unit, 2.0**-24)
     room = unit * (3 * spread * sigma + 2 * mean + size) + least * (product * sigma + math.sqrt(keys) * mean)
-    # A softmax of large scores loses what their rounding is, however near the weights are to 0 and 1.
+    # a softmax of large scores loses what their rounding is, however near the weights are to 0 and 1.
     room = _ROOM * (room + 4 * least * product * sigma) + 8 * formula.residual * mean
     return Expected(weights, output, room, case.query, key, value, scale, scores, order)
 

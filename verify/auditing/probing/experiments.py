@@ -3,26 +3,21 @@
 Each could come out otherwise. Weights are read off with one-hot values.
 """
 
-from __future__ import annotations
-
 import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
 from verify.auditing.arrays import LARGEST, unit_roundoff
+from verify.auditing.blocks import Floats
 from verify.auditing.probing.function import Callee, RefusedError, Sizes
 from verify.auditing.reconstruction import explained
 from verify.auditing.recording import Call
 from verify.auditing.rows import Scales
 from verify.auditing.weighting import SOFTMAX, Weighting
-
-if TYPE_CHECKING:
-    from verify.auditing.blocks import Floats
 
 AXES = ("sequences", "heads", "queries", "keys")
 """What a softmax may run over, by the axes of the weights."""
@@ -338,7 +333,7 @@ def softcap_of(callee: Callee, sizes: Sizes, scale: float) -> tuple[float | None
     fit = scipy.optimize.least_squares(residuals, [math.log(_FAR / 2), 0.0])
     is_capped = bool(np.allclose(capped(fit.x), scores, atol=_CLOSE, rtol=10 * _CLOSE))
     cap = float(np.exp(fit.x[0]))
-    # A cap far beyond the scores is the rounding of a function that has none.
+    # a cap far beyond the scores is the rounding of a function that has none.
     return (cap if is_capped and cap < _FARTHEST * _FAR else None), is_capped
 
 
@@ -390,7 +385,7 @@ def random_arrays(
 def modelled(callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, scale: float) -> Call:
     """Return a call with random arrays, and what the model says of it."""
     query, key, value, output = random_arrays(callee, sizes, tokens, scale)
-    # A function may go through a coarser type than it is given.
+    # a function may go through a coarser type than it is given.
     unit = max(UNITS[callee.dtype], unit_roundoff(output))
     return Call(
         query=_unit(query) if "queries" in model.normalised else query,

@@ -1,7 +1,5 @@
 """A function to be probed, called with NumPy arrays whatever it takes, and the arrays that it is given."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib
@@ -9,15 +7,13 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verify.auditing.arrays import to_numpy
+from verify.auditing.blocks import Floats
 from verify.errors import SettingsError, what_is_wrong
-
-if TYPE_CHECKING:
-    from verify.auditing.blocks import Floats
 
 LIBRARIES = ("numpy", "torch", "jax")
 """The libraries whose arrays can be given."""

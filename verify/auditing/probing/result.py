@@ -1,20 +1,16 @@
 """What was found of an attention function, and whether that is what was expected."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verify.auditing.probing.corners import MOST_KEYS, Corner, in_words
+from verify.auditing.probing.experiments import Mask, MeasuredScale, Precision
 from verify.auditing.scales import DEFAULT, Diagnosis, ScaleExpression, Widths, diagnose, scale_expression
 from verify.errors import SettingsError
-
-if TYPE_CHECKING:
-    from verify.auditing.probing.experiments import Mask, MeasuredScale, Precision
 
 HALVES = ("float16", "bfloat16")
 """The dtypes of half precision."""

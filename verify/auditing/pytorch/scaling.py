@@ -82,8 +82,7 @@ _FOREIGN = _names("tensor as_tensor asarray from_numpy frombuffer from_dlpack fr
 """Functions whose numbers come from outside PyTorch."""
 _HANDED = _names("numpy __array__ __dlpack__ from_numpy as_tensor asarray from_dlpack frombuffer")
 """Functions after which another library shares a tensor's memory."""
-_SAMPLE = 64
-"""Numbers of two summands that are compared first."""
+_SAMPLE = 64  # numbers of two summands that are compared first
 _MADE = ("new_", "_like")
 _BLANK = _names("zeros empty zeros_like empty_like new_zeros new_empty")
 _KINDS = dict.fromkeys(_BLANK, "blank") | {"sin": "turn", "cos": "turn", "normalize": "unit"}

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from verify.auditing.pytorch.mode import AttentionMode
 
 _MARK = "_records_attention"
-_MASKED_ELSEWHERE = ("flash", "paged")
-"""Kernels whose masks are no tensors over keys."""
+_MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors over keys
 
 _UNSCALED = frozenset(
     [
