@@ -442,7 +442,8 @@ class Quantile:
         return shares, np.sqrt(variances / sample.blocks)
 
 
-_STEP = 1e-30  # so small that the error, of the order of its square, is nothing; and no difference is taken
+_STEP = 1e-30
+"""So small that the error, of the order of its square, is nothing; and no difference is taken."""
 
 
 def complex_step(function: Callable[[Any], Any], at: Array) -> Array:
