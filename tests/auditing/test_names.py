@@ -241,4 +241,4 @@ def test_without_pytorch_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(importlib.util, "find_spec", {"torch": None}.__getitem__)
     with pytest.raises(RecordingError) as caught:
         record()
-    assert str(caught.value) == "record: PyTorch is missing; install it with sdpa-verify[torch]"
+    assert str(caught.value) == "record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`"

@@ -68,6 +68,9 @@ def test_a_store_that_is_none_is_no_reason_to_stop(tool: Tool, tmp_path: Path) -
     assert notes.read_text() == "mine\n" * 200
     assert tool("store", "clear", "--store", notes).complaint.startswith(f"store {notes}: unusable")
     assert notes.read_text() == "mine\n" * 200
+    notes.write_text("")
+    assert "there is none" in tool("store", "merge", notes).complaint
+    assert notes.read_text() == ""
 
 
 def test_fresh_with_a_store_is_refused(tool: Tool, tmp_path: Path) -> None:

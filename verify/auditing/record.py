@@ -60,7 +60,7 @@ def record(
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
             raise SettingsError(f"{name} {given!r}: give a whole number of at least 1")
     if importlib.util.find_spec("torch") is None:
-        raise RecordingError("record: PyTorch is missing; install it with sdpa-verify[torch]")
+        raise RecordingError("record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`")
     from verify.auditing.pytorch.recorder import recording_of  # noqa: PLC0415 - PyTorch takes its time
     from verify.auditing.weighting import weighting  # noqa: PLC0415 - and so does SciPy
 

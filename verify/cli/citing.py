@@ -344,7 +344,10 @@ def compare(old: Path, new: Path, form: str) -> None:
     """
     from verify.citing.compare import FORMS, compare
     from verify.evidence.load import load_either
+    from verify.files.reading import STANDARD_INPUT
 
+    if old == new == STANDARD_INPUT:
+        raise click.UsageError("OLD and NEW are both -: standard input can be read once")
     found = compare(load_either(old), load_either(new))
     (tell if form == "text" else say)(FORMS[form](found))
     end(found.exit_status)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from verify.evidence.load import Reported
     from verify.executors.workers import Workers
 
-PATH = click.Path(path_type=Path)
+PATH = click.Path(path_type=Path, readable=False)
+"""A path; what cannot be read is said where it is read, with how to fix it."""
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 """Gives a command options."""

@@ -22,7 +22,7 @@ def _store(path: Path | None) -> Store:
     from verify.errors import StoreError
 
     place = path or default_path()
-    if not place.is_file():
+    if not (place.is_file() and place.stat().st_size):
         raise StoreError(f"store {place}: there is none; a run makes one, or give --store FILE")
     return Store(place)
 
@@ -52,10 +52,11 @@ def show(store: Path | None) -> None:
 @store.command()
 @_option
 def verify(store: Path | None) -> None:
-    """Judge every row again, and remove those that are wrong; exit with 1 if any is.
+    """Judge every row again, and remove those that are wrong.
 
-    Wrong is a row that does not fit its checksum or its key, that holds what is not finite or cannot be the
-    result of any run, or a claim's record with another verdict than its own numbers give.
+    The exit status is 1 if any is. Wrong is a row that does not fit its checksum or its key, that holds what
+    is not finite or cannot be the result of any run, or a claim's record with another verdict than its own
+    numbers give.
     """
     from verify.engine.store import fault_of
 
@@ -98,10 +99,10 @@ def export(file: Path, store: Path | None) -> None:
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="FILE...")
 @_option
 def merge(files: tuple[Path, ...], store: Path | None) -> None:
-    """Merge other stores into this one, leaving out rows that `store verify` would remove.
+    """Merge other stores into this one.
 
-    A row is used only by runs with the code, libraries and kind of processor that made it. Merge only stores
-    that you trust like your own runs.
+    Rows that `store verify` would remove are left out. A row is used only by runs with the code, libraries
+    and kind of processor that made it. Merge only stores that you trust like your own runs.
     """
     from verify.engine.store import Store, default_path, fault_of
 

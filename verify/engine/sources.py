@@ -24,7 +24,9 @@ from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.text.escapes import one_line
 from verify.text.numbers import as_decimal, is_figure
 
-_SOURCES = InputKind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
+_SOURCES = InputKind(
+    MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB, or the name of a pack", dash=True
+)
 _REMEDIES = {
     "missing": "is missing; add it",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
