@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sympy import Abs, Eq, Expr, Idx, IndexedBase, S, Sum, sqrt, tanh
+from sympy import Abs, Eq, Expr, Idx, IndexedBase, S, Sum, Symbol, sqrt, tanh
 
 from tests.report.builders import check
 from verify.errors import ClaimError
@@ -307,6 +307,11 @@ def test_a_notation_is_what_an_expression_is_called(latex: str, expression: Any,
         ),
         ("four", 4, "4: it is no expression with symbols in it; take numbers from facts, checks or settings"),
         ("law", Eq(c, d), "Eq(c, d_k): it is a relation; take it from a theorem"),
+        (
+            "double",
+            Symbol("2d_k"),
+            "2d_k: it has a symbol whose name is no name; name it by a letter, with an index or an accent",
+        ),
         ("theorem", d, "d_k: that name means something else; choose another"),
         ("my-d", d, "d_k: that name means something else; choose another"),
     ],

@@ -1,8 +1,9 @@
 """A quotation compared with its value: to the letter where it has a form, else number by number."""
 
+import itertools
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -119,6 +120,14 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     others = {sign for sign in rest if not sign.isspace() and unicodedata.category(sign)[0] != "L"} - _SIGNS
     if others:
         return f"has {' '.join(sorted(others))!r}, and not only words and numbers in plain decimal notation"
+    return _fault_of_numbers(plain, found, parts)
+
+
+def _fault_of_numbers(plain: str, found: Sequence[Number], parts: Mapping[str, ExactNumber]) -> str:
+    for one, other in itertools.pairwise(found):
+        if not plain[one.end : other.start].strip(" ~"):
+            said = shortened(plain[one.start : other.end])
+            return f"has {said}, which reads as one number; put a word or a comma between the two"
     for number in found:
         if not any(is_of(number, figure) for figure in parts.values()):
             said = shortened(plain[number.start : number.end])

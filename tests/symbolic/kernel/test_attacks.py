@@ -625,6 +625,11 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         Identity(), (Symbol("d_{k}") + 1) * d, Symbol("d_{k}") * d + d),
     "a name with something unseen": lambda: prove(Same(), Symbol("a\u200b"), Symbol("a\u200b")),
     "a name that looks like a mean": lambda: prove(Same(), Symbol(r"\operatorname{Var}(q)"), Symbol(r"\operatorname{Var}(q)")),
+    **{f"a name that is an expression, {name}": partial(prove, Same(), Symbol(name), Symbol(name)) for name in (
+        "d_k^2", "d_k__2", "d_k*2", "d_k 2", "d+1", "d!", "pi", "ln", r"\frac{d}{2}", r"\sqrt d", r"\,2d", r"x_{a}2d_{b}",
+        r"\hat{2d}", "|2d|")},
+    "a matrix whose name is an expression": lambda: prove(Same(), *[MatrixSymbol("2W", 2, 2)] * 2),
+    "a function called as a logarithm": lambda: prove(Same(), Function("ln")(r), Function("ln")(r)),
     "a function called as a variance": lambda: prove(Same(), Function("Var")(r), Function("Var")(r)),
     # covariances that no vectors have
     "a covariance assumed beyond what both vary": lambda: _assumed_covariance((3, lambda own: 2 * own)),

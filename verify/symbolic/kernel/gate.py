@@ -13,7 +13,6 @@ from sympy import (
     Dummy,
     Eq,
     FiniteSet,
-    Function,
     Idx,
     Indexed,
     IndexedBase,
@@ -50,7 +49,7 @@ from verify.symbolic.kernel.hypotheses import (
     kept,
     parts_of,
 )
-from verify.symbolic.kernel.words import RELATION, E, Var, largest, p, s
+from verify.symbolic.kernel.words import E, Var, largest, p, s
 
 
 @kept
@@ -319,21 +318,38 @@ def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
 
 @kept
 def _refuse_names(side: Any) -> None:
-    """Refuse a name that prints as a number, a relation or a mean, or looks like another.
+    """Refuse a name that prints as a number, an expression, a relation or a mean, or looks like another.
 
     Raises:
         Refused: there is one.
     """
     directions = {one.args[3] for one in parts_of(side, Limit)}
-    named = [one.name for one in parts_of(side, Symbol) - directions if not isinstance(one, Dummy)]
-    named += [type(one).__name__ for one in parts_of(side, Function)]
+    named = [one.name for one in parts_of(side, Symbol, MatrixSymbol) - directions]
+    named += [type(one).__name__ for one in parts_of(side, AppliedUndef)]
     for name in named:
-        # A relation between brackets, as of a probability, says nothing about the whole.
-        outside = re.sub(r"\(.*\)|\{.*\}", "", name)
-        strange = "$" in outside or RELATION.search(outside) or re.search(r"\\(?:operatorname|math)", name)
-        plain = name.isascii() and name.isprintable() and re.match(r"[^\W\d]|[|\\]", name)
-        if strange or not plain:
+        if not is_name(name):
             raise Refused(f"{name} is no name of a symbol")
+
+
+_GREEK = (
+    "alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|kappa|lambda|mu|nu|xi|(?:var)?rho|"
+    "(?:var)?sigma|tau|upsilon|(?:var)?phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Sigma|Upsilon|Phi|Psi|Omega"
+)
+_LETTER = rf"(?:\\(?:{_GREEK}|ell)(?![A-Za-z])|[A-Za-z])"
+_NAME = re.compile(
+    rf"(?:{_LETTER}|\\(?:hat|bar|tilde)(?:\{{{_LETTER}\}}|(?={_LETTER}))|\\(?:max|cdot)(?![A-Za-z])"
+    rf"|[A-Za-z]+[0-9]+|_(?:[A-Za-z0-9]+|\{{[^{{}}]*\}})|(?<=.)\([^()]*\)|'|\||(?<=.)[ ](?={_LETTER}))+"
+)
+_MEANING = frozenset({"pi", "oo", "zoo", "log", "ln", "exp", "sqrt"})
+
+
+def is_name(name: str) -> bool:
+    """Return whether a symbol's name is one: letters with indices, accents and arguments, no expression.
+
+    What stands in an index, or in brackets as the event of a probability does, says nothing about the whole.
+    """
+    spaced = " " in re.sub(r"\(.*\)", "", name) and "\\" not in name
+    return bool(_NAME.fullmatch(name)) and not spaced and name not in _MEANING and name.isascii()
 
 
 def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
