@@ -261,6 +261,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     "called proved": (_set("claims.3.derivation.status", "proved"), "called proved"),
     "called reviewed": (_set("claims.0.derivation.status", "reviewed"), "called reviewed"),
     "called not claimed": (_set("claims.0.derivation.status", "not-claimed"), "called not-claimed"),
+    "a route has no steps": (_set("claims.0.derivation.routes.0.steps", []), "its steps say otherwise"),
     "a step does not hold": (
         _set("claims.0.derivation.routes.0.steps.0.holds", False),
         "its steps say otherwise",

@@ -224,6 +224,13 @@ def test_what_is_typed_is_refused_in_one_line(text: str, piece: str) -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["It is {theorem:result}{d_k}.", "It is {d_k}({root_d}) for all."])
+def test_slots_side_by_side_are_no_product(text: str) -> None:
+    """A word has to stand between them."""
+    with pytest.raises(ClaimError, match="two slots side by side"):
+        refuse_typed("mine", "statement", text)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -243,7 +250,7 @@ def test_no_number_and_no_relation_ever_passes(
     before: str, slot: str, sign: str, other: str, after: str
 ) -> None:
     """Whatever words and slots stand around it, unless a digit goes on with a name."""
-    refuse_typed("mine", "meaning", f"{before}{slot}{other}{after}")
+    refuse_typed("mine", "meaning", f"{before}{slot} {other}{after}")
     for text in (f"{before} {sign}{after}", f"{slot}{sign}{other}{before}", f"{before}{slot}{sign} {after}"):
         with pytest.raises(ClaimError, match="its meaning types"):
             refuse_typed("mine", "meaning", text)

@@ -204,6 +204,7 @@ def contradictions_of_derivation(proof: DerivationRecord) -> Iterator[str]:
     status = derived and Proof.IN_PART if proof.beyond else derived
     if proof.status is not Proof.FAILED and (
         proof.status is not (status if proof.agreement else Proof.NOT_CLAIMED)
+        or not all(route.steps for route in proof.routes)
         or not all(step.holds for step in steps)
     ):
         yield f"its derivation is called {proof.status}, and its steps say otherwise"

@@ -22,6 +22,7 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 PIECE = re.compile(rf"{_OPEN}(.*?){_CLOSE}|\{{([^{{}}]+)\}}", re.DOTALL)
 """A piece that the tool has printed, or a slot, without braces."""
 
+_BESIDE = re.compile(r"\{[^{}]+\}[(\[]*\{[^{}]+\}")
 _IN_NAME = re.compile(r"\b[A-Za-z]+[0-9][A-Za-z0-9]*")
 
 
@@ -43,6 +44,11 @@ def refuse_typed(claim: str, where: str, text: str) -> None:
     Raises:
         ClaimError: it does; the line quotes the piece.
     """
+    if beside := _BESIDE.search(text):
+        raise ClaimError(
+            f"claim {claim}: its {where} has two slots side by side, “{beside[0]}”, which read as a product; "
+            "put a word between them"
+        )
     blank = PIECE.sub(lambda piece: " " * len(piece[0]), text)
     blank = _IN_NAME.sub(lambda name: "x" * len(name[0]), blank)
     for place, sign in enumerate(blank):
