@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -201,6 +202,9 @@ def test_sinks_are_measured_head_by_head() -> None:
     assert found.sink == pytest.approx(wanted, abs=1e-3)
     assert found.problems() == ("the softmax has a sink",)
     assert found.problems(sink=True) == ()
+    assert re.search(
+        "sink +0, 0$", str(probe(partial(attention, sink=np.zeros(2)), d_k=16, heads=2)), re.MULTILINE
+    )
     assert probe(attention, d_k=16).problems(sink=True) == ("the softmax has no sink",)
 
 

@@ -239,7 +239,10 @@ class Probe:
             yield "more queries", f"than keys are masked otherwise: {_said(self.tall, None)}"
         yield "soft-cap", _or_none(self.softcap)
         yield "positions", self._positions()
-        yield "sink", "none" if self.sink is None else ", ".join(f"{one:.4g}" for one in self.sink)
+        yield (
+            "sink",
+            "none" if self.sink is None else ", ".join(f"{round(one, 6) + 0:.4g}" for one in self.sink),
+        )
         yield "grouped heads", self.groups or "not taken"
         for one in self.precision:
             yield one.dtype, _precise(one)
