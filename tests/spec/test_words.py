@@ -224,8 +224,11 @@ def test_what_is_typed_is_refused_in_one_line(text: str, piece: str) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["It is {theorem:result}{d_k}.", "It is {d_k}({root_d}) for all."])
-def test_slots_side_by_side_are_no_product(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ["It is {theorem:result}{d_k}.", "It is {theorem:result}/{d_k}.", "It is {d_k}({root_d}) for all."],
+)
+def test_slots_side_by_side_are_no_formula(text: str) -> None:
     """A word has to stand between them."""
     with pytest.raises(ClaimError, match="two slots side by side"):
         refuse_typed("mine", "statement", text)

@@ -1,5 +1,6 @@
 """What authors may type in a claim's texts, and how its expressions are written in them."""
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -22,7 +23,6 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 PIECE = re.compile(rf"{_OPEN}(.*?){_CLOSE}|\{{([^{{}}]+)\}}", re.DOTALL)
 """A piece that the tool has printed, or a slot, without braces."""
 
-_BESIDE = re.compile(r"\{[^{}]+\}[(\[]*\{[^{}]+\}")
 _IN_NAME = re.compile(r"\b[A-Za-z]+[0-9][A-Za-z0-9]*")
 
 
@@ -44,11 +44,13 @@ def refuse_typed(claim: str, where: str, text: str) -> None:
     Raises:
         ClaimError: it does; the line quotes the piece.
     """
-    if beside := _BESIDE.search(text):
-        raise ClaimError(
-            f"claim {claim}: its {where} has two slots side by side, “{beside[0]}”, which read as a product; "
-            "put a word between them"
-        )
+    for one, other in itertools.pairwise(PIECE.finditer(text)):
+        if one[2] and other[2] and not text[one.end() : other.start()].strip("/(["):
+            beside = text[one.start() : other.end()]
+            raise ClaimError(
+                f"claim {claim}: its {where} has two slots side by side, “{beside}”, which read as a "
+                "formula; put a word between them"
+            )
     blank = PIECE.sub(lambda piece: " " * len(piece[0]), text)
     blank = _IN_NAME.sub(lambda name: "x" * len(name[0]), blank)
     for place, sign in enumerate(blank):

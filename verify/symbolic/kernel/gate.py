@@ -335,10 +335,11 @@ _GREEK = (
     "alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|kappa|lambda|mu|nu|xi|(?:var)?rho|"
     "(?:var)?sigma|tau|upsilon|(?:var)?phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Sigma|Upsilon|Phi|Psi|Omega"
 )
-_LETTER = rf"(?:\\(?:{_GREEK}|ell)(?![A-Za-z])|[A-Za-z])"
+_LETTER = rf"(?:\\(?:{_GREEK}|ell)(?![A-Za-z0-9])|[A-Za-z])"
 _NAME = re.compile(
-    rf"(?:{_LETTER}|\\(?:hat|bar|tilde)(?:\{{{_LETTER}\}}|(?={_LETTER}))|\\(?:max|cdot)(?![A-Za-z])"
-    rf"|[A-Za-z]+[0-9]+|_(?:[A-Za-z0-9]+|\{{[^{{}}]*\}})|(?<=.)\([^()]*\)|'|\||(?<=.)[ ](?={_LETTER}))+"
+    rf"(?:{_LETTER}|\\(?:hat|bar|tilde)(?:\{{{_LETTER}\}}|(?={_LETTER}))"
+    rf"|\\(?:max|cdot)(?![A-Za-z0-9])|(?<=[A-Za-z0-9])[0-9]|_(?:[A-Za-z0-9]++|\{{[^{{}}]*\}})"
+    rf"|(?<=.)\([^()]*\)|'|\||(?<=.)[ ](?={_LETTER}))+"
 )
 _MEANING = frozenset({"pi", "oo", "zoo", "log", "ln", "exp", "sqrt"})
 
