@@ -20,7 +20,7 @@ from tests.report.builders import check
 from tests.tool import ROOT
 from verify.errors import ClaimError
 from verify.montecarlo.estimands import component
-from verify.spec import rules
+from verify.spec import figures, rules
 from verify.spec.claim import Claim, Findings, several
 from verify.spec.figures import beside, expected, figure, line, measured, scatter
 from verify.spec.notation import unmarked
@@ -94,11 +94,12 @@ class TestPlaced:
     """A claim of a file uses the functions that the file defines under their names."""
 
     def test_what_is_not_named_is_found(self) -> None:
-        """By its name, and wrapped as if the claim had named it; what else the file defines is not used."""
+        """By its name, and wrapped as if the claim had named it; what else the file has is not used."""
         defined = {
             "derive": lambda: "found",
             "experiment": lambda tolerance: tolerance,
             "facts": lambda derivation: derivation,
+            "figures": figures,
             "title": "no title",
         }
         bare = Claim(title="title", statement="statement", meaning="meaning", assumptions=())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from types import ModuleType
 from typing import Any, TypeVar
 
 from verify.errors import ClaimError, nearest
@@ -190,9 +191,9 @@ class Claim:
             ClaimError: there is no ``derive`` or ``experiment``, a function wants something else, or a text
                 types a formula.
         """
-        found = {
-            one: functions[one] for one in _PARAMETERS if one in functions and getattr(self, one) is _nothing
-        }
+        # `from verify.spec import *` brings the module `figures` as well.
+        own = {one: value for one, value in functions.items() if not isinstance(value, ModuleType)}
+        found = {one: own[one] for one in _PARAMETERS if one in own and getattr(self, one) is _nothing}
         placed = replace(self, id=self.id or name, chapter=chapter, **found)
         for one in ("derive", "experiment"):
             if getattr(placed, one) is _nothing:
