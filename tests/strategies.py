@@ -127,7 +127,11 @@ DERIVATIONS = st.builds(
     latex=_FORMULAS,
     routes=_some(
         st.builds(
-            evidence.RouteRecord, title=_TEXTS, start_latex=_FORMULAS, start_plain=_TEXTS, steps=_some(_STEPS)
+            evidence.RouteRecord,
+            title=_TEXTS,
+            start_latex=_FORMULAS,
+            start_plain=_TEXTS,
+            steps=st.lists(_STEPS, min_size=1, max_size=2).map(tuple),
         )
     ),
     **_texts("result", "agreement", "reason"),

@@ -6,6 +6,7 @@ them SVG and MathML, or null and why there are none.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -60,9 +61,13 @@ def main(folder: Path) -> None:
     for line in sys.stdin:
         sys.stdout.write(json.dumps(engine.call("typesetAll", json.loads(line))) + "\n")
         sys.stdout.flush()
-    # Without this the end of the process waits for what MathJax has left in V8's queue.
-    engine.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    status = 1
+    try:
+        main(Path(sys.argv[1]))
+        status = 0
+    finally:
+        # V8 may wait without end while it is taken down: for what is in its queue, or for a thread that it lacks.
+        os._exit(status)
