@@ -69,5 +69,5 @@ if __name__ == "__main__":
         main(Path(sys.argv[1]))
         status = 0
     finally:
-        # V8 may wait without end while it is taken down: for what is in its queue, or for a thread that it lacks.
+        # Taking V8 down may wait without end, for what is in its queue or for a thread that it lacks.
         os._exit(status)
