@@ -469,7 +469,7 @@ class FolderWriter:
         arrays = {key: getattr(call, field) for key, field in ARRAYS.items()}
         numbers = {"scale": call.scale, "causal": call.causal or None}
         numbers |= {"softcap": call.softcap, "continues": call.continues or None}
-        # a module may be given another dtype than attention computes in.
+        # A module may be given another dtype than attention computes in.
         content = {
             key: as_stored(one, "" if key == "x" else call.dtype)
             for key, one in arrays.items()

@@ -99,7 +99,7 @@ def misseen(call: Call, meant: Meant, places: NDArray[np.intp]) -> list[Misseen 
         shown = np.broadcast_to(shown, (len(shown), queries, keys))
         used: Seen = np.any(shown, axis=1)
         used = np.maximum.accumulate(used, axis=1) & np.maximum.accumulate(used[:, ::-1], axis=1)[:, ::-1]
-        # a cache may have room for more keys than were written: the last query is that of the last one used.
+        # A cache may have room for more keys than were written: the last query is that of the last one used.
         last = int(np.flatnonzero(used.any(axis=0)).max(initial=-1)) + 1 if queries < keys else keys
         wanted = np.zeros((queries, keys), dtype=bool)
         wanted[:, :last] = meant.visible(queries, last, None if documents is None else documents[:last])

@@ -416,7 +416,7 @@ def _allowed(variant: Variant, scale: float, size: float) -> float:
     head, scale = variant.head, 1.0 if variant.is_factor else scale
     weights = head.weights(scale) if variant.weights is None else variant.weights(scale)
     output, value = weights @ head.value, head.value
-    # a value that gets more weight draws the output away from where weights that add up to 1 have it.
+    # A value that gets more weight draws the output away from where weights that add up to 1 have it.
     centre = output if variant.weights is None and head.weighting.is_softmax else np.zeros_like(output)
     width, keys = (head.query.shape[1], len(head.key)) if head.unit <= SINGLE else (0, 1)
     terms = scale**2 * (head.query**2 @ (head.key**2).T)

@@ -164,7 +164,7 @@ def _number(number: float) -> Any:
     if isinstance(number, int):
         return Integer(number)
     ratio = Rational(repr(number)) if math.isfinite(number) else Float(number)
-    # a decimal such as 0.0884 reads worse as a fraction.
+    # A decimal such as 0.0884 reads worse as a fraction.
     return ratio if ratio.is_Rational and ratio.q <= 1000 else Float(repr(number))
 
 

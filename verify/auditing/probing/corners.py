@@ -171,7 +171,7 @@ def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats)
     product = math.sqrt(d) * abs(scale) * np.linalg.norm(case.query, axis=-1) * length
     least = max(unit, 2.0**-24)
     room = unit * (3 * spread * sigma + 2 * mean + size) + least * (product * sigma + math.sqrt(keys) * mean)
-    # a softmax of large scores loses what their rounding is, however near the weights are to 0 and 1.
+    # A softmax of large scores loses what their rounding is, however near the weights are to 0 and 1.
     room = _ROOM * (room + 4 * least * product * sigma) + 8 * formula.residual * mean
     return Expected(weights, output, room, case.query, key, value, scale, scores, order)
 

@@ -333,7 +333,7 @@ def softcap_of(callee: Callee, sizes: Sizes, scale: float) -> tuple[float | None
     fit = scipy.optimize.least_squares(residuals, [math.log(_FAR / 2), 0.0])
     is_capped = bool(np.allclose(capped(fit.x), scores, atol=_CLOSE, rtol=10 * _CLOSE))
     cap = float(np.exp(fit.x[0]))
-    # a cap far beyond the scores is the rounding of a function that has none.
+    # A cap far beyond the scores is the rounding of a function that has none.
     return (cap if is_capped and cap < _FARTHEST * _FAR else None), is_capped
 
 
@@ -385,7 +385,7 @@ def random_arrays(
 def modelled(callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, scale: float) -> Call:
     """Return a call with random arrays, and what the model says of it."""
     query, key, value, output = random_arrays(callee, sizes, tokens, scale)
-    # a function may go through a coarser type than it is given.
+    # A function may go through a coarser type than it is given.
     unit = max(UNITS[callee.dtype], unit_roundoff(output))
     return Call(
         query=_unit(query) if "queries" in model.normalised else query,

@@ -236,7 +236,7 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
         def apart(one: Any) -> Any:
             return one.view(sequences, heads, *one.shape[1:])
 
-        # a mask is the same for all sequences and heads, or has them as one axis.
+        # A mask is the same for all sequences and heads, or has them as one axis.
         seen, bias = (
             one if one is None or one.shape[0] == 1 else apart(one)
             for one in self._masks.split(masks[0] if masks else None)
