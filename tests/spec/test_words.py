@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sympy import Abs, Eq, Expr, Idx, IndexedBase, S, Sum, Symbol, sqrt, tanh
+from sympy import Abs, Eq, Expr, Function, Idx, IndexedBase, MatrixSymbol, S, Sum, Symbol, sqrt, tanh
 
 from tests.report.builders import check
 from verify.errors import ClaimError
@@ -320,7 +320,17 @@ def test_a_notation_is_what_an_expression_is_called(latex: str, expression: Any,
         (
             "double",
             Symbol("2d_k"),
-            "2d_k: it has a symbol whose name is no name; name it by a letter, with an index or an accent",
+            "2d_k: 2d_k is no name of a symbol; name it by a letter, with an index or an accent",
+        ),
+        (
+            "double",
+            MatrixSymbol("2d_k", 1, 1)[0, 0],
+            "2d_k[0, 0]: 2d_k is no name of a symbol; name it by a letter, with an index or an accent",
+        ),
+        (
+            "double",
+            Function("2d_k")(c),
+            "2d_k(c): 2d_k is no name of a symbol; name it by a letter, with an index or an accent",
         ),
         ("theorem", d, "d_k: that name means something else; choose another"),
         ("my-d", d, "d_k: that name means something else; choose another"),

@@ -12,7 +12,8 @@ from sympy.logic.boolalg import Boolean
 from sympy.printing.precedence import PRECEDENCE
 
 from verify.errors import ClaimError
-from verify.symbolic.kernel.gate import is_name
+from verify.symbolic.kernel.gate import refuse_names
+from verify.symbolic.kernel.hypotheses import Refused
 from verify.symbolic.kernel.words import RELATION
 from verify.symbolic.printing import _Latex
 from verify.symbolic.scores import d, k, q, score
@@ -210,7 +211,10 @@ def refuse_values(named: str, symbols: Mapping[str, Any]) -> None:
             wrong = "it is a relation; take it from a theorem"
         elif not isinstance(found, Basic) or getattr(found, "is_number", False):
             wrong = "it is no expression with symbols in it; take numbers from facts, checks or settings"
-        elif not all(is_name(one.name) for one in found.atoms(Symbol)):
-            wrong = "it has a symbol whose name is no name; name it by a letter, with an index or an accent"
+        else:
+            try:
+                refuse_names(found)
+            except Refused as error:
+                wrong = f"{error}; name it by a letter, with an index or an accent"
         if wrong:
             raise ClaimError(f"{named}symbol {name!r} is {found!r}: {wrong}")

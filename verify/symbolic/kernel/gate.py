@@ -231,7 +231,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """
     names: dict[str, Any] = {}
     for side in sides:
-        _refuse_names(side)
+        refuse_names(side)
         for one in parts_of(side, Symbol, MatrixSymbol):
             if names.setdefault(_printed(one.name), one) != one:
                 raise Refused(f"two symbols print as {one}")
@@ -317,7 +317,7 @@ def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
 
 
 @kept
-def _refuse_names(side: Any) -> None:
+def refuse_names(side: Any) -> None:
     """Refuse a name that prints as a number, an expression, a relation or a mean, or looks like another.
 
     Raises:
@@ -327,7 +327,7 @@ def _refuse_names(side: Any) -> None:
     named = [one.name for one in parts_of(side, Symbol, MatrixSymbol) - directions]
     named += [type(one).__name__ for one in parts_of(side, AppliedUndef)]
     for name in named:
-        if not is_name(name):
+        if not _is_name(name):
             raise Refused(f"{name} is no name of a symbol")
 
 
@@ -344,7 +344,7 @@ _NAME = re.compile(
 _MEANING = frozenset({"pi", "oo", "zoo", "log", "ln", "exp", "sqrt"})
 
 
-def is_name(name: str) -> bool:
+def _is_name(name: str) -> bool:
     """Return whether a symbol's name is one: letters with indices, accents and arguments, no expression.
 
     What stands in an index, or in brackets as the event of a probability does, says nothing about the whole.
