@@ -245,7 +245,7 @@ def _own_weight(cosine: float) -> Callable[[float], float]:
 
 
 OWN: dict[tuple[str, str], Callable[[ClaimRecord, Figure], list[str]]] = {
-    ("score-law", "densities"): _near(0.2, 0.03),
+    ("score-law", "densities"): _near(0.12, 0.02),
     ("causal-rows", "by-position"): _below_logarithm,
     ("heavy-tails", "tails"): _near(0.1, 0.0),
     ("jacobian-bounds", "lead"): _before,

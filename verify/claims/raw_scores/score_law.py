@@ -90,10 +90,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     for n in (1, 4, 64):
         cell, root = findings.cells[f"pairs-d{n}"], np.sqrt(n)
         edges = np.asarray(cell.sampler.statistic.grid) / root  # type: ignore[attr-defined]  # these are score pairs
-        heights = np.diff(findings.samples[f"pairs-d{n}"].mean) / np.diff(edges)
+        shares = findings.samples[f"pairs-d{n}"].mean
+        wide = edges[5::8] - edges[1::8]  # four parts of the grid together, of every eight
         derived = [root * density(max(abs(v), 1e-3) * root, n) for v in at]
         layers += [
-            scatter("", ((edges[1:] + edges[:-1]) / 2)[::8], heights[::8]),
+            scatter("", edges[1::8] + wide / 2, (shares[5::8] - shares[1::8]) / wide),
             line(printed(f"$d_k = {n}$"), derived, at=at),
         ]
     return figure(
