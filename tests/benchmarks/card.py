@@ -13,13 +13,16 @@ does each with little, as on a processor. The parts:
 """
 
 import argparse
+import os
+import resource
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -77,37 +80,50 @@ def bias(device: Device, small: bool) -> None:
         print(f"| {kind} | {apart:.1e} | {error:.1e} | {where} |")
 
 
-def run(*arguments: object) -> tuple[float, verify.RunRecord]:
-    """Return the seconds that a run without a store takes, and its record."""
-    begun = time.perf_counter()
+class Timed(NamedTuple):
+    """A run without a store: its record, its seconds, and those of all processors together."""
+
+    record: verify.RunRecord
+    wall: float
+    processor: float
+
+
+def run(*arguments: object) -> Timed:
+    """Return a run of its own process."""
+    begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
-        process = begin("run", *arguments, "--fresh", "--out", folder, stdout=subprocess.DEVNULL)
+        process = begin("run", *arguments, "--fresh", "--out", folder, environment=os.environ,
+                        stdout=subprocess.DEVNULL, stderr=None)  # fmt: skip
         if process.wait() not in {0, 3}:
             raise SystemExit(f"run {arguments} has ended with status {process.returncode}")
-        return time.perf_counter() - begun, load(Path(folder) / "results.json")
+        wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        return Timed(load(Path(folder) / "results.json"), wall, spent)
 
 
 def digests(device: Device, small: bool) -> None:
     """Print whether two runs on the device have the same digests, and what they decide."""
     claims = CLAIMS[:1] if small else ()
-    (first, one), (again, other) = (
-        run(*claims, "--profile", "quick", "--device", device.name) for _ in range(2)
-    )
-    same = sum(a.digest == b.digest for a, b in zip(one.claims, other.claims, strict=True))
-    verdicts = {claim.verdict for claim in one.claims}
+    one, other = (run(*claims, "--profile", "quick", "--device", device.name) for _ in range(2))
+    same = sum(a.digest == b.digest for a, b in zip(one.record.claims, other.record.claims, strict=True))
+    verdicts = {claim.verdict for claim in one.record.claims}
     print(
-        f"{same} of {len(one.claims)} digests are the same twice; {verdicts}; {first:.1f} and {again:.1f} s"
+        f"{same} of {len(one.record.claims)} digests are the same twice; {verdicts}; "
+        f"{one.wall:.1f} and {other.wall:.1f} s"
     )
 
 
 def speed(device: Device, tolerance: float, claims: tuple[str, ...], workers: int) -> None:
     """Print what a run takes with the device, and then without."""
     given = (*claims, "--tolerance", tolerance, "--workers", workers)
-    there, _ = run(*given, "--device", device.name)
-    print(f"on the device {there:.1f} s", flush=True)
-    here, record = run(*given)
-    print(f"{len(record.claims)} claims at {tolerance:.2%}, {workers} workers: {there:.1f} s on the device, "
-          f"{here:.1f} s without, ratio {here / there:.2f}")  # fmt: skip
+    walls = []
+    for where, more in ((device.name, ("--device", device.name)), ("the processor", ())):
+        record, wall, processor = run(*given, *more)
+        walls.append(wall)
+        verdicts = Counter(str(claim.verdict) for claim in record.claims)
+        print(f"{len(record.claims)} claims at {tolerance:.2%}, {workers} workers, on {where}: {wall:.1f} s, "
+              f"{processor:.0f} s of processor; {dict(verdicts)}", flush=True)  # fmt: skip
+    print(f"ratio {walls[1] / walls[0]:.2f}", flush=True)
 
 
 def probe(device: Device, small: bool) -> None:
