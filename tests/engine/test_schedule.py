@@ -286,18 +286,28 @@ def test_keys_are_for_a_store(cell: CellToDraw) -> None:
 
 def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw) -> None:
     """As many as fill its time, but not before that is known, nor more than leave something for all."""
-    waiting = pending(replace(cell, batches=480, chunk_batches=2))
     backend = ExecutorBackend(Few(4), InProcessBackend(1))
-    chunks = list(waiting.missing(NAME))
-    assert waiting.together(chunks[0], backend) == 1
-    waiting.chunk_s = backend.task_s / 10
-    assert waiting.together(chunks[0], backend) == pytest.approx(10)
-    assert waiting.together(chunks[240 - 60], backend) == pytest.approx(60 / 12)
-    assert waiting.together(chunks[-1], backend) == 1
-    waiting.chunk_s = 2.0
-    assert waiting.together(chunks[0], backend) == 1
-    assert waiting.together(chunks[0], ExecutorBackend(Few(2000), InProcessBackend(1))) == 4
-    assert waiting.together(chunks[0], InProcessBackend(4)) == 1
+    claim = PendingClaim(0, WORK, backend, has_store=False, awaited=(cell.id, "after"))
+    claim.ask(replace(cell, batches=480, chunk_batches=2))
+    claim.ask(replace(cell, id="after", batches=20, chunk_batches=2))
+    waiting = claim.cells[cell.id]
+    chunks, whole = list(waiting.missing(NAME)), 2 * cell.batch_draws
+
+    def chunks_from(place: int, others: int = 0) -> float:
+        return claim.task_draws(waiting, chunks[place], others * whole) / whole
+
+    assert chunks_from(0) == 1
+    claim.draw_s = backend.task_s / 10 / whole
+    assert chunks_from(0) == pytest.approx(10)
+    assert chunks_from(240 - 62) == pytest.approx((62 + 10) / 12)
+    assert chunks_from(-1) == 1
+    assert chunks_from(-1, others=85) == pytest.approx(96 / 12)
+    claim.draw_s = 2 * backend.task_s / whole
+    assert chunks_from(0) == 1
+    claim.backend = ExecutorBackend(Few(2000), InProcessBackend(1))
+    assert chunks_from(0) == 4
+    claim.backend = InProcessBackend(4)
+    assert chunks_from(0) == 1
 
 
 def complain(text: str) -> None:

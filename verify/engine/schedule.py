@@ -93,32 +93,13 @@ class SettledClaim(NamedTuple):
 
 @dataclass
 class PendingCell:
-    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn.
-
-    ``chunk_s`` are the seconds that a worker took for a whole chunk of it, 0 where that is not known yet.
-    """
+    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn."""
 
     asked: CellToDraw
     code: str
     seed: int
     drawn: Drawn = field(default_factory=Drawn)
     early: dict[int, tuple[Chunk, Sums]] = field(default_factory=dict)
-    chunk_s: float = 0.0
-
-    def share(self, chunk: Chunk) -> float:
-        """Return how much of a whole chunk this one is."""
-        return (chunk.stop - chunk.first) / self.asked.chunk_batches
-
-    def together(self, chunk: Chunk, backend: Backend) -> float:
-        """Return how many of the cell's chunks, from this one on, make a task of the length that is wanted.
-
-        That is one until it is known how long one takes, and few enough that all workers get some.
-        """
-        left = (self.asked.batches - chunk.first) / self.asked.chunk_batches
-        fitting = (
-            min(backend.task_s / self.chunk_s, left / (IN_HAND * backend.workers)) if self.chunk_s else 1.0
-        )
-        return max(backend.chunks_at_once, fitting)
 
     def missing(self, claim: str) -> Iterator[Chunk]:
         """Yield the chunks that are still to be drawn."""
@@ -170,6 +151,11 @@ class PendingCell:
         """The random components of what is asked for and not drawn."""
         return max(0, self.asked.batches - self.drawn.batches) * self.asked.batch_draws
 
+    @property
+    def chunk_draws(self) -> int:
+        """The random components of a whole chunk."""
+        return self.asked.chunk_batches * self.asked.batch_draws
+
     def draws(self, chunk: Chunk) -> int:
         """Return the random components that a chunk takes."""
         return (chunk.stop - chunk.first) * self.asked.batch_draws
@@ -188,7 +174,8 @@ class PendingClaim:
     """A claim that is not settled yet; without a store there are no keys to compute.
 
     ``is_evaluated_again`` says that the process that evaluated it has ended once. ``recalled`` are the keys
-    of the rows of the store that were used, None once they have proved wrong: then no more are.
+    of the rows of the store that were used, None once they have proved wrong: then no more are. ``draw_s``
+    are the seconds of the last task for each random component, 0 before there was one.
     """
 
     place: int
@@ -201,6 +188,7 @@ class PendingClaim:
     answers: list[tuple[Sums, ...]] = field(default_factory=list)
     cells: dict[str, PendingCell] = field(default_factory=dict)
     awaited: tuple[str, ...] = ()
+    draw_s: float = 0.0
     spent_s: dict[str, float] = field(default_factory=lambda: {"derivation": 0.0, "simulation": 0.0})
 
     @cached_property
@@ -227,6 +215,19 @@ class PendingClaim:
     def wanted_draws(self) -> int:
         """The random components that it takes to draw what is awaited."""
         return sum(self.cells[name].left_draws for name in self.awaited)
+
+    def task_draws(self, cell: PendingCell, chunk: Chunk, others: int) -> float:
+        """Return the random components of a task, from this chunk on, that takes as long as is wanted.
+
+        They are few enough that all workers get some of what is awaited: by other claims, that is ``others``.
+        """
+        least = self.backend.chunks_at_once * cell.chunk_draws
+        if not self.draw_s:
+            return least
+        after = self.awaited[self.awaited.index(cell.asked.id) + 1 :]
+        left = (cell.asked.batches - chunk.first) * cell.asked.batch_draws + others
+        left += sum(self.cells[name].left_draws for name in after)
+        return max(least, min(self.backend.task_s / self.draw_s, left / (IN_HAND * self.backend.workers)))
 
     def spend(self, spent: dict[str, float]) -> None:
         """Add to the seconds spent."""
@@ -283,6 +284,10 @@ class WorkQueue:
             if backend.has_room(job.claim.work, counts[backend], is_evaluated=job.weight < 0):
                 return job
         return None
+
+    def other_draws(self, claim: PendingClaim) -> int:
+        """Return the random components that the jobs of other claims ask for."""
+        return sum(job.weight for job in self._jobs if job.weight > 0 and job.claim is not claim)
 
     def counts(self) -> Counter[Backend]:
         """Return how many tasks each backend has in hand."""
@@ -485,7 +490,7 @@ class Schedule:
         share, cells = 0.0, claim.cells
         for cell, chunk in self._to_draw(claim):
             together.append((cell, chunk))
-            share += cell.share(chunk) / cell.together(chunk, claim.backend)
+            share += cell.draws(chunk) / claim.task_draws(cell, chunk, self._queue.other_draws(claim))
             if share >= 1:
                 yield self._handed_out(claim, together)
                 together, share = [], 0.0
@@ -567,8 +572,7 @@ class Schedule:
                 return
             raise broken_evidence(claim.work.claim, wrong)
         claim.spend({"simulation": result.spent_s})
-        if len({cell.asked.id for cell, _ in some}) == 1:
-            some[0][0].chunk_s = result.spent_s / sum(cell.share(chunk) for cell, chunk in some)
+        claim.draw_s = result.spent_s / sum(cell.draws(chunk) for cell, chunk in some)
         for (cell, chunk), one in zip(some, sums, strict=True):
             self._keep(claim, cell, chunk, one)
             cell.take(chunk, one)
