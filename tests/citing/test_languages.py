@@ -117,6 +117,41 @@ def test_what_only_shows_how_to_quote_is_no_quotation(tmp_path: Path, name: str,
     assert document.quotes == ()
 
 
+MISTAKEN = [
+    ("page.md", "~~~ a`b\n~~~\n{}\n"),
+    ("page.md", "```\n    ```\n```\n{}\n"),
+    ("page.md", "```\n- ```\n```\n{}\n"),
+    ("page.md", "> ```\n> code\n\nIt is {}.\n"),
+    ("page.md", "Text\n    ```\nis {}.\n"),
+    ("page.md", "The `softmax\nof` is {} for `x`.\n"),
+    ("page.md", "A \\` and {} and \\` too.\n"),
+    ("page.md", "\ufeff```\n```\nIt is {}.\n"),
+    ("page.md", "<!-- it`s --> It is {}, it`s.\n"),
+    ("page.html", "<!-- <pre> --><a title='<script>'><pre-x></pre-x>It is {}.</a>\n"),
+    ("page.html", "<pre>It is {}.</pre>\n"),
+    ("page.adoc", "Title\n-----\n\nIt is {}.\n"),
+    ("page.org", "#+begin_src\n# verify: KEY|default\n7.25\n# /verify\n"),
+    ("page.typ", "`a\nb` is /* verify: KEY|default */7.25/* /verify */ `x`\n"),
+    ("paper.tex", "% \\begin{verbatim}\n% verify: KEY|default\n7.25\n% /verify\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), MISTAKEN)
+def test_what_looks_like_code_is_compared_where_its_key_is_known(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    """What a renderer shows as code cannot always be told; a marker that is only named is no quotation."""
+    text = text.replace("{}", HTML.replace("{}", "7.25")).replace("KEY", KEY)
+    path = written(tmp_path, name, text)
+    (problem,) = check([path], RUN)[0].problems
+    assert problem.kind is ProblemKind.STALE
+    fix(check([path], RUN))
+    assert "7.25" not in path.read_text(encoding="utf-8")
+    assert check([path], RUN)[0].problems == []
+    path = written(tmp_path, "page.md", f"Between `<!-- verify: {KEY} -->` and `<!-- /verify -->`.\n")
+    assert check([path], RUN)[0].quotes == ()
+
+
 def notebook(cell: str, source: Any, **more: Any) -> dict[str, Any]:
     """Return a notebook of one cell beside one of code with an output."""
     output = {"output_type": "stream", "name": "stdout", "text": [HTML.format("7.25")]}

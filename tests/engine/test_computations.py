@@ -206,6 +206,32 @@ PRINTED = 'printed = "8"\n'
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "−8", "-8", "− 8", "–8", "⁻8", "8%", "8 %", "$8\\\\%$", "8‰", "1/8", "8/1",
+        "8²", "$8^2$", "$8^{2}$", "8e5",
+        "√8", "$\\\\sqrt{8}$", "$\\\\frac{1}{8}$", "8,000", "0,8",
+        "8,1", "8 × 1", "$8\\\\cdot 1$", "8\u0305", "８", "0.8",
+    ],
+)  # fmt: skip
+def test_a_figure_is_a_number_of_its_own(tmp_path: Path, text: str) -> None:
+    """What touches it makes another number of it, which nothing decides."""
+    assert decided(tmp_path, "8", PRINTED + SCALE).outcome is Outcome.HOLDS
+    with pytest.raises(
+        SourcesError, match=r"stands nowhere in the text as a number of its own|has the number"
+    ):
+        read_sources(written(tmp_path, f"It is {text}.", PRINTED + SCALE))
+
+
+def test_the_sign_of_an_input_counts(tmp_path: Path) -> None:
+    """Of 2 and 1, and of −2 and −1, the weights are not the same."""
+    table = 'printed = "0.27"\ncompute = { what = "softmax", scores = [-2, -1], key = 1 }'
+    assert decided(tmp_path, "Of −2 and −1 it is 0.27.", table).outcome is Outcome.HOLDS
+    with pytest.raises(SourcesError, match="has the number 2, which"):
+        read_sources(written(tmp_path, "Of 2 and 1 it is 0.27.", table))
+
+
+@pytest.mark.parametrize(
     ("text", "rest", "what"),
     [
         ("One divides by 9.", PRINTED + SCALE, "stands nowhere in the text"),

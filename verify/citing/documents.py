@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -176,12 +176,12 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
     Raises:
         CitationError: a file cannot be read or is no text, or a marker is not closed or nested.
     """
-    documents = _read_with_parts(paths)
     values = _LookedUp(record)
+    documents = _read_with_parts(paths, values.known)
     for document in documents:
         for quote in document.quotes:
             document.problems += _problems(document, quote, values)
-        _leave_what_changes_the_quotations(document)
+        _leave_what_changes_the_quotations(document, values.known)
         if strict:
             document.problems += [
                 Problem(document.path, Quote(key, line, 0, 0, None), ProblemKind.OUTSIDE, what)
@@ -191,16 +191,16 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
     return documents
 
 
-def _read_with_parts(paths: Iterable[Path]) -> list[Document]:
+def _read_with_parts(paths: Iterable[Path], known: Collection[str]) -> list[Document]:
     documents: dict[str, Document] = {}
     for path in paths:
         if os.path.realpath(path) not in documents:
-            documents[os.path.realpath(path)] = _read(path)
+            documents[os.path.realpath(path)] = _read(path, known)
     waiting = list(documents.values())
     while waiting:
         for part in _parts(waiting.pop()):
             if os.path.realpath(part) not in documents:
-                documents[os.path.realpath(part)] = _read(part)
+                documents[os.path.realpath(part)] = _read(part, known)
                 waiting.append(documents[os.path.realpath(part)])
     return list(documents.values())
 
@@ -249,7 +249,8 @@ def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
 def _adoption(document: Document, quote: Quote, values: _LookedUp) -> Adoption:
     text = quote.quoted or ""
     forms = forms_for(values.known, quote.key, text, quote.language.markup)
-    if len(forms) == 1 and _is_read_again(document, [(quote, "", _added(document, quote, forms[0]))]):
+    changes = [(quote, "", _added(document, quote, form)) for form in forms]
+    if len(changes) == 1 and _is_read_again(document, changes, values.known):
         return Adoption(document.path, quote, forms[0], f"has the form {forms[0]} now")
     why = f"several forms fit: {'; '.join(forms)}" if len(forms) > 1 else "no form writes this text"
     return Adoption(document.path, quote, "", f"{shortened(text)!r} stays its author's: {why}")
@@ -310,11 +311,11 @@ class _LookedUp:
             return str(error)
 
 
-def _read(path: Path) -> Document:
+def _read(path: Path, known: Collection[str]) -> Document:
     text = read_text(path, _DOCUMENT)
     if "\0" in text:
         raise CitationError(f"{path}: is not a text file; {_FORMS}")
-    return Document(path, text, tuple(quotes_in(path, text, language_of(path))))
+    return Document(path, text, tuple(quotes_in(path, text, language_of(path), known)))
 
 
 def _parts(document: Document) -> Iterator[Path]:
@@ -403,18 +404,20 @@ def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
                 yield Problem(document.path, Quote(name, number, 0, 0, None), ProblemKind.MENTION, what)
 
 
-def _leave_what_changes_the_quotations(document: Document) -> None:
+def _leave_what_changes_the_quotations(document: Document, known: Collection[str]) -> None:
     """Leave to the author what would not be read again as it is written, such as a title with a marker."""
     changes = [(one.quote, one.new or "", "") for one in document.changes]
-    if not changes or _is_read_again(document, changes):
+    if not changes or _is_read_again(document, changes, known):
         return
     for place, one in enumerate(document.problems):
-        if one.new is not None and not _is_read_again(document, [(one.quote, one.new, "")]):
+        if one.new is not None and not _is_read_again(document, [(one.quote, one.new, "")], known):
             what = f"{shortened(one.new)!r} cannot stand between these markers; write it by hand"
             document.problems[place] = replace(one, new=None, what=what)
 
 
-def _is_read_again(document: Document, changes: Sequence[tuple[Quote, str, str]]) -> bool:
+def _is_read_again(
+    document: Document, changes: Sequence[tuple[Quote, str, str]], known: Collection[str]
+) -> bool:
     """Return whether a document is read as it is meant with these texts, or with additions to keys."""
     wanted = {one.start: (one.key, one.quoted) for one in document.quotes}
     places = []
@@ -423,7 +426,7 @@ def _is_read_again(document: Document, changes: Sequence[tuple[Quote, str, str]]
         places.append((*place, added or text))
         wanted[quote.start] = (quote.key + added.removeprefix("\\"), quote.quoted if added else text)
     try:
-        again = quotes_in(document.path, _replaced(document, places), document.language)
+        again = quotes_in(document.path, _replaced(document, places), document.language, known)
     except CitationError:
         return False
     return [(one.key, one.quoted) for one in again] == list(wanted.values())

@@ -5,8 +5,9 @@ Documents are of any origin and size, so everything here takes time in proportio
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,13 +51,13 @@ class _Marker(NamedTuple):
     closing: str
 
 
-def quotes_in(path: Path, text: str, language: Language) -> list[Quote]:
-    """Return what a document quotes, in its order.
+def quotes_in(path: Path, text: str, language: Language, known: Collection[str] = ()) -> list[Quote]:
+    """Return what a document quotes, in its order; of what looks like code, the quotations of ``known`` keys.
 
     Raises:
         CitationError: a marker is misspelt, not closed, nested, or closes nothing, or a notebook is none.
     """
-    return sorted((quote for _, quotes in _read(path, text, language) for quote in quotes), key=_start)
+    return sorted((quote for one in _read(path, text, language, known) for quote in one), key=_start)
 
 
 def _start(quote: Quote) -> int:
@@ -81,23 +82,23 @@ def _lines_of(text: str) -> list[int]:
     return [0, *(end.end() for end in re.finditer("\n", text))]
 
 
-def _read(path: Path, text: str, language: Language) -> Iterator[tuple[Passage, list[Quote]]]:
-    """Yield the passages of a file with their quotations, these with their places in the whole file."""
+def _read(path: Path, text: str, language: Language, known: Collection[str]) -> Iterator[list[Quote]]:
+    """Yield the quotations of each passage of a file, with their places in the whole file."""
     starts = _lines_of(text)
     try:
         for passage in language.texts(text):
             quotes = []
-            for quote in _quotes(path, passage, starts):
+            for quote in _quotes(path, passage, starts, known):
                 start, end = passage.place(quote.start, quote.end)
                 key_end = passage.place(quote.key_end - 1, quote.key_end)[1] if quote.key_end else 0
                 quotes.append(replace(quote, start=start, end=end, key_end=key_end))
-            yield passage, quotes
+            yield quotes
     except CitationError as error:
         said = str(error)
         raise CitationError(said if said.startswith(str(path)) else f"{path}: {said}") from error
 
 
-def _quotes(path: Path, passage: Passage, starts: list[int]) -> Iterator[Quote]:
+def _quotes(path: Path, passage: Passage, starts: list[int], known: Collection[str] = ()) -> Iterator[Quote]:
     """Yield the quotations of a passage, with their places in it and their line in the file."""
     text, language = passage.text, passage.language
 
@@ -110,7 +111,10 @@ def _quotes(path: Path, passage: Passage, starts: list[int]) -> Iterator[Quote]:
         yield replace(_live(match, titled=language.titled), line=line(match.start()), language=language)
     for match in VALUE_LINE.finditer(text) if language.macros else ():
         yield Quote(match["key"], line(match.start()), *match.span("text"), match["text"], is_macro=True)
-    yield from _marked(path, prose, passage, line)
+    marked = {quote.start: quote for quote in _marked(path, prose, passage, line)}
+    if known and prose != text:
+        marked = {quote.start: quote for quote in _in_code(prose, passage, line, known)} | marked
+    yield from marked.values()
 
 
 def _marked(path: Path, prose: str, passage: Passage, line: Callable[[int], int]) -> Iterator[Quote]:
@@ -130,6 +134,23 @@ def _marked(path: Path, prose: str, passage: Passage, line: Callable[[int], int]
     if opened:
         what = f"the marker of {opened.key} is not closed; end what it quotes with {opened.closing}"
         raise CitationError(f"{path}:{opened.line}: {what}")
+
+
+def _in_code(
+    prose: str, passage: Passage, line: Callable[[int], int], known: Collection[str]
+) -> Iterator[Quote]:
+    """Yield the quotations of known keys whose text is code, for what is code cannot always be told."""
+    found = []
+    for style in passage.language.comments:
+        for start, end, content in _comments(passage.text, style):
+            inside = passage.text[content].strip()
+            match = _START.fullmatch(inside)
+            if match or inside == _END:
+                found.append(_Marker(match["key"].strip() if match else "", start, end, line(start), ""))
+    for one, other in pairwise(sorted(found, key=lambda marker: marker.start)):
+        is_pair = one.key.partition("|")[0].rstrip("\\ ") in known and not other.key
+        if is_pair and not prose[one.end : other.start].strip():
+            yield _between(one, other.start, passage)
 
 
 def _live(match: re.Match[str], *, titled: bool) -> Quote:

@@ -22,7 +22,7 @@ from verify.evidence.texts import prose
 from verify.files.names import shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.text.escapes import one_line
-from verify.text.numbers import as_decimal, is_figure
+from verify.text.numbers import MINUS, as_decimal, is_figure
 
 _SOURCES = InputKind(
     MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB, or the name of a pack", dash=True
@@ -345,8 +345,11 @@ def _syntax(name: str, text: str, message: str) -> str:
 
 
 # An exponent and an index are a part of their formula.
-_NUMBER = re.compile(r"(?<![A-Za-z_0-9.^])(?<![\^_]\{)\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![A-Za-z_0-9.^])(?<![\^_]\{)(?:(?<![\w)\]}])[−-])?\d+(?:\.\d+)?%?")
 _ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# What makes another number of a figure: signs, roots, powers, fractions, percent, groups of digits.
+_NOT_BEFORE = r"(?<![\w.^√/{−–﹣⁻-])(?<!− )(?<!\d,)"
+_NOT_AFTER = r"(?!\w|[.,]\d|\s*(?:[%‰^/×·⋅*\u0300-\u036f]|\\(?:%|cdot|times)))"
 _BIND = "correct it, compute it, or list it under given"
 
 
@@ -355,13 +358,18 @@ def numbers_without(text: str, others: Iterable[str], inputs: Iterable[float] = 
 
     The others print their numbers as the text does; ``inputs`` are numbers, of which TOML keeps no last zero.
     """
-    known = {"0", "1", *(found for other in others for found in _ANY_NUMBER.findall(other))}
-    values = {abs(as_decimal(number)) for number in inputs}
+    known = {"0", "1"}
+    for other in others:
+        known |= {*_ANY_NUMBER.findall(other), *_signed(other)}
+    values = {as_decimal(number) for number in inputs}
     return [
-        found
-        for found in dict.fromkeys(_NUMBER.findall(text))
-        if found not in known and Decimal(found) not in values
+        one for one in _signed(text) if one not in known and (one[-1] == "%" or Decimal(one) not in values)
     ]
+
+
+def _signed(text: str) -> dict[str, None]:
+    """Return the numbers of a text in their order, a minus sign before them as a hyphen."""
+    return dict.fromkeys(found.replace(MINUS, "-") for found in _NUMBER.findall(text))
 
 
 def contradictions(
@@ -379,11 +387,22 @@ def contradictions(
         for key, remedy in _statement_contradictions(entry):
             yield ("statement", i, key), remedy
         for j, part in enumerate(entry.parts):
-            if part.compute is not None and numbers_without(part.printed or "", (entry.text, part.text)):
-                remedy = "stands nowhere in the text; correct one of them"
+            if part.printed is not None and not _is_said(part, entry.text):
+                remedy = "stands nowhere in the text as a number of its own; correct one of them"
                 yield ("statement", i, "part", j, "printed"), remedy
             for key, remedy in _part_contradictions(part):
                 yield ("statement", i, "part", j, key), remedy
+
+
+def _is_said(part: PartEntry, whole: str) -> bool:
+    """Return whether a part's figure stands in its text as a number of its own.
+
+    What is computed may stand in the ``whole`` statement instead, and what a claim decides nowhere.
+    """
+    figure = re.escape(part.printed or "").replace(r"\-", f"[-{MINUS}]")
+    text = part.text if part.compute is None else f"{part.text} {whole}"
+    alone = re.search(f"{_NOT_BEFORE}{figure}{_NOT_AFTER}", text)
+    return alone is not None or (part.compute is None and not re.search(figure, text))
 
 
 def _repeats(table: str, ids: list[str]) -> Iterator[tuple[KeyPath, str]]:
