@@ -134,6 +134,8 @@ def test_what_a_form_writes(key: str, form: str, text: str) -> None:
                 "{low} &times; 10", "{low} &#215; 10", "{low} \\times 10", "{low} $\\times 10$", "{low} ²",
                 "{low} ٪", "{low}<sup class=x>2</sup>", "{low} <sup>2</sup>", "5\u202f{low}", "5\xa0{low}",
                 "{low} 000", "{low}\u2009000", "{low}’{high}", "{low}'000", "{low}‰", "√{low}", "2 × {low}",
+                "1 {low}", "5\t{low}", "5\u3000{low}", "{low} 5", "{low} {high}", "- {low}", "– {low}",
+                "‐ {low}", "{low}…5", "{low}<!---->5", "{low} ⁻¹", "{low} ％", "{low} \u0305",
             )
         ),
         ("k.c", "digits=99", "no more digits that mean something; ask for fewer"),

@@ -35,9 +35,9 @@ _BESIDE = re.compile(
     r"(?:^|[\s(\[{\"'“‘~>—±<=≈≤≥:]|(?<=\})–)\{[a-z][a-z-]*\}(?=$|[\s)\]}!?:;\"'”’–—<…-]|[.,](?!\d))"
 )
 _OPERATED = re.compile(
-    r"(?:[×·∙⋅^/÷√−]\s*|\d[’'\xa0\u2007\u2009\u202f])\{[a-z][a-z-]*\}"
-    r"|\}[\s$]*(?:[×·∙⋅^/÷%‰٪⁰¹²³⁴-⁹]|\\(?:%|times|cdot)|&(?:times|middot|sdot|#)|<su[bp]\b|\*\s?\d|\d{3}(?!\d))"
-    r"|\}[’'\xa0\u2007\u2009\u202f][{\d]|\}<[A-Za-z]+\s"
+    r"(?:[×·∙⋅^/÷√−]\s*|(?:^|[^\s\d)\]}])\s*[-‐–﹣]\s*|\d[\s’']*)\{[a-z][a-z-]*\}"
+    r"|\}[\s$]*(?:[×·∙⋅^/÷%‰٪％﹪⁰¹²³⁴-⁹⁻\u0300-\u036f]|\\(?:%|times|cdot)|&(?:times|middot|sdot|#)|<su[bp]\b|\*\s?\d)"
+    r"|\}[\s$’'…]*[{\d]|\}<(?:!|[A-Za-z]+\s)"
 )
 _DECORATION = re.compile(r"[*_`$]+|</?[a-z]+>")
 _MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
