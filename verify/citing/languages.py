@@ -64,6 +64,16 @@ def _passed_through(text: str) -> str:
     return text if re.fullmatch(r"[\w ,;:.-]*", text) else f"pass:c[{text.replace(']', chr(92) + ']')}]"
 
 
+def _unbraced(escape: Callable[[str], str], text: str) -> str:
+    """Return escaped text in which no brace begins an expression, which MDX, Vue and Liquid evaluate."""
+    return escape(text).replace("{", "&#123;")
+
+
+def _set_apart(text: str) -> str:
+    """Return text of Org between whose signs stand spaces of no width, which its manual has for that."""
+    return re.sub(r"[*/_=~+@\[\]$\\<{^#|]", "\u200b\\g<0>\u200b", text)
+
+
 def _backslashed(signs: str, text: str) -> str:
     return re.sub(f"[{re.escape(signs)}]", r"\\\g<0>", text)
 
@@ -91,8 +101,8 @@ class Markup(NamedTuple):
 
 MARKUPS = {
     "plain": Markup(),
-    "html": Markup({"<": "&lt;", ">": "&gt;"}, "<sup>{}</sup>", for_html),
-    "markdown": Markup({"<": "&lt;", ">": "&gt;"}, "", for_markdown),
+    "html": Markup({"<": "&lt;", ">": "&gt;"}, "<sup>{}</sup>", partial(_unbraced, for_html)),
+    "markdown": Markup({"<": "&lt;", ">": "&gt;"}, "", partial(_unbraced, for_markdown)),
     "rst": Markup(words=for_rst),
     "latex": Markup(
         {
@@ -104,8 +114,8 @@ MARKUPS = {
         r"\ensuremath{{{}}}",
     ),
     "asciidoc": Markup(raised="^{}^", words=_passed_through),
-    "org": Markup(raised="^{{{}}}"),
-    "typst": Markup(raised="#super[{}]", words=partial(_backslashed, "\\*_`$#@<>[]~")),
+    "org": Markup(raised="^{{{}}}", words=_set_apart),
+    "typst": Markup(raised="#super[{}]", words=partial(_backslashed, "\\*_`$#@<>[]~/")),
 }  # fmt: skip
 """Each language's own markup for powers, signs, ± and groups, and for what its words would be taken for."""
 
