@@ -14,7 +14,8 @@ from verify.symbolic import derivation as module
 from verify.symbolic.derivation import Approx, Derivation, Iff, relation_of, tried
 from verify.symbolic.falsifier import CORNERS
 from verify.symbolic.kernel.core import Reviewed, prove
-from verify.symbolic.kernel.equations import Assuming, Equivalent, FirstTerms, Identity
+from verify.symbolic.kernel.equations import Assuming, Equivalent, Identity
+from verify.symbolic.kernel.limits import FirstTerms
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var

@@ -8,9 +8,9 @@ from sympy import Derivative, Eq, Interval, S, Symbol, symbols
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.calculus import Compared
 from verify.symbolic.kernel.core import Reach, Reviewed, is_theorem, prove
-from verify.symbolic.kernel.equations import Applied, Equivalent, FirstTerms, Identity, PutIn, Turned
+from verify.symbolic.kernel.equations import Applied, Equivalent, Identity, PutIn, Turned
 from verify.symbolic.kernel.hypotheses import NOTHING, Refused
-from verify.symbolic.kernel.limits import Between
+from verify.symbolic.kernel.limits import Between, FirstTerms
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.routes import By, Definition, Route, Step, by, made_by, one_step
 

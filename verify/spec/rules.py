@@ -112,7 +112,7 @@ from verify.symbolic.kernel.calculus import (
 )  # fmt: skip
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
-    Applied, Assuming, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded,
+    Applied, Assuming, ClosedSums, Equivalent, Identity, PutIn, Replaced, Turned, Unfolded,
 )  # fmt: skip
 from verify.symbolic.kernel.hypotheses import Hypotheses, Vectors
 from verify.symbolic.kernel.integrals import (
@@ -122,7 +122,9 @@ from verify.symbolic.kernel.laws import (
     AlikeTerms, AlongAndAcross, DensityGiven, NormalGiven, RootOfMeanSquare, SumOfSquares, density, exceeds,
     normal_density,
 )  # fmt: skip
-from verify.symbolic.kernel.limits import AboutTheMean, AtLimit, Between, CentralLimit, TimesPositive
+from verify.symbolic.kernel.limits import (
+    AboutTheMean, AtLimit, Between, CentralLimit, FirstTerms, TimesPositive,
+)  # fmt: skip
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments, WhichCoincide
 from verify.symbolic.kernel.moments import Evaluation, by_component
 from verify.symbolic.kernel.normal import (

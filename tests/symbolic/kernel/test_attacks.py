@@ -8,13 +8,13 @@ import pickle
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sympy import (
-    Abs, Add, ConditionSet, Derivative, Dummy, Eq, FiniteSet, Float, Function, IndexedBase, Integral,
+    Abs, Add, ConditionSet, Derivative, Dummy, Eq, FiniteSet, Float, Function, Idx, IndexedBase, Integral,
     Interval, KroneckerDelta, Limit, Mul, Pow, Range, Rational, S, Sum, Symbol, Trace, binomial, cbrt, cos,
     cosh, exp, log, oo, pi, sin, sqrt, symbols, tan,
 )  # fmt: skip
@@ -28,19 +28,20 @@ from verify.symbolic.kernel.core import (
 )  # fmt: skip
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction
 from verify.symbolic.kernel.equations import (
-    Applied, Assuming, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded, same,
+    Applied, Assuming, ClosedSums, Equivalent, Identity, PutIn, Replaced, Turned, Unfolded, same,
 )  # fmt: skip
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, Vectors
-from verify.symbolic.kernel.integrals import EulerIntegrals, Primitive, Substituted
+from verify.symbolic.kernel.integrals import EulerIntegrals, Integrated, Primitive, Substituted
 from verify.symbolic.kernel.laws import AlikeTerms, NormalGiven, normal_density
+from verify.symbolic.kernel.limits import AtLimit, FirstTerms, TimesPositive
 from verify.symbolic.kernel.matrices import MatrixIdentity, VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore
+from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore, OneOfAll
 from verify.symbolic.kernel.signs import Sign
-from verify.symbolic.kernel.special_integrals import GaussIntegrals, SplitAt
+from verify.symbolic.kernel.special_integrals import Exchanged, GaussIntegrals, SplitAt
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.transforms import Moments
+from verify.symbolic.kernel.transforms import Moments, Multiplied
 from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma, x
 from verify.symbolic.scores import STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
@@ -274,6 +275,57 @@ def _assumed_covariance(*given: Any, named: str = "ABCUVW") -> Theorem:
     conditions = tuple(Eq(names[place][0, 0], value(names[0][0, 0])) for place, value in given)
     right = left.xreplace({one.lhs: one.rhs for one in conditions})
     return prove(Assuming(conditions), left, right, under)
+
+
+NARROW_EVEN, BELOW, BELOW_0, NOT_0 = (
+    Symbol("u", **one) for one in (
+        {"even": True}, {"nonpositive": True}, {"integer": True, "negative": True}, {"integer": True, "zero": False})
+)  # fmt: skip
+FROM_0_ON = Symbol("v", nonnegative=True)
+RANDOM_C = Population({a: None, b: None})
+
+
+def _variance(of: Any) -> Theorem:
+    return prove(Evaluation(Population({y: (1, 0, of)}), assumed=True), E(y**2), of)
+
+
+def _constant_that_is_random() -> Theorem:
+    """Return that E b(b + 1) is E b·E(b + 1), as b + 1 was a constant in one part."""
+    known = prove(Evaluation(Population({a: None})), E(a * c), E(a) * E(c))
+    parts = (
+        prove(Unfolded({c: b + 1}), E(b * (b + 1)), E(b * c)),
+        prove(PutIn({a: b}, known), S.Zero, E(b) * E(c)),
+        prove(Unfolded({c: b + 1}), E(b) * E(c), E(b) * E(b + 1)),
+        prove(Evaluation(Population({b: (1, 1, 3)}), assumed=True), E(b) * E(b + 1), S(2)),
+    )
+    return reduce(chained, parts)
+
+
+def _with_less_of_a_law() -> Theorem:
+    """Return the transform of a sum of products with one random number, as if that were a constant."""
+    both, given = Population({q: (1, 0, 1), y: (1, 0, 1)}, d, normal=(q, y)), exp(-(r**2) * y**2 / 2)
+    at = S.ImaginaryUnit * r
+    whole_line = Integral(exp(at * h) * normal_density(h, a), (h, -oo, oo))
+    transform = prove(GaussIntegrals(h), whole_line, exp(-(r**2) * a / 2))
+    known = prove(NormalGiven(both, q, y * q[i], transform, a), E(exp(at * y * q[i])), E(given))
+    return prove(Multiplied(Population({q: (1, 0, 1)}, d, normal=(q,)), i, known), S.Zero, E(given) ** d)
+
+
+def _positive_where(factor: Any, under: Hypotheses = FROM_ZERO) -> Theorem:
+    """Return that something is not negative, as it is assumed to be positive."""
+    return prove(TimesPositive(factor, prove(Sign(), S.Zero, S.One, under)), S.Zero, factor)
+
+
+def _on_a_diagonal() -> Theorem:
+    """Return that r - y is not negative, as y is r."""
+    return chained(
+        prove(Sign(), S.Zero, S.Zero, FROM_ZERO), prove(Unfolded({y: r}), S.Zero, r - y, FROM_ZERO)
+    )
+
+
+def _from_one_on(start: Any) -> Theorem:
+    """Return that what is the same from 1 on has the value that it starts with there."""
+    return prove(Induction(m_0, {f(1): start}, {f(m_0 + 1): f(m_0)}, {f(m_0): start}), f(size + 1), start)
 
 
 ATTACKS: dict[str, Callable[[], Any]] = {
@@ -650,6 +702,67 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         "below 0 with a name": ((0, 0, -a),),
         "beyond both variances with names": ((0, 0, a), (1, 1, a), (0, 1, a + b)),
     }.items()},
+    # symbols that assume more than a domain says, and names that print alike
+    "a number that is even": lambda: prove(PutIn({NARROW_EVEN: S(3)}, prove(Sign(), S.Zero, r**NARROW_EVEN)), S.Zero, r**3),
+    "a number that is not positive": lambda: prove(PutIn({BELOW: S(5)}, prove(Sign(), S.Zero, -BELOW)), S.Zero, S(-5)),
+    "a negative whole number": lambda: prove(PutIn({BELOW_0: S(5)}, prove(Sign(), S.Zero, -BELOW_0)), S.Zero, S(-5)),
+    "a whole number that is not 0": lambda: prove(
+        PutIn({NOT_0: S.Zero}, prove(Sign(strict=True), S.Zero, NOT_0**2)), S.Zero, S.Zero),
+    "a family with a shape beside that without": lambda: prove(
+        Evaluation(Population({c_i: (1, 0, 1)}), assumed=True), E(c_i[1] * IndexedBase("c", shape=(5,))[1]), S.Zero),
+    "an index with a range beside that without": lambda: prove(
+        SumIdentity(), Sum(x[i], (Idx("i", (1, 3)), 1, n)), n * x[i]),
+    "an index called as a number": lambda: prove(SumIdentity(), Sum(whole, (Idx(whole), 1, n)), n * whole),
+    # what is random in a law, and a constant to a rule
+    "a random number beside the law of a rule": lambda: prove(
+        Evaluation(Population({q: (1, 0, 1)}, d), assumed=True), E(r**2 * q[1]**2), E(r * q[1]**2) ** 2,
+        Hypotheses(law=Population({r: (1, 0, 1)}))),
+    "a transform with less of its law": _with_less_of_a_law,
+    "a random number that becomes a function of another, by a definition": lambda: prove(
+        PutIn({a: c}, prove(Evaluation(RANDOM_C), E(a * b), E(a) * E(b), Hypotheses(definitions=((c, b**2),)))), S.Zero, E(c) * E(b)),
+    "a constant that is random by a definition": _constant_that_is_random,
+    # names in a law
+    "a variance by what a sum binds": lambda: prove(
+        Applied(Sum(h, (whole, 1, n)), h, _variance(whole)), S.Zero, Sum(whole, (whole, 1, n))),
+    "a variance integrated over": lambda: prove(Integrated(a, 0, 1, (), _variance(a)), S.Zero, Integral(a, (a, 0, 1))),
+    "a variance by a family that is put in": lambda: prove(
+        FamilyPutIn({c_i: ((i,), S(2))}, _variance(c_i[1] ** 2)), S.Zero, S(4)),
+    "scores put in beside the largest": lambda: prove(
+        FamilyPutIn({s: ((i,), S.Zero)}, prove(OneOfAll(), largest**2, Sum(s[i] ** 2, (i, 1, n)))), S.Zero, Sum(0, (i, 1, n))),
+    "a number of keys put in beside the largest": lambda: prove(
+        PutIn({n: S.One}, prove(LargestScore(), E(largest), sigma * sqrt(2 * log(n)))), S.Zero, S.Zero),
+    "a sum over numbers of keys beside the largest": lambda: prove(
+        Applied(Sum(h, (n, 1, size)), h, prove(LargestScore(), E(largest), sigma * sqrt(2 * log(n)))),
+        S.Zero, Sum(sigma * sqrt(2 * log(n)), (n, 1, size))),
+    # slopes and curvatures along what is not the whole domain
+    "convex by a curvature on two pieces": lambda: prove(
+        Jensen(r, "≥", _positive_where(r**2 - b, NOTHING)), E(r**4 / 12 - b * r**2 / 2), E(r) ** 4 / 12 - b * E(r) ** 2 / 2),
+    "rising by a slope on two pieces": lambda: prove(
+        Rising(r, _positive_where((r - 1) * (r - b))), S.Zero, r**3 / 3 - (1 + b) * r**2 / 2 + b * r, FROM_ZERO),
+    "rising by a slope where something else is the variable": lambda: prove(
+        Rising(r, _on_a_diagonal()), S.Zero, r**2 / 2 - y * r, FROM_ZERO),
+    "concave on two pieces by a condition": lambda: prove(
+        AtItsMost(r, 1 + sqrt(1 + b)), log(r**2 - b) - r, log((1 + sqrt(1 + b)) ** 2 - b) - 1 - sqrt(1 + b),
+        Hypotheses(conditions=frozenset([r**2 - b > 0]))),
+    # single values, and orders
+    "first terms that are others at one value": lambda: prove(FirstTerms(a, 1), r / (r * a + b), 1 / a),
+    "a power of what may be 0 whose exponent falls to 0": lambda: chained(
+        prove(Same(), S.One, S.One, NOTHING.restricted(FROM_0_ON, Interval(0, 0))),
+        prove(Turned(prove(AtLimit(), Limit(FROM_0_ON**a, a, 0, "+"), S.One)), S.Zero, Limit(FROM_0_ON**a, a, 0, "+"))),
+    "sums in another order whose ends name each other": lambda: prove(
+        Exchanged(), Sum(Sum(a, (j, 1, i**2)), (i, 1, n)), Sum(Sum(a, (i, 1, n)), (j, 1, i**2))),
+    "a side of an equation that depends on what is differentiated by": lambda: prove(
+        Equivalent(sides=prove(Turned(prove(Unfolded({b: a**2}), b, a**2)), S.Zero, b)),
+        Eq(Derivative(a**2, a), 1, evaluate=False), Eq(S.Zero, 1, evaluate=False)),
+    "a side of an equation at one entry": lambda: prove(
+        Equivalent(sides=prove(Assuming((Eq(s[whole], 1),)), s[whole], S.One)),
+        Eq(Derivative(s[whole] * r, s[1]), 1, evaluate=False), Eq(Derivative(r, s[1]), 1, evaluate=False)),
+    # hypotheses that contradict each other
+    "an equation against an inequality": lambda: chained(
+        _positive_where(a - b), prove(Assuming((Eq(b, a + 1, evaluate=False),)), a - b, S.NegativeOne)),
+    "two recursions of one function": lambda: chained(
+        prove(Turned(prove(PutIn({size: size + 1}, _constant(S(3), NOTHING)), S.Zero, S(3))), S.Zero, f(size + 1)),
+        _from_one_on(S(5))),
 }  # fmt: skip
 
 

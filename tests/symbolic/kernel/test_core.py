@@ -14,8 +14,9 @@ from verify.symbolic.kernel import RULES
 from verify.symbolic.kernel.core import (
     Chain, Reach, Reviewed, Same, Theorem, chained, is_theorem, premises_of, prove, replayed,
 )  # fmt: skip
-from verify.symbolic.kernel.equations import FirstTerms, Identity, PutIn, Replaced
+from verify.symbolic.kernel.equations import Identity, PutIn, Replaced
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, assumed
+from verify.symbolic.kernel.limits import FirstTerms
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var

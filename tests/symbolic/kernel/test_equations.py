@@ -16,9 +16,10 @@ from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.equations import (
-    Applied, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded, same,
+    Applied, ClosedSums, Equivalent, Identity, PutIn, Replaced, Turned, Unfolded, same,
 )  # fmt: skip
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
+from verify.symbolic.kernel.limits import FirstTerms
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var, n, p, x
@@ -335,7 +336,7 @@ def test_first_terms_are_all_up_to_an_order() -> None:
     for order, wrong in ((4, 1 / c), (4, two + 2 / (15 * c**5)), (5, two), (4, two * MORE)):
         assert refused(FirstTerms(c, order), before, wrong).startswith("the first terms are")
     small = NOTHING.restricted(c, Interval.open(0, 1))
-    assert refused(FirstTerms(c, 4), before, two, small) == "c is bounded"
+    assert refused(FirstTerms(c, 4), before, two, small) == "c must have all large values, and be positive"
 
 
 def _equation(left: Any, right: Any = S.Zero) -> Any:

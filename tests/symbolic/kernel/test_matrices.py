@@ -202,4 +202,4 @@ def test_what_is_assumed_of_some_values_does_not_pass_under_a_derivative() -> No
     family = IndexedBase(named)
     equal = prove(Assuming((Eq(b, c),)), b, c)
     _refused(Applied(family[1], named, equal), S.Zero, IndexedBase(c)[1], "symbol of its own")
-    _refused(Identity(), family[1] + named, named + family[1], "a family and a number")
+    _refused(Identity(), family[1] + named, named + family[1], "names a family or an index, and a number")

@@ -9,7 +9,7 @@ from sympy import Dummy, Eq, Interval, S, diff, erfinv, expand, oo, tanh
 
 from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.gate import bound_in
+from verify.symbolic.kernel.gate import bound_in, rests_on
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import (
@@ -38,6 +38,18 @@ def _on_an_interval(variable: Any, under: Hypotheses) -> Interval:
     return domain
 
 
+def _refuse_said(variable: Any, under: Hypotheses, given: Theorem | None = None) -> None:
+    """Refuse that hypotheses say more of a variable than its domain, all through which a slope has its sign.
+
+    Raises:
+        Refused: they do.
+    """
+    for one in (under, given.hypotheses) if given else (under,):
+        said = (*one.conditions, *(meaning for _, meaning in one.definitions))
+        if any(rests_on(part, variable) for part in said):
+            raise Refused(f"the hypotheses say more of {variable} than its domain")
+
+
 @rule
 @dataclass(frozen=True)
 class Jensen(Rule):
@@ -61,6 +73,7 @@ class Jensen(Rule):
         if self.relation not in {"≤", "≥"}:
             raise Refused(f"{self.relation} is no bound")
         _on_an_interval(self.variable, under)
+        _refuse_said(self.variable, under, self.curvature)
         inside = pointwise(before)
         under = everywhere(inside, self.variable, under)
         sign = -1 if self.relation == "≤" else 1
@@ -122,6 +135,7 @@ class AtItsMost(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the bound."""
         domain = _on_an_interval(self.variable, under)
+        _refuse_said(self.variable, under, self.curvature)
         if not lies_in(self.at, domain, under):
             raise Refused(f"not known: {self.at} lies in {domain}")
         refuse_unless_smooth(before, self.variable, under)
@@ -236,6 +250,7 @@ class Rising(Rule):
         domain = _on_an_interval(self.variable, under)
         if domain.left_open or domain.start == -oo:
             raise Refused(f"the domain {domain} of {self.variable} has no low end")
+        _refuse_said(self.variable, under, self.slope)
         refuse_unless_smooth(after, self.variable, under)
         under = everywhere(after, self.variable, under)
         signed(diff(after, self.variable), under, self.slope)
@@ -263,6 +278,8 @@ class Solved(Rule):
         domain = under.domain(x) if x.is_Symbol else S.EmptySet
         if before.rhs.has(x) or after.rhs.has(x) or not (domain == S.Reals or isinstance(domain, Interval)):
             raise Refused(f"{x} must stand on the left alone, and have an interval as its domain")
+        _refuse_said(x, under)
+        refuse_unless_smooth(before.lhs, x, under)
         # Such an inverse is a real number, which SymPy does not say.
         inverses = {one: Dummy(real=True) for one in after.rhs.atoms(erfinv) if abs(one.args[0]).is_number}
         put = {one: real for one, real in inverses.items() if (1 - abs(one.args[0])).is_positive}

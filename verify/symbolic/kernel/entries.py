@@ -31,7 +31,7 @@ from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import everywhere, is_known, is_real, where_defined
 from verify.symbolic.kernel.sums import where_sums_are_defined, where_zero
 from verify.symbolic.kernel.terms import ROW
-from verify.symbolic.kernel.words import E, Var, p
+from verify.symbolic.kernel.words import E, Var, p, s
 
 
 def with_entries(expression: Any, families: Mapping[Any, tuple[tuple[Any, ...], Any]]) -> Any:
@@ -107,12 +107,12 @@ def _refuse_assumed(base: Any, known: Hypotheses) -> None:
     """
     if not isinstance(base, IndexedBase) or assumed(base.label) not in {S.Complexes, S.Reals}:
         raise Refused(f"{base} is no family of any real numbers")
-    if base == p:
-        raise Refused(f"{base} are probabilities")
+    if base in {p, s}:
+        raise Refused(f"{base} are probabilities, or scores, of which one is the largest")
     if any(has_any(part, [base]) for _, *about in known.entries for part in about):
         raise Refused(f"something is assumed of {base}")
-    if known.law and base in known.law.moments:
-        raise Refused(f"{base} is random")
+    if known.law and any(has_any(one, [base]) for one in (*known.law.moments, *known.law.stated)):
+        raise Refused(f"{base} is random, or stands in a law")
     if any(one.has(base) for one, _ in known.domains):
         raise Refused(f"the domain of {base} is restricted")
     for name, meaning in known.definitions:

@@ -29,11 +29,9 @@ from sympy import (
     gammasimp,
     oo,
     powsimp,
-    series,
     together,
 )  # fmt: skip
 from sympy import E as EULER
-from sympy.core.function import AppliedUndef
 
 from verify.symbolic.kernel.algebra import differs_somewhere, is_zero, vanishes_in_exponentials
 from verify.symbolic.kernel.core import FLIPPED, Conclusion, Existence, Rule, Theorem, rule
@@ -47,7 +45,7 @@ from verify.symbolic.kernel.signs import (
     signed,
     where_defined,
 )
-from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, p, s
+from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, n, p, s
 
 _ORDERED = {"≤", "≥", "<", ">"}
 
@@ -366,6 +364,7 @@ class PutIn(Rule):
         constants = _constants_beside(values, known)
         for name, value in values.items():
             fixed = {largest, *dict(hypotheses.definitions), *hypotheses.ranges}
+            fixed |= {n} if known.lhs.has(largest) or known.rhs.has(largest) else set()
             if not name.is_Symbol or name in fixed | labels_in(known.lhs, known.rhs):
                 raise Refused(f"{name} is no symbol that may have any value")
             if name in bound or value.free_symbols & bound:
@@ -413,7 +412,8 @@ def _constants_beside(values: Mapping[Any, Any], known: Theorem) -> frozenset[tu
     others = random & free - set(replaced)
     together = [one & other for place, one in enumerate(within) for other in within[:place]]
     shared = {one for each in together for one in each if not one.is_integer}
-    if others & set().union(*within) or shared:
+    made = {p, largest, *dict(known.hypotheses.definitions)}
+    if (others | made) & set().union(*within) or shared:
         raise Refused("independent random symbols become functions of the same")
     return frozenset(("constant", one) for one in free - random)
 
@@ -602,32 +602,6 @@ def _refuse_unless_inductive(total: Any, form: Any, under: Hypotheses) -> None:
 
 @rule
 @dataclass(frozen=True)
-class FirstTerms(Rule):
-    """The terms for a ``large`` symbol, up to one over its power ``order``: "~", and never "=" or "≤"."""
-
-    large: Any
-    order: int
-
-    @property
-    def label(self) -> str:
-        """How the step follows, in words."""
-        return f"series in one over {self.large}, up to the power {self.order}"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the first terms."""
-        if before.has(E, Var, p, largest, AppliedUndef):
-            raise Refused(f"what depends on {self.large}, and how, is not seen in {before}")
-        small = Dummy("small", positive=True)
-        terms = series(before.subs(self.large, 1 / small), small, 0, self.order + 1).removeO()
-        if terms == S.Zero:
-            raise Refused("nothing is left up to that power: what is left out is no smaller")
-        if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
-            raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
-        return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
-
-
-@rule
-@dataclass(frozen=True)
 class Equivalent(Rule):
     """Two equations with equal sides, or one the other times what is never 0, have the same solutions."""
 
@@ -643,6 +617,8 @@ class Equivalent(Rule):
         if self.sides is not None:
             if self.sides.relation != "=":
                 raise Refused("only an equation replaces a side")
+            _refuse_restricted(changed_in(before), self.sides)
+            _refuse_beyond(before, self.sides)
             gap = gap.xreplace({self.sides.lhs: self.sides.rhs})
         if not (is_known(self.factor, under, strict=True) or self.factor.is_nonzero):
             raise Refused(f"not known to differ from 0: {self.factor}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -30,7 +31,6 @@ from sympy import (
     fraction,
     latex,
     oo,
-    preorder_traversal,
     simplify,
 )  # fmt: skip
 from sympy.core.function import AppliedUndef
@@ -49,7 +49,7 @@ from verify.symbolic.kernel.hypotheses import (
     kept,
     parts_of,
 )
-from verify.symbolic.kernel.words import E, Var, largest, p, s
+from verify.symbolic.kernel.words import E, Var, largest, n, p, s
 
 
 @kept
@@ -83,17 +83,17 @@ def at_least_0(number: Any, otherwise: str) -> Any:
 
 
 def refuse_hidden_random(law: Any, under: Hypotheses, *sides: Any) -> None:
-    """Refuse what would count as a constant under what may be a law, and is made of what is random.
+    """Refuse what would count as a constant under what may be a law, and is random, or made of what is.
 
     Raises:
         Refused: there is something.
     """
     if not isinstance(law, Population | Vectors):
         return
-    hidden = random_names(replace(under, law=law)) - law.moments.keys()
+    hidden = random_names(under if under.law else replace(under, law=law)) - law.moments.keys()
     for one in hidden | ({p, largest} if s in law.moments else set()):
         if any(has_any(side, [one]) for side in sides):
-            raise Refused(f"{one} is made of what is random, and no constant")
+            raise Refused(f"{one} is random, or made of what is, and no constant")
 
 
 def refuse_complex(relation: str, hypotheses: Hypotheses, *sides: Any) -> None:
@@ -183,12 +183,12 @@ def bound_in(expression: Any) -> frozenset[Any]:
 
 
 def labels_in(*expressions: Any) -> set[Any]:
-    """Return the symbols that name families of entries in expressions."""
-    return {family.label for one in expressions for family in parts_of(one, IndexedBase)}
+    """Return the symbols that name families of entries, or indices, in expressions."""
+    return {named.label for one in expressions for named in parts_of(one, IndexedBase, Idx)}
 
 
 def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
-    """Refuse a symbol that names a family and a number, for what holds of one would be said of the other.
+    """Refuse a symbol that names a family or an index, and a number, for they would print alike.
 
     Raises:
         Refused: there is one.
@@ -198,19 +198,20 @@ def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) ->
     for one in stated:
         numbers |= _numbers_in(one)
     if both := labels_in(*stated) & numbers:
-        raise Refused(f"names a family and a number: {', '.join(sorted(map(str, both)))}")
+        raise Refused(f"names a family or an index, and a number: {', '.join(sorted(map(str, both)))}")
 
 
 @kept
 def _numbers_in(expression: Any) -> frozenset[Any]:
-    """Return the symbols of an expression, but for those in its entries."""
+    """Return the symbols of an expression, but for those that name its families and indices."""
     found: set[Any] = set()
-    walk = preorder_traversal(expression)
-    for node in walk:
-        if isinstance(node, Indexed):
-            walk.skip()
-        elif isinstance(node, Symbol):
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Symbol):
             found.add(node)
+        elif not isinstance(node, IndexedBase | Idx):
+            waiting.extend(node.args)
     return frozenset(found)
 
 
@@ -237,6 +238,9 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
                 raise Refused(f"two symbols print as {one}")
     _refuse_never(hypotheses)
     _refuse_definitions(hypotheses, *sides)
+    defined = Counter(name.func for name, _ in hypotheses.definitions if isinstance(name, AppliedUndef))
+    if any(times > len(("first", "next")) for times in defined.values()):
+        raise Refused("a function is defined by two recursions")
     if hypotheses.law:
         _refuse_impossible(hypotheses, hypotheses.law)
     for side in sides:
@@ -294,8 +298,13 @@ def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
     free = {one for one in stated if not isinstance(one, Idx)} | {one for one, _ in hypotheses.domains}
     for one in hypotheses.conditions:
         free |= free_symbols(one.xreplace(dict.fromkeys(parts_of(one, Indexed), S.One)))
-    if bound & free:
-        raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
+    bound &= free
+    added = {one for side in sides for whole in parts_of(side, Sum, Integral) for one in whole.variables}
+    bound |= added & set().union(*map(free_symbols, hypotheses.law.stated if hypotheses.law else ()))
+    if any(has_any(side, [p, largest]) for side in sides):
+        bound |= added & {n}
+    if bound:
+        raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound)))}")
 
 
 def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
@@ -402,7 +411,7 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
         Refused: it is.
     """
     for one in hypotheses.entries:
-        if one[0] == "constant" and one[1] in law.moments:
+        if one[0] == "constant" and one[1] in random_names(hypotheses):
             raise Refused(f"{one[1]} is random in one part, and a constant in another")
     for one in law.moments.keys() & dict(hypotheses.definitions).keys():
         raise Refused(f"{one} is random by itself, and defined by something else")

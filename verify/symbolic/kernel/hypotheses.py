@@ -145,6 +145,12 @@ class Population:
         """The assumed moments by component."""
         return dict(self.laws)
 
+    @property
+    def stated(self) -> tuple[Any, ...]:
+        """All assumed moments, and the dimension."""
+        sizes = (self.dimension,) if self.dimension else ()
+        return *(moment for _, moments in self.laws for moment in moments or ()), *map(S, sizes)
+
     def of_any_law(self) -> Population:
         """Return the same components with nothing assumed but independence, and which are ``alike``."""
         return Population(dict.fromkeys(self.moments), self.dimension, self.alike)
@@ -214,6 +220,11 @@ class Vectors:
     def moments(self) -> dict[Any, None]:
         """The vectors, none of which stands for any other law."""
         return dict.fromkeys(one for one, _ in self.means)
+
+    @property
+    def stated(self) -> tuple[Any, ...]:
+        """All means and covariances."""
+        return *(mean for _, mean in self.means), *(matrix for *_, matrix in self.covariances)
 
     def groups(self) -> tuple[tuple[Any, ...], ...]:
         """Return the vectors in groups that are independent of each other."""

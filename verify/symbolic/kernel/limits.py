@@ -38,6 +38,8 @@ from sympy import (
     log,
     oo,
     powsimp,
+    preorder_traversal,
+    series,
     sign,
     sin,
     sinh,
@@ -53,7 +55,7 @@ from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.laws import is_nowhere_negative, of_means, positive_symbol
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.signs import is_known, visibly, where_defined
-from verify.symbolic.kernel.words import E, Var, largest
+from verify.symbolic.kernel.words import E, Var, largest, p
 
 _CONTINUOUS = (Add, Mul, Abs, exp, sin, cos, sinh, cosh, tanh)
 
@@ -162,7 +164,7 @@ def _needed(expression: Any, variable: Any, at: Any, under: Hypotheses) -> Any:
         if power.is_nonnegative or is_known(-value, under, strict=True) or value.is_nonzero:
             return None
         return Ne(value, 0)
-    if power is not None and power.is_positive and visibly(base):
+    if power is not None and visibly(base) and is_known(power.xreplace({variable: at}), under, strict=True):
         return None
     return Gt(value, 0)
 
@@ -336,6 +338,55 @@ class CentralLimit(Rule):
         ):
             raise Refused(f"{before} is not the limit of that chance")
         return Conclusion(hypotheses=where_defined(before, under).merged(Hypotheses(law=self.law)))
+
+
+@rule
+@dataclass(frozen=True)
+class FirstTerms(Rule):
+    """The terms for a ``large`` symbol, up to one over its power ``order``: "~", and never "=" or "≤"."""
+
+    large: Any
+    order: int
+
+    @property
+    def label(self) -> str:
+        """How the step follows, in words."""
+        return f"series in one over {self.large}, up to the power {self.order}"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the first terms."""
+        if before.has(p, largest):
+            raise Refused(f"what depends on {self.large}, and how, is not seen in {before}")
+        _refuse_unless_steady(before, self.large, under)
+        small = Dummy("small", positive=True)
+        terms = series(before.subs(self.large, 1 / small), small, 0, self.order + 1).removeO()
+        if terms == S.Zero:
+            raise Refused("nothing is left up to that power: what is left out is no smaller")
+        if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
+            raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
+        return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
+
+
+def _refuse_unless_steady(expression: Any, large: Any, under: Hypotheses) -> None:
+    """Refuse what is not known to be smooth in one over a large symbol and in all others together.
+
+    Else its first terms could be others at some values of these: those of r/(r·a + b) are 1/a, but for r = 0.
+
+    Raises:
+        Refused: it is not known.
+    """
+    for one in preorder_traversal(expression):
+        if one == large or not one.has(large) or isinstance(one, Add | Mul):
+            continue
+        inside, power = one.args if isinstance(one, Pow) else (one.args[0], S.NegativeOne)
+        if isinstance(one, exp | sin | cos | sinh | cosh | tanh | erf):
+            limit_at_infinity(inside, large, under)
+        elif not isinstance(one, Pow) or power.has(large):
+            raise Refused(f"not known for large {large}: {one}")
+        elif not (power.is_integer and power.is_positive):
+            first, _ = leading(inside, large, under)
+            if not (is_known(first, under, strict=True) or (power.is_integer and first.is_nonzero)):
+                raise Refused(f"not known to differ from 0: {first}")
 
 
 @rule

@@ -299,10 +299,9 @@ def refuse_contradictory(_rule: Rule, under: Hypotheses, *_sides: Any) -> Hypoth
     Raises:
         Refused: one does not, or that is not known.
     """
-    equations = [one for one in under.conditions if isinstance(one, Eq)]
     defined = [part for each in under.definitions for part in each]
-    for one in equations:
-        beside = [*(other for other in equations if other != one), *defined]
+    for one in (each for each in under.conditions if isinstance(each, Eq)):
+        beside = [*(other for other in under.conditions if other != one), *defined]
         pairs = ((one.lhs, one.rhs), (one.rhs, one.lhs))
         if not any(_is_free(part, (value, *beside)) and _may_be(part, value, under) for part, value in pairs):
             raise Refused(f"not known whether there are such values: {one}")

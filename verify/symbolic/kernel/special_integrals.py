@@ -417,6 +417,8 @@ class Exchanged(Rule):
         (here, function), (there, other) = map(_flat, (before, after))
         if sorted(here, key=str) != sorted(there, key=str) or not same(function, other):
             raise Refused("the sides run over other places, or add up something else")
+        if {one[0] for one in here} & (before.free_symbols | after.free_symbols):
+            raise Refused("an end names what is summed within")
         bounded = [one for one in Mul.make_args(function) if not one.is_number and is_bounded(one)]
         rest = function / Mul(*bounded)
         if not is_known(rest, under):

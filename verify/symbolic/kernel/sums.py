@@ -76,8 +76,8 @@ class SumIdentity(Rule):
             found = where_sums_are_defined(side, found, self.families)
         if drawn:
             law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
-            refuse_hidden_random(law, found, before, after)
             found = found.merged(Hypotheses(law=law))
+            refuse_hidden_random(law, found, before, after)
         return Conclusion(hypotheses=found)
 
 

@@ -233,6 +233,14 @@ _OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
 _TAKEN = {"P", "ln", "Cov", *(one.__name__ for one in WORDS)}
 """What no function of an author's is called: it would be printed as one that is known."""
 
+_ASSUMED: tuple[dict[str, bool], ...] = (
+    {}, {"real": True}, {"real": True, "zero": False}, {"positive": True}, {"nonnegative": True},
+    {"negative": True}, {"integer": True}, {"integer": True, "nonnegative": True},
+    {"integer": True, "positive": True},
+)  # fmt: skip
+_DOMAINS = frozenset(frozenset(Symbol("x", **one).assumptions0.items()) for one in _ASSUMED)
+"""What symbols assume: just that they lie in a domain. Nothing would say that one is even, say."""
+
 _CALLED = ("name", "rank", "dummy_index")
 """By what symbols and names equal each other."""
 
@@ -241,15 +249,18 @@ def is_word(node: Any) -> bool:
     """Return whether a node is of the vocabulary by its exact type, or a function known by name alone.
 
     What it is called by is plain text, which does not equal another text, and a plain number. Symbols whose
-    names begin with an underscore are the kernel's own: normal forms take them for bound indices.
+    names begin with an underscore are the kernel's own: normal forms take them for bound indices. A family
+    has no shape and an index no range, which would tell two of one name apart.
     """
     kind = type(node)
     if id(kind) in _NAMELESS:
-        return True
+        return len(node.args) == 1 if isinstance(node, Idx | IndexedBase) else True
     if type(kind) is UndefinedFunction:
         named = type(kind.__name__) is str and kind.__name__ not in _TAKEN
         return named and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
     called = (getattr(node, part, "") for part in _CALLED) if isinstance(node, Symbol | Str) else ()
     if id(kind) not in _BY_IDENTITY or not all(type(one) is str or type(one) is int for one in called):
+        return False
+    if isinstance(node, Symbol) and frozenset(node.assumptions0.items()) not in _DOMAINS:
         return False
     return not (kind is Symbol or kind is Ordered) or not node.name.startswith("_")
