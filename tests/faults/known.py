@@ -201,7 +201,7 @@ GUARDS = {
     "any-size-in-the-summand": Known(
         f"{KERNEL}/equations.py", "if ⟨total.function.has(size) or →⟩form.has(index):"
     ),
-    "first-terms-are-all": Known(f"{KERNEL}/equations.py", 'return Conclusion("⟨~→=⟩", where'),
+    "first-terms-are-all": Known(f"{KERNEL}/limits.py", 'return Conclusion("⟨~→=⟩", where'),
     "laws-of-anything": Known(f"{KERNEL}/moments.py", "if ⟨not is_zero(gap)→False⟩:"),
     "sums-from-anywhere": Known(
         f"{KERNEL}/moments.py",

@@ -725,6 +725,7 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a variance by what a sum binds": lambda: prove(
         Applied(Sum(h, (whole, 1, n)), h, _variance(whole)), S.Zero, Sum(whole, (whole, 1, n))),
     "a variance integrated over": lambda: prove(Integrated(a, 0, 1, (), _variance(a)), S.Zero, Integral(a, (a, 0, 1))),
+    "a variance differentiated by": lambda: prove(Applied(Derivative(h * a, a), h, _variance(a)), S.Zero, 2 * a),
     "a variance by a family that is put in": lambda: prove(
         FamilyPutIn({c_i: ((i,), S(2))}, _variance(c_i[1] ** 2)), S.Zero, S(4)),
     "scores put in beside the largest": lambda: prove(
@@ -757,7 +758,12 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a side of an equation at one entry": lambda: prove(
         Equivalent(sides=prove(Assuming((Eq(s[whole], 1),)), s[whole], S.One)),
         Eq(Derivative(s[whole] * r, s[1]), 1, evaluate=False), Eq(Derivative(r, s[1]), 1, evaluate=False)),
+    "the logarithm of a turn": lambda: prove(
+        SumIdentity(), log(exp(2 * pi * S.ImaginaryUnit * i * x[1])), 2 * pi * S.ImaginaryUnit * i * x[1]),
     # hypotheses that contradict each other
+    "an index beyond where it runs": lambda: chained(
+        prove(SumIdentity(), Sum(x[i] * KroneckerDelta(i, whole), (i, 1, n)), x[whole]),
+        prove(Assuming((Eq(whole, n + 1, evaluate=False),)), x[whole], x[n + 1])),
     "an equation against an inequality": lambda: chained(
         _positive_where(a - b), prove(Assuming((Eq(b, a + 1, evaluate=False),)), a - b, S.NegativeOne)),
     "two recursions of one function": lambda: chained(

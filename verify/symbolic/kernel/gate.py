@@ -299,7 +299,8 @@ def _refuse_bound_and_free(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> No
     for one in hypotheses.conditions:
         free |= free_symbols(one.xreplace(dict.fromkeys(parts_of(one, Indexed), S.One)))
     bound &= free
-    added = {one for side in sides for whole in parts_of(side, Sum, Integral) for one in whole.variables}
+    kinds = (Sum, Integral, Derivative)
+    added = {one for side in sides for whole in parts_of(side, *kinds) for one in whole.variables}
     bound |= added & set().union(*map(free_symbols, hypotheses.law.stated if hypotheses.law else ()))
     if any(has_any(side, [p, largest]) for side in sides):
         bound |= added & {n}

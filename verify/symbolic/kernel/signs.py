@@ -331,7 +331,7 @@ def _may_be(part: Any, value: Any, under: Hypotheses) -> bool:
     """Return whether something may surely have a value: of which nothing else is assumed but its domain."""
     name = _name_in(part)
     if isinstance(part, Symbol):
-        return lies_in(value, under.domain(name), under)
+        return name not in under.ranges and lies_in(value, under.domain(name), under)
     if isinstance(part, E):
         of_any_law = under.law is None or under.law.moments.get(name, ()) is None
         domain = under.domain(name)

@@ -31,6 +31,7 @@ from sympy import (
 from verify.symbolic.kernel.algebra import replaced
 from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, free_symbols, has_any, parts_of
+from verify.symbolic.kernel.signs import is_real
 from verify.symbolic.kernel.words import E, n, p, s
 
 _THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
@@ -358,6 +359,8 @@ class Reader:
             raise Refused(f"{expression}: the logarithm of a sum has no normal form")
         found: list[Terms] = [(Term(log(inside[0].coefficient)),)]
         for entry, power in inside[0].powers.items():
+            if isinstance(entry, exp) and not is_real(entry.args[0]):
+                raise Refused(f"{expression}: the exponent is not known to be real")
             one = self._read(entry.args[0]) if isinstance(entry, exp) else _opaque(log(entry))
             found.append(tuple(term.times(Term(Integer(power))) for term in one))
         return tuple(chain.from_iterable(found))
