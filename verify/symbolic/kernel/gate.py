@@ -239,7 +239,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     _refuse_never(hypotheses)
     _refuse_definitions(hypotheses, *sides)
     defined = Counter(name.func for name, _ in hypotheses.definitions if isinstance(name, AppliedUndef))
-    if any(times > len(("first", "next")) for times in defined.values()):
+    if any(times > 2 for times in defined.values()):  # its first value and its next
         raise Refused("a function is defined by two recursions")
     if hypotheses.law:
         _refuse_impossible(hypotheses, hypotheses.law)
