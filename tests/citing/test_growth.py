@@ -68,6 +68,7 @@ CASES: dict[str, tuple[str, Callable[[int], str]]] = {
     "indented paragraphs": (".adoc", repeated("\n\n a\nb\n")),
     "right quotations": (".md", repeated(quoted("1.000") + "\n")),
     "stale quotations": (".md", repeated(quoted("9.9") + "\n")),
+    "quotations in code": (".md", repeated(f"`{quoted('9.9')}`\n")),
     "one mistyped key": (".md", repeated("<!-- verify: score-varianc.slope -->1<!-- /verify -->\n")),
     "mistyped keys": (
         ".md",

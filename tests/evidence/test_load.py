@@ -71,6 +71,7 @@ DAMAGES = [
     pytest.param('{"schema": true}', r"schema true, this version reads", id="schema-as-truth"),
     pytest.param('{"schema": 3}', r"tool: Field required; run", id="nothing-else"),
     pytest.param("[" * 100_000, r"is not a results file; give", id="nested-too-deep"),
+    pytest.param('{"seal": "", ' + SMALL.to_json()[1:], r"is not a results file; give", id="doubled-key"),
     pytest.param('{"schema": ' + "9" * 5000 + "}", r"is not a results file; give", id="number-too-long"),
     pytest.param(
         edited(lambda c: c["claims"][0].update(verdict="maybe")), r"claims\.0\.verdict: Input", id="verdict"

@@ -216,7 +216,8 @@ class Campaigns:
         wrong = first.wrong() or fixed.wrong()
         if wrong or first.status == 2:
             return wrong or ("changed though refused" if path.read_bytes() != text else "")
-        if _outside(path, text.decode()) != _outside(path, path.read_bytes().decode()):
+        before, after = (_outside(path, one.decode(), self.keys) for one in (text, path.read_bytes()))
+        if before != after:
             return "text outside the quotations was changed"
         again = call(*arguments)
         left = fixed.out.count("cannot stand") != again.out.count("cannot stand")
@@ -305,11 +306,11 @@ def _with_mistakes(random: Random, text: str) -> bytes:
     return mistakes.text_with_mistakes(random, text).encode(errors="surrogatepass")
 
 
-def _outside(path: Path, text: str) -> str:
+def _outside(path: Path, text: str, known: list[str]) -> str:
     """Return a document's text with what it quotes left out."""
     outside, end = "", 0
     with contextlib.suppress(CitationError):
-        for quote in quotes_in(path, text, language_of(path)):
+        for quote in quotes_in(path, text, language_of(path), known):
             outside += text[end : quote.start] if quote.quoted is not None else ""
             end = quote.end if quote.quoted is not None else end
     return outside + text[end:]

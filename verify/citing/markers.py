@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,11 +58,17 @@ def quotes_in(path: Path, text: str, language: Language, known: Collection[str] 
     Raises:
         CitationError: a marker is misspelt, not closed, nested, or closes nothing, or a notebook is none.
     """
-    return sorted((quote for one in _read(path, text, language, known) for quote in one), key=_start)
-
-
-def _start(quote: Quote) -> int:
-    return quote.start
+    starts, found = _lines_of(text), []
+    try:
+        for passage in language.texts(text):
+            for quote in _quotes(path, passage, starts, known):
+                start, end = passage.place(quote.start, quote.end)
+                key_end = passage.place(quote.key_end - 1, quote.key_end)[1] if quote.key_end else 0
+                found.append(replace(quote, start=start, end=end, key_end=key_end))
+    except CitationError as error:
+        said = str(error)
+        raise CitationError(said if said.startswith(str(path)) else f"{path}: {said}") from error
+    return sorted(found, key=attrgetter("start"))
 
 
 def outside(path: Path, text: str, language: Language) -> Iterator[tuple[Passage, str]]:
@@ -80,22 +87,6 @@ def outside(path: Path, text: str, language: Language) -> Iterator[tuple[Passage
 
 def _lines_of(text: str) -> list[int]:
     return [0, *(end.end() for end in re.finditer("\n", text))]
-
-
-def _read(path: Path, text: str, language: Language, known: Collection[str]) -> Iterator[list[Quote]]:
-    """Yield the quotations of each passage of a file, with their places in the whole file."""
-    starts = _lines_of(text)
-    try:
-        for passage in language.texts(text):
-            quotes = []
-            for quote in _quotes(path, passage, starts, known):
-                start, end = passage.place(quote.start, quote.end)
-                key_end = passage.place(quote.key_end - 1, quote.key_end)[1] if quote.key_end else 0
-                quotes.append(replace(quote, start=start, end=end, key_end=key_end))
-            yield quotes
-    except CitationError as error:
-        said = str(error)
-        raise CitationError(said if said.startswith(str(path)) else f"{path}: {said}") from error
 
 
 def _quotes(path: Path, passage: Passage, starts: list[int], known: Collection[str] = ()) -> Iterator[Quote]:
@@ -147,7 +138,7 @@ def _in_code(
             match = _START.fullmatch(inside)
             if match or inside == _END:
                 found.append(_Marker(match["key"].strip() if match else "", start, end, line(start), ""))
-    for one, other in pairwise(sorted(found, key=lambda marker: marker.start)):
+    for one, other in pairwise(sorted(found, key=attrgetter("start"))):
         is_pair = one.key.partition("|")[0].rstrip("\\ ") in known and not other.key
         if is_pair and not prose[one.end : other.start].strip():
             yield _between(one, other.start, passage)

@@ -233,13 +233,21 @@ def load_either(path: Path) -> RunRecord | AuditRecord:
 
 def _content(path: Path, kind: InputKind, again: str) -> Any:
     try:
-        return json.loads(read_text(path, kind).removeprefix("\ufeff"))
+        return json.loads(read_text(path, kind).removeprefix("\ufeff"), object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
         raise ResultsError(
             f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {again}"
         ) from error
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{path}: is not a results file; {kind.wanted}") from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object whose keys stand there once: of two, readers take the one or the other."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return table
 
 
 def _loaded(path: Path, kind: InputKind, again: str, *forms: _RecordFile) -> Any:

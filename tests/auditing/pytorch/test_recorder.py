@@ -151,9 +151,13 @@ def test_limits() -> None:
         for _ in range(4):
             layer(x, x, x)
     assert [call.query.shape[0] for call in recording.layers[0].calls] == [4, 2]
-    (changing,), (limited,) = recording.layers[0].notes, recording.layers[0].left_out
+    (changing,), (cut, limited) = recording.layers[0].notes, recording.layers[0].left_out
     assert changing.startswith("gradients were wanted, so that weights may have changed between the calls")
+    assert cut == "had sequences after the first 6, which were left out"
     assert limited == "came after the first 6 sequences and were left out (2 calls)"
+    assert verify.audit(recording, workers=1).unseen == ("calls",)
+    with pytest.raises(SettingsError, match="model 'layer': is no torch"), verify.record("layer"):
+        pass
     one = 4 * 4 * 5 * 8 * 4
     with verify.record(layer, max_bytes=one) as recording:
         layer(x, x, x)

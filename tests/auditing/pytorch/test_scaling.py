@@ -158,6 +158,7 @@ FOLLOWED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "scaled weight and bias": lambda q, k, v: (functional.linear(q, WEIGHT * SCALE, BIAS * SCALE), k, v),
     "looked at in NumPy": read_in_numpy,
     "turned": lambda q, k, v: (q * SCALE @ TURN, k @ TURN, v),
+    "scaled by constant maps alone": lambda q, k, v: (q @ SCALED_TURN, k @ SCALED_TURN, v),
     "turned and scaled": lambda q, k, v: (q * 0.5 @ SCALED_TURN, k @ TURN, v),
     "product": lambda q, k, v: ((q * SCALE) @ WEIGHT, k @ WEIGHT, v),
     "einsum with the scale": lambda q, k, v: (torch.einsum("bhtd,->bhtd", q, BUFFER), k, v),

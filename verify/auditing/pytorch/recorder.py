@@ -21,7 +21,7 @@ from verify.auditing.pytorch.mode import AttentionMode
 from verify.auditing.pytorch.modules import Modules
 from verify.auditing.pytorch.transformers import Interface
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
-from verify.errors import RecordingError, what_is_wrong
+from verify.errors import RecordingError, SettingsError, what_is_wrong
 
 _LEARNING = (
     "gradients were wanted, so that weights may have changed between the calls, as they do in training"
@@ -57,6 +57,8 @@ def recording_of(
         recorder = Recorder(max_sequences, max_bytes, writer, weights)
         modules = Modules(recorder, inputs=inputs)
         if model is not None:
+            if not isinstance(model, torch.nn.Module):
+                raise SettingsError(f"model {str(model)[:60]!r}: is no torch.nn.Module; give one, or None")
             modules.add_root(model)
             source = source or type(model).__name__
         source = source or Path(sys.argv[0]).name or "a program"
@@ -255,10 +257,12 @@ class Recorder:
         if left <= 0:
             kind = "went on with sequences, as generation does, and " if call.continues else ""
             return f"{kind}came after the first {self.max_sequences} sequences and were left out", call
-        call = _first(call, left)
-        if self._size + _size(call) > self.max_bytes:
-            return f"were left out, as all together would have more than {self.max_bytes} bytes", call
-        return "", call
+        cut = _first(call, left)
+        if self._size + _size(cut) > self.max_bytes:
+            return f"were left out, as all together would have more than {self.max_bytes} bytes", cut
+        if cut is not call:
+            seen.skipped[f"had sequences after the first {self.max_sequences}, which were left out"] += 1
+        return "", cut
 
 
 def _listed(names: Sequence[str]) -> str:

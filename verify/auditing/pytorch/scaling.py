@@ -406,10 +406,11 @@ class Scaling:
                     found = self._by(found, float(one.detach().real))
         if any(is_parameter(one) for one in given):
             found = Factor(tuple(one for one in found.by if one[0] not in self._weak))
-        elif found.by and (sizes := [_size_of_map(one) for one in given if self._is_constant(one)]):
-            found = self._by(
-                found, math.prod(sizes), "went through a constant linear map that is not learned"
-            )
+        elif sizes := [_size_of_map(one) for one in given if self._is_constant(one)]:
+            size = math.prod(sizes)
+            # What is not a multiple of a rotation may be a projection.
+            if found.by or math.isfinite(size):
+                found = self._by(found, size, "went through a constant linear map that is not learned")
         if found.by and any(not _alike(found, self._of(one)) for one in bias):
             return self._lost([found], "had a bias added after they were multiplied")
         return found
