@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -243,6 +244,8 @@ def test_what_is_not_understood_is_no_fault() -> None:
     found = probe(lambda q, k, v: attend(q, k, v, window), 16, heads=1)
     assert found.faults == ()
     assert any("it sees the last 1,024 keys only" in one for one in found.unexplained)
+    none = replace(found, corners=tuple(one._replace(outcome="refused") for one in found.corners))
+    assert none.unexplained == ("no corner was taken, so that none is known to be right",)
 
 
 def test_what_changes_scores_otherwise_has_no_corners() -> None:

@@ -190,6 +190,8 @@ class Probe:
         if not self.mask.known:
             yield "keys are hidden by no rule of positions"
         yield from (f"at {text}" for text in in_words(self.corners, "unknown"))
+        if self.corners and all(one.outcome == "refused" for one in self.corners):
+            yield "no corner was taken, so that none is known to be right"
         unknown = "the output is not this attention: {:.2g} of it is unexplained"
         if not self.fits and not self.causes:
             yield unknown.format(self.residual)
