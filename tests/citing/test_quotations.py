@@ -79,6 +79,8 @@ def test_texts_are_the_same_but_for_spaces_and_dashes() -> None:
     assert same("−1.5\u00a0±\u202f0.1 – x", "-1.5 ±&nbsp;0.1 — x\n")
     assert not same("1.5 ± 0.1", "1.5±0.1")
     assert not same("1.50", "1.5")
+    assert same("92\n414", "92 414")
+    assert not same("92\n\n414", "92 414")
 
 
 @pytest.mark.parametrize(

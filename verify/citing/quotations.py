@@ -43,7 +43,9 @@ def same(one: str, other: str) -> bool:
 
 
 def _normal(text: str) -> str:
-    return _DASHES.sub("-", _SPACES.sub(" ", text)).strip()
+    # A blank line ends a paragraph, and so a number.
+    spaced = _SPACES.sub(lambda run: "\n" if run[0].count("\n") > 1 else " ", text)
+    return _DASHES.sub("-", spaced).strip()
 
 
 class Number(NamedTuple):
