@@ -771,6 +771,17 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "rising along what is 5": lambda: prove(
         Rising(r, chained(prove(Sign(), S.Zero, S.Zero, FROM_ZERO), prove(Unfolded({r: S(5)}), S.Zero, 5 - r, FROM_ZERO))),
         S.Zero, 5 * r - r**2 / 2, FROM_ZERO),
+    # the largest score and indices, taken for constants
+    "the largest score differentiated by a score": lambda: prove(
+        SumIdentity(), Derivative(largest * s[1], s[1]), largest),
+    "probabilities that are made of nothing, differentiated by a score": lambda: prove(
+        SumIdentity(Families(made_of={})), Derivative(p[1] * s[1], s[1]), p[1]),
+    "a field with the largest score": lambda: prove(
+        ByParts(-(sigma**2) * largest), E(Sum(s[j] * largest, (j, 1, n))), S.Zero),
+    "a field that is made of scores": lambda: prove(
+        ByParts(-(sigma**2) * y), E(Sum(s[j] * y, (j, 1, n))), S.Zero, Hypotheses(definitions=((y, s[1]),))),
+    "an index of entries that is a number": lambda: prove(
+        VectorMoments(Vectors(((VECTOR, 0),), ((VECTOR, VECTOR, 1),))), E((i - 1) * VECTOR[i, 0] * VECTOR[0, 0]), S.Zero),
     # hypotheses that contradict each other
     "a normal number that is bounded": lambda: chained(
         prove(Evaluation(Population({x: (1, 0, a)}, normal=(x,)), assumed=True), a, E(x[1] ** 2)),
