@@ -33,7 +33,7 @@ from verify.symbolic.kernel.equations import (
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.integrals import EulerIntegrals, Integrated, Primitive, Substituted
 from verify.symbolic.kernel.laws import AlikeTerms, NormalGiven, normal_density
-from verify.symbolic.kernel.limits import AtLimit, FirstTerms, TimesPositive
+from verify.symbolic.kernel.limits import AtLimit, Between, FirstTerms, TimesPositive
 from verify.symbolic.kernel.matrices import MatrixIdentity, VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore, OneOfAll
@@ -42,7 +42,7 @@ from verify.symbolic.kernel.special_integrals import Exchanged, GaussIntegrals, 
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.transforms import Moments, Multiplied
-from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma, x
+from verify.symbolic.kernel.words import E, M, Var, largest, n, p, s, sigma, x
 from verify.symbolic.scores import STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
 
@@ -760,7 +760,32 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         Eq(Derivative(s[whole] * r, s[1]), 1, evaluate=False), Eq(Derivative(r, s[1]), 1, evaluate=False)),
     "the logarithm of a turn": lambda: prove(
         SumIdentity(), log(exp(2 * pi * S.ImaginaryUnit * i * x[1])), 2 * pi * S.ImaginaryUnit * i * x[1]),
+    # a variable that stands for something
+    "a large number that is 5": lambda: chained(
+        prove(FirstTerms(a, 1), a / (a + e), 1 - e / a), prove(Unfolded({a: S(5)}), 1 - e / a, 1 - e / 5)),
+    "a limit as a number grows that is 5": lambda: prove(
+        Between(a, prove(Sign(), S.Zero, S.One), chained(
+            prove(Compared("≤"), S.One, S.One), prove(Unfolded({a: S(5)}), S.One, 5 / a))), S.Zero, S.Zero),
+    "a sum over what is 3": lambda: prove(
+        Applied(Sum(h, (whole, 1, n)), h, prove(Unfolded({whole: S(3)}), whole, S(3))), S.Zero, Sum(3, (whole, 1, n))),
+    "rising along what is 5": lambda: prove(
+        Rising(r, chained(prove(Sign(), S.Zero, S.Zero, FROM_ZERO), prove(Unfolded({r: S(5)}), S.Zero, 5 - r, FROM_ZERO))),
+        S.Zero, 5 * r - r**2 / 2, FROM_ZERO),
+    # the largest score and indices, taken for constants
+    "the largest score differentiated by a score": lambda: prove(
+        SumIdentity(), Derivative(largest * s[1], s[1]), largest),
+    "probabilities that are made of nothing, differentiated by a score": lambda: prove(
+        SumIdentity(Families(made_of={})), Derivative(p[1] * s[1], s[1]), p[1]),
+    "a field with the largest score": lambda: prove(
+        ByParts(-(sigma**2) * largest), E(Sum(s[j] * largest, (j, 1, n))), S.Zero),
+    "a field that is made of scores": lambda: prove(
+        ByParts(-(sigma**2) * y), E(Sum(s[j] * y, (j, 1, n))), S.Zero, Hypotheses(definitions=((y, s[1]),))),
+    "an index of entries that is a number": lambda: prove(
+        VectorMoments(Vectors(((VECTOR, 0),), ((VECTOR, VECTOR, 1),))), E((i - 1) * VECTOR[i, 0] * VECTOR[0, 0]), S.Zero),
     # hypotheses that contradict each other
+    "a normal number that is bounded": lambda: chained(
+        prove(Evaluation(Population({x: (1, 0, a)}, normal=(x,)), assumed=True), a, E(x[1] ** 2)),
+        prove(Applied(E(h), h, prove(Surplus((M - x[1]) * (M + x[1]), bounded=True), x[1] ** 2, M**2)), S.Zero, E(M**2))),
     "an index beyond where it runs": lambda: chained(
         prove(SumIdentity(), Sum(x[i] * KroneckerDelta(i, whole), (i, 1, n)), x[whole]),
         prove(Assuming((Eq(whole, n + 1, evaluate=False),)), x[whole], x[n + 1])),

@@ -45,7 +45,7 @@ def _refuse_said(variable: Any, under: Hypotheses, given: Theorem | None = None)
         Refused: they do.
     """
     for one in (under, given.hypotheses) if given else (under,):
-        said = (*one.conditions, *(meaning for _, meaning in one.definitions))
+        said = (*one.conditions, *(part for pair in one.definitions for part in pair))
         if any(rests_on(part, variable) for part in said):
             raise Refused(f"the hypotheses say more of {variable} than its domain")
 

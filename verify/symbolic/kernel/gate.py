@@ -120,6 +120,8 @@ def refuse_unless_large(order: tuple[Any, int] | None, found: Hypotheses, *sides
     large, _ = order
     if found.domain(large).sup != oo:
         raise Refused(f"{large} is bounded")
+    if large in dict(found.definitions):
+        raise Refused(f"{large} stands for {dict(found.definitions)[large]}")
     for one in depending_on(large, found) - {large}:
         if any(side.has(one) for side in sides):
             raise Refused(f"{one} depends on {large}")
@@ -364,7 +366,7 @@ def _is_name(name: str) -> bool:
 
 
 def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
-    """Refuse that a symbol stands for what a side binds or differentiates by.
+    """Refuse that a side binds, or differentiates by, what stands for something, or what that is made of.
 
     The symbol would be a constant there, and what it stands for is none.
 
@@ -384,7 +386,7 @@ def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
         if isinstance(name, IndexedBase):
             continue
         changed = {one for each in binders if has_any(each, [_of_all(name)]) for one in changed_in(each)}
-        if any(rests_on(meaning, one) for one in changed):
+        if name in changed or any(rests_on(meaning, one) for one in changed):
             raise Refused(f"{name} stands for {meaning}, which is no constant here")
 
 
@@ -412,8 +414,9 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
         Refused: it is.
     """
     for one in hypotheses.entries:
-        if one[0] == "constant" and one[1] in random_names(hypotheses):
-            raise Refused(f"{one[1]} is random in one part, and a constant in another")
+        random = random_names(hypotheses) if one[0] == "constant" else getattr(law, "normal", ())
+        if one[0] in {"constant", "bounded"} and one[1] in random:
+            raise Refused(f"{one[1]} is random in one part, and {one[0]} in another")
     for one in law.moments.keys() & dict(hypotheses.definitions).keys():
         raise Refused(f"{one} is random by itself, and defined by something else")
     if isinstance(law, Vectors):

@@ -237,8 +237,7 @@ class _Entries:
         Raises:
             Refused: something else is made of matrices than sums, products, powers, means, sines and cosines.
         """
-        if expression.has(KroneckerDelta):
-            raise Refused("a delta of indices, which are numbered from 1 on here, and from 0 there")
+        _refuse_numbers(expression)
         if isinstance(expression, Trace):
             rows, _ = shape_of(expression.arg)
             return self._over(rows, lambda one: self.entry(expression.arg, one, one))
@@ -296,6 +295,21 @@ class _Entries:
                 raise Refused(f"{expression}: only sums over entries, from 0 on, are covered")
             limits.append((index, 1, high + 1))
         return Sum(self.read(inside), *limits)
+
+
+def _refuse_numbers(expression: Any) -> None:
+    """Refuse an index that is more than that of entries, for these are numbered from 1 on here, from 0 there.
+
+    Raises:
+        Refused: it is in a delta, or a number.
+    """
+    entries = expression.atoms(MatrixElement)
+    indices = {one for entry in entries for index in entry.indices for one in index.free_symbols}
+    apart = expression.xreplace({one: Dummy() for one in entries}).free_symbols
+    if expression.has(KroneckerDelta) or indices & apart:
+        raise Refused(
+            "an index is in a delta, or a number, and entries are numbered from 1 on here, from 0 there"
+        )
 
 
 def _place(index: Any) -> Any:

@@ -36,7 +36,7 @@ from verify.symbolic.kernel.algebra import is_zero, replaced
 from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import is_inside, same
 from verify.symbolic.kernel.gate import depending_on
-from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, has_any
 from verify.symbolic.kernel.moments import pointwise, refuse_nested
 from verify.symbolic.kernel.signs import is_known, visibly, where_defined
 from verify.symbolic.kernel.sums import vanishes, where_zero
@@ -71,6 +71,9 @@ class ByParts(Rule):
         divergence = Sum(Derivative(in_scores(self.field), s[j]) - s[j] * self.field / sigma**2, (j, 1, n))
         if not _is_tame(self.field):
             raise Refused(f"not known to grow as a polynomial at most: {self.field}")
+        hidden = depending_on(s, under) - {s, p}
+        if any(has_any(one, hidden) for one in (before, after, self.field)):
+            raise Refused("something there is made of scores")
         ranges = where_zero(pointwise(before - after) - divergence)
         return Conclusion(hypotheses=_of_normal_scores(before, after).merged(ranges))
 

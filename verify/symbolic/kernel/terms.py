@@ -32,7 +32,7 @@ from verify.symbolic.kernel.algebra import replaced
 from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, free_symbols, has_any, parts_of
 from verify.symbolic.kernel.signs import is_real
-from verify.symbolic.kernel.words import E, n, p, s
+from verify.symbolic.kernel.words import E, largest, n, p, s
 
 _THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
 """Stand for one index and for all others, where only what it looks like counts."""
@@ -372,8 +372,8 @@ class Reader:
         for base, by in product({one.base for one in expression.expr.atoms(Indexed)}, variables):
             if self._families.depends(base, by):
                 raise Refused(f"{base} depends on {by}; write it out in {expression}")
-        if expression.expr.has(E):
-            raise Refused(f"{expression}: a mean is not differentiated")
+        if expression.expr.has(E) or (s in variables and expression.expr.has(p, largest)):
+            raise Refused(f"{expression}: a mean is not differentiated, nor what depends on scores unseen")
         # Not by doit, which tries for a closed form of every sum.
         within = self._with_own_indices(expression.expr)
         within = within.replace(Derivative, _derivative)
