@@ -776,6 +776,10 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         SumIdentity(), Derivative(largest * s[1], s[1]), largest),
     "probabilities that are made of nothing, differentiated by a score": lambda: prove(
         SumIdentity(Families(made_of={})), Derivative(p[1] * s[1], s[1]), p[1]),
+    "probabilities with a law of their own": lambda: prove(
+        Evaluation(Population({p: (1, 5, 26)}), assumed=True), E(p[1]), S(5)),
+    "the largest score with a law of its own": lambda: prove(
+        Evaluation(Population({largest: (1, 0, 1)}), assumed=True), E(largest), S.Zero),
     "a field with the largest score": lambda: prove(
         ByParts(-(sigma**2) * largest), E(Sum(s[j] * largest, (j, 1, n))), S.Zero),
     "a field that is made of scores": lambda: prove(

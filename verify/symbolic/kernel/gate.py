@@ -417,7 +417,7 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
         random = random_names(hypotheses) if one[0] == "constant" else getattr(law, "normal", ())
         if one[0] in {"constant", "bounded"} and one[1] in random:
             raise Refused(f"{one[1]} is random in one part, and {one[0]} in another")
-    for one in law.moments.keys() & dict(hypotheses.definitions).keys():
+    for one in law.moments.keys() & {p, largest, *dict(hypotheses.definitions)}:
         raise Refused(f"{one} is random by itself, and defined by something else")
     if isinstance(law, Vectors):
         return
