@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
-from sympy import Basic, Eq, FiniteSet, Ge, Gt, Le, Lt, Ne, Rel, S, Sum  # fmt: skip
+from sympy import Basic, Eq, FiniteSet, Ge, Gt, Le, Lt, Ne, Rel, S, Sum, Symbol  # fmt: skip
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.sets.sets import Set
 
@@ -345,8 +345,18 @@ def _admit_expression(one: Basic, seen: dict[int, Any]) -> None:
             continue
         seen[id(node)] = node
         if not (is_word(node) or id(type(node)) in _BESIDE or _is_set(node)):
-            raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+            raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}{_why(node)}")
         waiting += node.args
+
+
+def _why(node: Basic) -> str:
+    """Return what a symbol may be; empty for anything else."""
+    if not isinstance(node, Symbol):
+        return ""
+    return (
+        "; a symbol assumes that it is real, positive, negative, nonnegative or an integer, or nothing, and "
+        "its name begins with a letter; say all else by a domain"
+    )
 
 
 def _is_set(node: Basic) -> bool:
