@@ -16,7 +16,17 @@ from verify.engine.binding import _BLOCKS, _SEEDS, bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array
-from verify.montecarlo.estimands import Bounded, Smooth, complement, component, covariance, kurtosis, variance
+from verify.montecarlo.blocks import Sample
+from verify.montecarlo.estimands import (
+    Bounded,
+    Measured,
+    Smooth,
+    complement,
+    component,
+    covariance,
+    kurtosis,
+    variance,
+)
 from verify.montecarlo.experiment import Exact, Quantity
 from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
 from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
@@ -78,6 +88,16 @@ def test_what_is_derived_of_something_else_is_refused(given: dict[str, Any]) -> 
     ):
         _check(SCALED, **given)
     assert _check(SCALED, origin="set", **given) == ()
+
+
+def test_an_estimand_of_the_author_s_own_is_not_bound() -> None:
+    """It may measure something else than its function says."""
+
+    class Own(Smooth):
+        def measure(self, sample: Sample, alpha: float) -> Measured:
+            return replace(super().measure(sample, alpha), value=2.0)
+
+    assert _check(SCALED, estimand=Own(variance().function, positive=True)) == ()
 
 
 def test_a_law_is_held_against_what_is_drawn() -> None:

@@ -19,14 +19,16 @@ from verify.engine.evaluate import (
     NeedsDraws, Settled, Work, begin, derivation_record, draw_chunks, forget, received, resume,
 )  # fmt: skip
 from verify.engine.runner import settings
-from verify.engine.validation import validate
+from verify.engine.validation import validate, validate_facts
 from verify.errors import ClaimError
-from verify.evidence import DerivationRecord, Proof
+from verify.evidence import DerivationRecord, Fact, Proof
 from verify.montecarlo.blocks import Cell, Drawn, Sums
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Tolerance
-from verify.spec.cells import score_cell
+from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.statistics import ScoreMoments
+from verify.spec.cells import cell_of, score_cell
 from verify.spec.checks import variances
 from verify.spec.claim import Findings
 from verify.spec.fitting import Coefficient, fits, linear_fits
@@ -298,6 +300,12 @@ def test_two_cells_of_one_name() -> None:
         ),
         ({"prediction": Prediction(4.0, "3")}, r"its prediction is written \$3\$, and is 4"),
         ({"prediction": Prediction(4.0, r"\frac{7}{2}")}, r"its prediction is written .*, and is 4"),
+        ({"prediction": Prediction(4.0, r"\frac{7}{2} = 4")}, r"its prediction is written .*, and is 4"),
+        ({"prediction": Prediction(4.0, r"\infty")}, r"its prediction is written .*, with symbols in it"),
+        (
+            {"prediction": Prediction(4.0, r"\operatorname{two}")},
+            "its prediction is written .*, with symbols",
+        ),
         ({"label": r"$\operatorname{Var}(q\cdot k) = 3 d_k$"}, "its label has '='; name what is estimated"),
         ({"label": r"$\operatorname{Var}(q\cdot k) \lt 3$"}, "its label has '.*lt'; name what is estimated"),
     ],
@@ -306,6 +314,22 @@ def test_what_only_a_prediction_may_say(change: dict[str, Any], said: str) -> No
     """A typed formula or number stands for no prediction, and a label says nothing of what it names."""
     with pytest.raises(ClaimError, match=said):
         validate(Experiment((replace(RIGHT, **change),), (WRONG,)), "a-claim")
+
+
+@pytest.mark.parametrize("typed", [r"3 d_k = 4", "3 d_k", r"\operatorname{two}", "3"])
+def test_a_fact_is_made_of_an_expression(typed: str) -> None:
+    """One that a claim makes of LaTeX of its own is refused."""
+    with pytest.raises(
+        ClaimError, match=r"^claim mine, fact own: it is written .*; make it of an expression"
+    ):
+        validate_facts([Fact(id="own", what="a fact", latex=typed, value=4.0)], "mine")
+
+
+def test_a_cell_says_what_its_sampler_draws() -> None:
+    """And not that another law is drawn."""
+    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 4, 4, 4), ScoreMoments(), query="laplace")
+    with pytest.raises(ClaimError, match="its setting 'query' is 'laplace', and its sampler has 'normal'"):
+        validate(Experiment((replace(RIGHT, cell=cell),), (WRONG,)), "mine")
 
 
 @pytest.mark.parametrize(

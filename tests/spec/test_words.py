@@ -1,5 +1,6 @@
 """The words of a claim: filled from what is derived or found; what may be typed in them, how it reads."""
 
+import re
 import string
 from dataclasses import replace
 from typing import Any
@@ -7,15 +8,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sympy import Abs, Eq, Expr, Function, Idx, IndexedBase, MatrixSymbol, S, Sum, Symbol, sqrt, tanh
+from sympy import (
+    Abs, Eq, Expr, Function, Idx, IndexedBase, MatrixSymbol, NumberSymbol, S, Sum, Symbol, sqrt, tanh,
+)  # fmt: skip
 
 from tests.report.builders import check
 from verify.errors import ClaimError
 from verify.evidence import Assumption
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.experiment import Experiment
-from verify.spec.cells import score_cell
-from verify.spec.checks import biased, fact, variances, wrong
+from verify.montecarlo.estimands import variance
+from verify.montecarlo.experiment import Experiment, Quantity
+from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.statistics import ScoreMoments
+from verify.spec.cells import cell_of, score_cell
+from verify.spec.checks import biased, fact, prediction, variances, wrong
 from verify.spec.claim import Claim
 from verify.spec.figures import figure, line, scatter
 from verify.spec.notation import Notation, in_line, printed, refuse_typed, refuse_values
@@ -209,6 +215,7 @@ SLOTS = st.sampled_from(("{theorem}", "{exact-variance-d64:3}", printed("$d_k = 
         ("at most ½ of {c}2", "½"),
         ("{bits}2 of them", "{bits}2"),
         ("an open $d", "$d"),
+        ("it is \u268c twelve", "\u268c"),
         ("a brace { alone", "{"),
         ("an empty slot {}", "{}"),
         ("about 2e3 or GPT-2", "2e3"),
@@ -224,14 +231,18 @@ def test_what_is_typed_is_refused_in_one_line(text: str, piece: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["It is {theorem:result}{d_k}.", "It is {theorem:result}/{d_k}.", "It is {d_k}({root_d}) for all."],
-)
-def test_slots_side_by_side_are_no_formula(text: str) -> None:
-    """A word has to stand between them."""
-    with pytest.raises(ClaimError, match="two slots side by side"):
-        refuse_typed("mine", "statement", text)
+BESIDE = (
+    "{t}{d_k}", "{t}/{d_k}", "{d_k}({root_d}) for all", "{t} {d_k}", "({t}) ({d_k})", "-{t}", "– {t}",
+    "{t} - {d_k}", "{t} * {d_k}", "{t} · {d_k}", "{t} x {d_k}", "d{t}", "n {t}", "{t} n", "{t}-d", "{t}ⁿ",
+    "{t}!", "{t}'", "{t}%", "{t}(n)", "{t}\u0338", "\u202e{t}", "\u200b{t}", "‹ {t}", "{t}_n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BESIDE)
+def test_a_slot_is_no_part_of_a_formula(text: str) -> None:
+    """Beside it stand words and punctuation alone."""
+    with pytest.raises(ClaimError, match=r"its statement (reads as a formula|types) "):
+        refuse_typed("mine", "statement", f"It is {text.replace('t}', 'theorem}')}.")
 
 
 @pytest.mark.parametrize(
@@ -240,6 +251,7 @@ def test_slots_side_by_side_are_no_formula(text: str) -> None:
         "Two keys halve it, and four make it a quarter.",
         "bfloat16, float32 and E4M3 round q·k",
         "{theorem} for {d_k}, of QKᵀ",
+        "“{theorem}”, a row's {d_k} (of {q}); {k}: {root_d}-fold",
         f"the value at {printed('$d_k = 64$')}",
     ],
 )
@@ -253,7 +265,7 @@ def test_no_number_and_no_relation_ever_passes(
     before: str, slot: str, sign: str, other: str, after: str
 ) -> None:
     """Whatever words and slots stand around it, unless a digit goes on with a name."""
-    refuse_typed("mine", "meaning", f"{before}{slot} {other}{after}")
+    refuse_typed("mine", "meaning", f"of {slot}, and {other} are {before}")
     for text in (f"{before} {sign}{after}", f"{slot}{sign}{other}{before}", f"{before}{slot}{sign} {after}"):
         with pytest.raises(ClaimError, match="its meaning types"):
             refuse_typed("mine", "meaning", text)
@@ -305,6 +317,65 @@ def test_a_notation_is_what_an_expression_is_called(latex: str, expression: Any,
         Notation(latex, expression)
     text = f"notation {latex!r} holds {wrong}; write what the expression alone is called"
     assert str(refused.value) == text
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        "-d_k", "half d_k", r"\text{half of }d_k", r"\operatorname{half} d_k", r"\neg d_k", r"\pm d_k",
+        "½ d_k", "d_k!", r"d_k\%", r"\mathrel{d_k}", ": d_k", r"\cancel{d_k}",
+    ],
+)  # fmt: skip
+def test_a_notation_has_no_words_and_no_sign_of_its_own(latex: str) -> None:
+    """Only what is written for products, roots, powers and lengths."""
+    with pytest.raises(ClaimError, match="which is no sign of a product, a root, a power or a length"):
+        Notation(latex, d)
+
+
+def test_a_notation_stands_where_it_is_explained() -> None:
+    """A statement has none that no theorem has, for only beside theorems it is said what it is."""
+    (step,) = {one for one in DERIVED.routes[0].steps[2].expression.atoms(E) if str(one) == "E(q[i])"}
+    own = claim(statement="{theorem}, or {own}.", symbols={"own": Notation(r"d_k\cdot d_k", step)})
+    with pytest.raises(ClaimError, match=r"\{own\}: it occurs nowhere in the derivation"):
+        replace(WORDS, claim=own).said()
+
+
+class _Liar(Symbol):  # type: ignore[misc]  # SymPy has no types
+    def _latex(self, _printer: Any) -> str:
+        return "2 d_k"
+
+
+class _Three(NumberSymbol):  # type: ignore[misc]  # SymPy has no types
+    def __float__(self) -> float:
+        return 3.0
+
+    def _latex(self, _printer: Any) -> str:
+        return r"\operatorname{two}"
+
+
+def test_what_prints_itself_is_refused() -> None:
+    """As a symbol, a prediction and a fact."""
+    with pytest.raises(ClaimError, match="_Liar is no word of the kernel"):
+        refuse_values("", {"own": _Liar("x")})
+    for made in (prediction, lambda value: fact("own", "a fact", value)):
+        with pytest.raises(ClaimError, match="_Three is no word of the kernel"):
+            made(_Three())
+
+
+@pytest.mark.parametrize(
+    ("settings", "slot", "message"),
+    [
+        ({"note": "$= 3 d_k$"}, "{at:note}", "the setting 'note' is '$= 3 d_k$', which is a formula"),
+        ({"3 d_k": 7}, "{at:3 d_k=}", "3 d_k is no name of a symbol"),
+    ],
+)
+def test_a_setting_is_no_formula(settings: dict[str, Any], slot: str, message: str) -> None:
+    """Neither in its name nor in its value."""
+    cell = cell_of("at", Simulated(NORMAL, NORMAL, 4, 4, 8), ScoreMoments(), **settings)
+    one = Quantity("at", "a variance", cell, variance(), prediction(d.subs(d, 8)))
+    words = replace(WORDS, experiment=Experiment((one,), ()), checks=())
+    with pytest.raises(ClaimError, match=re.escape(message)):
+        words.fill("meaning", f"It is {slot}.")
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,8 @@ def _match(expanded: _Expanded, check: Quantity, drawn: dict[Any, _Blocks], told
     if not sign:
         return Match.NONE
     sampler: Any = check.cell.sampler
-    if not (_is_traced(sampler) and isinstance(check.estimand, Smooth | Bounded)) or expanded.is_open:
+    estimand: Any = check.estimand
+    if not (_is_traced(sampler) and type(estimand) in {Smooth, Bounded}) or expanded.is_open:
         return Match.UNDECIDED
     found = Match.BOUND
     for seed in _SEEDS:
@@ -272,7 +273,7 @@ def _match(expanded: _Expanded, check: Quantity, drawn: dict[Any, _Blocks], told
         if key not in drawn:
             drawn[key] = _Blocks(_smaller(sampler, expanded.counts), seed)
         try:
-            measured = check.estimand.value(drawn[key].output)
+            measured = estimand.value(drawn[key].output)
         except (ArithmeticError, LookupError, ValueError):
             return Match.UNDECIDED
         pairing = _Pairing(expanded, sign, relation == check.relation, check.prediction.value, measured)

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from verify.errors import ClaimError
-from verify.evidence import SLUG
+from verify.evidence import SLUG, Fact
 from verify.evidence.contradictions import is_value_of
 from verify.evidence.judging import WIDE
 from verify.montecarlo.blocks import Cell
@@ -42,8 +42,9 @@ def validate(experiment: Experiment, claim: str) -> None:
 
     Raises:
         ClaimError: no check or no control; an id is no slug or used twice; two cells share an id; a block
-            that takes more memory than a machine has to spare; a distribution whose draws contradict its
-            moments; a check without a word on why its tolerance is wide, or why it has no control.
+            that takes more memory than a machine has to spare; a setting that is not the sampler's; a
+            distribution whose draws contradict its moments; a check without a word on why its tolerance is
+            wide, or why it has no control.
     """
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
@@ -58,12 +59,24 @@ def validate(experiment: Experiment, claim: str) -> None:
     for one in quantities_of(comparisons):
         if cells.setdefault(one.cell.id, one.cell) != one.cell:
             raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
+    _refuse_other_settings(cells.values(), claim)
     for comparison in comparisons:
         _refuse_nonsense(comparison, claim)
     _refuse_silent_width(experiment, claim)
     _refuse_uncontrolled(experiment, claim)
     _refuse_giants(cells.values(), claim)
     _refuse_misstated_distributions(cells.values(), claim)
+
+
+def _refuse_other_settings(cells: Iterable[Cell], claim: str) -> None:
+    """Refuse cells that say something else of their samplers; dimension and scale may be the claim's."""
+    for cell, (name, value) in ((one, stated) for one in cells for stated in one.sampler.settings):
+        said = dict(cell.settings).get(name, value)
+        if name not in {"d_k", "scale"} and said != value:
+            raise ClaimError(
+                f"claim {claim}, cell {cell.id}: its setting {name!r} is {said!r}, and its sampler has "
+                f"{value!r}; leave it to the sampler"
+            )
 
 
 def _refuse_nonsense(one: Comparison, claim: str) -> None:
@@ -107,12 +120,33 @@ def _said_by(label: str) -> str:
     return ""
 
 
+_FUNCTIONS = re.compile(
+    r"\\operatorname\{(?:erf|erfc|erfinv|erfcinv|asinh|acosh|atanh|atan|asin|acos)\}"
+    r"|\\(?:frac|sqrt|left|right|cdot|pi|ln|log|sin|cos|tan|sinh|cosh|tanh|coth|Gamma|gamma|zeta)(?![A-Za-z])"
+)
+"""What numbers are made with as SymPy prints them."""
+
+
 def _typed(latex: str, value: float) -> str:
-    """Return what is wrong with how a prediction is written: it holds symbols, or is another number."""
-    latex = latex.rpartition("=")[2].strip()
-    if re.search(r"[A-DF-Za-df-z]", re.sub(r"\\operatorname\{\w+\}|\\[A-Za-z]+|\be\b", "", latex)):
+    """Return what is wrong with how a number is written: it holds names, or is another number."""
+    *before, latex = (one.strip() for one in latex.split("="))
+    if re.search("[A-DF-Za-df-z]", _FUNCTIONS.sub("", latex)):
         return f"${latex}$, with symbols in it"
-    return "" if is_value_of(latex, value) else f"${latex}$, and is {value:g}"
+    wrong = next((one for one in (latex, *before) if not is_value_of(one, value)), None)
+    return f"${wrong}$, and is {value:g}" if wrong else ""
+
+
+def validate_facts(facts: Iterable[Fact], claim: str) -> None:
+    """Refuse a fact that is typed.
+
+    Raises:
+        ClaimError: it holds names, an equation, or is another number than its value.
+    """
+    for one in facts:
+        if wrong := _typed(one.latex.replace("=", r"\is"), one.value):
+            raise ClaimError(
+                f"claim {claim}, fact {one.id}: it is written {wrong}; make it of an expression: fact(…)"
+            )
 
 
 def _refuse_silent_width(experiment: Experiment, claim: str) -> None:

@@ -1,6 +1,5 @@
 """What authors may type in a claim's texts, and how its expressions are written in them."""
 
-import itertools
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -12,17 +11,22 @@ from sympy.logic.boolalg import Boolean
 from sympy.printing.precedence import PRECEDENCE
 
 from verify.errors import ClaimError
-from verify.symbolic.kernel.gate import refuse_names
+from verify.symbolic.kernel.core import admit
+from verify.symbolic.kernel.gate import GREEK, refuse_names
 from verify.symbolic.kernel.hypotheses import Refused
 from verify.symbolic.kernel.words import RELATION
 from verify.symbolic.printing import _Latex
 from verify.symbolic.scores import d, k, q, score
 from verify.text.escapes import for_terminal
 
-_OPEN, _CLOSE = "\ue000", "\ue001"
+_OPEN, _CLOSE, _SLOT = "\ue000", "\ue001", "\ue002"
 
 PIECE = re.compile(rf"{_OPEN}(.*?){_CLOSE}|\{{([^{{}}]+)\}}", re.DOTALL)
 """A piece that the tool has printed, or a slot, without braces."""
+
+_BEFORE = re.compile(rf'(?:^|(?:(?<!{_SLOT} )\b[aAI]|\S\w|[,.;:”’"—]) )[("“‘]*$|\) $')
+_AFTER = re.compile(rf'-[a-z]{{2}}|[)"”’,.;:]*(?:$| (?:[aAI]\b|\w\w|["“‘(—{_SLOT}]))')
+"""What may stand before and after a slot: words and punctuation, and no lone letter."""
 
 _IN_NAME = re.compile(r"\b[A-Za-z]+[0-9][A-Za-z0-9]*")
 
@@ -40,35 +44,37 @@ def unmarked(text: str) -> str:
 def refuse_typed(claim: str, where: str, text: str) -> None:
     """Refuse a text that holds a digit, a formula or a relation sign outside its slots.
 
-    A digit after a letter is part of a name, as in bfloat16.
+    A digit after a letter is part of a name, as in bfloat16. Beside a slot stand words and punctuation.
 
     Raises:
         ClaimError: it does; the line quotes the piece.
     """
-    for one, other in itertools.pairwise(PIECE.finditer(text)):
-        if one[2] and other[2] and not text[one.end() : other.start()].strip("/(["):
-            beside = text[one.start() : other.end()]
-            raise ClaimError(
-                f"claim {claim}: its {where} has two slots side by side, “{beside}”, which read as a "
-                "formula; put a word between them"
-            )
     blank = PIECE.sub(lambda piece: " " * len(piece[0]), text)
     blank = _IN_NAME.sub(lambda name: "x" * len(name[0]), blank)
     for place, sign in enumerate(blank):
-        if _is_formula(sign):
+        if is_formula(sign):
             raise ClaimError(
                 f"claim {claim}: its {where} types “{for_terminal(_around(text, place))}”; put a slot "
                 "there, such as {theorem}, or a fact, check or symbol by its name"
+            )
+    marked = " ".join(PIECE.sub(_SLOT, text).split())
+    for place, sign in enumerate(marked):
+        if sign == _SLOT and not (_BEFORE.search(marked[:place]) and _AFTER.match(marked[place + 1 :])):
+            beside = marked[max(0, place - 9) : place + 10].replace(_SLOT, "{…}")
+            raise ClaimError(
+                f"claim {claim}: its {where} reads as a formula at “{for_terminal(beside)}”; let only words "
+                "and punctuation stand beside a slot"
             )
 
 
 _DASHES = "\u2010\u2011\u2013\u2014"  # hyphens and dashes; others look like signs of equality
 
 
-def _is_formula(sign: str) -> bool:
+def is_formula(sign: str) -> bool:
+    """Return whether a sign is a digit, or one of relations and formulas."""
     if sign.isascii():
         return sign in "$\\{}^=<>~+|0123456789"
-    is_sign = unicodedata.category(sign) in {"Sm", "Sk", "Pd"} and sign not in _DASHES
+    is_sign = unicodedata.category(sign) in {"Sm", "Sk", "So", "Pd"} and sign not in _DASHES
     return is_sign or unicodedata.numeric(sign, None) is not None
 
 
@@ -82,6 +88,15 @@ def _around(text: str, place: int) -> str:
 
 _NAME = re.compile(r"\\?[A-Za-z]+'*(?:[_^](?:\w|\\[a-z]+|\{[^{}]*\}))*")
 """What reads as a symbol of its own, such as n or d_k."""
+
+_COMMANDS = (
+    rf"cdot|times|sqrt|frac|ln|log|exp|mathsf|mathbf|top|left|right|[lr][vV]ert|[lr]angle|hat|bar|{GREEK}"
+)
+_NO_NOTATION = re.compile(
+    rf"\\(?!(?:{_COMMANDS})(?![A-Za-z])|[|,])(?:[A-Za-z]+|.)|(?<![A-Za-z\\])[A-Za-z]{{3,}}|^\s*-"
+    r"|[^\x20-\x7e]|[!:;%'\"&~#]"
+)
+"""What says more than what an expression is called: words, negations, signs at its beginning."""
 
 _BRACKETS = re.compile(r"\\left([(\[])((?:(?!\\(?:left|right|frac|sum|int|prod)).)*)\\right([)\]])")
 
@@ -153,6 +168,8 @@ class Notation:
             wrong = f"the decimal {found[0]}"
         elif numbers - own or factors - numbers - {"1"}:
             wrong = "other numbers than its expression"
+        elif found := _NO_NOTATION.search(self.latex):
+            wrong = f"“{found[0]}”, which is no sign of a product, a root, a power or a length"
         elif _NAME.fullmatch(self.latex):
             wrong = "a name of a symbol"
         if wrong:
@@ -213,6 +230,7 @@ def refuse_values(named: str, symbols: Mapping[str, Any]) -> None:
             wrong = "it is no expression with symbols in it; take numbers from facts, checks or settings"
         else:
             try:
+                admit(found)
                 refuse_names(found)
             except Refused as error:
                 wrong = f"{error}; name it by a letter, with an index or an accent"

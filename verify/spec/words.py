@@ -14,9 +14,11 @@ from verify.errors import ClaimError, unknown
 from verify.evidence import Check, Fact, Figure
 from verify.montecarlo.experiment import Comparison, Experiment, Prediction
 from verify.spec.claim import Claim
-from verify.spec.notation import PIECE, SYMBOLS, Notation, expression_of, in_line, refuse_typed
+from verify.spec.notation import PIECE, SYMBOLS, Notation, expression_of, in_line, is_formula, refuse_typed
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.core import Theorem
+from verify.symbolic.kernel.gate import refuse_names
+from verify.symbolic.kernel.hypotheses import Refused
 from verify.symbolic.printing import assumptions_of, latex
 from verify.text.numbers import estimate, exact
 
@@ -145,7 +147,7 @@ class Words:
         return PIECE.sub(lambda one: one[1] or self._slot(where, one, own), text)
 
     def _slot(self, where: str, piece: re.Match[str], own: Comparison | None) -> str:
-        slot, before = piece[2] or "", piece.string[: piece.start()]
+        slot, before = piece[2] or "", re.sub(r"[\s(“‘\"]+", " ", piece.string[: piece.start()])
         name, _, form = slot.partition(":")
         known = self._derived(own, where)
         known |= {one: partial(self._theorem, one, before) for one in self._chains}
@@ -215,14 +217,19 @@ class Words:
             raise ClaimError("a symbol has no forms; leave the colon out")
         expression = expression_of(value)
         own = any(value is one for one in self.claim.symbols.values())
-        if is_bound and own and expression.args and not self._occurs(expression):
+        is_written = isinstance(value, Notation)
+        if is_bound and own and (expression.args or is_written) and not self._occurs(expression, is_written):
             raise ClaimError("it occurs nowhere in the derivation; state what is derived, such as {theorem}")
-        return f"${value.latex if isinstance(value, Notation) else self._latex(value)}$"
+        return f"${value.latex if is_written else self._latex(value)}$"
 
-    def _occurs(self, expression: Any) -> bool:
-        chains = self.derivation.chains
-        stood = [one for chain in chains for one in (chain.start, *(step.expression for step in chain.steps))]
-        return any(sympify(one).has(expression) for one in stood)
+    def _occurs(self, expression: Any, is_written: bool) -> bool:
+        """Return whether it stands in a chain; what is written otherwise, at an end, where that is said."""
+        stood = [(one.start, *(step.expression for step in one.steps)) for one in self.derivation.chains]
+        return any(
+            sympify(one).has(expression)
+            for chain in stood
+            for one in (chain[:: len(chain) - 1] if is_written else chain)
+        )
 
     def _check(self, name: str, form: str) -> str:
         """Return what a check found or compares with, or a setting of its cell."""
@@ -267,8 +274,16 @@ def _setting(settings: Mapping[str, Any], form: str) -> str:
     if name not in settings:
         raise ClaimError(unknown("setting", name, settings, f"its settings are {', '.join(settings)}"))
     value = settings[name]
+    if isinstance(value, str) and any(is_formula(sign) and not sign.isdigit() for sign in value):
+        raise ClaimError(f"the setting {name!r} is {value!r}, which is a formula; name another")
     shown = value if isinstance(value, str) else exact(float(value), 15)
-    return f"${in_line(Symbol(name))} = {shown.strip('$')}$" if form.endswith("=") else shown
+    if not form.endswith("="):
+        return shown
+    try:
+        refuse_names(Symbol(name))
+    except Refused as error:
+        raise ClaimError(str(error)) from None
+    return f"${in_line(Symbol(name))} = {shown.strip('$')}$"
 
 
 def _own_setting(settings: Mapping[str, Any], name: str, form: str) -> str:

@@ -343,11 +343,11 @@ def refuse_names(side: Any) -> None:
             raise Refused(f"{name} is no name of a symbol")
 
 
-_GREEK = (
+GREEK = (
     "alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|kappa|lambda|mu|nu|xi|(?:var)?rho|"
     "(?:var)?sigma|tau|upsilon|(?:var)?phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Sigma|Upsilon|Phi|Psi|Omega"
 )
-_LETTER = rf"(?:\\(?:{_GREEK}|ell)(?![A-Za-z0-9])|[A-Za-z])"
+_LETTER = rf"(?:\\(?:{GREEK}|ell)(?![A-Za-z0-9])|[A-Za-z])"
 _NAME = re.compile(
     rf"(?:{_LETTER}|\\(?:hat|bar|tilde)(?:\{{{_LETTER}\}}|(?={_LETTER}))"
     rf"|\\(?:max|cdot)(?![A-Za-z0-9])|(?<=[A-Za-z0-9])[0-9]|_(?:[A-Za-z0-9]++|\{{[^{{}}]*\}})"
