@@ -27,12 +27,13 @@ from verify.montecarlo.estimands import (
     kurtosis,
     variance,
 )
-from verify.montecarlo.experiment import Exact, Quantity
+from verify.montecarlo.experiment import Exact, Quantity, Tolerance
 from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
 from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
 from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments, ScorePowers
-from verify.spec.cells import cell_of
-from verify.spec.checks import prediction
+from verify.spec.cells import cell_of, score_cell
+from verify.spec.checks import prediction, variances
+from verify.spec.fitting import Coefficient, fits
 from verify.symbolic.kernel.core import Theorem
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation
@@ -98,6 +99,18 @@ def test_an_estimand_of_the_author_s_own_is_not_bound() -> None:
             return replace(super().measure(sample, alpha), value=2.0)
 
     assert _check(SCALED, estimand=Own(variance().function, positive=True)) == ()
+
+
+@pytest.mark.parametrize(
+    ("times", "slope", "expected"), [(1, S.One, True), (2, S.Half, False), (1, S(1001) / 1000, False)]
+)
+def test_a_fit_is_bound_to_what_its_points_predict(*, times: int, slope: Any, expected: bool) -> None:
+    """Against a setting of theirs; not against twice the dimension, nor with another slope."""
+    points = variances([score_cell(n, NORMAL, NORMAL, 0.05) for n in (4, 8, 16)], "Var", d)
+    (fit,) = fits(points, Coefficient("slope", "slope", "line", "slope", slope, Tolerance()))
+    fit = replace(fit, fit=replace(fit.fit, x=tuple(times * x for x in fit.fit.x)))
+    theorem = variance_route(score, STANDARD).proved()
+    assert ("slope" in bound("a-claim", [theorem], [*points, fit])) is expected
 
 
 def test_a_law_is_held_against_what_is_drawn() -> None:

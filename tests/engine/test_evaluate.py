@@ -25,11 +25,13 @@ from verify.evidence import DerivationRecord, Fact, Proof
 from verify.montecarlo.blocks import Cell, Drawn, Sums
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import variance
-from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Tolerance
+from verify.montecarlo.experiment import (
+    Allowance, Comparison, Control, Exact, Experiment, Prediction, Tolerance,
+)  # fmt: skip
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments
 from verify.spec.cells import cell_of, score_cell
-from verify.spec.checks import variances
+from verify.spec.checks import computed, variances, wrong
 from verify.spec.claim import Findings
 from verify.spec.fitting import Coefficient, fits, linear_fits
 from verify.symbolic.derivation import relation_of
@@ -325,11 +327,30 @@ def test_a_fact_is_made_of_an_expression(typed: str) -> None:
         validate_facts([Fact(id="own", what="a fact", latex=typed, value=4.0)], "mine")
 
 
-def test_a_cell_says_what_its_sampler_draws() -> None:
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"query": "laplace"}, "its setting 'query' is 'laplace', and its sampler has 'normal'"),
+        ({"d_k": "64"}, "its setting 'd_k' is '64', and its sampler has 4"),
+    ],
+)
+def test_a_cell_says_what_its_sampler_draws(setting: dict[str, Any], message: str) -> None:
     """And not that another law is drawn."""
-    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 4, 4, 4), ScoreMoments(), query="laplace")
-    with pytest.raises(ClaimError, match="its setting 'query' is 'laplace', and its sampler has 'normal'"):
+    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 4, 4, 4), ScoreMoments(), **setting)
+    with pytest.raises(ClaimError, match=message):
         validate(Experiment((replace(RIGHT, cell=cell),), (WRONG,)), "mine")
+
+
+def test_rounding_is_small() -> None:
+    """What an exact check allows for beyond that has a name."""
+    for allowance in (Allowance(2.0), Allowance(2.0, "the distance from a limit")):
+        one = computed("one", "a number", {}, S(65), lambda: 64.0, allowance=allowance)
+        tried = Experiment((one,), (wrong(one, "two", "it is seventy", S(70)),))
+        if allowance.of == Allowance.of:
+            with pytest.raises(ClaimError, match="its allowance is 2, which is more than rounding"):
+                validate(tried, "mine")
+        else:
+            validate(tried, "mine")
 
 
 @pytest.mark.parametrize(

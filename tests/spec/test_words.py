@@ -354,12 +354,14 @@ class _Three(NumberSymbol):  # type: ignore[misc]  # SymPy has no types
 
 
 def test_what_prints_itself_is_refused() -> None:
-    """As a symbol, a prediction and a fact."""
+    """As a symbol, a prediction, a fact and a line."""
     with pytest.raises(ClaimError, match="_Liar is no word of the kernel"):
         refuse_values("", {"own": _Liar("x")})
     for made in (prediction, lambda value: fact("own", "a fact", value)):
         with pytest.raises(ClaimError, match="_Three is no word of the kernel"):
             made(_Three())
+    with pytest.raises(ClaimError, match="_Three is no word of the kernel"):
+        line("a line", d * _Three())
 
 
 @pytest.mark.parametrize(

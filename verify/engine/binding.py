@@ -96,7 +96,7 @@ class Match(IntEnum):
 def bound(claim: str, theorems: Iterable[Theorem], checks: Iterable[Comparison]) -> tuple[str, ...]:
     """Return the ids of a claim's checks that are bound to one of its theorems.
 
-    A fit is bound where all its quantities are.
+    A fit is bound where all its quantities are, and their predictions have its coefficient.
 
     Raises:
         ClaimError: a prediction is called derived, but its theorems are about another quantity.
@@ -124,8 +124,22 @@ def bound(claim: str, theorems: Iterable[Theorem], checks: Iterable[Comparison])
         check.id
         for check in checks
         if (isinstance(check, Quantity) and is_bound(check))
-        or (isinstance(check, Fit) and all(map(is_bound, check.members)))
+        or (isinstance(check, Fit) and all(map(is_bound, check.members)) and _is_coefficient(check))
     )
+
+
+def _is_coefficient(fit: Fit) -> bool:
+    """Return whether a fit predicts what its members' predictions have, against a setting of theirs."""
+    settings = [dict(one.cell.settings) for one in fit.members]
+    against = (tuple(one.get(name) for one in settings) for name in settings[0])
+    y = np.array([one.prediction.value for one in fit.members])
+    if fit.fit.model == "power":
+        y = np.log(np.where(y > 0, y, np.nan))
+    if not np.isfinite(y).all():
+        return False
+    row = 0 * y if fit.target == "misfit" else fit.fit.influence(fit.target)
+    error, size = abs(row @ y - fit.prediction.value), np.abs(row) @ np.abs(y)
+    return fit.fit.x in against and bool(error <= _RTOL * max(size, abs(fit.prediction.value)))
 
 
 def _best(each: Iterable[Match]) -> Match:

@@ -13,6 +13,7 @@ from verify.evidence.judging import WIDE
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Distribution, moments_contradiction
 from verify.montecarlo.experiment import (
+    Allowance,
     Comparison,
     Exact,
     Experiment,
@@ -32,6 +33,8 @@ _SAME_CODE = {
 
 _ESTIMATED = re.compile(r"\\(?:operatorname|mathbb|cdot|left)|[(|]")
 """What a formula is of, that is more than the name of a setting."""
+
+_ROUNDING = 1e-6  # of the prediction or of 1: what single precision loses, and more
 
 MAX_BATCH_BYTES = 4 * 2**30
 """More memory than this is not asked for."""
@@ -72,7 +75,8 @@ def _refuse_other_settings(cells: Iterable[Cell], claim: str) -> None:
     """Refuse cells that say something else of their samplers; dimension and scale may be the claim's."""
     for cell, (name, value) in ((one, stated) for one in cells for stated in one.sampler.settings):
         said = dict(cell.settings).get(name, value)
-        if name not in {"d_k", "scale"} and said != value:
+        own = name == "scale" or (name == "d_k" and type(said) is int)
+        if not own and said != value:
             raise ClaimError(
                 f"claim {claim}, cell {cell.id}: its setting {name!r} is {said!r}, and its sampler has "
                 f"{value!r}; leave it to the sampler"
@@ -153,6 +157,7 @@ def _refuse_silent_width(experiment: Experiment, claim: str) -> None:
     """Refuse a tolerance whose scale has no name, or that is wide for a reason that is not given."""
     for check in experiment.checks:
         if isinstance(check, Exact):
+            _refuse_silent_allowance(check, claim)
             continue
         tolerance, prediction = check.tolerance, check.prediction.value
         where = f"claim {claim}, check {check.id}: its tolerance"
@@ -166,6 +171,16 @@ def _refuse_silent_width(experiment: Experiment, claim: str) -> None:
                 f"{where} is {times:.3g} times the run's, of {of}; make it at most twice, or say why it is "
                 'so wide: Tolerance(…, because="…")'
             )
+
+
+def _refuse_silent_allowance(check: Exact, claim: str) -> None:
+    """Refuse what is too much for rounding, and is called that."""
+    allowed = check.allowance
+    if allowed.of == Allowance.of and allowed.size > _ROUNDING * max(1.0, abs(check.prediction.value)):
+        raise ClaimError(
+            f"claim {claim}, check {check.id}: its allowance is {allowed.size:g}, which is more than "
+            'rounding; make it smaller, or say for what it is: Allowance(…, of="…")'
+        )
 
 
 def _refuse_uncontrolled(experiment: Experiment, claim: str) -> None:

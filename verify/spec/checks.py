@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
-from sympy import Basic, Float, Rational, S, sympify
+from sympy import Basic, Rational, S, sympify
 
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
@@ -24,9 +24,7 @@ from verify.montecarlo.experiment import (
     Tolerance,
 )
 from verify.spec.cells import ScoreCell, named_by, scaled, setting_of
-from verify.spec.notation import printed
-from verify.symbolic.kernel.core import admit
-from verify.symbolic.kernel.hypotheses import Refused
+from verify.spec.notation import printed, refuse_foreign
 from verify.symbolic.printing import latex
 from verify.symbolic.row_integrals import Approximation, over_lengths
 
@@ -84,13 +82,9 @@ def predicted(value: Any) -> Prediction:
 
 
 def _refuse_symbols(expression: Any) -> None:
-    """Refuse an expression that is not a number yet, or made of what prints itself."""
-    given = sympify(expression)
-    try:
-        admit(given.xreplace({one: S.One for one in given.atoms(Float) if type(one) is Float}))
-    except Refused as error:
-        raise ClaimError(str(error)) from None
-    left = sorted(str(one) for one in given.free_symbols)
+    """Refuse an expression that is not a number yet."""
+    refuse_foreign(sympify(expression))
+    left = sorted(str(one) for one in sympify(expression).free_symbols)
     if left:
         raise ClaimError(
             f"{expression} depends on {', '.join(left)}, so it is not a number; put numbers in place of "

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sympy import Add, Basic, Integer, Mul, Symbol, fraction, sqrt, sympify
+from sympy import Add, Basic, Float, Integer, Mul, S, Symbol, fraction, sqrt, sympify
 from sympy.logic.boolalg import Boolean
 from sympy.printing.precedence import PRECEDENCE
 
@@ -204,6 +204,18 @@ SYMBOLS: Mapping[str, Any] = {
     "squared_length": Notation("|k|^2", score.subs(q, k)),
 }
 """What the slots of every claim may name; a claim's own symbols come first."""
+
+
+def refuse_foreign(expression: Any) -> None:
+    """Refuse an expression with a part of a class of the author's own, which may print as another.
+
+    Raises:
+        ClaimError: there is one.
+    """
+    try:
+        admit(expression.xreplace({one: S.One for one in expression.atoms(Float) if type(one) is Float}))
+    except Refused as error:
+        raise ClaimError(f"{error}; make it of SymPy's own classes") from None
 
 
 def expression_of(value: Any) -> Any:
