@@ -291,6 +291,8 @@ c, s = ordered("c", positive=True), ordered("s", real=True)
         ),
         (E(Abs(score)), r"\mathbb{E}[|q\cdot k|]"),
         (d**12, r"d_k^{12}"),
+        (1 / score, r"1/(q\cdot k)"),
+        (c / score, r"c/(q\cdot k)"),
     ],
 )
 def test_expressions_fit_into_a_line(expression: Expr, text: str) -> None:
@@ -322,7 +324,8 @@ def test_a_notation_is_what_an_expression_is_called(latex: str, expression: Any,
 @pytest.mark.parametrize(
     "latex",
     [
-        "-d_k", "half d_k", r"\text{half of }d_k", r"\operatorname{half} d_k", r"\neg d_k", r"\pm d_k",
+        "-d_k", "d_k + d_k",
+        "half d_k", r"\text{half of }d_k", r"\operatorname{half} d_k", r"\neg d_k", r"\pm d_k",
         "½ d_k", "d_k!", r"d_k\%", r"\mathrel{d_k}", ": d_k", r"\cancel{d_k}",
     ],
 )  # fmt: skip

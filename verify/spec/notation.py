@@ -93,10 +93,10 @@ _COMMANDS = (
     rf"cdot|times|sqrt|frac|ln|log|exp|mathsf|mathbf|top|left|right|[lr][vV]ert|[lr]angle|hat|bar|{GREEK}"
 )
 _NO_NOTATION = re.compile(
-    rf"\\(?!(?:{_COMMANDS})(?![A-Za-z])|[|,])(?:[A-Za-z]+|.)|(?<![A-Za-z\\])[A-Za-z]{{3,}}|^\s*-"
+    rf"\\(?!(?:{_COMMANDS})(?![A-Za-z])|[|,])(?:[A-Za-z]+|.)|(?<![A-Za-z\\])[A-Za-z]{{3,}}|(?<![{{(])[-+]"
     r"|[^\x20-\x7e]|[!:;%'\"&~#]"
 )
-"""What says more than what an expression is called: words, negations, signs at its beginning."""
+"""What says more than what an expression is called: words, negations, and signs, of sums too."""
 
 _BRACKETS = re.compile(r"\\left([(\[])((?:(?!\\(?:left|right|frac|sum|int|prod)).)*)\\right([)\]])")
 
@@ -117,6 +117,7 @@ class _InLine(_Latex):
         # What is below a stroke ends with its first factor, unless brackets say otherwise.
         below = fraction(self._without_signs(expr), exact=True)[1]
         is_product = below.is_Mul and under == super()._print_Mul(below)
+        is_product |= isinstance(below, _InlineText) and below.precedence < PRECEDENCE["Atom"]
         return f"{over} / ({under})" if is_product else text
 
     def _needs_mul_brackets(self, expr: Any, **place: bool) -> bool:
