@@ -16,7 +16,7 @@ import pytest
 from sympy import (
     Abs, Add, ConditionSet, Derivative, Dummy, Eq, FiniteSet, Float, Function, Idx, IndexedBase, Integral,
     Interval, KroneckerDelta, Limit, Mul, Pow, Range, Rational, S, Sum, Symbol, Trace, binomial, cbrt, cos,
-    cosh, exp, log, oo, pi, sin, sqrt, symbols, tan,
+    cosh, erf, exp, log, oo, pi, sign, sin, sqrt, symbols, tan,
 )  # fmt: skip
 from sympy.matrices.expressions import MatrixSymbol
 
@@ -32,18 +32,22 @@ from verify.symbolic.kernel.equations import (
 )  # fmt: skip
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.integrals import EulerIntegrals, Integrated, Primitive, Substituted
-from verify.symbolic.kernel.laws import AlikeTerms, NormalGiven, normal_density
-from verify.symbolic.kernel.limits import AtLimit, Between, FirstTerms, TimesPositive
+from verify.symbolic.kernel.laws import (
+    AlikeTerms, AlongAndAcross, DensityGiven, NormalGiven, chi_square_density, density, normal_density,
+)  # fmt: skip
+from verify.symbolic.kernel.limits import (
+    AboutTheMean, AtLimit, Between, CentralLimit, FirstTerms, TimesPositive,
+)  # fmt: skip
 from verify.symbolic.kernel.matrices import MatrixIdentity, VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore, OneOfAll
+from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore, OneOfAll, OverQueries
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.special_integrals import Exchanged, GaussIntegrals, SplitAt
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.transforms import Moments, Multiplied
+from verify.symbolic.kernel.transforms import SCORES, DensityByTransform, Moments, Multiplied, OverNormal
 from verify.symbolic.kernel.words import E, M, Var, largest, n, p, s, sigma, x
-from verify.symbolic.scores import STANDARD, d, k, q, score
+from verify.symbolic.scores import NORMAL_VECTORS, STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
 
 a, b, c, e = symbols("a b c e", positive=True)
@@ -326,6 +330,28 @@ def _on_a_diagonal() -> Theorem:
 def _from_one_on(start: Any) -> Theorem:
     """Return that what is the same from 1 on has the value that it starts with there."""
     return prove(Induction(m_0, {f(1): start}, {f(m_0 + 1): f(m_0)}, {f(m_0): start}), f(size + 1), start)
+
+
+NORMAL_Y = Population({y: (1, 0, 1)}, normal=(y,))
+
+
+def _wave(mean: Any, variance: Any) -> Theorem:
+    """Return the characteristic function of a normal number."""
+    law, at = Population({y: (1, mean, mean**2 + variance)}, normal=(y,)), S.ImaginaryUnit * r
+    over = Integral(exp(at * h) * normal_density(h - mean, variance), (h, -oo, oo))
+    known = prove(OverNormal(law, y, h), E(exp(at * y)), over)
+    return chained(known, prove(GaussIntegrals(h), over, exp(at * mean - r**2 * variance / 2)))
+
+
+def _density_at_its_factor() -> Theorem:
+    """Return the density of a·y at a."""
+    at, wave = S.ImaginaryUnit * r * a, exp(-(r**2) * a**2 / 2)
+    whole_line = Integral(exp(at * h) * normal_density(h, c), (h, -oo, oo))
+    known = prove(GaussIntegrals(h), whole_line, exp(-(r**2) * a**2 * c / 2))
+    of = prove(NormalGiven(NORMAL_Y, y, y, known, c), E(exp(at * y)), wave)
+    from_0 = Integral(2 * cos(r * w) * normal_density(w, a**2), (w, 0, oo))
+    transform = prove(GaussIntegrals(w), from_0, wave)
+    return prove(DensityByTransform(of, transform), density(a * y, a), normal_density(a, a**2))
 
 
 ATTACKS: dict[str, Callable[[], Any]] = {
@@ -786,6 +812,35 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         ByParts(-(sigma**2) * y), E(Sum(s[j] * y, (j, 1, n))), S.Zero, Hypotheses(definitions=((y, s[1]),))),
     "an index of entries that is a number": lambda: prove(
         VectorMoments(Vectors(((VECTOR, 0),), ((VECTOR, VECTOR, 1),))), E((i - 1) * VECTOR[i, 0] * VECTOR[0, 0]), S.Zero),
+    # a variable that a law or a place depends on, that stands for something, or entries of two vectors
+    "moments by what the mean depends on": lambda: prove(Moments(E(y), _wave(r, S.One)), S.Zero, S.Zero),
+    "moments by what the variance depends on": lambda: prove(Moments(E(y**4), _wave(S.Zero, r**2 + 1)), S.Zero, S(-9)),
+    "moments by what stands for something": lambda: prove(
+        Moments(E(y), chained(_wave(S.Zero, S.One), prove(Unfolded({r: b}), exp(-(r**2) / 2), exp(-b * r / 2)))),
+        S.Zero, S.ImaginaryUnit * b / 2),
+    "a variance that is 5": lambda: prove(
+        NormalGiven(NORMAL_Y, y, y, chained(
+            prove(GaussIntegrals(h), Integral(exp(r * h) * normal_density(h, w), (h, -oo, oo)), exp(r**2 * w / 2)),
+            prove(Unfolded({w: S(5)}), exp(r**2 * w / 2), exp(r**2 * 5 / 2))), w), E(exp(r * y)), exp(r**2 * 5 / 2)),
+    "a standard deviation of scores that is 5": lambda: prove(
+        OverQueries(Sum(q[i] ** 2, (i, 1, d)), k, S.One, chained(
+            prove(Evaluation(SCORES, assumed=True), E(s[1] ** 2), sigma**2, Hypotheses(law=NORMAL_SCORES)),
+            prove(Unfolded({sigma: S(5)}), sigma**2, S(25)))), S.Zero, E(S(25))),
+    "a density at what the number depends on": _density_at_its_factor,
+    "a density given others at what the number depends on": lambda: prove(
+        DensityGiven(NORMAL_Y, y, a * y), density(a * y, a), E(normal_density(a, a**2))),
+    "one vector along, and another across": lambda: prove(
+        AlongAndAcross(NORMAL_VECTORS, k, Sum(q[i] * k[1, i], (i, 1, d)), w, e),
+        E(exp(-Sum(q[i] * k[1, i], (i, 1, d)) ** 2 / Sum(q[i] ** 2, (i, 1, d)) - Sum(k[2, i] ** 2, (i, 1, d)))),
+        Integral(exp(-2 * w**2 - e) * 2 * normal_density(w, 1) * chi_square_density(e, d - 1), (w, 0, oo), (e, 0, oo))),
+    "an imaginary mean cube": lambda: prove(
+        Evaluation(Population({c_i: (1, 0, 1, S.ImaginaryUnit)}), assumed=True), E(c_i[1] ** 3), S.ImaginaryUnit),
+    "the chance to be below the largest of as many": lambda: prove(
+        CentralLimit(Population({q: (1, 0, 1)}, n)),
+        Limit(E((1 + sign(largest - Sum(q[i], (i, 1, n)) / sqrt(n))) / 2), n, oo), (1 + erf(largest / sqrt(2))) / 2),
+    "first terms beside the largest of as many": lambda: prove(
+        AboutTheMean(Population({q: (1, 0, 1, 0, 3, 0, 15, 0, 105)}, n, normal=(q,)), Sum(q[i] ** 2, (i, 1, n)), w),
+        largest * E(exp(-Sum(q[i] ** 2, (i, 1, n)) / n)), largest * exp(-1) * (1 + 1 / n)),
     # hypotheses that contradict each other
     "a normal number that is bounded": lambda: chained(
         prove(Evaluation(Population({x: (1, 0, a)}, normal=(x,)), assumed=True), a, E(x[1] ** 2)),

@@ -122,7 +122,8 @@ def refuse_unless_large(order: tuple[Any, int] | None, found: Hypotheses, *sides
         raise Refused(f"{large} is bounded")
     if large in dict(found.definitions):
         raise Refused(f"{large} stands for {dict(found.definitions)[large]}")
-    for one in depending_on(large, found) - {large}:
+    of_all = {p, largest} if large == n else set()
+    for one in depending_on(large, found) - {large} | of_all:
         if any(side.has(one) for side in sides):
             raise Refused(f"{one} depends on {large}")
     for condition in found.conditions:
@@ -439,6 +440,8 @@ def _refuse_impossible_moments(hypotheses: Hypotheses, law: Population) -> None:
             raise Refused(f"a normal number may be any real one, and {one} is in {domain}")
         if one in law.normal and moments is not None and not _is_of_normal(moments):
             raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
+        if domain != S.Complexes and any(moment.is_real is False for moment in moments or ()):
+            raise Refused(f"a moment of {one} is not real")
         if moments is not None:
             _refuse_impossible_on(domain, one, moments)
 

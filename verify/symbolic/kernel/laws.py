@@ -177,7 +177,7 @@ def refuse_for_some(known: Theorem, symbol: Any, domain: Any) -> None:
     if known.relation != "=" or known.hypotheses.law is not None:
         raise Refused("the theorem must be an equation without random numbers")
     conditions = {one for condition in known.hypotheses.conditions for one in condition.free_symbols}
-    defined = {one for _, meaning in known.hypotheses.definitions for one in meaning.free_symbols}
+    defined = {one for pair in known.hypotheses.definitions for part in pair for one in part.free_symbols}
     if known.hypotheses.domain(symbol) != domain or symbol in conditions | defined:
         raise Refused(f"the theorem holds for some values of {symbol} only")
 
@@ -247,7 +247,8 @@ class DensityGiven(Rule):
         if not _is_surely_positive(squares, self.law) or not isinstance(before, Derivative):
             raise Refused(f"{before} is no density, or not known to be positive: {squares}")
         x = before.variables[0]
-        if before != density(self.part, x) or not is_known(x**2, under, strict=True):
+        fixed = not self.part.has(x) and is_known(x**2, under, strict=True)
+        if before != density(self.part, x) or not fixed:
             raise Refused(f"{before} is not the density at a place other than 0")
         refuse_unless_alike(E(normal_density(x, squares)), after)
         return Conclusion(hypotheses=under.merged(Hypotheses(law=self.law)))
@@ -357,6 +358,9 @@ class AlongAndAcross(Rule):
             total, of_total = _total(inside, self.family)
             if total is None or not inside.has(self.part) or of_total != size:
                 return None
+            (one,), (other,) = (_entries(whole.function, self.family) for whole in (total, self.part))
+            if one.xreplace({total.variables[0]: self.part.variables[0]}) != other:
+                raise Refused(f"{one} and {other} may be of two vectors")
             first = Dummy(real=True)
             opened = inside.xreplace({self.part: first, total: z**2 + w})
             if not same(opened, opened.xreplace({first: -first})):

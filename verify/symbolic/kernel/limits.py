@@ -324,8 +324,8 @@ class CentralLimit(Rule):
             raise Refused("there is not one sum")
         term = _term(sums[0], self.law)
         mean, variance = (evaluate(kind(term), self.law) for kind in (E, Var))
-        if mean.has(size) or variance.has(size):
-            raise Refused("the law depends on the number of terms")
+        if mean.has(size) or variance.has(size) or before.has(p, largest):
+            raise Refused("the law depends on the number of terms, or what is no term may")
         if not is_known(variance, under, strict=True):
             raise Refused(f"not known to be positive: {variance}")
         x = _place(after)

@@ -422,8 +422,8 @@ class OverQueries(Rule):
             raise Refused("the theorem is not one of independent normal scores, with means that exist")
         if any(sigma in one.free_symbols for one in found.conditions) or sigma in dict(found.domains):
             raise Refused(f"it holds for some values of {sigma} only")
-        if depending_on(sigma, found) != {sigma} or s in dict(found.definitions):
-            raise Refused(f"something is defined by {sigma}, or the scores are")
+        if depending_on(sigma, found) != {sigma} or {s, sigma} & dict(found.definitions).keys():
+            raise Refused(f"something is defined by {sigma}, or it is, or the scores are")
         meanings = [meaning for _, meaning in found.definitions]
         if any(side.has(*names) for side in (known.lhs, known.rhs, *found.conditions, *meanings)):
             raise Refused("queries or keys stand in it already")

@@ -269,10 +269,12 @@ def _transformed(known: Theorem) -> tuple[Any, Any, Any]:
     for t in sorted(known.rhs.free_symbols, key=str):
         x = exponent.coeff(t, 1) / I if exponent.is_Mul else S.Zero
         if t.is_Symbol and x != 0 and is_real(x) and not x.has(t) and known.hypotheses.domain(t) == S.Reals:
-            conditions = {one for condition in known.hypotheses.conditions for one in condition.free_symbols}
+            law = known.hypotheses.law.stated if known.hypotheses.law else ()
+            stated = set().union(*(one.free_symbols for one in (*known.hypotheses.conditions, *law)))
             hidden = depending_on(t, known.hypotheses) - {t}
             moves = any(side.has(one) for one in hidden for side in (known.lhs, known.rhs))
-            if t not in conditions and not moves and same(exponent, I * t * x):
+            fixed = stated | dict(known.hypotheses.definitions).keys()
+            if t not in fixed and not moves and same(exponent, I * t * x):
                 return x, t, known.rhs
     raise Refused(f"{known.lhs} is no characteristic function for all real arguments")
 
@@ -415,7 +417,7 @@ class DensityByTransform(Rule):
         if not of_cosine or len(limits) != 1 or tuple(limits[0]) != (u, S.Zero, oo):
             raise Refused("the transform is not over the values from 0 on")
         at = before.variables[0] if isinstance(before, Derivative) else u
-        if before != density(x, at) or not is_known(at, under, strict=True):
+        if before != density(x, at) or x.has(at) or not is_known(at, under, strict=True):
             raise Refused(f"{before} is not the density at a positive place")
         _refuse_rough(_with_positive_bessel(weight), u)
         refuse_unless_alike((weight / 2).xreplace({u: at}), after)
