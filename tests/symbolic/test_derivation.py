@@ -295,11 +295,11 @@ def test_hypotheses_come_from_all_steps() -> None:
 
 
 def test_hypotheses_that_contradict_each_other_prove_nothing() -> None:
-    """Two equations without a common solution are refused; where inequalities have none no point is found."""
+    """Two without a common solution are refused; where three inequalities have none no point is found."""
     assumed = Step(y + 1, "Both assumed", Assuming((Eq(x, y + 1),)))
     under = Hypotheses(conditions=frozenset([Eq(x, y)]))
     assert Derivation.of(Route.of("Both at once", x, assumed, under=under)).examine().status == "failed"
-    under = Hypotheses(conditions=frozenset([x > y + 1, y > x]))
+    under = Hypotheses(conditions=frozenset([x > y, y > r, r > x]))
     squared = Step(x**2 + 2 * x + 1, "Multiplied out", Identity())
     examined = Derivation.of(Route.of("Nowhere", (x + 1) ** 2, squared, under=under)).examine()
     assert examined.status == "proved"

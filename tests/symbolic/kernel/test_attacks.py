@@ -46,7 +46,7 @@ from verify.symbolic.kernel.special_integrals import Exchanged, GaussIntegrals, 
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.transforms import SCORES, DensityByTransform, Moments, Multiplied, OverNormal
-from verify.symbolic.kernel.words import E, M, Var, largest, n, p, s, sigma, x
+from verify.symbolic.kernel.words import E, M, OrderedBase, Var, largest, n, p, s, sigma, x
 from verify.symbolic.scores import NORMAL_VECTORS, STANDARD, d, k, q, score
 from verify.symbolic.softmax import i, j
 
@@ -287,6 +287,7 @@ NARROW_EVEN, BELOW, BELOW_0, NOT_0 = (
 )  # fmt: skip
 FROM_0_ON = Symbol("v", nonnegative=True)
 RANDOM_C = Population({a: None, b: None})
+ALIKE = Population({a: None, b: None}, alike=((a, b),))
 
 
 def _variance(of: Any) -> Theorem:
@@ -352,6 +353,39 @@ def _density_at_its_factor() -> Theorem:
     from_0 = Integral(2 * cos(r * w) * normal_density(w, a**2), (w, 0, oo))
     transform = prove(GaussIntegrals(w), from_0, wave)
     return prove(DensityByTransform(of, transform), density(a * y, a), normal_density(a, a**2))
+
+
+def _bare(theorem: Theorem) -> Theorem:
+    """Return a theorem whose hypotheses were taken away."""
+    object.__setattr__(theorem.hypotheses, "domains", ())
+    return theorem
+
+
+def _changed_law() -> Theorem:
+    """Return a moment of a law that was another."""
+    law = Population({y: (1, 0, 1)})
+    prove(Evaluation(law, assumed=True), E(y**2), S.One)
+    object.__setattr__(law, "laws", ((y, (S.One, S.Zero, S(7))),))
+    return prove(Evaluation(law, assumed=True), E(y**2), S.One)
+
+
+def _of_any_size(base: Any, under: Hypotheses) -> Theorem:
+    """Return that a square over a number goes to 0 as that grows, by bounds."""
+    parts = (Compared("≥"), S.Zero), (Compared("≤"), y**2 / base)
+    low, high = (prove(rule, y**2 / (2 * base), side, under) for rule, side in parts)
+    return prove(Between(base, low, high), S.Zero, S.Zero)
+
+
+def _averaged_where(factor: Any, law: Population = SQUARED) -> Theorem:
+    """Return that the mean of what is assumed to be positive is so."""
+    known = _positive_where(factor, Hypotheses(law=law))
+    return prove(Applied(E(h), h, known), S.Zero, E(factor))
+
+
+def _called(name: str) -> Theorem:
+    """Return that a function of this name is 1 all over."""
+    g = Function(name)
+    return prove(Induction(m_0, {g(0): S.One}, {g(m_0 + 1): g(m_0)}, {g(m_0): S.One}), g(size), S.One)
 
 
 ATTACKS: dict[str, Callable[[], Any]] = {
@@ -853,6 +887,56 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "two recursions of one function": lambda: chained(
         prove(Turned(prove(PutIn({size: size + 1}, _constant(S(3), NOTHING)), S.Zero, S(3))), S.Zero, f(size + 1)),
         _from_one_on(S(5))),
+    # what is set behind the back of a theorem, or of its law
+    "hypotheses taken away from a premise": lambda: prove(PutIn({r: S(-5)}, _bare(_positive_where(r, NOTHING))), S.Zero, S(-5)),
+    "a law changed after its moments were found": _changed_law,
+    # what depends on a number that grows
+    "first terms in what the law has a moment of": lambda: chained(
+        prove(FirstTerms(a, 1), E(y**2) * a / (a + 1), E(y**2) * (1 - 1 / a)),
+        prove(Evaluation(Population({y: (1, 0, a)}), assumed=True), E(y**2) * (1 - 1 / a), a - 1)),
+    "first terms in a bound of entries": lambda: prove(
+        FirstTerms(M, 1), x[1] * M / (M + 1), x[1] - x[1] / M, Hypotheses(entries=frozenset([("bounded", x, M)]))),
+    "the largest of many scores, by another name": lambda: _of_any_size(n, Hypotheses(definitions=((y, largest),))),
+    "a probability among many, by another name": lambda: chained(
+        prove(FirstTerms(n, 1), y * n**2 / (n + 1), y * n - y + y / n),
+        prove(Unfolded({y: p[1]}), y * n - y + y / n, p[1] * n - p[1] + p[1] / n)),
+    # hypotheses that deny each other
+    "a random number above another for sure": lambda: chained(
+        _averaged_where(y - a), prove(Evaluation(SQUARED, assumed=True), E(y - a), -a)),
+    "a random number with larger moments than its bound": lambda: chained(
+        prove(Evaluation(Population({x: (1, 0, 5)}), assumed=True), S(5), E(x[1] ** 2)),
+        prove(Applied(E(h), h, prove(PutIn({M: S.One}, prove(
+            Surplus((M - x[1]) * (M + x[1]), bounded=True), x[1] ** 2, M**2)), S.Zero, S.One)), S.Zero, E(S.One))),
+    "probabilities of random scores in order": lambda: prove(
+        Surplus((p[1] - p[2]) * p[2], ordered=True), E(p[2] ** 2), E(p[1] * p[2]), Hypotheses(law=NORMAL_SCORES)),
+    "a variance below 0 by a domain": lambda: reduce(chained, (
+        prove(Sign(), S.Zero, E(y**2)), prove(Evaluation(Population({y: (1, 0, r)}), assumed=True), E(y**2), r),
+        prove(Compared("≤"), r, S(-1), NOTHING.restricted(r, Interval(-oo, -1))))),
+    "a number outside its domain by a definition": lambda: chained(
+        prove(Sign(), S.Zero, r - 5, NOTHING.restricted(r, Interval(5, oo))), prove(Unfolded({r: S(2)}), r - 5, S(-3))),
+    "a number less than another by a definition": lambda: chained(
+        _positive_where(r - y, NOTHING), prove(Unfolded({r: y - 1}), r - y, S.NegativeOne)),
+    "a mean below 0 of what is positive": lambda: reduce(chained, (
+        prove(Sign(), S.Zero, E(a)), prove(Evaluation(Population({a: (1, r)}), assumed=True), E(a), r),
+        prove(Compared("≤"), r, S(-1), NOTHING.restricted(r, Interval(-oo, -1))))),
+    "more than twice what is alike": lambda: chained(
+        _averaged_where(a - 2 * b, ALIKE), prove(Evaluation(ALIKE), E(a - 2 * b), -E(b))),
+    "each of two is more than the other": lambda: chained(
+        _positive_where(a - b, NOTHING), prove(Same(), a - b, a - b, Hypotheses(conditions=frozenset([b - a > 0])))),
+    # what prints alike
+    "two kinds of families of one name": lambda: prove(
+        Evaluation(Population({c_i: (1, 0, 1)}), assumed=True), E(c_i[1] * OrderedBase(c_i.label)[1]), S.Zero),
+    "a number called as an entry": lambda: prove(
+        Evaluation(Population({c_i: (1, 0, 1)}), assumed=True), E(c_i[1] * Symbol("c_1", real=True)), S.Zero),
+    "a number called as a term of a sum": lambda: prove(
+        ClosedSums(), Sum(Symbol("x_j", real=True), (whole, 1, n)), n * Symbol("x_j", real=True)),
+    "a number called as a function of an index": lambda: prove(
+        ClosedSums(), Sum(Symbol("f(j)", real=True), (whole, 1, n)), n * Symbol("f(j)", real=True)),
+    "a number called as a function that is differentiated": lambda: prove(
+        Identity(), Derivative(Symbol("f(r)", real=True) * r, r), Symbol("f(r)", real=True)),
+    "a function called as the gamma function": lambda: _called("Gamma"),
+    "a function called as one of Bessel's": lambda: _called("K_1"),
+    "a function called as a largest": lambda: _called("max"),
 }  # fmt: skip
 
 

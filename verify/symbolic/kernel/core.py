@@ -35,6 +35,7 @@ from verify.symbolic.kernel.gate import (
 from verify.symbolic.kernel.hypotheses import (
     NOTHING,
     Hypotheses,
+    Population,
     Refused,
     Vectors,
     free_symbols,
@@ -168,7 +169,14 @@ def is_theorem(one: Any) -> bool:
     """Return whether this is a theorem that ``prove`` made in this process, unchanged."""
     if type(one) is not Theorem or one not in _made:
         return False
-    return all(getattr(one, name, None) is kept for name, kept in zip(_FIELDS, _made[one], strict=True))
+    *made, sealed = _made[one]
+    same = all(getattr(one, name, None) is kept for name, kept in zip(_FIELDS, made, strict=True))
+    return same and sealed == _seal(one.hypotheses)
+
+
+def _seal(hypotheses: Hypotheses) -> int:
+    """Return what changes with anything in hypotheses that is set behind their back."""
+    return hash((hypotheses, *(vars(hypotheses.law).values() if hypotheses.law else ())))
 
 
 def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> Theorem:
@@ -219,7 +227,7 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
     kept = (lhs, found.relation, rhs, hypotheses, reach, found.order, rule, under)
     for name, value in zip(_FIELDS, kept, strict=True):
         object.__setattr__(theorem, name, value)
-    _made[theorem] = kept
+    _made[theorem] = (*kept, _seal(hypotheses))
     return theorem
 
 
@@ -379,7 +387,10 @@ def _parts_of(one: Any) -> tuple[Any, ...]:
     if kind is dict:
         return tuple(one.items())
     if is_dataclass(one) and _is_of(kind, "verify.symbolic.kernel."):
-        return tuple(getattr(one, part.name) for part in fields(one))
+        parts = tuple(getattr(one, part.name) for part in fields(one))
+        if kind is Population and hash(one) != hash(parts):  # what was found of it is kept by that
+            raise Refused("a law was changed")
+        return parts
     raise Refused(f"{kind.__name__} is no word of the kernel")
 
 

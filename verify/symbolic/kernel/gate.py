@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -122,18 +123,23 @@ def refuse_unless_large(order: tuple[Any, int] | None, found: Hypotheses, *sides
         raise Refused(f"{large} is bounded")
     if large in dict(found.definitions):
         raise Refused(f"{large} stands for {dict(found.definitions)[large]}")
-    of_all = {p, largest} if large == n else set()
-    for one in depending_on(large, found) - {large} | of_all:
+    for one in depending_on(large, found) - {large}:
         if any(side.has(one) for side in sides):
             raise Refused(f"{one} depends on {large}")
-    for condition in found.conditions:
-        if large in condition.free_symbols and not isinstance(condition, Ne):
-            raise Refused(f"not known for large {large}: {condition}")
+    said = [(one,) for one in found.conditions if not isinstance(one, Ne)]
+    for one in (*said, *(tuple(about) for _, *about in found.entries)):
+        if any(has_any(part, [large]) for part in one):
+            raise Refused(f"not known for large {large}: {', '.join(map(str, one))}")
 
 
 def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
-    """Return what is defined by a symbol, and the symbol itself."""
-    holding = {symbol}
+    """Return what is defined by a symbol, or has moments by it, and the symbol itself.
+
+    Probabilities and the largest score depend on the number of keys.
+    """
+    holding = {symbol, *((p, largest) if symbol == n else ())}
+    if isinstance(found.law, Population):
+        holding |= {one for one, known in found.law.laws if any(has_any(at, [symbol]) for at in known or ())}
     for _ in found.definitions:
         holding |= {_of_all(name) for name, meaning in found.definitions if has_any(meaning, holding)}
     return holding
@@ -236,8 +242,8 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     names: dict[str, Any] = {}
     for side in sides:
         refuse_names(side)
-        for one in parts_of(side, Symbol, MatrixSymbol):
-            if names.setdefault(_printed(one.name), one) != one:
+        for one in parts_of(side, Symbol, MatrixSymbol, Indexed, IndexedBase, AppliedUndef):
+            if names.setdefault(_printed(one), one) != one:
                 raise Refused(f"two symbols print as {one}")
     _refuse_never(hypotheses)
     _refuse_definitions(hypotheses, *sides)
@@ -254,10 +260,21 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         _refuse_random_outside(hypotheses, sides)
 
 
+@kept
+def _printed(one: Any) -> str:
+    """Return how a name is printed: d1 as d_1, alpha as a Greek letter, and a family apart from a number."""
+    if isinstance(one, IndexedBase):
+        return f"[{_printed(one.label)}]"
+    plain = Symbol(one.name) if isinstance(one, Symbol | MatrixSymbol) else one
+    return re.sub(r"[\s{}]|\\left|\\right", "", latex(plain))
+
+
 @cache
-def _printed(name: str) -> str:
-    """Return how a name is printed: d1 as d_1, and alpha as a Greek letter."""
-    return re.sub(r"[\s{}]", "", latex(Symbol(name)))
+def _indices_of(name: str) -> frozenset[str]:
+    """Return the names in the indices and brackets of a name, and the letters of one of two letters."""
+    inside = " ".join(map("".join, re.findall(r"_\{([^{}]*)\}|_([A-Za-z0-9]+)|\(([^()]*)\)", name)))
+    found = re.findall("[A-Za-z]+", inside)
+    return frozenset([*found, *"".join(one for one in found if len(one) == len("ij"))])
 
 
 def _refuse_never(hypotheses: Hypotheses) -> None:
@@ -267,7 +284,7 @@ def _refuse_never(hypotheses: Hypotheses) -> None:
         Refused: there is one.
     """
     for condition in hypotheses.conditions:
-        if _is_false(condition):
+        if _is_false(condition) or _is_false(condition.xreplace(dict(hypotheses.definitions))):
             raise Refused(f"never true: {condition}")
     for one, to in hypotheses.domains:
         if type(one) not in SYMBOLS:
@@ -342,6 +359,11 @@ def refuse_names(side: Any) -> None:
     for name in named:
         if not _is_name(name):
             raise Refused(f"{name} is no name of a symbol")
+    for whole in parts_of(side, *_BINDERS, Derivative):
+        changed = set(map(str, changed_in(whole)))
+        for one in parts_of(whole, Symbol) - directions - {largest}:
+            if not changed.isdisjoint(_indices_of(one.name)):
+                raise Refused(f"{one} prints as if it depended on what {whole} is over")
 
 
 GREEK = (
@@ -414,10 +436,7 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
     Raises:
         Refused: it is.
     """
-    for one in hypotheses.entries:
-        random = random_names(hypotheses) if one[0] == "constant" else getattr(law, "normal", ())
-        if one[0] in {"constant", "bounded"} and one[1] in random:
-            raise Refused(f"{one[1]} is random in one part, and {one[0]} in another")
+    _refuse_entries_of(hypotheses, law)
     for one in law.moments.keys() & {p, largest, *dict(hypotheses.definitions)}:
         raise Refused(f"{one} is random by itself, and defined by something else")
     if isinstance(law, Vectors):
@@ -430,6 +449,27 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population | Vectors) -> Non
     if random := next((one for one in law.moments if any(has_any(moment, [one]) for moment in given)), None):
         raise Refused(f"{random} is random, and stands in a moment of a law")
     _refuse_impossible_moments(Hypotheses(hypotheses.domains), law)
+
+
+def _refuse_entries_of(hypotheses: Hypotheses, law: Population | Vectors) -> None:
+    """Refuse what is said of all values of a random number, beside its law; it may be 0 with probability 0.
+
+    Raises:
+        Refused: something is.
+    """
+    random = random_names(hypotheses) | ({p} if s in law.moments else set())
+    for one in hypotheses.entries:
+        among = getattr(law, "normal", ()) if one[0] == "bounded" else random
+        if one[0] in {"constant", "bounded", "ordered"} and one[1] in among:
+            raise Refused(f"{one[1]} is random in one part, and {one[0]} in another")
+    if any(map(_contradict, _within_bounds(hypotheses))):
+        raise Refused("no law within these bounds has these moments")
+    given = {one for one, known in law.moments.items() if known is not None or isinstance(law, Vectors)}
+    given.update(*getattr(law, "alike", ()))
+    for condition in hypotheses.conditions:
+        is_rare = isinstance(condition, Ne) or (condition.lhs - condition.rhs).is_extended_nonnegative
+        if not is_rare and has_any(outside_means(condition), given):
+            raise Refused(f"not known of all that is random: {condition}")
 
 
 @kept
@@ -467,6 +507,35 @@ def _refuse_impossible_on(domain: Any, one: Any, moments: tuple[Any, ...]) -> No
         raise Refused(f"the mean of {one} lies outside its domain")
 
 
+def _within_bounds(hypotheses: Hypotheses) -> Iterator[tuple[Any, ...]]:
+    """Yield the moments of what is bounded by M, times what it falls short of M² by, squared."""
+    for kind, *about in hypotheses.entries:
+        if kind == "bounded" and isinstance(hypotheses.law, Population):
+            known = hypotheses.law.moments.get(about[0]) or ()
+            yield tuple(about[1] ** 2 * low - high for low, high in zip(known, known[2:], strict=False))
+
+
+def moment_minors(hypotheses: Hypotheses) -> Iterator[Any]:
+    """Yield what must not be negative so that there is such a law: means of squares, as determinants."""
+    given = hypotheses.law.laws if isinstance(hypotheses.law, Population) else ()
+    on = [part for one, known in given for part in (known, *_from_ends(one, known, hypotheses))]
+    for moments in (*on, *_within_bounds(hypotheses)):
+        for order in range(1, (len(moments or ()) + 1) // 2 + 1):
+            yield expand(_hankel(moments, order).det())
+
+
+def _from_ends(one: Any, moments: Any, hypotheses: Hypotheses) -> Iterator[tuple[Any, ...]]:
+    """Yield the moments of a number, times how far it lies from a finite end of its domain."""
+    domain = hypotheses.domain(one) if isinstance(one, Symbol) else S.Reals
+    for sign, end in () if domain == S.Complexes else ((1, domain.inf), (-1, domain.sup)):
+        if end.is_finite:
+            yield tuple(sign * (high - end * low) for low, high in pairwise(moments or ()))
+
+
+def _hankel(moments: Any, order: int) -> Any:
+    return Matrix(order, order, lambda row, column: moments[row + column])
+
+
 @cache
 def _is_of_normal(moments: tuple[Any, ...]) -> bool:
     """Return whether moments are those of a normal law, as far as they are given."""
@@ -484,7 +553,7 @@ def _contradict(moments: tuple[Any, ...]) -> bool:
     few values follows from as many moments.
     """
     for order in range(1, (len(moments) + 1) // 2 + 1):
-        hankel = Matrix(order, order, lambda row, column: moments[row + column])
+        hankel = _hankel(moments, order)
         minor = expand(hankel.det())
         if minor.is_negative:
             return True

@@ -7,7 +7,7 @@ With F = ∇f the same says how E f moves with the variance: at the rate ½·E �
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -422,7 +422,10 @@ class OverQueries(Rule):
             raise Refused("the theorem is not one of independent normal scores, with means that exist")
         if any(sigma in one.free_symbols for one in found.conditions) or sigma in dict(found.domains):
             raise Refused(f"it holds for some values of {sigma} only")
-        if depending_on(sigma, found) != {sigma} or {s, sigma} & dict(found.definitions).keys():
+        if (
+            depending_on(sigma, replace(found, law=None)) != {sigma}
+            or {s, sigma} & dict(found.definitions).keys()
+        ):
             raise Refused(f"something is defined by {sigma}, or it is, or the scores are")
         meanings = [meaning for _, meaning in found.definitions]
         if any(side.has(*names) for side in (known.lhs, known.rhs, *found.conditions, *meanings)):

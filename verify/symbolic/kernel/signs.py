@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import combinations, count
 from typing import Any
 
 from sympy import (
@@ -12,6 +12,7 @@ from sympy import (
     Dummy,
     Eq,
     FiniteSet,
+    Ge,
     Gt,
     Idx,
     Indexed,
@@ -19,6 +20,8 @@ from sympy import (
     Integer,
     Integral,
     Interval,
+    Le,
+    Lt,
     Mul,
     Ne,
     Poly,
@@ -57,7 +60,7 @@ from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import SURELY, is_of_numbers, is_zero
 from verify.symbolic.kernel.core import Conclusion, Rule, Same, Theorem, prove, rule
-from verify.symbolic.kernel.gate import labels_in
+from verify.symbolic.kernel.gate import labels_in, moment_minors
 from verify.symbolic.kernel.hypotheses import (
     Hypotheses,
     Refused,
@@ -286,19 +289,27 @@ def refuse_outside_assumptions(_rule: Rule, under: Hypotheses, *_sides: Any) -> 
         Refused: that is not known.
     """
     for name, meaning in under.definitions:
-        if isinstance(name, Symbol) and not lies_in(meaning, assumed(name), under):
-            raise Refused(f"not known: {meaning} lies in {assumed(name)}, where {name} does")
+        if isinstance(name, Symbol) and not lies_in(meaning, under.domain(name), under):
+            raise Refused(f"not known: {meaning} lies in {under.domain(name)}, where {name} does")
     return under
 
 
 def refuse_contradictory(_rule: Rule, under: Hypotheses, *_sides: Any) -> Hypotheses:
     """Return hypotheses as they are; every equation among them gives a part of its own a value it may have.
 
-    Else 1 = 2 would follow from x² = -1, or from x = 1 and x = 2.
+    Else 1 = 2 would follow from x² = -1, or from x = 1 and x = 2. No inequality denies another, nor what the
+    moments of a law must be.
 
     Raises:
         Refused: one does not, or that is not known.
     """
+    orders = {one for one in under.conditions if isinstance(one, Gt | Ge | Lt | Le)}
+    gaps = [(one.gts - one.lts, isinstance(one, Gt | Lt)) for one in orders]
+    gaps += [(one, False) for one in moment_minors(under) if not one.is_nonnegative]
+    for several in (*combinations(gaps, 1), *combinations(gaps, 2)):
+        strict = any(one for _, one in several)
+        if is_known(-Add(*(gap for gap, _ in several)), under, strict=not strict):
+            raise Refused(f"they deny each other: {', '.join(f'{gap} ≥ 0' for gap, _ in several)}")
     defined = [part for each in under.definitions for part in each]
     for one in (each for each in under.conditions if isinstance(each, Eq)):
         beside = [*(other for other in under.conditions if other != one), *defined]

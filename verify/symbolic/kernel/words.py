@@ -230,7 +230,7 @@ _NAMELESS = frozenset(id(one) for one in WORDS if not issubclass(one, Symbol | S
 _OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
 """All that the class of such a function holds."""
 
-_TAKEN = {"P", "ln", "Cov", *(one.__name__ for one in WORDS)}
+_TAKEN = {"P", "ln", "Cov", "Gamma", "K", "max", "min", "tr", *(one.__name__ for one in WORDS)}
 """What no function of an author's is called: it would be printed as one that is known."""
 
 _ASSUMED: tuple[dict[str, bool], ...] = (
@@ -256,7 +256,7 @@ def is_word(node: Any) -> bool:
     if id(kind) in _NAMELESS:
         return len(node.args) == 1 if isinstance(node, Idx | IndexedBase) else True
     if type(kind) is UndefinedFunction:
-        named = type(kind.__name__) is str and kind.__name__ not in _TAKEN
+        named = type(kind.__name__) is str and kind.__name__.partition("_")[0] not in _TAKEN
         return named and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
     called = (getattr(node, part, "") for part in _CALLED) if isinstance(node, Symbol | Str) else ()
     if id(kind) not in _BY_IDENTITY or not all(type(one) is str or type(one) is int for one in called):
