@@ -38,7 +38,7 @@ from verify.symbolic.kernel.laws import (
 from verify.symbolic.kernel.limits import (
     AboutTheMean, AtLimit, Between, CentralLimit, FirstTerms, TimesPositive,
 )  # fmt: skip
-from verify.symbolic.kernel.matrices import MatrixIdentity, VectorMoments
+from verify.symbolic.kernel.matrices import MatrixIdentity, VectorMoments, WhichCoincide
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.normal import NORMAL_SCORES, ByParts, LargestScore, OneOfAll, OverQueries
 from verify.symbolic.kernel.signs import Sign
@@ -57,6 +57,7 @@ whole = Symbol("j", integer=True, positive=True)
 OBLONG = MatrixSymbol("A", 2, 3)
 w = Symbol("w", positive=True)
 complex_, c_i = Symbol("z"), IndexedBase("c")
+size_1, i_2 = Symbol("N", integer=True, positive=True), Idx("l")
 
 
 class EqualsAll(Symbol):  # type: ignore[misc]  # SymPy has no types
@@ -867,6 +868,9 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         AlongAndAcross(NORMAL_VECTORS, k, Sum(q[i] * k[1, i], (i, 1, d)), w, e),
         E(exp(-Sum(q[i] * k[1, i], (i, 1, d)) ** 2 / Sum(q[i] ** 2, (i, 1, d)) - Sum(k[2, i] ** 2, (i, 1, d)))),
         Integral(exp(-2 * w**2 - e) * 2 * normal_density(w, 1) * chi_square_density(e, d - 1), (w, 0, oo), (e, 0, oo))),
+    "two vectors by one letter": lambda: prove(
+        WhichCoincide(Population(dict.fromkeys((x, q), (1, 0, 1)), d, alike=((x, q),)), x, size_1, (q, q)),
+        E(Sum(x[i, i_2] * x[j, i_2], (i, 1, size_1), (j, 1, size_1))), size_1**2 * E(q[i_2] ** 2)),
     "an imaginary mean cube": lambda: prove(
         Evaluation(Population({c_i: (1, 0, 1, S.ImaginaryUnit)}), assumed=True), E(c_i[1] ** 3), S.ImaginaryUnit),
     "the chance to be below the largest of as many": lambda: prove(

@@ -70,8 +70,8 @@ class WhichCoincide(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with the population as its law."""
         refuse_nested(before)
-        if after.has(self.vectors) or before.has(*self.letters):
-            raise Refused("a step goes from sums over vectors to single ones")
+        if after.has(self.vectors) or before.has(*self.letters) or len({*self.letters}) < len(self.letters):
+            raise Refused("a step goes from sums over vectors to single ones, each by a letter of its own")
         if not any({self.vectors, *self.letters} <= set(group) for group in self.law.alike):
             raise Refused(f"{self.vectors} and its letters are not known to be alike")
         expanded = replaced(before, E, self._mean)
