@@ -923,6 +923,8 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a mean below 0 of what is positive": lambda: reduce(chained, (
         prove(Sign(), S.Zero, E(a)), prove(Evaluation(Population({a: (1, r)}), assumed=True), E(a), r),
         prove(Compared("≤"), r, S(-1), NOTHING.restricted(r, Interval(-oo, -1))))),
+    "the largest score below one": lambda: prove(Assuming((Eq(largest, s[1] - 1, evaluate=False),)), largest, s[1] - 1),
+    "a score above the largest": lambda: prove(Assuming((Eq(s[2], largest + 1, evaluate=False),)), s[2], largest + 1),
     "more than twice what is alike": lambda: chained(
         _averaged_where(a - 2 * b, ALIKE), prove(Evaluation(ALIKE), E(a - 2 * b), -E(b))),
     "each of two is more than the other": lambda: chained(

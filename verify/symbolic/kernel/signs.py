@@ -71,7 +71,7 @@ from verify.symbolic.kernel.hypotheses import (
     kept,
     parts_of,
 )
-from verify.symbolic.kernel.words import OPAQUE, E, Var, p
+from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, p, s
 
 _SMOOTH = (Add, Mul, Sum, exp, sin, cos, sinh, cosh, tanh, erf, erfc)
 """What is smooth wherever its parts are."""
@@ -322,7 +322,8 @@ def refuse_contradictory(_rule: Rule, under: Hypotheses, *_sides: Any) -> Hypoth
 def _is_free(part: Any, beside: tuple[Any, ...]) -> bool:
     """Return whether a part has a name, which stands in nothing beside it."""
     name = _name_in(part)
-    return name is not None and not any(has_any(one, [name]) for one in beside)
+    names = {s, p, largest} if name in {s, p, largest} else {name}
+    return name is not None and not any(has_any(one, names) for one in beside)
 
 
 def _name_in(part: Any) -> Any:
@@ -342,7 +343,7 @@ def _may_be(part: Any, value: Any, under: Hypotheses) -> bool:
     """Return whether something may surely have a value: of which nothing else is assumed but its domain."""
     name = _name_in(part)
     if isinstance(part, Symbol):
-        return name not in under.ranges and lies_in(value, under.domain(name), under)
+        return name != largest and name not in under.ranges and lies_in(value, under.domain(name), under)
     if isinstance(part, E):
         of_any_law = under.law is None or under.law.moments.get(name, ()) is None
         domain = under.domain(name)
