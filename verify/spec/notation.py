@@ -25,7 +25,7 @@ PIECE = re.compile(rf"{_OPEN}(.*?){_CLOSE}|\{{([^{{}}]+)\}}", re.DOTALL)
 """A piece that the tool has printed, or a slot, without braces."""
 
 _BEFORE = re.compile(rf'(?:^|(?:(?<!{_SLOT} )\b[aAI]|\S\w|[,.;:”’"—]) )[("“‘]*$|\) $')
-_AFTER = re.compile(rf'-[a-z]{{2}}|[)"”’,.;:]*(?:$| (?:[aAI]\b|\w\w|["“‘(—{_SLOT}]))')
+_AFTER = re.compile(rf'-[a-z]{{2}}|[)"”’,.;:?]*(?:$| (?:[aAI]\b|\w\w|["“‘(—{_SLOT}]))')
 """What may stand before and after a slot: words and punctuation, and no lone letter."""
 
 _IN_NAME = re.compile(r"\b[A-Za-z]+[0-9][A-Za-z0-9]*")

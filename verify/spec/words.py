@@ -228,7 +228,7 @@ class Words:
         return any(
             sympify(one).has(expression)
             for chain in stood
-            for one in (chain[:: len(chain) - 1] if is_written else chain)
+            for one in ((chain[0], chain[-1]) if is_written else chain)
         )
 
     def _check(self, name: str, form: str) -> str:
