@@ -139,7 +139,10 @@ def test_the_session_on_the_command_line(
     assert "`sdpa-verify audit before`" in recorded.err
     before = ran(tool, 0, "audit", "before", "--gate", GATE, "--no-pages", "--out", "before-audit")
     assert before.out.startswith("confirmed: 2 layers, 8 heads: ")
-    ran(tool, 0, "record", "--out", "after", program, "after.pt")
+    ran(tool, 0, "record", "--out", "part", program, "after.pt")
+    unseen = ran(tool, 3, "audit", "part", "--no-pages", "--out", "part-audit")
+    assert "calls had sequences after the first 200, which were left out" in unseen.out
+    ran(tool, 0, "record", "--max-sequences", 256, "--out", "after", program, "after.pt")
     after = ran(tool, 0, "audit", "after", "--no-pages", "--out", "after-audit")
     assert after.out.startswith("confirmed: 2 layers, 8 heads: ")
 

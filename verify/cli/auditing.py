@@ -165,7 +165,11 @@ def _refuse_taken(junit: Path, out: Path) -> None:
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is the name of a module, as in python -m.")
 @out_option("recording")
 @click.option(
-    "--max-sequences", type=int, default=200, show_default=True, help="Sequences kept for each layer."
+    "--max-sequences",
+    type=int,
+    default=200,
+    show_default=True,
+    help="Sequences kept for each layer; others count as not seen.",
 )
 @click.option(
     "--max-bytes",
