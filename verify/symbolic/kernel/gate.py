@@ -520,8 +520,7 @@ def moment_minors(hypotheses: Hypotheses) -> Iterator[Any]:
     given = hypotheses.law.laws if isinstance(hypotheses.law, Population) else ()
     on = [part for one, known in given for part in (known, *_from_ends(one, known, hypotheses))]
     for moments in (*on, *_within_bounds(hypotheses)):
-        for order in range(1, (len(moments or ()) + 1) // 2 + 1):
-            yield expand(_hankel(moments, order).det())
+        yield from _minors(tuple(moments or ()))
 
 
 def _from_ends(one: Any, moments: Any, hypotheses: Hypotheses) -> Iterator[tuple[Any, ...]]:
@@ -534,6 +533,12 @@ def _from_ends(one: Any, moments: Any, hypotheses: Hypotheses) -> Iterator[tuple
 
 def _hankel(moments: Any, order: int) -> Any:
     return Matrix(order, order, lambda row, column: moments[row + column])
+
+
+@cache
+def _minors(moments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the leading determinants of all orders that moments have."""
+    return tuple(expand(_hankel(moments, order).det()) for order in range(1, (len(moments) + 1) // 2 + 1))
 
 
 @cache
@@ -552,13 +557,12 @@ def _contradict(moments: tuple[Any, ...]) -> bool:
     A square would have a negative mean; or one has the mean 0, and a multiple of it another. All of a law of
     few values follows from as many moments.
     """
-    for order in range(1, (len(moments) + 1) // 2 + 1):
-        hankel = _hankel(moments, order)
-        minor = expand(hankel.det())
+    for order, minor in enumerate(_minors(moments), 1):
         if minor.is_negative:
             return True
         if minor == 0:
-            (vanishing,) = hankel.nullspace()  # the coefficients of a polynomial, whose square has the mean 0
+            # The coefficients of a polynomial, whose square has the mean 0.
+            (vanishing,) = _hankel(moments, order).nullspace()
             shifts = range(len(moments) - order + 1)
             means = (sum(c * moments[at + shift] for at, c in enumerate(vanishing)) for shift in shifts)
             return any(simplify(mean) != 0 for mean in means)
