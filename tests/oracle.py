@@ -1,0 +1,95 @@
+"""Compares a run with what commit 87651b76 predicted, measured and decided: the oracle of a rewrite.
+
+``python -m tests.oracle RESULTS`` prints a line for each difference, and exits with 1 where there is any.
+What is rewritten may draw other numbers. So predictions, controls, facts and outcomes are compared exactly,
+and estimates with six standard errors of their difference: by chance, one run of a million departs.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord
+from verify.evidence.load import load
+
+FROZEN = Path(__file__).parent / "frozen" / "oracle.json"
+TOLERANCE = 0.01  # of the run that the oracle was made of; bands and near misses depend on it
+_ERRORS = 6.0
+_ROUNDING = 1e-12
+
+
+def oracle() -> dict[str, Any]:
+    """Read the oracle: ``claims`` and ``statements``, by their ids."""
+    content: dict[str, Any] = json.loads(FROZEN.read_text(encoding="utf-8"))
+    return content
+
+
+def departures(record: RunRecord) -> list[str]:
+    """List where a run departs from the oracle, a line each.
+
+    A run of some claims is compared in these; of another tolerance, in what no tolerance enters.
+    """
+    expected, same_tolerance = oracle(), record.run.settings.tolerance == TOLERANCE
+    claims = {claim.id: claim for claim in record.claims}
+    lines = []
+    for name in record.run.claims or expected["claims"]:
+        if name not in claims:
+            lines.append(f"claim {name}: missing")
+        elif name in expected["claims"]:
+            lines += _claim_departures(claims[name], expected["claims"][name], same_tolerance=same_tolerance)
+    outcomes = {statement.id: str(statement.outcome) for statement in record.statements}
+    for name, outcome in expected["statements"].items():
+        # A run of some claims leaves the statements of others open or out.
+        if not record.run.claims and outcomes.get(name) != outcome:
+            lines.append(f"statement {name}: {outcomes.get(name)}, was {outcome}")
+    return lines
+
+
+def _claim_departures(claim: ClaimRecord, expected: Any, *, same_tolerance: bool) -> Iterator[str]:
+    """Yield the departures of one claim; it may have more findings than the oracle, not fewer."""
+    if claim.verdict != expected["verdict"]:
+        yield f"{claim.id}: {claim.verdict}, was {expected['verdict']}"
+    # The band of a check, and the wrong value of a near miss, depend on the tolerance.
+    ignored: set[tuple[str, str]] = set()
+    if not same_tolerance:
+        ignored = {("checks", "tolerance"), ("controls", "prediction")}
+    kinds: dict[str, Sequence[Check | ControlRecord | Fact]] = {
+        "checks": claim.checks,
+        "controls": claim.controls,
+        "facts": claim.facts,
+    }
+    for kind, findings in kinds.items():
+        now = {finding.id: finding for finding in findings}
+        for name, before in expected[kind].items():
+            if name not in now:
+                yield f"{claim.id}.{name}: missing"
+                continue
+            fields = dict(before) if isinstance(before, dict) else {"value": before}
+            error = math.hypot(getattr(now[name], "standard_error", 0.0), fields.pop("standard_error", 0.0))
+            for field, value in fields.items():
+                allowed = _ERRORS * error if field == "estimate" else 0.0
+                present = getattr(now[name], field)
+                if (kind, field) not in ignored and not _agree(present, value, allowed):
+                    yield f"{claim.id}.{name}: {field} {present!r}, was {value!r}"
+
+
+def _agree(now: Any, before: Any, allowed: float) -> bool:
+    """Return whether two values are the same, numbers to rounding and what is ``allowed``."""
+    if not (isinstance(now, float) and isinstance(before, float)):
+        return bool(now == before)
+    return abs(now - before) <= allowed + _ROUNDING * max(1.0, abs(before))
+
+
+def main() -> None:
+    """Compare the results file that is named with the oracle."""
+    (path,) = sys.argv[1:]
+    lines = departures(load(Path(path)))
+    print("\n".join(lines) or "the same predictions, controls, facts and outcomes as the oracle")
+    sys.exit(1 if lines else 0)
+
+
+if __name__ == "__main__":
+    main()
