@@ -23,7 +23,7 @@ from sympy import (
 )
 from sympy.core.function import AppliedUndef
 
-from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.gate import bound_in, changed_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, assumed, has_any, parts_of
@@ -31,7 +31,7 @@ from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import everywhere, is_known, is_real, where_defined
 from verify.symbolic.kernel.sums import where_sums_are_defined, where_zero
 from verify.symbolic.kernel.terms import ROW
-from verify.symbolic.kernel.words import E, Var, p, s
+from verify.symbolic.kernel.words import E, Var
 
 
 def with_entries(expression: Any, families: Mapping[Any, tuple[tuple[Any, ...], Any]]) -> Any:
@@ -53,7 +53,6 @@ def with_entries(expression: Any, families: Mapping[Any, tuple[tuple[Any, ...], 
     return expression.xreplace(put)
 
 
-@rule
 @dataclass(frozen=True)
 class FamilyPutIn(Rule):
     """What holds for all values of a family's entries holds where they are a function of their indices.
@@ -107,20 +106,15 @@ def _refuse_assumed(base: Any, known: Hypotheses) -> None:
     """
     if not isinstance(base, IndexedBase) or assumed(base.label) not in {S.Complexes, S.Reals}:
         raise Refused(f"{base} is no family of any real numbers")
-    if base in {p, s}:
-        raise Refused(f"{base} are probabilities, or scores, of which one is the largest")
     if any(has_any(part, [base]) for _, *about in known.entries for part in about):
         raise Refused(f"something is assumed of {base}")
-    if known.law and any(has_any(one, [base]) for one in (*known.law.moments, *known.law.stated)):
-        raise Refused(f"{base} is random, or stands in a law")
-    if any(one.has(base) for one, _ in known.domains):
-        raise Refused(f"the domain of {base} is restricted")
+    if known.law and base in known.law.moments:
+        raise Refused(f"{base} is random")
     for name, meaning in known.definitions:
         if base == name or meaning.has(base):
             raise Refused(f"{base} is defined, or {name} rests on it")
 
 
-@rule
 @dataclass(frozen=True)
 class PositiveFactor(Rule):
     """The sign of a product with a positive ``factor`` is that of the rest."""
@@ -139,7 +133,6 @@ class PositiveFactor(Rule):
         return Conclusion(hypotheses=where_sums_are_defined(before, where_sums_are_defined(after, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class OfSigns(Rule):
     """The absolute value of what is made of random signs is ``value``'s right side, inside means.
@@ -175,7 +168,6 @@ class OfSigns(Rule):
         return Conclusion(hypotheses=found.merged(Hypotheses(law=law)))
 
 
-@rule
 @dataclass(frozen=True)
 class Induction(Rule):
     """What is defined by recursion has a closed form: the first value and the next one are right.
