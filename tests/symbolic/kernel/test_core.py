@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Eq, FiniteSet, Gt, Idx, IndexedBase, Integral, Interval, Limit, Ne, Range, S, Sum, Symbol, oo, symbols,
+    Eq, FiniteSet, Gt, Integral, Interval, Limit, Ne, Range, S, Sum, Symbol, oo, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
@@ -17,7 +17,6 @@ from verify.symbolic.kernel.equations import Identity, PutIn, Replaced
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused, assumed
 from verify.symbolic.kernel.limits import FirstTerms
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.scores import GENERAL, STANDARD, d, k, q, score
 
@@ -157,11 +156,6 @@ class TestHypotheses:
         with pytest.raises(Refused, match="moment of order 3 of q"):
             STANDARD.moment(q, 3)
 
-    def test_entries(self) -> None:
-        """Properties of families add up."""
-        one, other = (Hypotheses(entries=frozenset({("ordered", base)})) for base in (q, k))
-        assert one.merged(other).entries == {("ordered", q), ("ordered", k)}
-
 
 class TestReach:
     """A whole reaches no further than the least of its parts."""
@@ -226,13 +220,6 @@ class TestHypothesesOfTheWhole:
 def test_the_gate(side: Any, under: Hypotheses, words: str) -> None:
     """What could be read in two ways is no side of a theorem."""
     assert words in refused(Same(), side, side, under)
-
-
-def test_an_index_may_be_bound_on_one_side_alone() -> None:
-    """It names any one entry there; and what is random may stand without means."""
-    i, x = Idx("i"), IndexedBase("x")
-    assert proved(Same(), Sum(x[i], (i, 1, d)) * x[i], Sum(x[i], (i, 1, d)) * x[i])
-    assert proved(Same(), q[1], q[1], Hypotheses(law=STANDARD))
 
 
 def test_a_theorem_is_printed_with_its_reach() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sympy import Abs, I, Integral, Rational, S, Symbol, cos, exp, oo, pi, sqrt
+from sympy import Abs, I, Integral, Rational, S, Symbol, cos, exp, oo, sqrt
 
 from tests.symbolic.kernel.proving import refused
 from verify.claims.limits.shared.even_dimensions import tail
@@ -12,9 +12,7 @@ from verify.symbolic import characteristic
 from verify.symbolic.characteristic import OF_SCORE, t
 from verify.symbolic.kernel.core import Reviewed, prove
 from verify.symbolic.kernel.hypotheses import Hypotheses
-from verify.symbolic.kernel.integrals import EulerIntegrals
-from verify.symbolic.kernel.laws import density, exceeds
-from verify.symbolic.kernel.special_integrals import GaussIntegrals
+from verify.symbolic.kernel.laws import density
 from verify.symbolic.kernel.transforms import DensityByTransform, Moments, Multiplied, SameLaw
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.law import DENSITY, transform, x
@@ -87,15 +85,6 @@ def test_the_density_is_the_one_with_the_transform() -> None:
     refused(rule, density(score, x), MORE * DENSITY)
     refused(rule, density(score, y), DENSITY.subs(x, y))
     refused(rule, density(2 * score, x), DENSITY)
-
-
-def test_another_transform_determines_nothing() -> None:
-    """Of another function, of what is not positive, or for some arguments only."""
-    other = prove(EulerIntegrals(u), Integral(exp(-u), (u, 0, oo)), S.One)
-    assert refused(SameLaw(OF_ALL, other), E(Abs(score)), S.One)
-    normal = exp(-(y**2) / 2) / sqrt(2 * pi)
-    of_normal = prove(GaussIntegrals(y), Integral(exp(I * t * y) * normal, (y, -oo, oo)), exp(-(t**2) / 2))
-    assert "the characteristic function" in refused(SameLaw(OF_ALL, of_normal), exceeds(score, x), S.One)
 
 
 @pytest.mark.slow

@@ -19,9 +19,7 @@ from sympy import (
     Sum,
     Symbol,
     expand,
-    nan,
     oo,
-    zoo,
 )
 from sympy.core.function import AppliedUndef
 from sympy.matrices.expressions import MatrixSymbol
@@ -161,8 +159,6 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
                 raise Refused(f"two symbols print as {one}; make it once, with one set of assumptions")
         if rounded := parts_of(side, Float):
             raise Refused(f"{min(rounded)} is a rounded number; write a fraction, such as Rational(1, 2)")
-        if side.has(nan, zoo):
-            raise Refused(f"{side} is no number")
         _refuse_ranges_outside(side)
     if isinstance(hypotheses.law, Population):
         _refuse_impossible(Hypotheses(hypotheses.domains), hypotheses.law)

@@ -349,11 +349,11 @@ class FirstTerms(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the first terms."""
-        if under.domain(self.large).sup != oo:
-            raise Refused(f"{self.large} is bounded")
         if before.has(p, largest):
             raise Refused(f"what depends on {self.large}, and how, is not seen in {before}")
         _refuse_unless_steady(before, self.large, under)
+        if under.domain(self.large).sup != oo:
+            raise Refused(f"{self.large} is bounded")
         small = Dummy("small", positive=True)
         terms = series(before.subs(self.large, 1 / small), small, 0, self.order + 1).removeO()
         if terms == S.Zero:
