@@ -44,18 +44,6 @@ def test_short_forms_are_what_they_stand_for() -> None:
     assert (short.subject, short.result, short.chains) == (START, route.end, (lemma, route))
 
 
-def test_rules_that_change_nothing_are_left_out() -> None:
-    """At the start and in the middle; of a route whose rules all do nothing no step is left."""
-    idle = (
-        Step(START, "nothing", Identity()),
-        MORE[0],
-        Step(MORE[0].expression, "nothing again", Identity()),
-        MORE[1],
-    )
-    assert Route.telling("r", START, idle) == Route("r", START, MORE)
-    assert Route.telling("r", START, idle[:1]).steps == ()
-
-
 def test_a_chain_makes_a_theorem() -> None:
     """From its start to its end, under what it starts with and what its rules assume."""
     route = Route.of(
@@ -112,12 +100,11 @@ def test_a_step_that_does_not_follow_says_why() -> None:
         route.proved()
 
 
-def test_a_start_that_is_no_expression_of_the_kernel() -> None:
+def test_a_start_with_a_rounded_number() -> None:
     """It is refused in the first step's place."""
     route = Route.of("r", 0.5 * x, Step(x / 2, "", Identity()))
-    assert [one.problem for one in route.followed().steps] == [
-        "does not follow (Float is no word of the kernel: 0.500000000000000)"
-    ]
+    (taken,) = route.followed().steps
+    assert taken.problem.startswith("does not follow (0.500000000000000 is a rounded number; ")
 
 
 class TestBy:
@@ -192,22 +179,3 @@ class TestBy:
         assert check.label == "its derivative"
         assert check.test(x**3, Derivative(x**3, x))
         assert not check.test(x**3, 3 * x**2)
-
-
-class EqualsTheSquare(Symbol):  # type: ignore[misc]  # SymPy has no types
-    """A symbol that claims to equal everything, the square of a sum by its hash as well."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
-        return hash((a + 1) ** 2)
-
-
-def test_a_chain_that_claims_to_equal_another_is_followed_itself() -> None:
-    """What was found of a chain is not remembered of another."""
-    chain = one_step("Squared", (a + 1) ** 2, a**2 + 2 * a + 1, "Multiplied out", Identity())
-    assert chain.followed().theorem is not None
-    lying = one_step("Squared", EqualsTheSquare("lying"), a**2 + 2 * a + 1, "Multiplied out", Identity())
-    assert hash(lying) == hash(chain)
-    assert lying.followed().theorem is None

@@ -233,5 +233,3 @@ def test_what_sympy_raises_is_a_refusal_in_one_line() -> None:
     """An object that is no expression fails by itself."""
     assert refused(Identity(), a, "b").startswith("could not be checked (")
     assert refused(PutIn({a: 2}, None), a, a).startswith("could not be checked (AttributeError: ")
-
-

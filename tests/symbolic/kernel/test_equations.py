@@ -132,7 +132,6 @@ class TestReplaced:
         assert "not known to move one way" in refused(Replaced(known), (a - 1) ** 2, (a + b - 1) ** 2)
         assert "stands under a mean" in refused(Replaced(known), E(a * y), E((a + b) * y))
 
-
     def test_not_under_a_sum_over_what_is_restricted(self) -> None:
         """What holds for some values of a bound name holds not for the sum over all."""
         known = prove(Identity(), (r**2 - b**2) / (r - b), r + b)
@@ -288,7 +287,7 @@ def test_first_terms_are_all_up_to_an_order() -> None:
     for order, wrong in ((4, 1 / c), (4, two + 2 / (15 * c**5)), (5, two), (4, two * MORE)):
         assert refused(FirstTerms(c, order), before, wrong).startswith("the first terms are")
     small = NOTHING.restricted(c, Interval.open(0, 1))
-    assert refused(FirstTerms(c, 4), before, two, small) .startswith("c must have all large values")
+    assert refused(FirstTerms(c, 4), before, two, small).startswith("c must have all large values")
 
 
 def _equation(left: Any, right: Any = S.Zero) -> Any:
@@ -305,7 +304,6 @@ class TestEquivalent:
         assert refused(Equivalent(r), _equation(r**2), _equation(r)) == "not known to differ from 0: r"
         assert "more than a factor" in refused(Equivalent(a), _equation(a * r), _equation(r - 1))
         assert refused(Equivalent(), r, r) == "an equivalence is of two equations"
-
 
     def test_where_both_are_defined(self) -> None:
         """(r² - 2r + 1)/(r - 1) is nowhere 0, and r - 1 is at 1, which is left out."""
@@ -334,5 +332,3 @@ def test_what_is_the_same_has_the_same_values(one: Any, other: Any) -> None:
         for at, of_r, of_y in product((S.One, Rational(1, 3)), (S(2), Rational(-3, 5)), (S(-1), S(5))):
             gap = (one - other).subs({a: at, r: of_r, y: of_y})
             assert not gap.is_finite or abs(gap.evalf(30)) < 1e-20
-
-

@@ -118,5 +118,3 @@ def test_conditions_become_plain(condition: Any, symbol: Any, domain: Any) -> No
     found = NOTHING.having(condition)
     assert found.domain(symbol) == domain
     assert not found.conditions
-
-

@@ -45,7 +45,6 @@ class TestPrimitive:
         proved(Primitive(x, primitive), whole, value)
         refused(Primitive(x, primitive), whole, value * Rational(101, 100))
 
-
     @pytest.mark.parametrize(
         ("primitive", "whole", "value", "why"),
         [
@@ -97,7 +96,6 @@ class TestSubstituted:
 
 class TestSameIntegrands:
     """Constants in and out, sums apart and together."""
-
 
     def test_what_does_not_converge_is_not_taken_apart(self) -> None:
         """1/u less 1/u is 0, and infinity less infinity nothing; other ends, other integrands."""

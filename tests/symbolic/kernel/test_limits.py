@@ -116,5 +116,3 @@ def test_a_positive_factor() -> None:
     refused(TimesPositive(Symbol("z"), known), S.Zero, Symbol("z") * r**2)
     equal = prove(Unfolded({y: a}), y, a)
     proved(TimesPositive(b, equal), S.Zero, a * b)
-
-

@@ -157,5 +157,3 @@ def test_what_is_assumed_is_put_in() -> None:
     _refused(Assuming((Eq(b, 2 * a),)), Integral(b, (a, 0, 1)), Integral(2 * a, (a, 0, 1)), "integral")
     _refused(Assuming((Eq(b, 2),)), E(b), S(2), "under a mean")
     _refused(Assuming((Eq(x[i], 3),)), Sum(x[i], (i, 1, d)), Sum(3, (i, 1, d)), "bound")
-
-

@@ -208,5 +208,3 @@ def test_the_rules_in_turn() -> None:
     assert by_moments(E(q[index] ** 2 * k[index]), ANY) == Q[1] * K[0]
     with pytest.raises(Refused, match="split the sums by index first"):
         by_component(E(score), STANDARD)
-
-

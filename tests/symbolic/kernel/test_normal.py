@@ -209,4 +209,3 @@ class TestLargest:
         refused(LargestOfNormal(x), E(largest) / sigma, over(LARGEST) * Rational(101, 100))
         refused(LargestOfNormal(x), E(largest) / sigma, over(LARGEST * (1 + erf(x / sqrt(2))) / 2))
         refused(LargestOfNormal(x), E(largest) / sigma, Integral(LARGEST, (x, 0, oo)))
-

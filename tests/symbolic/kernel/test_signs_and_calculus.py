@@ -136,7 +136,6 @@ class TestJensen:
             refused(Jensen(r, relation), E(1 / (1 + exp(-r))), 1 / (1 + exp(-E(r))))
         assert refused(Jensen(a, "="), E(a), E(a)) == "= is no bound"
 
-
     def test_a_curvature_that_was_shown(self) -> None:
         """By a theorem about just that second derivative, for all values of the variable."""
         of = r**4 / 12 - r**2 / 2

@@ -124,5 +124,3 @@ def test_sums_and_integrals_change_their_order() -> None:
     changing = (x - u) / (x + u) ** 3
     twice = Integral(Integral(changing, (x, 0, 1)) * 2, (u, 0, 1))
     assert "nowhere negative" in refused(Exchanged(), twice, Integral(2 * changing, (u, 0, 1), (x, 0, 1)))
-
-

@@ -155,7 +155,6 @@ class TestHypotheses:
             picked = Sum(KroneckerDelta(i, 3) * before, (i, 1, n))
             assert prove(SumIdentity(), picked, after).hypotheses.domain(n) == Range(3, oo)
 
-
     def test_where_it_is_defined(self) -> None:
         """An entry that may be 0 is no denominator, one that may be negative has no logarithm."""
         found = prove(SumIdentity(), x[1] * Sum(x[i] / x[1], (i, 1, n)), Sum(x[i], (i, 1, n)))
@@ -282,5 +281,3 @@ def test_probabilities_are_the_softmax_of_the_scores(keys: int) -> None:
         expected
     )
     assert is_zero(written_out(Sum(p[i], (i, 1, n)), keys) - 1)
-
-
