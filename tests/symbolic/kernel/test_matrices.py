@@ -120,8 +120,6 @@ def test_moments_of_random_vectors(law: Vectors, one: Any, other: Any) -> None:
         (INDEPENDENT, E(PRODUCT) + PRODUCT, PRODUCT + Trace(MU_Q.T * MU_K), "outside every mean"),
         (INDEPENDENT, E(cos(QUERY[i, 0])), S.One, "no product"),
         (Vectors(((v, 0),), ()), E(v[i, 0] ** 2), S.Zero, "nothing is assumed"),
-        (Vectors(((v, w), (w, 0)), ()), E(v[i, 0]), E(w[i, 0]), "no mean"),
-        (Vectors(((X, 0),), ()), E(X[i, 0]), S.Zero, "one column"),
     ],
 )
 def test_what_is_not_known_of_random_vectors_is_refused(law: Any, one: Any, other: Any, why: str) -> None:

@@ -18,7 +18,6 @@ from typing import Any
 from sympy import (
     Add,
     Dummy,
-    Expr,
     Idx,
     Indexed,
     IndexedBase,
@@ -362,7 +361,6 @@ class VectorMoments(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with the vectors' law among its hypotheses."""
-        _refuse_unfit(self.law)
         entries = _Entries(_symmetric(self.law))
         sides = [entries.read(unfold(side)) for side in (before, after)]
         parts = (part for pair in (*self.law.means, *self.law.covariances) for part in pair)
@@ -373,33 +371,6 @@ class VectorMoments(Rule):
             raise Refused("the means differ")
         found = entries.families.hypotheses(*sides)
         return Conclusion(hypotheses=found.merged(Hypotheses(law=self.law)))
-
-
-def _refuse_unfit(law: Vectors) -> None:
-    """Refuse what are no random vectors with their means and covariances.
-
-    Raises:
-        Refused: a shape does not fit, or a vector or pair is there twice.
-    """
-    vectors = law.moments
-    if not vectors or len(vectors) < len(law.means):
-        raise Refused("a vector is there twice, or there is none")
-    if len({frozenset(pair) for *pair, _ in law.covariances}) < len(law.covariances):
-        raise Refused("a covariance is there twice")
-    for one, mean in law.means:
-        if not (_is_matrix(one) and one.shape[1] == 1):
-            raise Refused(f"{one} is no matrix of one column")
-        if mean != 0 and not (_is_matrix(mean) and mean.shape == one.shape and mean not in vectors):
-            raise Refused(f"{mean} is no mean of {one}")
-    for one, other, matrix in law.covariances:
-        if not ({one, other} <= vectors.keys() and _is_covariance(matrix, one, other, vectors)):
-            raise Refused(f"{matrix} is no covariance of {one} and {other}")
-
-
-def _is_covariance(matrix: Any, one: Any, other: Any, vectors: Any) -> bool:
-    if _is_matrix(matrix):
-        return matrix not in vectors and matrix.shape == (one.shape[0], other.shape[0])
-    return isinstance(matrix, Expr) and one.shape == other.shape and not matrix.has(MatrixSymbol, Indexed)
 
 
 def _in_exponentials(expression: Any) -> Any:

@@ -76,11 +76,6 @@ def _averaged(expression: Any) -> tuple[Any, Any]:
     return outside, Add(*(factor * one.args[0] for one, factor in factors.items()))
 
 
-def _is_hidden(inside: Any, under: Hypotheses, *words: Any) -> bool:
-    """Return whether what is averaged names what is defined by something else, or one of the words."""
-    return any(inside.has(name) for name in (*words, *(name for name, _ in under.definitions)))
-
-
 def _compared(rest: Any, after: Any, variable: Any, integrand: Any, under: Hypotheses) -> Hypotheses:
     """Return the hypotheses under which ``after`` is the rest and an integral over the whole line.
 
@@ -130,7 +125,7 @@ class OverNormal(Rule):
             raise Refused(f"not known to be positive: the variance {variance}")
         first, factor = next(iter(parts.items()))
         others = self.combination - factor * first
-        self._refuse_others(rest, inside, under)
+        self._refuse_others(rest, inside)
 
         def integrand(at: Any) -> Any:
             return inside.xreplace({first: (at - others) / factor}) * normal_density(at - mean, variance)
@@ -157,11 +152,9 @@ class OverNormal(Rule):
                 raise Refused(f"not known to be a real number other than 0: {factor}")
         return parts
 
-    def _refuse_others(self, rest: Any, inside: Any, under: Hypotheses) -> None:
-        """Refuse what is random besides: outside the means, by its definition, or as a word of the kernel."""
-        if _is_hidden(
-            inside + self.combination, under, *((p, largest) if s in self.population.moments else ())
-        ):
+    def _refuse_others(self, rest: Any, inside: Any) -> None:
+        """Refuse what is random besides: outside the means, or made of scores."""
+        if s in self.population.moments and inside.has(p, largest):
             raise Refused("something else there may be random too")
         if self.population.randoms(rest):
             raise Refused("what is random stands outside the mean")
@@ -192,7 +185,7 @@ class LargestOfNormal(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, over normal scores."""
         rest, inside = _averaged(before)
-        if inside.has(Indexed) or _is_hidden(inside, under) or rest.has(p, s, largest):
+        if inside.has(Indexed) or rest.has(p, s, largest):
             raise Refused("only the largest score may be random")
 
         def integrand(at: Any) -> Any:
