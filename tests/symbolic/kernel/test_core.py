@@ -71,20 +71,6 @@ def test_a_chain_has_no_gap_and_no_other_ends() -> None:
     assert refused(Chain(one, again), one.lhs, one.lhs) == "the chain has other ends"
 
 
-def test_first_terms_keep_the_lower_order() -> None:
-    """Of two orders in one symbol; in two symbols nothing follows."""
-    first = prove(FirstTerms(a, 1), LONG, SHORT)
-    assert first.order == (a, 1)
-    whole = chained(
-        prove(FirstTerms(a, 2), LONG, SHORT + e**2 / a**2),
-        prove(FirstTerms(a, 1), SHORT + e**2 / a**2, SHORT),
-    )
-    assert whole.order == (a, 1)
-    in_b = prove(FirstTerms(b, 1), SHORT, SHORT)
-    with pytest.raises(Refused, match="first terms in two symbols"):
-        chained(first, in_b)
-
-
 def test_nothing_but_itself_is_the_same() -> None:
     """An equation of a proposition with itself is an equivalence."""
     assert proved(Same(), a, a).relation == "="
@@ -177,10 +163,6 @@ class TestReach:
         some = NOTHING.restricted(count, FiniteSet(2, 3))
         assert prove(Identity(), count * 2, count + count, some).reach is Reach.THESE_VALUES
         assert prove(Identity(), a * 2, a + a, some).reach is Reach.ALL_VALUES
-
-    def test_an_authors_relation(self) -> None:
-        """First terms have a rule of their own, which is no author's word."""
-        assert refused(Reviewed("read", "~"), a, b) == "~ is no relation"
 
 
 class TestHypothesesOfTheWhole:

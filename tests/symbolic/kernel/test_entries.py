@@ -23,8 +23,6 @@ u, v = symbols("u v", real=True)
 hole, at = Dummy(), Dummy("i", integer=True)
 TOTAL, LENGTH = Sum(x[i], (i, 1, n)), Sum(x[i] ** 2, (i, 1, n))
 SQUARED = prove(SumIdentity(), TOTAL**2, Sum(x[i] * x[j], (i, 1, n), (j, 1, n)))
-FIRST = {x: ((at,), KroneckerDelta(at, 1) - 1 / n)}
-TWO_KEYS = NOTHING.restricted(n, Range(2, oo))
 
 
 def _put(families: Any, known: Theorem) -> Theorem:

@@ -215,13 +215,6 @@ class TestApplied:
             Applied(Derivative(h, a), h, self.BOUND), S.Zero, Derivative(self.BOUND.rhs, a)
         )
 
-    def test_the_hole_assumes_no_more_than_is_known(self) -> None:
-        """A positive symbol does not stand for a side that may be negative; -2b ≤ b bounds no squares."""
-        known = prove(Turned(prove(Sign(), S.Zero, 3 * b), -2 * b), S.Zero, b)
-        assert "not known: -2*b lies in" in refused(Applied(h**2, h, known), S.Zero, b**2)
-        across = prove(Turned(prove(Sign(), S.Zero, b), y), S.Zero, y + b)
-        assert "defined for every" in refused(Applied(-1 / hole, hole, across), S.Zero, -1 / (y + b))
-
     def test_not_over_what_it_holds_for_in_part(self) -> None:
         """Nor in a context whose symbol the theorem has already."""
         some = prove(Identity(), (r**2 - 1) / (r - 1), r + 1)

@@ -131,14 +131,6 @@ class TestByParts:
         proved(IntegralByParts(x, self.boundary), self.first, self.second)
         proved(IntegralByParts(x, x**2), Integral(1, (x, 0, b)) + b**2, Integral(1 + 2 * x, (x, 0, b)))
 
-    def test_what_does_not_follow_is_refused(self) -> None:
-        """Another boundary term, one that stays at an end, and integrals that diverge."""
-        refused(IntegralByParts(x, self.boundary * 2), self.first, self.second)
-        refused(IntegralByParts(x, x**2), Integral(1, (x, 0, b)), Integral(1 + 2 * x, (x, 0, b)))
-        assert "converge" in refused(
-            IntegralByParts(u, 1 / u), HARMONIC + 1, Integral(1 / u - u**-2, (u, 1, oo)) + 2
-        )
-
 
 class TestIntegrated:
     """A bound for all values of a variable is one of the integrals."""

@@ -67,7 +67,6 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: prove(PutIn({r: pi / 2}, prove(Identity(), cos(r) * tan(r), sin(r))), S.Zero, S.One),
         "a condition is false",
     ),
-    "a symbol made twice": (lambda: prove(Identity(), a + Symbol("a"), Symbol("a") + a), "print as a"),
     "real=True forgotten": (lambda: prove(Compared("<"), z, z + 1), "may be any complex number"),
     "a complex variance": (
         lambda: prove(Evaluation(STANDARD, assumed=True), Var(z * q[1]), z**2),
@@ -76,10 +75,6 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "an imaginary variance": (
         lambda: prove(Evaluation(STANDARD, assumed=True), Var(I * q[1]), S(-1)),
         "a variance is of what is real",
-    ),
-    "an index used outside its sum": (
-        lambda: prove(Identity(), Sum(j, (j, 1, n)) * j, j * Sum(j, (j, 1, n))),
-        "bound and free: j",
     ),
     "a size in the place of an index": (
         lambda: prove(

@@ -188,16 +188,6 @@ class TestOverNormal:
         """Of no function of it, no combination, an open index, a hidden score, what grows, half a line."""
         refused(OverNormal(SCORES, combination, x), before, after)
 
-    def test_the_law_must_be_normal_and_not_degenerate(self) -> None:
-        """One with these moments is not; nor is what does not vary."""
-        refused(
-            OverNormal(Population({s: (1, 0, sigma**2)}), s[1] - s[2], x),
-            E((s[1] - s[2]) ** 2),
-            over(x**2 * GAP),
-        )
-        certain = Population({Z: (1, 1, 1)}, normal=(Z,))
-        assert "variance" in refused(OverNormal(certain, Z, x), E(Z), over(x))
-
 
 class TestLargest:
     """The mean of the largest of n normal scores."""

@@ -64,13 +64,6 @@ class TestSigns:
         """However little, and however rarely."""
         assert refused(Sign(), S.Zero, expression, under).startswith("not known to be nowhere negative")
 
-    def test_strictly(self) -> None:
-        """A square is 0 somewhere, and so is what reaches 0 at a closed end."""
-        assert "not known to be positive" in refused(Sign(strict=True), S.Zero, (r - 1) ** 2)
-        refused(Sign(strict=True), S.Zero, 1 - r, UNIT)
-        refused(Sign(strict=True), S.Zero, r, UNIT)
-        assert "compared with 0" in refused(Sign(), S.One, (r - 1) ** 2)
-
     def test_where_it_is_defined(self) -> None:
         """What is divided by is not 0, and what a logarithm is taken of is positive."""
         assert not prove(Sign(), S.Zero, 1 / (r - 1) ** 2).hypotheses.domain(r).contains(1)
@@ -135,15 +128,6 @@ class TestJensen:
             refused(Jensen(r, relation), E(r**3), E(r) ** 3)
             refused(Jensen(r, relation), E(1 / (1 + exp(-r))), 1 / (1 + exp(-E(r))))
         assert refused(Jensen(a, "="), E(a), E(a)) == "= is no bound"
-
-    def test_a_curvature_that_was_shown(self) -> None:
-        """By a theorem about just that second derivative, for all values of the variable."""
-        of = r**4 / 12 - r**2 / 2
-        curved = prove(Sign(), S.Zero, r**2 - 1, NOTHING.restricted(r, Interval(2, 3)))
-        text = refused(Jensen(r, "≥", curved), E(of), of.subs(r, E(r)))
-        assert text == "the theorem is for r in Interval(2, 3) only"
-        other = prove(Sign(), S.Zero, r**2)
-        assert "not about the sign of" in refused(Jensen(r, "≥", other), E(of), of.subs(r, E(r)))
 
 
 class TestLeastAndMost:
