@@ -146,7 +146,7 @@ def _concluded(rule: Rule, before: Any, after: Any, under: Hypotheses) -> Theore
     refuse_complex(conclusion.relation, hypotheses, lhs, rhs)
     reach = min([conclusion.reach, *(premise.reach for premise in premises)])
     free = free_symbols(lhs) | free_symbols(rhs)
-    if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
+    if any(isinstance(domain, FiniteSet) and symbol in free for symbol, domain in hypotheses.domains):
         reach = min(reach, Reach.THESE_VALUES)
     return Theorem(lhs, conclusion.relation, rhs, hypotheses, reach, conclusion.order, rule)
 

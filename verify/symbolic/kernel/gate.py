@@ -154,9 +154,9 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """
     names: dict[str, Any] = {}
     for side in sides:
-        for one in parts_of(side, Symbol, MatrixSymbol):
-            if names.setdefault(one.name, one) != one:
-                raise Refused(f"two symbols print as {one}; make it once, with one set of assumptions")
+        for symbol in parts_of(side, Symbol, MatrixSymbol):
+            if names.setdefault(symbol.name, symbol) != symbol:
+                raise Refused(f"two symbols print as {symbol}; make it once, with one set of assumptions")
         if rounded := parts_of(side, Float):
             raise Refused(f"{min(rounded)} is a rounded number; write a fraction, such as Rational(1, 2)")
         _refuse_ranges_outside(side)
@@ -196,21 +196,18 @@ def _refuse_impossible(domains: Hypotheses, law: Population) -> None:
     Raises:
         Refused: they are such moments.
     """
-    for one, moments in law.laws:
+    for component, moments in law.laws:
         if moments is None:
             continue
         if moments[:1] != (S.One,):
             raise Refused(f"the mean of 1 is 1, not {moments[:1]}")
         if any(minor.is_negative for minor in _minors(moments)):
-            raise Refused(f"no law has the moments of {one}")
-        if one in law.normal and not _is_of_normal(moments):
+            raise Refused(f"no law has the moments of {component}")
+        if component in law.normal and not _is_of_normal(moments):
             raise Refused(f"these are no moments of a normal number: {', '.join(map(str, moments))}")
-        if (
-            isinstance(one, Symbol)
-            and len(moments) > 1
-            and domains.domain(one).contains(moments[1]) is S.false
-        ):
-            raise Refused(f"the mean of {one} lies outside its domain")
+        domain = domains.domain(component) if isinstance(component, Symbol) else S.Reals
+        if len(moments) > 1 and domain.contains(moments[1]) is S.false:
+            raise Refused(f"the mean of {component} lies outside its domain")
 
 
 def _minors(moments: tuple[Any, ...]) -> Iterator[Any]:
