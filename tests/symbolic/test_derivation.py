@@ -10,7 +10,6 @@ from sympy import Eq, FiniteSet, Ge, Gt, Le, Lt, S, Symbol, sqrt, symbols
 from tests.catalogue import derivation
 from tests.following import with_step
 from verify.errors import ClaimError
-from verify.symbolic import derivation as module
 from verify.symbolic.derivation import Approx, Derivation, Iff, relation_of, tried
 from verify.symbolic.falsifier import CORNERS
 from verify.symbolic.kernel.core import Reviewed, prove
@@ -156,22 +155,6 @@ class TestResults:
         assert not examined.holds
         assert examined.reason == "“Another” does not end in the stated result"
         assert examined.agreement == "the routes do not all end in the stated result"
-
-    def test_results_are_compared_as_mathematics(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Relations as they stand; what SymPy cannot compare is not reached."""
-        one, other = (
-            one_step(name, x, end, "", YES) for name, end in (("r", (x + 1) ** 2), ("o", x**2 + 2 * x + 1))
-        )
-        assert Derivation.of(one, other).examine().holds
-        first, second = (Route.of("r", Eq(x, y), Step(Eq(x, end), "", YES, "⇔")) for end in (1, 2))
-        assert Derivation.of(first, first).examine().holds
-        assert not Derivation.of(first, second).examine().holds
-
-        def failing(*_: Any) -> bool:
-            raise ArithmeticError
-
-        monkeypatch.setattr(module, "same", failing)
-        assert Derivation.of(one, other).misfits()
 
     def test_a_derivation_has_steps(self) -> None:
         """Measured claims may have none, and are not proved."""

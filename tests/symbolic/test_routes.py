@@ -12,7 +12,7 @@ from verify.symbolic.kernel.equations import Applied, Equivalent, Identity, PutI
 from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.limits import Between, FirstTerms
 from verify.symbolic.kernel.signs import Sign
-from verify.symbolic.routes import By, Definition, Route, Step, by, made_by, one_step
+from verify.symbolic.routes import By, Definition, Route, Step, by, one_step
 
 x, a, h = symbols("x a h", positive=True)
 r = Symbol("r", real=True)
@@ -172,10 +172,3 @@ class TestBy:
             taken.problem
             == "does not follow (could not be checked (ZeroDivisionError: nothing to divide by))"
         )
-
-    def test_what_is_made_of_the_expression_before_is_nothing_else(self) -> None:
-        """It is compared as it stands, without any algebra."""
-        check = made_by("its derivative", lambda before: Derivative(before, x))
-        assert check.label == "its derivative"
-        assert check.test(x**3, Derivative(x**3, x))
-        assert not check.test(x**3, 3 * x**2)

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Abs, Derivative, Dummy, Function, Integral, KroneckerDelta, Range, Rational, S, Sum, Symbol,
-    exp, oo, sign, symbols,
+    Abs, Derivative, Dummy, Function, Integral, KroneckerDelta, Rational, S, Sum, Symbol,
+    exp, sign, symbols,
 )  # fmt: skip
 
 from verify.symbolic.kernel.core import Theorem, chained, prove
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import Applied, Identity, Replaced, Turned, Unfolded
-from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population, Refused
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.sums import SumIdentity, Surplus
 from verify.symbolic.kernel.terms import Families
@@ -86,26 +86,6 @@ def test_but_not_for_other_sums(limits: Any) -> None:
     whole = Sum(2 * PICKED.lhs, limits)
     with pytest.raises(Refused, match="from 1 to n only"):
         prove(Replaced(PICKED), whole, Sum(2 * x[j], limits))
-
-
-def test_a_bound_is_divided_by_a_positive_length() -> None:
-    """A sum of squares that is not 0; one of any numbers has no sign."""
-    bound = prove(Surplus(Sum((x[i] - x[j]) ** 2, (i, 1, n), (j, 1, n)) / 2), TOTAL**2, n * LENGTH)
-    found = prove(Applied(hole / LENGTH, hole, bound), S.Zero, n)
-    assert (found.relation, found.rhs) == ("≤", n)
-    assert found.hypotheses.conditions
-    for context in (hole / TOTAL, Sum(hole, (i, 1, n)) / LENGTH, -hole / LENGTH * n):
-        with pytest.raises(Refused):
-            prove(Applied(context, hole, bound), S.Zero, n)
-
-
-def test_a_surplus_may_need_a_domain() -> None:
-    """(t - 1)x² for t from 1 on; not for all positive t."""
-    t = Symbol("t", positive=True)
-    surplus = (t - 1) * LENGTH
-    assert prove(Surplus(surplus), S.Zero, surplus, NOTHING.restricted(t, Range(1, oo))).relation == "≤"
-    with pytest.raises(Refused):
-        prove(Surplus(surplus), S.Zero, surplus)
 
 
 def test_names_under_a_derivative_are_constants() -> None:

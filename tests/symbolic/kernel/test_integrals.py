@@ -4,19 +4,16 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Derivative, Integral, Interval, Min, Rational, S, Sum, Symbol, erf, exp, log, oo, pi, sqrt, symbols,
+    Derivative, Integral, Min, Rational, S, Sum, Symbol, erf, exp, log, oo, pi, sqrt, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.calculus import AtItsLeast, Compared
 from verify.symbolic.kernel.core import prove
-from verify.symbolic.kernel.equations import Identity
-from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.integrals import (
     Even, IntegralByParts, Integrated, Primitive, SameIntegrands, Substituted,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import Sign
-from verify.symbolic.kernel.words import E
 
 x, w = symbols("x w", real=True)
 u, a, b, T = symbols("u a b T", positive=True)
@@ -146,20 +143,6 @@ class TestIntegrated:
         square = prove(Sign(), S.Zero, x**2)
         known = proved(Integrated(x, w, b, (), square), S.Zero, Integral(x**2, (x, w, b)), relation="≤")
         assert known.hypotheses.conditions == {b - w >= 0}
-
-    def test_only_where_it_holds(self) -> None:
-        """Not beyond the variable's domain, nor where the hypotheses or the ends say more of it."""
-        above = Hypotheses().restricted(x, Interval(1, oo))
-        bound = prove(Compared("≤"), x, x**2, above)
-        assert proved(Integrated(x, 1, 2, (), bound), S.Zero, Integral(x**2, (x, 1, 2)), relation="≤")
-        assert "only" in refused(Integrated(x, 0, 2, (), bound), S.Zero, Integral(x**2, (x, 0, 2)))
-        assert "ends" in refused(Integrated(x, 1, x, (), bound), S.Zero, S.Zero)
-        related = prove(Identity(), x, x, NOTHING.having(x > w))
-        assert "more of x" in refused(Integrated(x, 0, 2, (), related), S.Zero, Integral(x, (x, 0, 2)))
-        random = prove(Identity(), x, x, Hypotheses(law=Population({x: None})))
-        assert "more of x" in refused(Integrated(x, 0, 2, (), random), S.Zero, Integral(x, (x, 0, 2)))
-        mean = prove(Identity(), E(x), E(x))
-        refused(Integrated(x, 0, 2, (), mean), S.Zero, Integral(E(x), (x, 0, 2)))
 
 
 def test_two_expressions_are_compared_by_the_sign_of_their_difference() -> None:

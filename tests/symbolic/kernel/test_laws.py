@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from sympy import Idx, Integral, Rational, S, Sum, Symbol, exp, oo, sqrt, symbols
+from sympy import Idx, Integral, Rational, Sum, Symbol, exp, oo, sqrt, symbols
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import Reviewed, prove
+from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.hypotheses import Population
 from verify.symbolic.kernel.laws import (
     AlikeTerms, AlongAndAcross, DensityGiven, NormalGiven, RootOfMeanSquare, SumOfSquares, chi_square_density,
@@ -78,13 +78,6 @@ def test_what_is_not_normal_given_the_rest(law: Any, part: Any, before: Any, wor
     """Another law, a mean, a square, an entry that repeats, a factor that may vanish."""
     for after in (E(exp(t**2 * SQUARES / 8)), exp(t**2 / 8)):
         assert words in refused(NormalGiven(law, k, part, WAVE, v), before, after)
-
-
-def test_what_may_have_no_mean_is_refused() -> None:
-    """An odd function has the mean 0 for every variance, and may have none for the score."""
-    odd = prove(Reviewed("as given"), Integral(y * normal_density(y, v), (y, -oo, oo)), S.Zero)
-    words = refused(NormalGiven(NORMAL_VECTORS, k, score, odd, v), E(score), S.Zero)
-    assert "neither bounded" in words
 
 
 def test_the_density_given_the_query() -> None:

@@ -11,9 +11,9 @@ from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.calculus import Compared
 from verify.symbolic.kernel.core import Theorem, prove
 from verify.symbolic.kernel.equations import Turned, Unfolded
-from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused
-from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive, limit_at_infinity
-from verify.symbolic.kernel.words import E, largest, n, s, sigma
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses
+from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive
+from verify.symbolic.kernel.words import E, n, s, sigma
 from verify.symbolic.softmax import i, j
 
 a, b, t, y = symbols("a b t y", positive=True)
@@ -76,33 +76,11 @@ def test_a_bound_for_large_values_is_enough() -> None:
     refused(Between(n, late, _bound(1 / n, S.Zero, "≥")), S.Zero, S.Zero)
 
 
-def test_bounds_that_do_not_decide_are_refused() -> None:
-    """Another limit, one side alone, another quantity, or a bound of which something depends on n unseen."""
-    refused(Between(n, BELOW, ABOVE), S.Zero, Rational(1, 100))
-    refused(Between(n, ABOVE, ABOVE), S.Zero, S.Zero)
-    refused(Between(n, _bound(a / (n + 2), S.Zero, "≥"), ABOVE), S.Zero, S.Zero)
-    far = _bound(a / (n + 1), a)
-    refused(Between(n, BELOW, far), S.Zero, S.Zero)
-    refused(Between(a, BELOW, ABOVE), S.Zero, S.Zero)  # it grows with a
-    high = _bound(largest**2 / (largest**2 + 1), S.One)
-    low = _bound(largest**2 / (largest**2 + 1), S.Zero, "≥")
-    refused(Between(n, low, high), S.Zero, S.One)
-
-
 def test_a_bound_in_a_range_says_nothing_beyond() -> None:
     """Where the variable is bounded there are no large values of it."""
     within = NOTHING.restricted(t, Interval(1, 5))
     above, below = _bound(1 / (t + 1), 1 / t, "≤", within), _bound(1 / (t + 1), S.Zero, "≥", within)
     refused(Between(t, below, above), S.Zero, S.Zero)
-
-
-def test_leading_powers_decide() -> None:
-    """Of whole and broken powers; what grows has no limit, and what may vanish below decides nothing."""
-    assert limit_at_infinity((a * t**2 + sqrt(t)) / (2 * t**2 + 1), t, NOTHING) == a / 2
-    assert limit_at_infinity(1 / sqrt(t), t, NOTHING) == 0
-    for wrong in (t, 1 / (r * t + 1), exp(-t), log(t) / t):
-        with pytest.raises(Refused):
-            limit_at_infinity(wrong, t, NOTHING)
 
 
 def test_a_positive_factor() -> None:
@@ -116,3 +94,12 @@ def test_a_positive_factor() -> None:
     refused(TimesPositive(Symbol("z"), known), S.Zero, Symbol("z") * r**2)
     equal = prove(Unfolded({y: a}), y, a)
     proved(TimesPositive(b, equal), S.Zero, a * b)
+
+
+def test_bounds_that_do_not_decide_are_refused() -> None:
+    """Another limit, one side alone, another quantity, another variable."""
+    refused(Between(n, BELOW, ABOVE), S.Zero, Rational(1, 100))
+    refused(Between(n, ABOVE, ABOVE), S.Zero, S.Zero)
+    refused(Between(n, _bound(a / (n + 2), S.Zero, "≥"), ABOVE), S.Zero, S.Zero)
+    refused(Between(n, BELOW, _bound(a / (n + 1), a)), S.Zero, S.Zero)
+    refused(Between(a, BELOW, ABOVE), S.Zero, S.Zero)  # it grows with a

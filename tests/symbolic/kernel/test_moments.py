@@ -107,15 +107,6 @@ def test_symbolic_dimension_agrees_with_writing_every_index_out(x: Any, of_q: An
     assert all(equal(general.subs(d, n), expanded(E(x), population, n)) for n in (1, 2, 3))
 
 
-@examples(8)
-@given(polynomials(sums=1), raw_moments(), raw_moments())
-def test_variances_agree_with_writing_every_index_out(x: Any, of_q: Any, of_k: Any) -> None:
-    """Var as E x² - (E x)² and as the mean squared deviation are the same, for random linear forms."""
-    population = Population({q: of_q, k: of_k}, d)
-    general = evaluate(Var(x), population)
-    assert all(equal(general.subs(d, n), expanded(Var(x), population, n)) for n in (1, 2, 3))
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -168,15 +159,6 @@ def test_quotients_hold_where_they_are_defined() -> None:
     assert any(one.has(E(score**2)) for one in found.hypotheses.conditions)
     refused(Evaluation(STANDARD), E(score**4) / E(score**2) ** 2, E(score**4) / (2 * below) ** 2)
     proved(Evaluation(STANDARD, assumed=True), Var(score / sqrt(d)), S.One)
-
-
-def test_a_plain_symbol_is_one_random_variable() -> None:
-    """It is the same in every dimension, and may stand beside sums, whatever their indices are called."""
-    law = Population({**STANDARD.moments, v: (S.One, S(2), S(5))}, d)
-    renamed = Sum(q[j] * k[j], (j, 1, d))
-    proved(Evaluation(law, assumed=True), Var(3 * v + d), S(9))
-    proved(Evaluation(law), E(v**2 * score**2), E(v**2) * E(score * renamed))
-    refused(Evaluation(law), E(v**2 * score**2), E(v) ** 2 * E(score**2))
 
 
 @pytest.mark.parametrize(
