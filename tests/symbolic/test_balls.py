@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import acb, arb, arb_mat, fmpq
+from flint import arb, arb_mat, fmpq
 from sympy import (
     Abs, Derivative, Idx, IndexedBase, Integral, KroneckerDelta, Limit, MatrixSymbol, Max, S, Sum, Symbol,
     Trace, Tuple, besselk, binomial, cos, erf, exp, factorial, gamma, log, oo, pi, sign, sin, sqrt, tanh,
 )  # fmt: skip
 
 from verify.symbolic.arithmetics import (
-    BALLS, EXACT, FLOATS, Undefined, Unknown, fraction, rational, whole_power,
+    Undefined, Unknown,
 )  # fmt: skip
 from verify.symbolic.balls import Scene, value, values
 from verify.symbolic.kernel.words import E, MatrixShape, Var, largest, n, p, s
@@ -101,39 +101,12 @@ def test_a_ball_holds_what_sympy_says(expression: Any) -> None:
         assert np.isclose(value(expression, at.in_floats()), float(ball.mid()))
 
 
-def test_polynomials_are_exact_in_fractions() -> None:
-    """All else is refused there."""
-    at = Scene(values={a: fmpq(1, 3)}, arithmetic=EXACT)
-    assert value(a**2 + 1 / a, at) == fmpq(28, 9)
-    with pytest.raises(Unknown):
-        value(exp(a), at)
-
-
 def test_what_has_no_value_is_undefined() -> None:
     """Not infinite, and no error of arithmetic."""
     at = Scene(values={a: fmpq(0)})
     for expression in (1 / a, log(a), gamma(a), 1 / sqrt(a)):
         with pytest.raises(Undefined):
             value(expression, at)
-
-
-def test_roots_of_negative_numbers_are_complex() -> None:
-    """As SymPy's are."""
-    root = BALLS.power(arb(-4), arb(0.5), Scene())
-    assert isinstance(root, acb)
-    assert root.imag.contains(2)
-
-
-def test_a_ball_around_zero_has_powers() -> None:
-    """By products, for a power by logarithms has none."""
-    assert whole_power(arb(0, 1), 2).is_finite()
-    assert whole_power(arb(2), -3) == arb(0.125)
-
-
-def test_numbers_come_and_go() -> None:
-    """SymPy's rationals and fractions, and floats of either."""
-    assert rational(fraction(S(22) / 7)) == S(22) / 7
-    assert FLOATS.lift(fmpq(1, 4)) == 0.25
 
 
 w = Symbol("w", positive=True)
@@ -162,12 +135,6 @@ def test_integrals_are_what_they_are(expression: Any, known: float, rigorous: bo
 def test_narrow_peaks_are_found(many: int) -> None:
     """Whose factors alone overflow."""
     assert abs(value(Integral(CHI, (w, 0, oo)), Scene(values={a: fmpq(many)})) - 1) < arb("1e-7")
-
-
-def test_a_double_integral_gets_a_first_look() -> None:
-    """Of more nodes than one may go through one by one."""
-    both = Integral(exp(-(z**2) / 2 - w), (z, -oo, oo), (w, 0, oo))
-    assert abs(value(both, Scene()) - arb.pi() ** arb(0.5) * arb(2) ** arb(0.5)) < arb("1e-6")
 
 
 def test_what_grows_without_end_is_infinite() -> None:
@@ -221,13 +188,6 @@ def test_means_inside_means_are_numbers() -> None:
     assert value(E(Sum(q[i] ** 2 * E(q[i] ** 2), (i, 1, d))), at).contains(8)
 
 
-def test_an_exponential_law_is_integrated() -> None:
-    """Beside what is discrete."""
-    at = Scene(laws={y: ComponentLaw(kind="exponential", mean=fmpq(1)), z: COIN})
-    assert value(E(exp(-y)), at).contains(arb(0.5))
-    assert abs(value(E(y**2 * (2 + z)), at) - 4) < arb("1e-6")
-
-
 def test_draws_give_balls_that_hold_the_mean() -> None:
     """The same with the same seed; what few draws decide is not told."""
     at = Scene(
@@ -238,12 +198,6 @@ def test_draws_give_balls_that_hold_the_mean() -> None:
     assert found.rad() < 2
     with pytest.raises(Unknown, match="tail"):
         value(E(exp(4 * q[1])), at)
-
-
-def test_many_outcomes_are_drawn() -> None:
-    """Where enumeration would not end."""
-    at = Scene(values={d: fmpq(40)}, laws={q: SKEWED, k: SKEWED}, shapes={q: (40,), k: (40,)})
-    assert value(E(Sum(q[i] ** 2, (i, 1, d)) + Sum(k[i], (i, 1, d)) ** 2), at).contains(160)
 
 
 def test_rare_events_are_not_left_to_draws() -> None:

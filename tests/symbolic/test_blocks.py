@@ -18,7 +18,7 @@ from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.rows import RowVariance
 from verify.montecarlo.statistics import Reduced
 from verify.symbolic.blocks import (
-    _CENTRAL_K, _CENTRAL_Q, block_mean_variance, block_square_variance, kurtosis, m, mean_variance, n,
+    _CENTRAL_K, _CENTRAL_Q, block_square_variance, kurtosis, m, mean_variance, n,
     row_spread_variance, row_variance, square_variance,
 )  # fmt: skip
 from verify.symbolic.kernel.hypotheses import Population, Refused
@@ -38,19 +38,6 @@ def test_closed_form_for_centred_unit_variance() -> None:
     unit = {mu_q: 0, mu_k: 0, V_Q: 1, V_K: 1}
     closed = (2 * d**2 + d * (F_Q * F_K - 3) + (m - 1) * d * (F_Q + F_K - 2)) / m**2
     assert simplify(block_square_variance().subs(unit) - closed) == 0
-
-
-def test_closed_form_of_the_mean() -> None:
-    """The mean score is q̄·k̄ with independent averages, so its variance is d(vv/m² + (μk²vq + μq²vk)/m)."""
-    closed = d * (V_Q * V_K / m**2 + (mu_k**2 * V_Q + mu_q**2 * V_K) / m)
-    assert simplify(block_mean_variance() - closed) == 0
-
-
-def test_no_spread_no_variance() -> None:
-    """Signs have S² = 1 in one dimension, so the second moment of a block does not vary at all."""
-    signs = central(RADEMACHER)
-    assert square_variance(1, 5, signs, signs) == 0.0
-    assert mean_variance(1, 5, signs, signs) == pytest.approx(1 / 25, rel=1e-15)
 
 
 CASES = [
@@ -107,11 +94,6 @@ def test_one_row_of_one_dimension_and_fixed_queries() -> None:
     assert simplify(row_spread_variance().subs(fixed) - textbook) == 0
 
 
-def test_a_mean_of_the_keys_has_no_part_in_it() -> None:
-    """Differences of scores within a row do not depend on it."""
-    assert mu_k not in row_spread_variance().free_symbols
-
-
 @pytest.mark.parametrize(
     ("dimension", "keys", "query", "key"),
     [(case.values[0], case.values[1], *case.values[2:]) for case in CASES],
@@ -146,17 +128,6 @@ def test_kurtosis_of_scores_and_of_squared_lengths() -> None:
     population = Population({q: normal, k: normal}, d)
     assert simplify(kurtosis(Sum(q[index] * k[index], (index, 1, d)), population) - 3 - 6 / d) == 0
     assert simplify(kurtosis(Sum(q[index] ** 2, (index, 1, d)), population) - 3 - 12 / d) == 0
-
-
-def test_kurtosis_does_not_depend_on_where_a_sum_lies() -> None:
-    """Moving or stretching the components of a sum leaves its kurtosis alone."""
-    x, y = IndexedBase("x"), IndexedBase("y")
-    raw = [float(one) for one in EXPONENTIAL.moments(4)]
-    moved = [float(one) for one in EXPONENTIAL.moved(2, 3).moments(4)]
-    population = Population({x: tuple(map(S, raw)), y: tuple(map(S, moved))}, d)
-    one, other = (kurtosis(Sum(base[index], (index, 1, d)), population).subs(d, 4) for base in (x, y))
-    assert float(one) == pytest.approx(float(other), rel=1e-9)
-    assert float(one) == pytest.approx(3 + 6 / 4, rel=1e-9)
 
 
 def test_kurtosis_wants_the_moments() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from flint import arb
 from sympy import (
-    Abs, Derivative, Eq, Function, Idx, IndexedBase, Integral, Interval, KroneckerDelta, Limit, MatrixSymbol,
+    Abs, Derivative, Eq, Function, Idx, IndexedBase, Integral, KroneckerDelta, Limit, MatrixSymbol,
     Range, Rational, S, Sum, Symbol, Trace, erf, exp, gamma, log, oo, pi, sqrt, symbols, tanh,
 )  # fmt: skip
 
 from verify.symbolic import quadrature
 from verify.symbolic.arithmetics import Unknown
-from verify.symbolic.falsifier import CORNERS, FULL, Counterexample, Tried, falsify, falsify_all, tried_over
+from verify.symbolic.falsifier import CORNERS, FULL, Counterexample, falsify, falsify_all, tried_over
 from verify.symbolic.kernel.core import Chain, Reviewed, Same, prove
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.words import E, M, Var, largest, n, p, s, sigma, x
@@ -88,25 +88,13 @@ FALSE = {
     "the most of a logarithm": Candidate(log(NON_ZERO**2) - NON_ZERO, "≤", log(4) - 2),
     "first terms as all": Candidate(Var(SCORE / sqrt(d + e)), "=", 1 - e / d, STANDARD),
     "a cube": Candidate(a**3, "=", a**2),
-    "a power of the temperature": Candidate(Var(SCORE / T), "=", d / T ** R(101, 50), STANDARD),
     # Wrong by a few per cent.
-    "0.499": Candidate(2 * a * (1 - a), "≤", R(499, 1000)),
-    "a variance": Candidate(SPREAD, "=", R(102, 100) * d, STANDARD),
     "a kurtosis": Candidate(KURTOSIS, "=", R(103, 100) * (3 + 6 / d), LIKE_NORMAL),
-    "one kurtosis twice": Candidate(KURTOSIS, "=", 3 + (kappa_q**2 - 3) / d, OF_SHAPES),
     "a variance without a mean": Candidate(SPREAD, "=", d * (sq**2 + mu_q**2) * sk**2, GENERAL),
     "a variance's sign": Candidate(
         SPREAD, "=", d * ((sq**2 + mu_q**2) * (sk**2 + mu_k**2) + mu_q**2 * mu_k**2), GENERAL
     ),
     "0.98 of a cap's bound": Candidate(CAPPED, "≤", R(98, 100) * (2 + 4 / d) / c**2, LIKE_NORMAL),
-    "an entropy's half": Candidate(E(ENTROPY), "≥", log(n) - sigma / 2, NORMAL),
-    "an entropy's 0.48": Candidate(E(ENTROPY), "≥", log(n) - R(48, 100) * sigma**2, NORMAL),
-    "by parts, by 1.02": Candidate(
-        E(ENTROPY), "=", E(TOTAL) - R(102, 100) * sigma**2 * (1 - E(SQUARES)), NORMAL
-    ),
-    "a total that grows by 0.52": Candidate(
-        E(TOTAL), "≥", log(n) + R(52, 100) * sigma**2 * (1 - E(SQUARES)), NORMAL
-    ),
     "a Jacobian's 1.98": Candidate(
         Sum(ENTRY**2, (i, 1, n), (j, 1, n)),
         "=",
@@ -155,11 +143,6 @@ TRUE = {
     "first terms": Candidate(1 / (1 + 1 / d), "~", 1 - 1 / d, order=(d, 1)),
     "the same solutions": Candidate(Eq(a**2, 4), "⇔", Eq(a, 2)),
     "a derivative": Candidate(Derivative(TOTAL, s[i]), "=", p[i], replace(NORMAL, law=None)),
-    "two traces": Candidate(
-        Trace(MatrixSymbol("A", d, d) * MatrixSymbol("B", d, d)),
-        "=",
-        Trace(MatrixSymbol("B", d, d) * MatrixSymbol("A", d, d)),
-    ),
     "bounded entries": Candidate(Sum(p[i] * x[i], (i, 1, n)), "≤", M, BOUNDED),
     "a mean of anything": Candidate(E(t + 2 * y), "=", E(t) + 2 * E(y)),
     "Gauss's integral": Candidate(Integral(exp(-a * z**2), (z, -oo, oo)), "=", sqrt(pi / a)),
@@ -172,23 +155,12 @@ BY_DRAWS = {
     "a largest score": Candidate(E(largest), "≤", sigma * sqrt(2 * log(n)), NORMAL),
 }
 
-NOISY = {"by parts, by 1.02", "an entropy's half", "an entropy's 0.48", "a total that grows by 0.52"}
-"""What is known by draws alone, of which many are needed."""
 
-
-@pytest.mark.parametrize("name", sorted({*FALSE, *AND_DOWN} - NOISY))
+@pytest.mark.parametrize("name", sorted({*FALSE, *AND_DOWN}))
 def test_what_is_false_is_refuted(name: str) -> None:
     """Holes of an early kernel, what is wrong by a few per cent, and other kinds; all in full."""
     with pytest.raises(Counterexample, match=r"false at|does not, at"):
         falsify({**FALSE, **AND_DOWN}[name], **FULL)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(NOISY))
-def test_what_draws_tell_is_refuted(name: str) -> None:
-    """Seven standard errors of enough draws see two per cent."""
-    with pytest.raises(Counterexample):
-        falsify(FALSE[name], **(FULL | {"seconds": 60.0}))
 
 
 @pytest.mark.parametrize("name", sorted(TRUE))
@@ -207,14 +179,6 @@ def test_draws_refute_nothing_true(name: str) -> None:
     assert tried.why
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted({**TRUE, **BY_DRAWS}))
-def test_what_is_true_holds_in_full(name: str) -> None:
-    """At all points, and where the climb leads."""
-    tried = falsify({**TRUE, **BY_DRAWS}[name], **FULL)
-    assert tried.held or "no difference that draws tell" in tried.why
-
-
 def peak(height: Any) -> Candidate:
     """Return a bound by nearly its least height, which is attained far from all corners."""
     u, v = t - R(7310, 1013), z - R(7310, 1013)
@@ -227,23 +191,6 @@ def test_what_the_points_miss_the_climb_finds() -> None:
     with pytest.raises(Counterexample, match="≤ 98 is false at t = "):
         falsify(peak(98))
     assert falsify(peak(100)).undecided == 0
-
-
-def test_the_climb_moves_entries_and_probabilities() -> None:
-    """A sum of squares vanishes where three probabilities and three entries are just so."""
-    found = Sum((p[i] - i * S(1) / 6) ** 2 + (x[i] - p[i]) ** 2, (i, 1, 3))
-    assert falsify(Candidate(found, "≥", R(1, 10**4)), climb=False).held
-    with pytest.raises(Counterexample, match=r"p\[1\] = "):
-        falsify(Candidate(found, "≥", R(1, 10**4)))
-
-
-def test_laws_climb_too() -> None:
-    """An interval's variance is at most 1/4, of one law alone; so 0.2499 is false of few."""
-    unit = Symbol("v", real=True)
-    of_unit = Hypotheses(law=Population({unit: None})).restricted(unit, Interval(0, 1))
-    assert falsify(Candidate(Var(unit) - Var(unit) ** 2, "≤", S(3) / 16, of_unit)).undecided == 0
-    with pytest.raises(Counterexample, match="v with the law "):
-        falsify(Candidate(E(unit) * (1 - E(unit**2)), "≤", R(3848, 10000), of_unit))
 
 
 def test_an_integral_is_refuted_in_rigorous_quadrature_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,17 +206,6 @@ def test_an_integral_is_refuted_in_rigorous_quadrature_alone(monkeypatch: pytest
     tried = falsify(gauss, **CORNERS)
     assert tried.held == 0
     assert tried.why == ("false by a first look alone; an integral that is not resolved",)
-
-
-def test_the_same_seed_tries_the_same() -> None:
-    """Counts, reasons and counterexamples."""
-    assert falsify(TRUE["a kurtosis"], points=5) == falsify(TRUE["a kurtosis"], points=5)
-    said = []
-    for _ in range(2):
-        with pytest.raises(Counterexample) as raised:
-            falsify(FALSE["0.98 of a cap's bound"])
-        said.append(str(raised.value))
-    assert said[0] == said[1]
 
 
 def test_time_is_limited() -> None:
@@ -295,14 +231,6 @@ def test_hypotheses_that_are_not_understood_leave_it_undecided() -> None:
     """For then no point is surely one where they hold."""
     flat = Hypotheses(entries=frozenset([("flat", p)]))
     assert falsify(Candidate(p[1], "≤", S.Half, flat)).why == ("the property flat is not known here",)
-
-
-def test_one_normal_variable_is_integrated() -> None:
-    """Not drawn, so that equations hold to many digits."""
-    normal = Hypotheses(law=Population({t: (1, 0, a)}, normal=(t,)))
-    assert falsify(Candidate(E(t**4), "=", 3 * E(t**2) ** 2, normal), **CORNERS).held > 20
-    with pytest.raises(Counterexample):
-        falsify(Candidate(E(t**4), "=", R(303, 100) * E(t**2) ** 2, normal), **CORNERS)
 
 
 def test_conditions_and_domains_filter_points() -> None:
@@ -339,16 +267,3 @@ def test_a_theorem_is_tried_with_all_that_it_rests_on() -> None:
     assert falsify_all(both).held == falsify(both, **CORNERS).held
     with pytest.raises(Counterexample, match="is false at a = "):
         falsify_all(whole)
-
-
-def test_tried_is_summed() -> None:
-    """Counts are added, reasons are named once."""
-    assert Tried(1, 2, ("b",)) + Tried(3, 0, ("a", "b")) == Tried(4, 2, ("a", "b"))
-
-
-def test_a_counterexample_names_the_point() -> None:
-    """All that is needed to check it by hand."""
-    with pytest.raises(
-        Counterexample, match=r"^d\*\*2 ≤ sigma is false at d = 1, sigma = 1/1000000: 1.0+ ≤ 1.0+e-6$"
-    ):
-        falsify(Candidate(d**2, "≤", sigma))

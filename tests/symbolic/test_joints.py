@@ -5,13 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sympy import MatrixSymbol, Rational, Trace, sin, symbols
+from sympy import Rational, Trace, symbols
 
 from tests.catalogue import derivation
 from verify.symbolic.falsifier import Counterexample, falsify
 from verify.symbolic.kernel.hypotheses import Hypotheses, Vectors
 from verify.symbolic.kernel.words import E, Var
-from verify.symbolic.layouts import degree
 from verify.symbolic.routes import Route
 from verify.symbolic.scores import KEY, PRODUCT, QUERY, SIGMA_Q, d
 
@@ -63,12 +62,3 @@ def test_what_small_laws_do_not_tell_is_open() -> None:
     assert "covariances of which some are numbers" in _tried(E(PRODUCT), d * a, mixed).why
     negative = Vectors(((QUERY, 0),), ((QUERY, QUERY, -a),))
     assert "no covariance matrix" in _tried(E(Trace(QUERY.T * QUERY)), -d * a, negative).why
-
-
-def test_degrees() -> None:
-    """Of products, sums, powers and variances."""
-    v, vectors = MatrixSymbol("v", d, 1), frozenset([QUERY, KEY])
-    assert degree(Var(PRODUCT) + E(QUERY[0, 0]), vectors) == 4
-    assert degree(Trace(QUERY.T * v) ** 3 * 2, vectors) == 3
-    assert degree(Trace(v.T * v), vectors) == 0
-    assert degree(sin(QUERY[0, 0]), vectors) == float("inf")

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import fmpq
 from sympy import E as E1
 from sympy import (
-    FiniteSet, Idx, IndexedBase, Interval, MatrixSymbol, Range, Rational, S, Sum, Symbol, Trace, exp, oo, pi,
+    FiniteSet, Idx, IndexedBase, Interval, Range, S, Sum, Symbol, exp, oo, pi,
     sqrt, symbols,
 )  # fmt: skip
 
@@ -75,27 +75,6 @@ def test_points_that_break_a_condition_are_outside() -> None:
         at(NOTHING.having(a < c), a, c, a=2, c=2)
 
 
-def test_covariance_matrices_are_semidefinite() -> None:
-    """If the hypotheses say so; others are any."""
-    one = MatrixSymbol("S", 2, 2)
-    said = Hypotheses(entries=frozenset([("semidefinite", one)]))
-    drawn = [at(said, Trace(one), S.Zero, seed=seed).values[one] for seed in range(9)]
-    assert all(m[0, 1].overlaps(m[1, 0]) and m.det() > arb("-1e-20") for m in drawn)
-    others = [at(NOTHING, Trace(one), S.Zero, seed=seed).values[one] for seed in range(9)]
-    assert any(not m[0, 1].overlaps(m[1, 0]) for m in others)
-
-
-def test_alike_components_follow_one_law() -> None:
-    """And what has any law has its points on its domain."""
-    y, z = Symbol("y", positive=True), Symbol("z", positive=True)
-    law = Population({y: None, z: None}, alike=((y, z),))
-    for seed in range(9):
-        found = at(Hypotheses(law=law), E(y), E(z), seed=seed).laws
-        assert found[y] == found[z]
-        assert all(point > 0 for point, _ in found[y].points)
-    assert fraction(Rational(1, 2)) == fmpq(1, 2)
-
-
 j = Idx("j")
 d = Symbol("d", integer=True, positive=True)
 q = IndexedBase("q", real=True)
@@ -131,17 +110,6 @@ def test_without_a_law_all_inside_means_alone_is_random() -> None:
     assert layout.symbols == [t]
 
 
-def test_entries_and_domains() -> None:
-    """Bounds, orders and restrictions."""
-    hypotheses = Hypotheses(entries=frozenset([("bounded", x, M), ("ordered", p)])).restricted(
-        t, Interval(0, 1)
-    )
-    layout = Layout((Sum(p[i] * x[i], (i, 1, n)) + t, M), hypotheses)
-    assert layout.limits == {M}
-    assert layout.known["ordered"] == {p}
-    assert layout.domain(t) == Interval(0, 1)
-
-
 def test_a_suspect_is_an_exact_point_within_the_domain() -> None:
     """At which the inequality is false in balls too."""
     hypotheses = NOTHING.restricted(t, Interval(0, 5))
@@ -161,10 +129,3 @@ def test_orders_and_sums_of_probabilities_are_kept() -> None:
         weights = [one.entries[p, key] for key in (1, 2, 3)]
         assert sum(weights, fmpq(0)) == 1
         assert weights[0] >= weights[1] >= weights[2]
-
-
-def test_nothing_to_move_is_no_climb() -> None:
-    """Whole numbers stay."""
-    layout = Layout((n, n + 1), NOTHING)
-    at = scene_at(layout, {n: S(3)}, random.Random(1))  # noqa: S311
-    assert list(Climb(layout, at, 1, np.random.default_rng(1)).suspects(time.thread_time() + 1)) == []

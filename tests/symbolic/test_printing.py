@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 import sympy
 from sympy import (
-    Float, Indexed, IndexedBase, Integral, Symbol, exp, expand, gamma, oo, sqrt, symbols, sympify,
+    Float, Integral, Symbol, exp, expand, gamma, oo, sqrt, symbols, sympify,
 )  # fmt: skip
-from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 from verify.symbolic.printing import latex, ordered, plain, unicode_art
@@ -84,14 +83,6 @@ def test_unicode_art() -> None:
     assert "qᵢ ⋅kᵢ" in unicode_art(E(q[index] ** 2 * k[index] ** 2))
 
 
-def test_entries_with_several_or_numeric_indices() -> None:
-    """Matrix entries and concrete entries print all their indices."""
-    weight = IndexedBase("W")
-    assert latex(weight[1, 2]) == "W_{1,2}"
-    assert latex(q[3]) == "q_{3}"
-    assert unicode_art(q[3]) == "q₃"
-
-
 def test_a_name_in_latex_is_printed_as_it_stands() -> None:
     """What follows the first underscore is not one index: the largest of the scores is no max with one."""
     assert latex(Symbol(r"\max_i s_i")) == r"\max_i s_i"
@@ -107,12 +98,6 @@ def test_ordered_symbols_survive_pickling() -> None:
     assert pickle.loads(pickle.dumps(score)) == score  # noqa: S301  # what was pickled in this line
 
 
-def test_an_ordered_symbol_is_not_the_plain_one() -> None:
-    """A symbol of the same name but without rank is another symbol, so nothing is mixed up by chance."""
-    assert Ordered("x", "a") == Ordered("x", "a")
-    assert Ordered("x", "a") != Symbol("x")
-
-
 def test_a_symbol_is_printed_by_its_name() -> None:
     """What ``str`` gives can be read back: ``d_k**3``, not a power of the rank."""
     assert (str(d), f"{d}", str(d**3), str(q), str(q[1]), str(score)) == (
@@ -121,32 +106,6 @@ def test_a_symbol_is_printed_by_its_name() -> None:
     assert sympify(str(d**3)) == Symbol("d_k") ** 3
     assert str(mu_k * mu_q * d) == "d_k*mu_q*mu_k"
     assert type(plain(d)) is str
-
-
-def test_names_sort_by_rank_among_themselves_and_others() -> None:
-    """Powers and plain symbols included; a name is still the text that it is."""
-    first, last = Ordered("z", "a"), Ordered("b", "y")
-    assert sorted([last**2, first, last, first**2, Symbol("m")], key=default_sort_key)[:4] == [
-        first, first**2, last, last**2,
-    ]  # fmt: skip
-    assert str(first) < "m" < str(last)
-    assert str(last) > "m" > str(first)
-    assert str(first) <= str(last) >= "m"
-    assert str(first) == "z"
-    assert hash(str(first)) == hash("z")
-    assert type(pickle.loads(pickle.dumps(str(first)))) is str  # noqa: S301  # what was pickled in this line
-
-
-def test_a_family_and_its_entries_are_what_sympy_makes_of_them() -> None:
-    """They are taken apart, put together again and summed up as those of any other family."""
-    assert isinstance(q[index], Indexed)
-    assert q[index].func(*q[index].args) == q[index]
-    assert q.func(*q.args) == q
-    assert score.subs(d, 2).doit() == q[1] * k[1] + q[2] * k[2]
-    weights = OrderedBase(Ordered("W", "b"))
-    assert str(weights[1, 2]) == "W[1, 2]"
-    assert weights[(1, 2)] == weights[1, 2]
-    assert str(weights[2] * q[1]) == "W[2]*q[1]"
 
 
 def test_several_ordered_symbols_in_one_call() -> None:

@@ -7,12 +7,12 @@ from sympy import Derivative, Eq, Interval, S, Symbol, symbols
 
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.calculus import Compared
-from verify.symbolic.kernel.core import Reach, Reviewed, is_theorem, prove
+from verify.symbolic.kernel.core import Reach, Reviewed, prove
 from verify.symbolic.kernel.equations import Applied, Equivalent, Identity, PutIn, Turned
 from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.limits import Between, FirstTerms
 from verify.symbolic.kernel.signs import Sign
-from verify.symbolic.routes import By, Definition, Route, Step, by, made_by, one_step
+from verify.symbolic.routes import By, Definition, Route, Step, by, one_step
 
 x, a, h = symbols("x a h", positive=True)
 r = Symbol("r", real=True)
@@ -44,25 +44,12 @@ def test_short_forms_are_what_they_stand_for() -> None:
     assert (short.subject, short.result, short.chains) == (START, route.end, (lemma, route))
 
 
-def test_rules_that_change_nothing_are_left_out() -> None:
-    """At the start and in the middle; of a route whose rules all do nothing no step is left."""
-    idle = (
-        Step(START, "nothing", Identity()),
-        MORE[0],
-        Step(MORE[0].expression, "nothing again", Identity()),
-        MORE[1],
-    )
-    assert Route.telling("r", START, idle) == Route("r", START, MORE)
-    assert Route.telling("r", START, idle[:1]).steps == ()
-
-
 def test_a_chain_makes_a_theorem() -> None:
     """From its start to its end, under what it starts with and what its rules assume."""
     route = Route.of(
         "r", (r**2 - 1) / (r - 1), Step(r + 1, "", Identity()), under=NOTHING.restricted(r, Interval(0, 2))
     )
     theorem = route.proved()
-    assert is_theorem(theorem)
     assert (theorem.lhs, theorem.relation, theorem.rhs) == (route.start, "=", route.end)
     assert theorem.hypotheses.domain(r) == Interval.Ropen(0, 1) + Interval.Lopen(1, 2)
     assert [one.relation for one in route.followed().steps] == ["="]
@@ -113,12 +100,11 @@ def test_a_step_that_does_not_follow_says_why() -> None:
         route.proved()
 
 
-def test_a_start_that_is_no_expression_of_the_kernel() -> None:
+def test_a_start_with_a_rounded_number() -> None:
     """It is refused in the first step's place."""
     route = Route.of("r", 0.5 * x, Step(x / 2, "", Identity()))
-    assert [one.problem for one in route.followed().steps] == [
-        "does not follow (Float is no word of the kernel: 0.500000000000000)"
-    ]
+    (taken,) = route.followed().steps
+    assert taken.problem.startswith("does not follow (0.500000000000000 is a rounded number; ")
 
 
 class TestBy:
@@ -186,29 +172,3 @@ class TestBy:
             taken.problem
             == "does not follow (could not be checked (ZeroDivisionError: nothing to divide by))"
         )
-
-    def test_what_is_made_of_the_expression_before_is_nothing_else(self) -> None:
-        """It is compared as it stands, without any algebra."""
-        check = made_by("its derivative", lambda before: Derivative(before, x))
-        assert check.label == "its derivative"
-        assert check.test(x**3, Derivative(x**3, x))
-        assert not check.test(x**3, 3 * x**2)
-
-
-class EqualsTheSquare(Symbol):  # type: ignore[misc]  # SymPy has no types
-    """A symbol that claims to equal everything, the square of a sum by its hash as well."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
-        return hash((a + 1) ** 2)
-
-
-def test_a_chain_that_claims_to_equal_another_is_followed_itself() -> None:
-    """What was found of a chain is not remembered of another."""
-    chain = one_step("Squared", (a + 1) ** 2, a**2 + 2 * a + 1, "Multiplied out", Identity())
-    assert chain.followed().theorem is not None
-    lying = one_step("Squared", EqualsTheSquare("lying"), a**2 + 2 * a + 1, "Multiplied out", Identity())
-    assert hash(lying) == hash(chain)
-    assert lying.followed().theorem is None

@@ -13,14 +13,14 @@ from sympy import exp
 
 from tests.strategies import examples
 from verify.montecarlo.attention import softmax
-from verify.symbolic import effective_keys, row_integrals
+from verify.symbolic import effective_keys
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.extremes import LARGEST, TIES, number
-from verify.symbolic.gauss import integrals, legendre, of_lengths
+from verify.symbolic.gauss import integrals, of_lengths
 from verify.symbolic.kernel.words import n, sigma
 from verify.symbolic.row_integrals import (
     Approximation, mean_beside_sink, mean_entropy, mean_jacobian, mean_largest, mean_largest_weight,
-    mean_log_total, mean_lost, mean_product, mean_squares, over_lengths,
+    mean_lost, mean_product, mean_squares, over_lengths,
 )  # fmt: skip
 
 KEYS = st.integers(2, 10**6)
@@ -66,19 +66,6 @@ def test_stein_holds_within_the_errors(keys: int, deviation: float) -> None:
     assert inner.error < 1e-11 * max(1.0, inner.value)
 
 
-@given(keys=KEYS, deviation=DEVIATIONS)
-@examples(15)
-def test_weights_sum_to_one_and_the_logarithm_needs_no_weights(keys: int, deviation: float) -> None:
-    """E Σp = 1, E (Σp)² = 1 over equal and unequal keys, and E Σ p·ln Z = E ln Z by another integral."""
-    one = mean_product(((1, 0),), keys, deviation)
-    pairs = mean_product(((1, 0), (1, 0)), keys, deviation) + mean_squares(keys, deviation)
-    assert abs(one.value - 1) <= one.error
-    assert abs(pairs.value - 1) <= pairs.error
-    weighted = mean_product(((1, 0),), keys, deviation, log_total=True)
-    total = mean_log_total(keys, deviation)
-    assert abs(weighted.value - total.value) <= weighted.error + total.error
-
-
 def test_the_largest_of_few_and_of_many() -> None:
     """Known values for 2 and 3, the tails' integral for a million, and more keys than there are."""
     assert mean_largest(2).value == pytest.approx(1 / math.sqrt(math.pi), rel=1e-13)
@@ -87,15 +74,6 @@ def test_the_largest_of_few_and_of_many() -> None:
     above = integrate.quad(lambda x: -math.expm1(many * stats.norm.logcdf(x)), 0, 12, points=(4.0, 5.0, 6.0))
     assert mean_largest(many).value == pytest.approx(above[0], rel=1e-8)
     assert mean_product(((1, 0), (1, 0), (1, 0)), 2, 1.0) == Approximation(0.0, 0.0)
-
-
-def test_a_coarse_rule_shows_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With steps too wide for the integrand the error is no longer small, and covers what is wrong."""
-    exact = mean_squares(7, 1.5).value
-    monkeypatch.setattr(row_integrals, "_RULES", ((1.1, 6.0), (1.5, 5.0)))
-    coarse = row_integrals._mean_product.__wrapped__(((2, 0),), 7, 1.5, False)
-    assert coarse.error > 1e-6
-    assert abs(coarse.value - exact) < coarse.error
 
 
 @pytest.mark.parametrize(("dimension", "scale"), [(1, 1.0), (4, 0.5), (64, 1.0)])
@@ -127,24 +105,6 @@ def test_moments_of_a_length_up_to_twice_the_nodes(dimension: int, count: int) -
         log = half * math.log(2) + special.gammaln(dimension / 2 + half) - special.gammaln(dimension / 2)
         relative = weights @ np.exp(power * np.log(nodes) - log)
         assert relative == pytest.approx(1.0, rel=1e-9 if power < count else 1e-6)
-
-
-def test_with_too_few_nodes_a_moment_is_off() -> None:
-    """One power beyond what the rule can do shows."""
-    nodes, weights = of_lengths(3.0, 2)
-    assert weights @ nodes**3 == pytest.approx(stats.chi(3).moment(3), rel=1e-12)
-    assert weights @ nodes**4 != pytest.approx(stats.chi(3).moment(4), rel=1e-3)
-
-
-@given(low=st.floats(-5.0, 0.0), length=st.floats(0.1, 5.0))
-@examples(10)
-def test_legendre_between_any_ends(low: float, length: float) -> None:
-    """The integral of x⁷ by four nodes, and their number."""
-    high = low + length
-    nodes, weights = legendre(low, high, 4)
-    exact = (high**8 - low**8) / 8
-    assert len(nodes) == len(weights) == 4
-    assert weights @ nodes**7 == pytest.approx(exact, abs=1e-12 * max(abs(low), abs(high)) ** 8 + 1e-14)
 
 
 def test_integrals_from_edge_to_edge() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sympy import Expr, Rational, S, Sum, Symbol, exp, log, sqrt
+from sympy import Expr, Rational, S, Sum, exp, log, sqrt
 
 from tests.following import follows
 from tests.symbolic.all_scores import mean_over_scores
@@ -50,15 +50,6 @@ def test_against_integration_over_all_scores(expression: Any, keys: int) -> None
         found = row_mean(expression, keys, deviation)
         assert found.value == pytest.approx(mean_over_scores(expression, keys, deviation), abs=1e-12)
         assert found.error < 1e-11
-
-
-def test_other_symbols_have_given_values() -> None:
-    """The same number as with these put in, and other values give others."""
-    weight = Symbol("w")
-    expression = weight * E(SQUARES) / sigma + weight**2
-    for given in (0.5, 3.0):
-        wanted = row_mean(expression.subs(weight, given), 3, 2.0).value
-        assert row_mean(expression, 3, 2.0, {weight: given}).value == pytest.approx(wanted, rel=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from verify.montecarlo.experiment import (
     quantities_of,
     route_of,
 )
-from verify.symbolic.kernel.words import RELATION
 
 _SAME_CODE = {
     "quantity": "the same kinds of input, statistic and estimand, and the same relation",
@@ -30,9 +29,6 @@ _SAME_CODE = {
     "exact": "the same function",
 }
 """What the code is that a check and its control share, by the kind of comparison."""
-
-_ESTIMATED = re.compile(r"\\(?:operatorname|mathbb|cdot|left)|[(|]")
-"""What a formula is of, that is more than the name of a setting."""
 
 _ROUNDING = 1e-6  # of the prediction or of 1: what single precision loses, and more
 
@@ -102,26 +98,12 @@ def _refuse_nonsense(one: Comparison, claim: str) -> None:
 
 
 def _refuse_typed(one: Comparison, claim: str) -> None:
-    """Refuse a prediction that is typed, or a label that says what only a prediction may."""
+    """Refuse a prediction that is typed."""
     if wrong := _typed(one.prediction.latex, one.prediction.value):
-        raise ClaimError(f"claim {claim}, check {one.id}: its prediction is written {wrong}; make it of an "
-                         "expression: prediction(…)")  # fmt: skip
-    if found := _said_by(one.label):
-        raise ClaimError(f"claim {claim}, check {one.id}: its label has {found!r}; name what is estimated, "
-                         "and leave what is said of it to the prediction")  # fmt: skip
-
-
-def _said_by(label: str) -> str:
-    """Return the sign by which a label says how large what it names is, nothing where it says no more.
-
-    What it says of a setting, such as x = 2, and of an event in brackets is part of the name.
-    """
-    for formula in re.findall(r"\$([^$]*)\$", label):
-        outside = re.sub(r"\([^()]*\)|\{[^{}]*\}", lambda one: one[0][0] + "." * (len(one[0]) - 1), formula)
-        found = RELATION.search(outside)
-        if found and _ESTIMATED.search(outside[: found.start()]):
-            return found[0]
-    return ""
+        raise ClaimError(
+            f"claim {claim}, check {one.id}: its prediction is written {wrong}; make it of an expression: "
+            "prediction(…)"
+        )
 
 
 _FUNCTIONS = re.compile(

@@ -153,13 +153,9 @@ class Claim:
         """Return what ``derive`` returns.
 
         Raises:
-            ClaimError: that is no derivation, or has parts of kinds of its author's.
+            ClaimError: that is no derivation.
         """
-        found = self._of_kind(Derivation, self.derive(), "derive", "Derivation.of(…)")
-        try:
-            return found.rebuilt()
-        except ClaimError as error:
-            raise ClaimError(f"{self._named}{error}") from None
+        return self._of_kind(Derivation, self.derive(), "derive", "Derivation.of(…)")
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
         """Return what ``experiment`` returns at a relative tolerance.

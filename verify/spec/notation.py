@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sympy import Add, Basic, Float, Integer, Mul, S, Symbol, fraction, sqrt, sympify
+from sympy import Add, Basic, Integer, Mul, Symbol, fraction, sqrt, sympify
 from sympy.logic.boolalg import Boolean
 from sympy.printing.precedence import PRECEDENCE
 
 from verify.errors import ClaimError
-from verify.symbolic.kernel.core import admit
-from verify.symbolic.kernel.gate import GREEK, refuse_names
-from verify.symbolic.kernel.hypotheses import Refused
-from verify.symbolic.kernel.words import RELATION
 from verify.symbolic.printing import _Latex
 from verify.symbolic.scores import d, k, q, score
 from verify.text.escapes import for_terminal
@@ -89,9 +85,7 @@ def _around(text: str, place: int) -> str:
 _NAME = re.compile(r"\\?[A-Za-z]+'*(?:[_^](?:\w|\\[a-z]+|\{[^{}]*\}))*")
 """What reads as a symbol of its own, such as n or d_k."""
 
-_COMMANDS = (
-    rf"cdot|times|sqrt|frac|ln|log|exp|mathsf|mathbf|top|left|right|[lr][vV]ert|[lr]angle|hat|bar|{GREEK}"
-)
+_COMMANDS = "[A-Za-z]+"
 _NO_NOTATION = re.compile(
     rf"\\(?!(?:{_COMMANDS})(?![A-Za-z])|[|,])(?:[A-Za-z]+|.)|(?<![A-Za-z\\])[A-Za-z]{{3,}}|(?<![{{(])[-+]"
     r"|[^\x20-\x7e]|[!:;%'\"&~#]"
@@ -163,9 +157,7 @@ class Notation:
         sums = self.expression.atoms(Mul, Add)
         factors = {str(abs(one)) for each in sums for one in each.args if isinstance(one, Integer)}
         wrong = "a dollar sign" if "$" in self.latex else ""
-        if found := RELATION.search(self.latex):
-            wrong = f"the relation {found[0]}"
-        elif found := re.search(r"\d[.,]\d", self.latex):
+        if found := re.search(r"\d[.,]\d", self.latex):
             wrong = f"the decimal {found[0]}"
         elif numbers - own or factors - numbers - {"1"}:
             wrong = "other numbers than its expression"
@@ -207,18 +199,6 @@ SYMBOLS: Mapping[str, Any] = {
 """What the slots of every claim may name; a claim's own symbols come first."""
 
 
-def refuse_foreign(expression: Any) -> None:
-    """Refuse an expression with a part of a class of the author's own, which may print as another.
-
-    Raises:
-        ClaimError: there is one.
-    """
-    try:
-        admit(expression.xreplace({one: S.One for one in expression.atoms(Float) if type(one) is Float}))
-    except Refused as error:
-        raise ClaimError(f"{error}; make it of SymPy's own classes") from None
-
-
 def expression_of(value: Any) -> Any:
     """Return the expression that a claim's symbol stands for."""
     return value.expression if isinstance(value, Notation) else value
@@ -241,11 +221,5 @@ def refuse_values(named: str, symbols: Mapping[str, Any]) -> None:
             wrong = "it is a relation; take it from a theorem"
         elif not isinstance(found, Basic) or getattr(found, "is_number", False):
             wrong = "it is no expression with symbols in it; take numbers from facts, checks or settings"
-        else:
-            try:
-                admit(found)
-                refuse_names(found)
-            except Refused as error:
-                wrong = f"{error}; name it by a letter, with an index or an accent"
         if wrong:
             raise ClaimError(f"{named}symbol {name!r} is {found!r}: {wrong}")

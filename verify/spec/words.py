@@ -17,8 +17,6 @@ from verify.spec.claim import Claim
 from verify.spec.notation import PIECE, SYMBOLS, Notation, expression_of, in_line, is_formula, refuse_typed
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.core import Theorem
-from verify.symbolic.kernel.gate import refuse_names
-from verify.symbolic.kernel.hypotheses import Refused
 from verify.symbolic.printing import assumptions_of, latex
 from verify.text.numbers import estimate, exact
 
@@ -279,10 +277,6 @@ def _setting(settings: Mapping[str, Any], form: str) -> str:
     shown = value if isinstance(value, str) else exact(float(value), 15)
     if not form.endswith("="):
         return shown
-    try:
-        refuse_names(Symbol(name))
-    except Refused as error:
-        raise ClaimError(str(error)) from None
     return f"${in_line(Symbol(name))} = {shown.strip('$')}$"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Expr, Function, Ge, Gt, Le, Lt, Rel
 
@@ -13,7 +13,9 @@ from verify.symbolic.falsifier import NOWHERE, Counterexample, Effort, falsify, 
 from verify.symbolic.kernel.core import Reach, Theorem
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.existence import open_in
-from verify.symbolic.routes import Definition, Followed, Route, Step
+
+if TYPE_CHECKING:
+    from verify.symbolic.routes import Definition, Followed, Route
 
 
 class Iff(Function):  # type: ignore[misc]  # SymPy has no types
@@ -121,22 +123,6 @@ class Derivation:
         """Return the derivation of a claim that is only measured, for the ``reason`` given."""
         return cls((), lemmas, unclaimed=reason)
 
-    def rebuilt(self) -> Derivation:
-        """Return the same rebuilt from its chains and steps: what an author hangs on them has no part in it.
-
-        Raises:
-            ClaimError: it is, or one of these is, of a kind of its author's.
-        """
-        strange = [one for one in (self, *self.chains) if type(one) not in {Derivation, Route}]
-        strange += [one for chain in self.chains for one in chain.steps if type(one) is not Step]
-        if strange:
-            raise ClaimError(
-                f"its derivation has a {type(strange[0]).__name__}, a kind of its own; make it of "
-                "Derivation.of, Route.of and Step"
-            )
-        routes, lemmas = (tuple(map(_rebuilt, chains)) for chains in (self.routes, self.lemmas))
-        return Derivation(routes, lemmas, self.unclaimed, self.beyond)
-
     @property
     def subject(self) -> Any:
         """What the first route starts at, None where there is none."""
@@ -236,10 +222,6 @@ class Derivation:
         starts = [route.start for route in self.chains]
         unused = [one.meaning for one in self.definitions if one.expression not in starts]
         return wrong + [f"nothing starts at the definition “{meaning}”" for meaning in unused]
-
-
-def _rebuilt(chain: Route) -> Route:
-    return replace(chain, steps=tuple(replace(one) for one in chain.steps))
 
 
 def _all_hold(steps: int) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from verify.errors import described
-from verify.symbolic.kernel.core import Reach, Reviewed, Rule, Same, Theorem, admit, chained, prove
+from verify.symbolic.kernel.core import Reach, Reviewed, Rule, Same, Theorem, chained, prove
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused
 
 
@@ -143,27 +143,9 @@ class Route:
         """The expression that the route ends in."""
         return self.steps[-1].expression
 
+    @lru_cache(maxsize=1024)  # noqa: B019  # lemmas are shared by claims; what they rest on is proved first
     def followed(self) -> Followed:
         """Return the chain with all its steps taken, and the theorem that they make."""
-        return self._followed_once() if self._is_plain() else self._followed()
-
-    def _is_plain(self) -> bool:
-        """Return whether nothing in the chain can claim to equal what it does not, such as another chain."""
-        rules = (one.rule for one in self.steps if type(one.rule) is not By)
-        stated = ((one.expression, one.relation) for one in self.steps)
-        try:
-            admit((self.start, self.under, *rules, *stated))
-        except Refused:
-            return False
-        return (
-            type(self) is Route and type(self.steps) is tuple and all(type(one) is Step for one in self.steps)
-        )
-
-    @lru_cache(maxsize=1024)  # noqa: B019  # lemmas are shared by claims; what they rest on is proved first
-    def _followed_once(self) -> Followed:
-        return self._followed()
-
-    def _followed(self) -> Followed:
         taken: list[TakenStep] = []
         reached = Reach.ALL_VALUES
         try:

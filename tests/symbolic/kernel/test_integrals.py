@@ -4,19 +4,16 @@ from typing import Any
 
 import pytest
 from sympy import (
-    Derivative, Integral, Interval, Min, Rational, S, Sum, Symbol, erf, exp, log, oo, pi, sqrt, symbols,
+    Derivative, Integral, Min, Rational, S, Sum, Symbol, erf, exp, log, oo, pi, sqrt, symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.calculus import AtItsLeast, Compared
 from verify.symbolic.kernel.core import prove
-from verify.symbolic.kernel.equations import Identity
-from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.integrals import (
     Even, IntegralByParts, Integrated, Primitive, SameIntegrands, Substituted,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import Sign
-from verify.symbolic.kernel.words import E
 
 x, w = symbols("x w", real=True)
 u, a, b, T = symbols("u a b T", positive=True)
@@ -44,15 +41,6 @@ class TestPrimitive:
         """By values or limits at the ends; a hundredth more is refused."""
         proved(Primitive(x, primitive), whole, value)
         refused(Primitive(x, primitive), whole, value * Rational(101, 100))
-
-    def test_a_parameter_may_stand_in_it(self) -> None:
-        """Of a quotient in one over the variable, and where the parameter may not be 1."""
-        known = proved(
-            Primitive(u, log((1 + u**2) / (u**2 + a**2)) / (a**2 - 1)),
-            Integral(2 * u / ((1 + u**2) * (u**2 + a**2)), (u, 0, oo)),
-            2 * log(a) / (a**2 - 1),
-        )
-        assert known.hypotheses.domain(a) == Interval.open(0, oo) - {1}
 
     @pytest.mark.parametrize(
         ("primitive", "whole", "value", "why"),
@@ -106,12 +94,6 @@ class TestSubstituted:
 class TestSameIntegrands:
     """Constants in and out, sums apart and together."""
 
-    def test_they_are_equal(self) -> None:
-        """Two integrals as one, a constant before one, another name."""
-        apart = Integral(BELL, (x, -oo, oo)) + a * Integral(x**2 * BELL, (x, -oo, oo))
-        proved(SameIntegrands(x), apart, Integral((1 + a * x**2) * BELL, (x, -oo, oo)))
-        proved(SameIntegrands(x, w), a * Integral(x, (x, 0, 1)), Integral(a * w, (w, 0, 1)))
-
     def test_what_does_not_converge_is_not_taken_apart(self) -> None:
         """1/u less 1/u is 0, and infinity less infinity nothing; other ends, other integrands."""
         gap = HARMONIC - Integral(1 / u - 1 / u**2, (u, 1, oo))
@@ -146,14 +128,6 @@ class TestByParts:
         proved(IntegralByParts(x, self.boundary), self.first, self.second)
         proved(IntegralByParts(x, x**2), Integral(1, (x, 0, b)) + b**2, Integral(1 + 2 * x, (x, 0, b)))
 
-    def test_what_does_not_follow_is_refused(self) -> None:
-        """Another boundary term, one that stays at an end, and integrals that diverge."""
-        refused(IntegralByParts(x, self.boundary * 2), self.first, self.second)
-        refused(IntegralByParts(x, x**2), Integral(1, (x, 0, b)), Integral(1 + 2 * x, (x, 0, b)))
-        assert "converge" in refused(
-            IntegralByParts(u, 1 / u), HARMONIC + 1, Integral(1 / u - u**-2, (u, 1, oo)) + 2
-        )
-
 
 class TestIntegrated:
     """A bound for all values of a variable is one of the integrals."""
@@ -169,20 +143,6 @@ class TestIntegrated:
         square = prove(Sign(), S.Zero, x**2)
         known = proved(Integrated(x, w, b, (), square), S.Zero, Integral(x**2, (x, w, b)), relation="≤")
         assert known.hypotheses.conditions == {b - w >= 0}
-
-    def test_only_where_it_holds(self) -> None:
-        """Not beyond the variable's domain, nor where the hypotheses or the ends say more of it."""
-        above = Hypotheses().restricted(x, Interval(1, oo))
-        bound = prove(Compared("≤"), x, x**2, above)
-        assert proved(Integrated(x, 1, 2, (), bound), S.Zero, Integral(x**2, (x, 1, 2)), relation="≤")
-        assert "only" in refused(Integrated(x, 0, 2, (), bound), S.Zero, Integral(x**2, (x, 0, 2)))
-        assert "ends" in refused(Integrated(x, 1, x, (), bound), S.Zero, S.Zero)
-        related = prove(Identity(), x, x, NOTHING.having(x > w))
-        assert "more of x" in refused(Integrated(x, 0, 2, (), related), S.Zero, Integral(x, (x, 0, 2)))
-        random = prove(Identity(), x, x, Hypotheses(law=Population({x: None})))
-        assert "more of x" in refused(Integrated(x, 0, 2, (), random), S.Zero, Integral(x, (x, 0, 2)))
-        mean = prove(Identity(), E(x), E(x))
-        refused(Integrated(x, 0, 2, (), mean), S.Zero, Integral(E(x), (x, 0, 2)))
 
 
 def test_two_expressions_are_compared_by_the_sign_of_their_difference() -> None:

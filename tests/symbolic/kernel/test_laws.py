@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from sympy import Idx, Integral, Rational, S, Sum, Symbol, exp, oo, sign, sqrt, symbols
+from sympy import Idx, Integral, Rational, Sum, Symbol, exp, oo, sqrt, symbols
 
 from tests.symbolic.kernel.proving import proved, refused
-from verify.symbolic.kernel.core import Reviewed, prove
-from verify.symbolic.kernel.hypotheses import Hypotheses, Population
+from verify.symbolic.kernel.core import prove
+from verify.symbolic.kernel.hypotheses import Population
 from verify.symbolic.kernel.laws import (
     AlikeTerms, AlongAndAcross, DensityGiven, NormalGiven, RootOfMeanSquare, SumOfSquares, chi_square_density,
     density, normal_density,
@@ -78,39 +78,6 @@ def test_what_is_not_normal_given_the_rest(law: Any, part: Any, before: Any, wor
     """Another law, a mean, a square, an entry that repeats, a factor that may vanish."""
     for after in (E(exp(t**2 * SQUARES / 8)), exp(t**2 / 8)):
         assert words in refused(NormalGiven(law, k, part, WAVE, v), before, after)
-
-
-def test_one_per_cent_off_and_captured_names_are_refused() -> None:
-    """Nor does the theorem's own variable stand in what is averaged."""
-    rule = NormalGiven(NORMAL_VECTORS, k, score, WAVE, v)
-    refused(rule, E(exp(t * score / 2)), E(exp(MORE * t**2 * SQUARES / 8)))
-    refused(rule, E(exp(t * score / 2)), MORE * E(exp(t**2 * SQUARES / 8)))
-    refused(rule, E(exp(y * score / 2)), E(exp(y**2 * SQUARES / 8)))
-
-
-def test_a_theorem_for_some_variances_only_is_no_use() -> None:
-    """Of variances below 1 it says nothing about a query's length."""
-    whole = Integral(exp(t * y / 2) * normal_density(y, v), (y, -oo, oo))
-    under = Hypotheses().having(2 - v > 0)
-    some = prove(GaussIntegrals(y), whole, exp(t**2 * v / 8), under)
-    words = refused(
-        NormalGiven(NORMAL_VECTORS, k, score, some, v), E(exp(t * score / 2)), E(exp(t**2 * SQUARES / 8))
-    )
-    assert "some values" in words
-
-
-def test_what_may_have_no_mean_is_refused() -> None:
-    """An odd function has the mean 0 for every variance, and may have none for the score."""
-    odd = prove(Reviewed("as given"), Integral(y * normal_density(y, v), (y, -oo, oo)), S.Zero)
-    words = refused(NormalGiven(NORMAL_VECTORS, k, score, odd, v), E(score), S.Zero)
-    assert "neither bounded" in words
-
-
-def test_a_sign_more_is_noticed() -> None:
-    """What the theorem is not about, such as that times a sign, is not put in for it."""
-    difference = of_normal(exp(t * y / 2), exp(t**2 * v / 8))
-    inside = exp(t * score / 2) * sign(score)
-    refused(NormalGiven(NORMAL_VECTORS, k, score, difference, v), E(inside), E(exp(t**2 * SQUARES / 8)))
 
 
 def test_the_density_given_the_query() -> None:

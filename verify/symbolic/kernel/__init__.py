@@ -1,4 +1,4 @@
-"""The kernel: alone makes theorems, by rules that are written down. Imports SymPy and nothing of ours."""
+"""The kernel: makes theorems, by rules that are written down. Imports SymPy and nothing of ours."""
 
 from verify.symbolic.kernel import (
     calculus,
@@ -18,16 +18,9 @@ from verify.symbolic.kernel import (
     transforms,
 )
 
-RULES = core.close(
-    existence.where_all_exists,
-    signs.where_variances_are_real,
-    signs.refuse_outside_assumptions,
-    signs.refuse_contradictory,
-)
-"""All rules there are."""
+core.GATES = (existence.where_all_exists, signs.where_variances_are_real)
 
 __all__ = [
-    "RULES",
     "calculus",
     "entries",
     "equations",

@@ -39,7 +39,7 @@ from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 from sympy.matrices.expressions import MatrixSymbol
 
-from verify.symbolic.kernel.hypotheses import kept, parts_of
+from verify.symbolic.kernel.hypotheses import parts_of
 
 Quotient = tuple[Any, Any]
 """Numerator and denominator, elements of a ring."""
@@ -144,7 +144,7 @@ def _power(quotient: Quotient, power: int) -> Quotient:
 _DIGITS, SURELY = 40, Float("1e-15")
 
 
-@kept  # the denominators of one step are those of the next
+@cache  # the denominators of one step are those of the next
 def is_zero(expression: Any) -> bool:
     """Return whether SymPy finds ``expression`` identically zero."""
     if expression == S.Zero or _is_zero_polynomial(expression):

@@ -7,9 +7,9 @@ from typing import Any
 
 from sympy import Dummy, Eq, Interval, S, diff, erfinv, expand, oo, tanh
 
-from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem
 from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.gate import bound_in, rests_on
+from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import (
@@ -38,19 +38,6 @@ def _on_an_interval(variable: Any, under: Hypotheses) -> Interval:
     return domain
 
 
-def _refuse_said(variable: Any, under: Hypotheses, given: Theorem | None = None) -> None:
-    """Refuse that hypotheses say more of a variable than its domain, all through which a slope has its sign.
-
-    Raises:
-        Refused: they do.
-    """
-    for one in (under, given.hypotheses) if given else (under,):
-        said = (*one.conditions, *(part for pair in one.definitions for part in pair))
-        if any(rests_on(part, variable) for part in said):
-            raise Refused(f"the hypotheses say more of {variable} than its domain")
-
-
-@rule
 @dataclass(frozen=True)
 class Jensen(Rule):
     """The mean of a function of one random ``variable`` is bounded by the function of its mean.
@@ -73,7 +60,6 @@ class Jensen(Rule):
         if self.relation not in {"≤", "≥"}:
             raise Refused(f"{self.relation} is no bound")
         _on_an_interval(self.variable, under)
-        _refuse_said(self.variable, under, self.curvature)
         inside = pointwise(before)
         under = everywhere(inside, self.variable, under)
         sign = -1 if self.relation == "≤" else 1
@@ -85,7 +71,6 @@ class Jensen(Rule):
         return Conclusion(self.relation, under.merged(law))
 
 
-@rule
 @dataclass(frozen=True)
 class AtItsLeast(Rule):
     """An expression falls, or rises, as an ``argument`` in it grows, and is put where that is ``least``."""
@@ -122,7 +107,6 @@ class AtItsLeast(Rule):
         return Conclusion(self.relation, where_defined(before, where_defined(after, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class AtItsMost(Rule):
     """A concave function of a ``variable`` on an interval is put where it is level, ``at`` its most."""
@@ -135,7 +119,6 @@ class AtItsMost(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the bound."""
         domain = _on_an_interval(self.variable, under)
-        _refuse_said(self.variable, under, self.curvature)
         if not lies_in(self.at, domain, under):
             raise Refused(f"not known: {self.at} lies in {domain}")
         refuse_unless_smooth(before, self.variable, under)
@@ -148,7 +131,6 @@ class AtItsMost(Rule):
         return Conclusion("≤", under)
 
 
-@rule
 @dataclass(frozen=True)
 class Compared(Rule):
     """One side is at most, or at least, the other, by the sign of what they differ by.
@@ -170,7 +152,6 @@ class Compared(Rule):
         return Conclusion(self.relation, where_defined(before, where_defined(after, hypotheses)))
 
 
-@rule
 @dataclass(frozen=True)
 class OnRange(Rule):
     """A polynomial bound in a ``variable`` from ``low``, where the sides are equal, to ``high``.
@@ -198,7 +179,6 @@ class OnRange(Rule):
         return Conclusion(self.relation, under.restricted(self.variable, Interval(self.low, self.high)))
 
 
-@rule
 @dataclass(frozen=True)
 class FromZero(Rule):
     """A bound in an even function of a real ``variable``, by derivatives in ``variable``/``unit``.
@@ -236,7 +216,6 @@ class FromZero(Rule):
         raise Refused(f"{self.most} derivatives are not enough")
 
 
-@rule
 @dataclass(frozen=True)
 class Rising(Rule):
     """f(low) ≤ f(x) on [low, …), for a ``slope`` that is shown to be nowhere negative there."""
@@ -250,7 +229,6 @@ class Rising(Rule):
         domain = _on_an_interval(self.variable, under)
         if domain.left_open or domain.start == -oo:
             raise Refused(f"the domain {domain} of {self.variable} has no low end")
-        _refuse_said(self.variable, under, self.slope)
         refuse_unless_smooth(after, self.variable, under)
         under = everywhere(after, self.variable, under)
         signed(diff(after, self.variable), under, self.slope)
@@ -259,7 +237,6 @@ class Rising(Rule):
         return Conclusion("≤", under)
 
 
-@rule
 @dataclass(frozen=True)
 class Solved(Rule):
     """f(x) = c exactly where x = a, for a function f that rises, or falls, all over the domain of x.
@@ -278,7 +255,6 @@ class Solved(Rule):
         domain = under.domain(x) if x.is_Symbol else S.EmptySet
         if before.rhs.has(x) or after.rhs.has(x) or not (domain == S.Reals or isinstance(domain, Interval)):
             raise Refused(f"{x} must stand on the left alone, and have an interval as its domain")
-        _refuse_said(x, under)
         refuse_unless_smooth(before.lhs, x, under)
         # Such an inverse is a real number, which SymPy does not say.
         inverses = {one: Dummy(real=True) for one in after.rhs.atoms(erfinv) if abs(one.args[0]).is_number}

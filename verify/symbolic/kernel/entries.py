@@ -13,17 +13,14 @@ from sympy import (
     Function,
     Indexed,
     IndexedBase,
-    Integral,
     KroneckerDelta,
-    Limit,
     Pow,
     S,
-    Sum,
     sign,
 )
 from sympy.core.function import AppliedUndef
 
-from verify.symbolic.kernel.core import Conclusion, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Rule, Theorem
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.gate import bound_in, changed_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, assumed, has_any, parts_of
@@ -31,7 +28,7 @@ from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import everywhere, is_known, is_real, where_defined
 from verify.symbolic.kernel.sums import where_sums_are_defined, where_zero
 from verify.symbolic.kernel.terms import ROW
-from verify.symbolic.kernel.words import E, Var, p, s
+from verify.symbolic.kernel.words import E
 
 
 def with_entries(expression: Any, families: Mapping[Any, tuple[tuple[Any, ...], Any]]) -> Any:
@@ -53,7 +50,6 @@ def with_entries(expression: Any, families: Mapping[Any, tuple[tuple[Any, ...], 
     return expression.xreplace(put)
 
 
-@rule
 @dataclass(frozen=True)
 class FamilyPutIn(Rule):
     """What holds for all values of a family's entries holds where they are a function of their indices.
@@ -107,20 +103,15 @@ def _refuse_assumed(base: Any, known: Hypotheses) -> None:
     """
     if not isinstance(base, IndexedBase) or assumed(base.label) not in {S.Complexes, S.Reals}:
         raise Refused(f"{base} is no family of any real numbers")
-    if base in {p, s}:
-        raise Refused(f"{base} are probabilities, or scores, of which one is the largest")
     if any(has_any(part, [base]) for _, *about in known.entries for part in about):
         raise Refused(f"something is assumed of {base}")
-    if known.law and any(has_any(one, [base]) for one in (*known.law.moments, *known.law.stated)):
-        raise Refused(f"{base} is random, or stands in a law")
-    if any(one.has(base) for one, _ in known.domains):
-        raise Refused(f"the domain of {base} is restricted")
+    if known.law and base in known.law.moments:
+        raise Refused(f"{base} is random")
     for name, meaning in known.definitions:
         if base == name or meaning.has(base):
             raise Refused(f"{base} is defined, or {name} rests on it")
 
 
-@rule
 @dataclass(frozen=True)
 class PositiveFactor(Rule):
     """The sign of a product with a positive ``factor`` is that of the rest."""
@@ -139,7 +130,6 @@ class PositiveFactor(Rule):
         return Conclusion(hypotheses=where_sums_are_defined(before, where_sums_are_defined(after, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class OfSigns(Rule):
     """The absolute value of what is made of random signs is ``value``'s right side, inside means.
@@ -175,7 +165,6 @@ class OfSigns(Rule):
         return Conclusion(hypotheses=found.merged(Hypotheses(law=law)))
 
 
-@rule
 @dataclass(frozen=True)
 class Induction(Rule):
     """What is defined by recursion has a closed form: the first value and the next one are right.
@@ -221,17 +210,14 @@ class Induction(Rule):
         Raises:
             Refused: it is one at no whole number from the first on.
         """
-        taken = {one for condition in under.conditions for one in condition.free_symbols}
-        if self.at in before.free_symbols | bound_in(before) | taken | dict(under.domains).keys():
+        if self.at in before.free_symbols:
             raise Refused(f"{self.at} is the number of the induction alone")
         found = {}
         for one in before.atoms(AppliedUndef):
             if one.func in kinds:
                 (place,) = one.args
-                if place.free_symbols & bound_in(before) or not place.is_integer:
-                    raise Refused(f"not known to be a whole number: {place}")
-                if not is_known(place - low, under):
-                    raise Refused(f"not known to be at least {low}: {place}")
+                if not (place.is_integer and is_known(place - low, under)):
+                    raise Refused(f"not known to be a whole number from {low} on: {place}")
                 found[one] = self.closed[one.func(self.at)].xreplace({self.at: place})
         return found
 
@@ -245,7 +231,7 @@ class Induction(Rule):
         if len(lows) != 1 or not self.at.is_Symbol:
             raise Refused("a recursion starts at one value of each function")
         ((low, *others),) = lows
-        if others or not low.is_Integer or assumed(self.at).inf > low or not self.at.is_integer:
+        if others or not (low.is_Integer and self.at.is_integer):
             raise Refused("a recursion is over whole numbers")
         kinds = tuple({one.func: None for one in self.starts})
         for given, place in ((self.starts, low), (self.steps, self.at + 1), (self.closed, self.at)):
@@ -253,19 +239,15 @@ class Induction(Rule):
                 raise Refused(f"each function has one value at {place}")
             for one in given.values():
                 _refuse_values(one, kinds, self.closed if given is self.steps else {})
-        if any(self.at in one.free_symbols for one in self.starts.values()):
-            raise Refused("a first value depends on no number")
         return low, kinds
 
 
 def _refuse_values(expression: Any, kinds: tuple[Any, ...], allowed: Mapping[Any, Any]) -> None:
-    """Refuse other values of functions that are being defined, and whatever binds a name.
+    """Refuse other values of functions that are being defined.
 
     Raises:
         Refused: there is one.
     """
-    if expression.has(Sum, Integral, Limit, Derivative, E, Var):
-        raise Refused(f"only plain expressions make a recursion: {expression}")
     for one in expression.atoms(AppliedUndef):
         if one.func in kinds and one not in allowed:
             raise Refused(f"{one} is no value that comes before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar
 
 from sympy import (
@@ -21,6 +22,7 @@ from sympy import (
     Pow,
     S,
     Sum,
+    Symbol,
     diff,
     exp,
     expand,
@@ -32,11 +34,12 @@ from sympy import (
     together,
 )  # fmt: skip
 from sympy import E as EULER
+from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.symbolic.kernel.algebra import differs_somewhere, is_zero, vanishes_in_exponentials
-from verify.symbolic.kernel.core import FLIPPED, Conclusion, Existence, Rule, Theorem, rule
-from verify.symbolic.kernel.gate import bound_in, changed_in, labels_in, random_names, rests_on
-from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, Vectors, assumed, kept
+from verify.symbolic.kernel.core import FLIPPED, Conclusion, Existence, Rule, Theorem
+from verify.symbolic.kernel.gate import bound_in, changed_in, random_names, rests_on
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, Vectors, assumed
 from verify.symbolic.kernel.signs import (
     everywhere,
     is_known,
@@ -45,12 +48,12 @@ from verify.symbolic.kernel.signs import (
     signed,
     where_defined,
 )
-from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, n, p, s
+from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, p, s
 
 _ORDERED = {"≤", "≥", "<", ">"}
 
 
-@kept  # lemmas that several claims share
+@cache  # lemmas that several claims share
 def same(one: Any, other: Any) -> bool:
     """Return whether two expressions are equal by canonical forms, with derivatives taken.
 
@@ -146,7 +149,6 @@ def _collect(factor: Any, power: Any, exponents: dict[Any, Any]) -> bool:
     return True
 
 
-@rule
 @dataclass(frozen=True)
 class Identity(Rule):
     """Both sides are the same by canonical forms, where both are defined."""
@@ -160,7 +162,6 @@ class Identity(Rule):
         return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class Unfolded(Rule):
     """Both sides are the same once symbols stand for what they are defined as."""
@@ -198,7 +199,6 @@ def _refuse_dependent(name: Any, meaning: Any, *sides: Any) -> None:
             raise Refused(f"{name} depends on what {one} is over; write it out there")
 
 
-@rule
 @dataclass(frozen=True)
 class Assuming(Rule):
     """Parts are replaced by what they are assumed to equal: the ``equations`` become hypotheses.
@@ -211,8 +211,8 @@ class Assuming(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with what is assumed among its hypotheses."""
-        if not all(isinstance(one, Eq) for one in self.equations):
-            raise Refused("only an equation replaces a part")
+        for one in self.equations:
+            _refuse_unassumable(one, under)
         holes = {one.lhs: (Dummy(), one.rhs) for one in self.equations}
         opened = before.xreplace({part: hole for part, (hole, _) in holes.items()})
         if not all(opened.has(hole) for hole, _ in holes.values()):
@@ -230,7 +230,38 @@ class Assuming(Rule):
         return Conclusion(hypotheses=found)
 
 
-@rule
+def _has_own_value(part: Any) -> bool:
+    """Return whether a part is a symbol, an entry, a mean of a symbol, or a sum of squares of entries."""
+    if isinstance(part, Sum) and isinstance(part.function, Pow) and part.function.exp == 2:
+        return _has_own_value(part.function.base)
+    if isinstance(part, E):
+        return bool(part.args[0].is_Symbol)
+    return isinstance(part, Symbol | Indexed | MatrixElement)
+
+
+def _refuse_unassumable(equation: Any, under: Hypotheses) -> None:
+    """Refuse what gives no part a value of its own, or a covariance that is more than both vectors vary.
+
+    Raises:
+        Refused: it is so, or not known.
+    """
+    if not isinstance(equation, Eq):
+        raise Refused("only an equation replaces a part")
+    part, value = equation.args
+    if not _has_own_value(part):
+        raise Refused(f"{part} has no value of its own: assume one of a symbol, an entry or a mean")
+    spreads = under.law.covariances if isinstance(under.law, Vectors) else ()
+    own = {one: matrix for one, other, matrix in spreads if one == other}
+    for one, other, matrix in spreads:
+        if one == other or not (isinstance(part, MatrixElement) and part.parent == matrix):
+            continue
+        places = zip((one, other), (part.i, part.j), strict=True)
+        spread = Mul(*(own[at][i, i] if own[at].is_Matrix else own[at] for at, i in places))
+        sizes = {each: Dummy(nonnegative=True) for each in spread.atoms(MatrixElement)}
+        if not is_known((spread - value**2).xreplace(sizes), under):
+            raise Refused(f"not known to be a covariance: {value} may be more than both vary")
+
+
 @dataclass(frozen=True)
 class Replaced(Rule):
     """A part of an expression is replaced by what a ``theorem`` says of it.
@@ -333,7 +364,6 @@ def _refuse_beyond(whole: Any, known: Theorem) -> None:
                 raise Refused(f"it holds for {index} from 1 to {ranges[index]} only")
 
 
-@rule
 @dataclass(frozen=True)
 class PutIn(Rule):
     """What holds for all values of some symbols holds at ``values`` of theirs, on both sides.
@@ -363,9 +393,7 @@ class PutIn(Rule):
         bound = changed_in(known.lhs) | changed_in(known.rhs)
         constants = _constants_beside(values, known)
         for name, value in values.items():
-            fixed = {largest, *dict(hypotheses.definitions), *hypotheses.ranges}
-            fixed |= {n} if known.lhs.has(largest) or known.rhs.has(largest) else set()
-            if not name.is_Symbol or name in fixed | labels_in(known.lhs, known.rhs):
+            if not name.is_Symbol or name in {*dict(hypotheses.definitions), *hypotheses.ranges}:
                 raise Refused(f"{name} is no symbol that may have any value")
             if name in bound or value.free_symbols & bound:
                 raise Refused(f"{name} or a name in {value} is bound")
@@ -412,8 +440,7 @@ def _constants_beside(values: Mapping[Any, Any], known: Theorem) -> frozenset[tu
     others = random & free - set(replaced)
     together = [one & other for place, one in enumerate(within) for other in within[:place]]
     shared = {one for each in together for one in each if not one.is_integer}
-    made = {p, largest, *dict(known.hypotheses.definitions)}
-    if (others | made) & set().union(*within) or shared:
+    if others & set().union(*within) or shared:
         raise Refused("independent random symbols become functions of the same")
     return frozenset(("constant", one) for one in free - random)
 
@@ -447,7 +474,7 @@ def _refuse_random(name: Any, value: Any, under: Hypotheses) -> None:
     if name in law.moments:
         if law.moments[name] is not None:
             raise Refused(f"{name} has a law of its own")
-    elif value.has(*random_names(under), *((p, largest) if s in law.moments else ())):
+    elif value.has(*random_names(under)):
         raise Refused(f"{value} is random, and {name} is not")
 
 
@@ -492,7 +519,6 @@ def _refuse_outside(hole: Any, known: Theorem, under: Hypotheses) -> None:
             raise Refused(f"not known: {side} lies in {assumed(hole)}, where {hole} does")
 
 
-@rule
 @dataclass(frozen=True)
 class Applied(Rule):
     """From l = r the same of a ``context`` of both, in which the symbol ``hole`` stands for either.
@@ -516,7 +542,7 @@ class Applied(Rule):
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
         taken = known.lhs.free_symbols | known.rhs.free_symbols
-        if not hole.is_Symbol or hole in taken | bound_in(self.context) | labels_in(self.context):
+        if not hole.is_Symbol or hole in taken | bound_in(self.context):
             raise Refused(f"{hole} must be a symbol of its own")
         changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
@@ -539,7 +565,6 @@ class Applied(Rule):
         return Conclusion(_moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs)
 
 
-@rule
 @dataclass(frozen=True)
 class Turned(Rule):
     """The same with its sides exchanged, or moved over: a ≤ b from l ≤ r where b - a is r - l."""
@@ -562,7 +587,6 @@ class Turned(Rule):
         raise Refused("the sides differ by something else")
 
 
-@rule
 @dataclass(frozen=True)
 class ClosedSums(Rule):
     """Sums up to a symbolic size are put in closed form, each right by induction over the size.
@@ -600,7 +624,6 @@ def _refuse_unless_inductive(total: Any, form: Any, under: Hypotheses) -> None:
             raise Refused(f"the induction fails: {gap}")
 
 
-@rule
 @dataclass(frozen=True)
 class Equivalent(Rule):
     """Two equations with equal sides, or one the other times what is never 0, have the same solutions."""

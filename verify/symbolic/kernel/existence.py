@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sympy import (
@@ -53,7 +53,6 @@ from verify.symbolic.kernel.hypotheses import (
     Vectors,
     component,
     has_any,
-    kept,
     parts_of,
 )
 from verify.symbolic.kernel.limits import limit_at_infinity
@@ -196,7 +195,7 @@ def _is_there(one: Any, under: Hypotheses) -> bool:
     return _is_number(one, replace(under, law=None, entries=NOTHING.entries))
 
 
-@kept
+@cache
 def _is_number(one: Any, under: Hypotheses) -> bool:
     """Return whether an integral, a limit or a derivative surely exists."""
     if isinstance(one, Limit):
@@ -225,7 +224,7 @@ def _refuses_nothing(rule: Callable[..., Any], *given: Any) -> bool:
     return True
 
 
-@kept
+@cache
 def _has_mean(inside: Any, under: Hypotheses) -> bool:
     """Return whether something has a mean: as is assumed, or for it grows no faster than moments allow."""
     if under.law is None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, wraps
-from itertools import combinations, combinations_with_replacement
-from typing import Any, ParamSpec, TypeVar
+from functools import cache
+from typing import Any
 
 from sympy import (
     CRootOf,
@@ -20,7 +18,6 @@ from sympy import (
     IndexedBase,
     Intersection,
     Interval,
-    Matrix,
     Mul,
     Ne,
     Poly,
@@ -28,7 +25,6 @@ from sympy import (
     Range,
     S,
     Symbol,
-    expand,
     factor,
     fraction,
     log,
@@ -48,32 +44,9 @@ class Refused(Exception):  # noqa: N818  # a rule refuses
 
 
 _NAMES = (Symbol, Indexed, IndexedBase, MatrixSymbol)
-_MOST_VECTORS = 6
-"""The most dependent vectors whose covariances by numbers are decided."""
-
-proving = ContextVar("proving", default=False)
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
 
 
-def kept(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
-    """Return a function that keeps what it found, while a theorem is made apart from all other times.
-
-    Only what a theorem is made of is admitted; another object may claim to equal everything.
-    """
-
-    @cache
-    def found(_while_proving: bool, *given: _Given.args, **named: _Given.kwargs) -> _Found:
-        return function(*given, **named)
-
-    @wraps(function)
-    def asked(*given: _Given.args, **named: _Given.kwargs) -> _Found:
-        return found(proving.get(), *given, **named)  # type: ignore[arg-type]  # all can be hashed
-
-    return asked
-
-
-@kept  # SymPy walks through equal parts again, and through the whole for each question
+@cache  # SymPy walks through equal parts again, and through the whole for each question
 def _all_parts(expression: Any) -> frozenset[Any]:
     found: set[Any] = set()
     waiting = [expression]
@@ -85,13 +58,13 @@ def _all_parts(expression: Any) -> frozenset[Any]:
     return frozenset(found)
 
 
-@kept
+@cache
 def parts_of(expression: Any, *kinds: Any) -> frozenset[Any]:
     """Return the parts of these kinds in an expression, itself among them."""
     return frozenset(one for one in _all_parts(expression) if isinstance(one, kinds))
 
 
-@kept
+@cache
 def free_symbols(expression: Any) -> frozenset[Any]:
     """Return the symbols in an expression that are not bound there."""
     return frozenset(expression.free_symbols)
@@ -234,29 +207,6 @@ class Vectors:
             found = [*(group for group in found if group not in linked), set().union(*linked)]
         return tuple(tuple(one for one in self.moments if one in group) for group in found)
 
-    def minors(self) -> Iterator[Any]:
-        """Yield what must not be negative so that there are such vectors: minors of covariances by numbers.
-
-        Covariances by matrices are what they are named, and may be 0 or as large as need be.
-
-        Raises:
-            Refused: numbers stand beside matrices or what is not given, so that it is not decided.
-        """
-        given = {frozenset(pair): matrix for *pair, matrix in self.covariances if not matrix.is_Matrix}
-        for group in self.groups():
-            pairs = [*combinations_with_replacement(group, 2)]
-            known = [frozenset(pair) for pair in pairs if frozenset(pair) in given]
-            if len(group) == 1 or all(len(pair) == 1 or given[pair] == 0 for pair in known):
-                yield from (given[pair] for pair in known)
-                continue
-            if len(known) < len(pairs) or len(group) > _MOST_VECTORS:
-                names = ", ".join(map(str, group))
-                raise Refused(f"whether {names} have these covariances is not known: give each as a number")
-            for size in range(1, len(group) + 1):
-                for chosen in combinations(group, size):
-                    table = Matrix(size, size, lambda a, b, at=chosen: given[frozenset({at[a], at[b]})])
-                    yield expand(table.det())
-
     def with_laws_of(self, other: Any) -> Vectors:
         """Return these, which go with nothing else.
 
@@ -374,12 +324,12 @@ NOTHING = Hypotheses()
 """No hypotheses but the symbols' own domains."""
 
 
-@kept
+@cache
 def _in_both(one: Set, other: Set) -> Set:
     return Intersection(one, other)
 
 
-@kept
+@cache
 def _where(condition: Any, symbol: Any) -> Set:
     """Return the real numbers for which a relation in one symbol holds; some complex number may not do."""
     shift = condition.lhs - symbol  # by hand, for SymPy takes long
@@ -414,7 +364,7 @@ def _plainer(condition: Any) -> Any:
     return _plainer(kind(rest, 0))
 
 
-@kept
+@cache
 def assumed(symbol: Any) -> Set:
     """Return the domain that a symbol's own assumptions say; they are hypotheses like all others."""
     if symbol.is_integer:

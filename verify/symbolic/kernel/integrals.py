@@ -8,19 +8,20 @@ Digital Library of Mathematical Functions, 5.2.1, 5.9.1 and 5.12.3.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 from sympy import Add, I, Integral, Interval, Mul, Poly, Pow, S, diff, exp, expand, gamma, log, oo
 
-from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem
 from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, kept
+from verify.symbolic.kernel.hypotheses import Hypotheses, Refused
 from verify.symbolic.kernel.ranges import On, defined, gathered, range_from
 from verify.symbolic.kernel.signs import is_known, where_defined
 from verify.symbolic.kernel.special_integrals import ByFormula
 
 
-@kept
+@cache
 def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return the integral of ``integrand`` over a ``variable`` from 0 to infinity, and what must be positive.
 
@@ -91,7 +92,6 @@ class _IntegrandFactors:
         return Refused(f"{self._integrand}: this is none of Euler's integrals")
 
 
-@rule
 @dataclass(frozen=True, init=False)
 class EulerIntegrals(ByFormula):
     """∫ x^(a-1)·exp(-r·x^m) dx and ∫ x^(a-1)/(u + c·x)^(a+b) dx from 0 to infinity, by ``euler``."""
@@ -106,7 +106,6 @@ class EulerIntegrals(ByFormula):
         return euler(function, variable)
 
 
-@rule
 @dataclass(frozen=True)
 class Primitive(Rule):
     """An integral over a ``variable`` is what its ``primitive`` grows by from the lower to the upper end.
@@ -140,7 +139,6 @@ class Primitive(Rule):
         return Conclusion(hypotheses=defined(before, defined(after, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class Substituted(Rule):
     """An integral over a ``variable`` is one over ``new``, of which the variable is the ``value``.
@@ -184,7 +182,6 @@ class Substituted(Rule):
         return Conclusion(hypotheses=defined(before, defined(after, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class SameIntegrands(Rule):
     """Integrals over one range are equal where what they integrate is, in all, over that range.
@@ -215,7 +212,6 @@ class SameIntegrands(Rule):
         return Conclusion(hypotheses=defined(before, defined(after, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class Even(Rule):
     """The integral of an even function, between ends as far on either side of 0, is twice that from 0 on.
@@ -251,7 +247,6 @@ class Even(Rule):
         return Conclusion(hypotheses=defined(before, defined(after, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class IntegralByParts(Rule):
     """Two integrals over one range differ by what a ``boundary`` term grows by over it.
@@ -288,7 +283,6 @@ class IntegralByParts(Rule):
         return Conclusion(hypotheses=defined(before, defined(after, under)))
 
 
-@rule
 @dataclass(frozen=True)
 class Integrated(Rule):
     """From l ≤ r for all values of a ``variable`` between two ends that of their integrals between these.

@@ -18,7 +18,6 @@ from typing import Any
 from sympy import (
     Add,
     Dummy,
-    Expr,
     Idx,
     Indexed,
     IndexedBase,
@@ -41,7 +40,7 @@ from sympy.matrices.expressions import MatAdd, MatMul, MatPow, MatrixSymbol
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.symbolic.kernel.algebra import is_zero, replaced
-from verify.symbolic.kernel.core import Conclusion, Rule, rule
+from verify.symbolic.kernel.core import Conclusion, Rule
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, Vectors, parts_of
 from verify.symbolic.kernel.moments import any_moments, evaluate, refuse_nested, unfold
 from verify.symbolic.kernel.special_integrals import outermost
@@ -50,7 +49,6 @@ from verify.symbolic.kernel.terms import Families, Reader, Term
 from verify.symbolic.kernel.words import E, MatrixShape, Var
 
 
-@rule
 @dataclass(frozen=True)
 class WhichCoincide(Rule):
     """Means of products of sums over a ``number`` of vectors, by which of the summed indices coincide.
@@ -190,7 +188,6 @@ def _factors(matrix: Any) -> tuple[Any, ...]:
     raise Refused(f"{matrix}: only sums, products and transposes of matrices are covered")
 
 
-@rule
 @dataclass(frozen=True)
 class ShapeOfProduct(Rule):
     """A product has the rows of its first factor and the columns of its last; each two that meet fit."""
@@ -211,25 +208,16 @@ class _Entries:
 
     def __init__(self, symmetric: Iterable[Any]) -> None:
         self._symmetric = frozenset(symmetric)
-        self._matrices: dict[str, tuple[Any, Any]] = {}
+        self._matrices: dict[Any, Any] = {}
 
     @property
     def families(self) -> Families:
         """The entries of all matrices read so far, with the sizes of their indices."""
-        return Families(sizes={family: one.shape for one, family in self._matrices.values()}, made_of={})
+        return Families(sizes={family: one.shape for one, family in self._matrices.items()}, made_of={})
 
     def family(self, matrix: Any) -> Any:
-        """Return the family of a matrix's entries.
-
-        Raises:
-            Refused: two matrices have one name.
-        """
-        if matrix.name not in self._matrices:
-            self._matrices[matrix.name] = matrix, IndexedBase(matrix.name)
-        known, family = self._matrices[matrix.name]
-        if known != matrix:
-            raise Refused(f"two matrices are called {matrix}")
-        return family
+        """Return the family of a matrix's entries."""
+        return self._matrices.setdefault(matrix, IndexedBase(matrix.name))
 
     def read(self, expression: Any) -> Any:
         """Return an expression with sums of entries for its traces, and its sums from 1 on.
@@ -321,7 +309,6 @@ def _place(index: Any) -> Any:
     raise Refused(f"{index} numbers no entry")
 
 
-@rule
 @dataclass(frozen=True)
 class MatrixIdentity(Rule):
     """Both sides are the same sum of products of entries, for every size.
@@ -336,8 +323,6 @@ class MatrixIdentity(Rule):
         """Return the equation, which holds where every entry that is named by number is there."""
         if before.has(E, Var) or after.has(E, Var):
             raise Refused("a mean is none of entries")
-        if odd := [one for one in self.symmetric if not (_is_matrix(one) and one.shape[0] == one.shape[1])]:
-            raise Refused(f"{odd[0]} is no square matrix, and cannot be symmetric")
         known = _symmetric(under.law) if isinstance(under.law, Vectors) else set()
         entries = _Entries({*self.symmetric, *known})
         sides = entries.read(before), entries.read(after)
@@ -357,7 +342,6 @@ def _is_matrix(one: Any) -> bool:
     return isinstance(one, MatrixSymbol)
 
 
-@rule
 @dataclass(frozen=True)
 class VectorMoments(Rule):
     """Both sides have one value in the means and covariances of random vectors, for every size.
@@ -377,7 +361,6 @@ class VectorMoments(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with the vectors' law among its hypotheses."""
-        _refuse_unfit(self.law)
         entries = _Entries(_symmetric(self.law))
         sides = [entries.read(unfold(side)) for side in (before, after)]
         parts = (part for pair in (*self.law.means, *self.law.covariances) for part in pair)
@@ -388,33 +371,6 @@ class VectorMoments(Rule):
             raise Refused("the means differ")
         found = entries.families.hypotheses(*sides)
         return Conclusion(hypotheses=found.merged(Hypotheses(law=self.law)))
-
-
-def _refuse_unfit(law: Vectors) -> None:
-    """Refuse what are no random vectors with their means and covariances.
-
-    Raises:
-        Refused: a shape does not fit, or a vector or pair is there twice.
-    """
-    vectors = law.moments
-    if not vectors or len(vectors) < len(law.means):
-        raise Refused("a vector is there twice, or there is none")
-    if len({frozenset(pair) for *pair, _ in law.covariances}) < len(law.covariances):
-        raise Refused("a covariance is there twice")
-    for one, mean in law.means:
-        if not (_is_matrix(one) and one.shape[1] == 1):
-            raise Refused(f"{one} is no matrix of one column")
-        if mean != 0 and not (_is_matrix(mean) and mean.shape == one.shape and mean not in vectors):
-            raise Refused(f"{mean} is no mean of {one}")
-    for one, other, matrix in law.covariances:
-        if not ({one, other} <= vectors.keys() and _is_covariance(matrix, one, other, vectors)):
-            raise Refused(f"{matrix} is no covariance of {one} and {other}")
-
-
-def _is_covariance(matrix: Any, one: Any, other: Any, vectors: Any) -> bool:
-    if _is_matrix(matrix):
-        return matrix not in vectors and matrix.shape == (one.shape[0], other.shape[0])
-    return isinstance(matrix, Expr) and one.shape == other.shape and not matrix.has(MatrixSymbol, Indexed)
 
 
 def _in_exponentials(expression: Any) -> Any:

@@ -20,9 +20,9 @@ from sympy import Add, Dummy, Indexed, Mul, Poly, PolynomialError, Pow, S, Sum, 
 from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.algebra import is_zero, replaced, with_powers
-from verify.symbolic.kernel.core import Conclusion, Rule, rule
+from verify.symbolic.kernel.core import Conclusion, Rule
 from verify.symbolic.kernel.gate import averaged, outside_means
-from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, kept
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused
 from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.words import E, Var
 
@@ -30,7 +30,7 @@ _ORDERS = 12
 """The highest order of a moment that stands for any law; no derivation comes near it."""
 
 
-@kept  # one object for the same components, so that what was evaluated once is known to all claims
+@cache  # one object for the same components, so that what was evaluated once is known to all claims
 def any_moments(population: Population) -> Population:
     """Return the components with a symbol of its own for every moment of every law.
 
@@ -44,7 +44,7 @@ def any_moments(population: Population) -> Population:
     return Population(moments, population.dimension, alike)
 
 
-@kept  # the rules that are applied in turn, and their checks, ask it of the same expressions
+@cache  # the rules that are applied in turn, and their checks, ask it of the same expressions
 def refuse_nested(expression: Any) -> None:
     """Refuse an expectation or variance inside another: a value that depends on nothing, or a condition.
 
@@ -112,7 +112,7 @@ def evaluate(expression: Any, population: Population) -> Any:
     return replaced(unfold(expression), E, lambda x: _mean(x, population))
 
 
-@kept  # a step's expression is the next step's start, and claims share their first steps
+@cache  # a step's expression is the next step's start, and claims share their first steps
 def _mean(argument: Any, population: Population) -> Any:
     """Return E[argument]: over the indexed components first, given the others, then over these."""
 
@@ -236,7 +236,6 @@ def _per_monomial(argument: Any, population: Population, moment: Callable[[Any, 
     return with_powers(argument, randoms, moment)
 
 
-@rule
 @dataclass(frozen=True)
 class Evaluation(Rule):
     """Both sides have one value in the moments, symbolic in the dimension: by which indices coincide.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, count
+from functools import cache
+from itertools import count
 from typing import Any
 
 from sympy import (
     Add,
     Dummy,
-    Eq,
     FiniteSet,
-    Ge,
     Gt,
     Idx,
     Indexed,
@@ -20,8 +19,6 @@ from sympy import (
     Integer,
     Integral,
     Interval,
-    Le,
-    Lt,
     Mul,
     Ne,
     Poly,
@@ -54,30 +51,26 @@ from sympy import (
     together,
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
-from sympy.matrices.expressions.matexpr import MatrixElement, MatrixSymbol
+from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import SURELY, is_of_numbers, is_zero
-from verify.symbolic.kernel.core import Conclusion, Rule, Same, Theorem, prove, rule
-from verify.symbolic.kernel.gate import labels_in, moment_minors
+from verify.symbolic.kernel.core import Conclusion, Rule, Same, Theorem, prove
+from verify.symbolic.kernel.gate import labels_in
 from verify.symbolic.kernel.hypotheses import (
     Hypotheses,
     Refused,
-    Vectors,
     assumed,
     free_symbols,
-    has_any,
-    kept,
     parts_of,
 )
-from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, p, s
+from verify.symbolic.kernel.words import OPAQUE, E, Var, p
 
 _SMOOTH = (Add, Mul, Sum, exp, sin, cos, sinh, cosh, tanh, erf, erfc)
 """What is smooth wherever its parts are."""
 
 
-@rule
 @dataclass(frozen=True)
 class Sign(Rule):
     """0 ≤ e, or 0 < e if ``strict``, by squares, signs of symbols over their domains, or Sturm's theorem."""
@@ -125,7 +118,7 @@ def _domains_in(expression: Any, under: Hypotheses) -> tuple[tuple[Any, Set], ..
     return tuple(one for one in under.domains if one[0] in free_symbols(expression))
 
 
-@kept  # asked again of the same parts, by every rule
+@cache  # asked again of the same parts, by every rule
 def _is_known(expression: Any, under: Hypotheses, strict: bool) -> bool:
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
@@ -187,7 +180,7 @@ _COUNT = count()
 """Numbers the kernel's own symbols."""
 
 
-@kept  # the same symbol for the same part, so that SymPy knows what it found of it
+@cache  # the same symbol for the same part, so that SymPy knows what it found of it
 def stand_in(_part: Any, **assumptions: Any) -> Any:
     """Return a symbol of the kernel's own, which no author's expression holds."""
     return Symbol(f"_at{next(_COUNT)}", **assumptions)
@@ -262,7 +255,7 @@ def where_variances_are_real(rule: Rule, under: Hypotheses, *sides: Any) -> Hypo
     return under
 
 
-@kept
+@cache
 def _roots_of_real(whole: Any, under: Hypotheses, drawn: frozenset[Any]) -> tuple[Any, ...]:
     """Return the conditions under which a variance is of what is real.
 
@@ -280,124 +273,6 @@ def _roots_of_real(whole: Any, under: Hypotheses, drawn: frozenset[Any]) -> tupl
     if complex_ or not is_real(parametrised(inside.xreplace({one: Dummy(real=True) for one in real}), under)):
         raise Refused(f"a variance is of what is real, which {inside} may not be")
     return tuple(found)
-
-
-def refuse_outside_assumptions(_rule: Rule, under: Hypotheses, *_sides: Any) -> Hypotheses:
-    """Return hypotheses as they are; what a symbol stands for is what the symbol is assumed to be.
-
-    Raises:
-        Refused: that is not known.
-    """
-    for name, meaning in under.definitions:
-        if isinstance(name, Symbol) and not lies_in(meaning, under.domain(name), under):
-            raise Refused(f"not known: {meaning} lies in {under.domain(name)}, where {name} does")
-    return under
-
-
-def refuse_contradictory(_rule: Rule, under: Hypotheses, *_sides: Any) -> Hypotheses:
-    """Return hypotheses as they are; every equation among them gives a part of its own a value it may have.
-
-    Else 1 = 2 would follow from x² = -1, or from x = 1 and x = 2. No inequality denies another, nor what the
-    moments of a law must be.
-
-    Raises:
-        Refused: one does not, or that is not known.
-    """
-    orders = {one for one in under.conditions if isinstance(one, Gt | Ge | Lt | Le)}
-    gaps = [(one.gts - one.lts, isinstance(one, Gt | Lt)) for one in orders]
-    gaps += [(one, False) for one in moment_minors(under) if not one.is_nonnegative]
-    for several in (*combinations(gaps, 1), *combinations(gaps, 2)):
-        strict = any(one for _, one in several)
-        if is_known(-Add(*(gap for gap, _ in several)), under, strict=not strict):
-            raise Refused(f"they deny each other: {', '.join(f'{gap} ≥ 0' for gap, _ in several)}")
-    defined = [part for each in under.definitions for part in each]
-    for one in (each for each in under.conditions if isinstance(each, Eq)):
-        beside = [*(other for other in under.conditions if other != one), *defined]
-        pairs = ((one.lhs, one.rhs), (one.rhs, one.lhs))
-        if not any(_is_free(part, (value, *beside)) and _may_be(part, value, under) for part, value in pairs):
-            raise Refused(f"not known whether there are such values: {one}")
-    return under
-
-
-def _is_free(part: Any, beside: tuple[Any, ...]) -> bool:
-    """Return whether a part has a name, which stands in nothing beside it."""
-    name = _name_in(part)
-    names = {s, p, largest} if name in {s, p, largest} else {name}
-    return name is not None and not any(has_any(one, names) for one in beside)
-
-
-def _name_in(part: Any) -> Any:
-    """Return the symbol, family or matrix that a part consists of, None if it is more than that."""
-    if isinstance(part, Sum) and isinstance(part.function, Pow) and part.function.exp == 2:
-        return _name_in(part.function.base)
-    if isinstance(part, E):
-        return part.args[0] if isinstance(part.args[0], Symbol) else None
-    if isinstance(part, Indexed):
-        return part.base
-    if isinstance(part, MatrixElement):
-        return part.parent
-    return part if isinstance(part, Symbol) else None
-
-
-def _may_be(part: Any, value: Any, under: Hypotheses) -> bool:
-    """Return whether something may surely have a value: of which nothing else is assumed but its domain."""
-    name = _name_in(part)
-    if isinstance(part, Symbol):
-        return name != largest and name not in under.ranges and lies_in(value, under.domain(name), under)
-    if isinstance(part, E):
-        of_any_law = under.law is None or under.law.moments.get(name, ()) is None
-        domain = under.domain(name)
-        return of_any_law and (
-            lies_in(value, domain, under)
-            or ((domain.inf, domain.sup) == (0, oo) and _is_positive_integral(value, under))
-        )
-    if isinstance(part, MatrixElement):
-        real = value.xreplace({one: Dummy(real=True) for one in value.atoms(MatrixElement)})
-        return is_real(real) and _is_possible_covariance(part, value, under)
-    if (
-        name == p
-        or any(name in about for about in under.entries)
-        or any(one == name for one, _ in under.domains)
-    ):
-        return False
-    return is_real(value) if isinstance(part, Indexed) else is_known(value, under)
-
-
-def _is_possible_covariance(part: Any, value: Any, under: Hypotheses) -> bool:
-    """Return whether an entry, if it is a covariance, may surely have a value: by Cauchy and Schwarz.
-
-    All other covariances may then be 0. This is not known of several entries that are given at once, or where
-    one matrix is more than one covariance.
-    """
-    spreads = under.law.covariances if isinstance(under.law, Vectors) else ()
-    names = set().union(*(matrix.atoms(MatrixSymbol) for *_, matrix in spreads))
-    if part.parent not in names:
-        return True
-    given = [one for one in under.conditions if isinstance(one, Eq) and one.has(*names)]
-    own = {one: matrix for one, other, matrix in spreads if one == other}
-    pairs = [(one, other) for one, other, matrix in spreads if matrix == part.parent and one != other]
-    every = [matrix for *_, matrix in spreads if matrix.is_Matrix]
-    is_shared = any(every.count(matrix) > 1 for one, other, matrix in spreads if one != other)
-    if len(given) > 1 or len(pairs) != 1 or is_shared or not own.keys() >= {*pairs[0]}:
-        return False
-    spread = [
-        own[one][at, at] if own[one].is_Matrix else own[one]
-        for one, at in zip(pairs[0], (part.i, part.j), strict=True)
-    ]
-    sizes = {one: Dummy(nonnegative=True) for one in spread if isinstance(one, MatrixElement)}
-    gap = (Mul(*spread) - value**2).xreplace(sizes)
-    return is_known(gap.xreplace({one: Dummy(real=True) for one in gap.atoms(MatrixElement)}), under)
-
-
-def _is_positive_integral(value: Any, under: Hypotheses) -> bool:
-    """Return whether a number is the integral, upwards, of what is positive."""
-    if not isinstance(value, Integral) or len(value.limits) != 1 or len(value.limits[0]) != len("xab"):
-        return False
-    ((variable, low, high),) = value.limits
-    upwards = low.is_number and high.is_number and is_known(high - low, under, strict=True)
-    return upwards and is_known(
-        value.function, under.restricted(variable, Interval.open(low, high)), strict=True
-    )
 
 
 def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) -> Any:
@@ -627,7 +502,7 @@ def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
     return _is_never_zero(expression, Hypotheses(domains, under.conditions, None, under.definitions))
 
 
-@kept
+@cache
 def _is_never_zero(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Mul):
         return all(_differs_from_zero(one, under) for one in expression.args)

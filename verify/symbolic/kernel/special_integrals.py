@@ -37,7 +37,7 @@ from sympy import (
 )
 from sympy.polys.polyerrors import PolynomialError
 
-from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem, rule
+from verify.symbolic.kernel.core import Conclusion, Existence, Rule, Theorem
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused
@@ -195,7 +195,6 @@ class _Factors:
         return [*([S.Zero] * (degree + 1 - len(found))), *found]
 
 
-@rule
 @dataclass(frozen=True, init=False)
 class GaussIntegrals(ByFormula):
     """∫ exp(-ay² + by + c) dy = √(π/a)·exp(b²/4a + c) over the whole line, for a > 0 and any complex b.
@@ -236,7 +235,6 @@ def _share_below(end: Any, square: Any, linear: Any) -> Any:
     return erf(sqrt(square) * end - linear / (2 * sqrt(square)))
 
 
-@rule
 @dataclass(frozen=True, init=False)
 class BesselIntegrals(ByFormula):
     """Two integrals from 0 to infinity, of which one gives K and the other has it inside.
@@ -274,7 +272,6 @@ def _refuse_complex(*parameters: Any) -> None:
         raise Refused("a parameter is not known to be real")
 
 
-@rule
 @dataclass(frozen=True)
 class GammaTail(ByFormula):
     """∫ v^(m-1)·exp(-rv) dv from c on is (m-1)!·exp(-rc)/r^m·Σ(rc)^k/k!, k from 0 to m - 1.
@@ -306,7 +303,6 @@ class GammaTail(ByFormula):
         return parts.constant * gamma(order) * exp(fixed - rate * low) / rate**order * terms, (rate,)
 
 
-@rule
 @dataclass(frozen=True)
 class SplitAt(Rule):
     """An integral is that up to a place and that from there on, and signs are what they are on either side.
@@ -370,7 +366,6 @@ def _decided(one: Any, is_positive: Any) -> Any:
     return one
 
 
-@rule
 @dataclass(frozen=True)
 class BinomialTheorem(Rule):
     """(a + b)^n is the sum of C(n, j)·a^(n-j)·b^j over j from 0 to n, n being a whole number from 0 on."""
@@ -394,7 +389,6 @@ class BinomialTheorem(Rule):
         return Conclusion(hypotheses=under)
 
 
-@rule
 @dataclass(frozen=True)
 class Exchanged(Rule):
     """Sums and integrals change their order: of what is nowhere negative (Tonelli), or finite (Fubini).

@@ -25,13 +25,11 @@ from sympy import (
     Tuple,
     exp,
     log,
-    sympify,
 )
 
 from verify.symbolic.kernel.algebra import replaced
 from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.hypotheses import Hypotheses, Refused, free_symbols, has_any, parts_of
-from verify.symbolic.kernel.signs import is_real
 from verify.symbolic.kernel.words import E, largest, n, p, s
 
 _THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
@@ -267,19 +265,16 @@ class Reader:
         self._sizes = _sizes_of_indices(families, expression)
         self._below: dict[Any, Terms] = {}
         self._taken, self._own = 0, list[Any]()
-        self._there = _dummies(families, expression, *self._squares.values())
         self.ranges: dict[Any, Any] = {}
         """Up to where free indices must run, for a sum that runs as far picks the term of one."""
 
     def _name(self) -> Any:
-        """Return a name for a bound index that no other has in this reader, nor anything in what it reads."""
-        while True:
-            if self._taken == len(_NAMES):
-                _NAMES.append(Dummy(f"i{self._taken + 1}", integer=True))
-            self._taken += 1
-            if _NAMES[self._taken - 1] not in self._there:
-                self._own.append(_NAMES[self._taken - 1])
-                return self._own[-1]
+        """Return a name for a bound index that no other has in this reader."""
+        if self._taken == len(_NAMES):
+            _NAMES.append(Dummy(f"i{self._taken + 1}", integer=True))
+        self._own.append(_NAMES[self._taken])
+        self._taken += 1
+        return self._own[-1]
 
     def terms(self, expression: Any) -> Terms:
         """Return the terms of an expression, reduced."""
@@ -359,8 +354,6 @@ class Reader:
             raise Refused(f"{expression}: the logarithm of a sum has no normal form")
         found: list[Terms] = [(Term(log(inside[0].coefficient)),)]
         for entry, power in inside[0].powers.items():
-            if isinstance(entry, exp) and not is_real(entry.args[0]):
-                raise Refused(f"{expression}: the exponent is not known to be real")
             one = self._read(entry.args[0]) if isinstance(entry, exp) else _opaque(log(entry))
             found.append(tuple(term.times(Term(Integer(power))) for term in one))
         return tuple(chain.from_iterable(found))
@@ -554,14 +547,6 @@ def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
             delta = KroneckerDelta(*pair)
             found = found.times(Term() if delta == 1 else Term(powers={delta: 1}))
         yield found
-
-
-def _dummies(families: Families, *expressions: Any) -> set[Any]:
-    """Return the dummies in expressions, and in what is said of families."""
-    meanings = (meaning for _, meaning in families.made_of.values())
-    sizes = chain(chain.from_iterable(families.sizes.values()), families.indices.values())
-    said = chain(expressions, meanings, sizes, families.variances.values())
-    return set().union(*(parts_of(sympify(one), Dummy) for one in said))
 
 
 def _sizes_of_indices(families: Families, expression: Any) -> dict[Any, Any]:

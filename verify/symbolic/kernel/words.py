@@ -2,63 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from sympy import (
-    Abs,
-    Add,
-    Derivative,
-    Dummy,
-    Eq,
-    Function,
-    Idx,
-    Indexed,
-    IndexedBase,
-    Integer,
-    Integral,
-    KroneckerDelta,
-    Limit,
-    Max,
-    Min,
-    Mul,
-    Pow,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    Transpose,
-    Tuple,
-    besselk,
-    binomial,
-    cos,
-    cosh,
-    erf,
-    erfc,
-    erfinv,
-    exp,
-    factorial,
-    gamma,
-    log,
-    sign,
-    sin,
-    sinh,
-    tan,
-    tanh,
-)  # fmt: skip
-from sympy.core.function import UndefinedFunction
-from sympy.core.symbol import Str
-from sympy.matrices.expressions import MatAdd, MatMul, MatPow, MatrixSymbol
-from sympy.matrices.expressions.matexpr import MatrixElement
-from sympy.matrices.immutable import ImmutableDenseMatrix
+from sympy import Function, Indexed, IndexedBase, Integral, Limit, S, Sum, Symbol
 from sympy.printing.str import StrPrinter
-
-RELATION = re.compile(
-    r"[<>=~≤≥≈∼≠]|\\(?:not|n?leq?|n?geq?|neq?|[lg]t|[lg]ll?|gg|approx|sim|cong|equiv|propto|doteq|asymp"
-    r"|[a-z]*to|[A-Za-z]*arrow|iff|implies|in|[a-z]*eq[a-z]*|less[a-z]*|gtr[a-z]*)(?![A-Za-z])"
-)
-"""A sign of a relation in text or LaTeX: what no name, no definition and no label may smuggle in."""
 
 
 class Ranked(str):
@@ -210,57 +157,3 @@ sigma = Ordered("sigma", "s", positive=True)
 
 largest = Ordered(r"\max_i s_i", "s0", real=True)
 """The largest of the n scores."""
-
-WORDS = frozenset([
-    Abs, Add, Derivative, Dummy, E, Eq, Idx, ImmutableDenseMatrix, Indexed, IndexedBase, IndexedEntry,
-    Integral, KroneckerDelta, Limit, MatAdd, MatMul, MatPow, MatrixElement, MatrixShape, MatrixSymbol, Max,
-    Min, Mul, Ordered, OrderedBase, Pow, Str, Sum, Symbol, Trace, Transpose, Tuple, Var, besselk, binomial,
-    cos, cosh, erf, erfc, erfinv, exp, factorial, gamma, log, sign, sin, sinh, tan, tanh,
-    *(type(one) for one in (S.Zero, S.One, S.NegativeOne, S.Half, S.Pi, S.Exp1, S.ImaginaryUnit, S.Infinity,
-                            S.NegativeInfinity, Integer(7), Rational(2, 7))),
-])  # fmt: skip
-"""The exact types of nodes. An author's own function, which might say of itself what it likes, is none."""
-
-_BY_IDENTITY = frozenset(map(id, WORDS))
-"""What tells classes apart: one may claim to equal another."""
-
-_NAMELESS = frozenset(id(one) for one in WORDS if not issubclass(one, Symbol | Str))
-"""Those whose nodes have no name."""
-
-_OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
-"""All that the class of such a function holds."""
-
-_TAKEN = {"P", "ln", "Cov", "Gamma", "K", "max", "min", "tr", *(one.__name__ for one in WORDS)}
-"""What no function of an author's is called: it would be printed as one that is known."""
-
-_ASSUMED: tuple[dict[str, bool], ...] = (
-    {}, {"real": True}, {"real": True, "zero": False}, {"positive": True}, {"nonnegative": True},
-    {"negative": True}, {"integer": True}, {"integer": True, "nonnegative": True},
-    {"integer": True, "positive": True},
-)  # fmt: skip
-_DOMAINS = frozenset(frozenset(Symbol("x", **one).assumptions0.items()) for one in _ASSUMED)
-"""What symbols assume: just that they lie in a domain. Nothing would say that one is even, say."""
-
-_CALLED = ("name", "rank", "dummy_index")
-"""By what symbols and names equal each other."""
-
-
-def is_word(node: Any) -> bool:
-    """Return whether a node is of the vocabulary by its exact type, or a function known by name alone.
-
-    What it is called by is plain text, which does not equal another text, and a plain number. Symbols whose
-    names begin with an underscore are the kernel's own: normal forms take them for bound indices. A family
-    has no shape and an index no range, which would tell two of one name apart.
-    """
-    kind = type(node)
-    if id(kind) in _NAMELESS:
-        return len(node.args) == 1 if isinstance(node, Idx | IndexedBase) else True
-    if type(kind) is UndefinedFunction:
-        named = type(kind.__name__) is str and kind.__name__.partition("_")[0] not in _TAKEN
-        return named and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
-    called = (getattr(node, part, "") for part in _CALLED) if isinstance(node, Symbol | Str) else ()
-    if id(kind) not in _BY_IDENTITY or not all(type(one) is str or type(one) is int for one in called):
-        return False
-    if isinstance(node, Symbol) and frozenset(node.assumptions0.items()) not in _DOMAINS:
-        return False
-    return not (kind is Symbol or kind is Ordered) or not node.name.startswith("_")
