@@ -80,16 +80,6 @@ def loss_of(model: Lookup, sequences: int, seed: int) -> torch.Tensor:
     return nn.functional.cross_entropy(model(keys, shown)[:, KEYS:].flatten(0, 1), values[:, KEYS:].flatten())
 
 
-def trained(model: Lookup, steps: int) -> float:
-    """Train a model for some steps and return its loss on sequences that it has not seen."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for step in range(steps):
-        optimizer.zero_grad()
-        loss_of(model, 32, step).backward()
-        optimizer.step()
-    return unseen(model)
-
-
 def unseen(model: Lookup, sequences: int = 64) -> float:
     """Return the loss on sequences that no training has seen."""
     with torch.no_grad():

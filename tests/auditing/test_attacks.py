@@ -1,4 +1,4 @@
-"""Broken attention that someone wants confirmed, and files made to stop an audit: none ends with status 0."""
+"""Broken attention that is hard to see, and files that are no recordings: none ends with status 0."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,7 @@ import pytest
 
 import verify
 from tests.auditing.calls import arrays
-from verify.auditing.scales import scale_expression
-from verify.errors import RecordingError, SettingsError, VerifyError
+from verify.errors import RecordingError, VerifyError
 from verify.evidence.audits import AuditRecord
 
 SCALE, TOKENS = 0.25, 40
@@ -184,26 +183,6 @@ def test_documents_are_for_a_mask() -> None:
     documents = np.repeat([[0, 1]], TOKENS // 2, axis=1).repeat(30, axis=0)
     with pytest.raises(RecordingError, match="give intended_mask= as documents"):
         audited(given() | {"documents": documents})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "d**d**d",
-        "(" * 10 + "d" + "**16)" * 10,
-        "(" * 10 + "9" + "**16)" * 10,
-        "exp(exp(exp(exp(d))))",
-        "exp(exp(exp(exp(100))))",
-        "exp(" * 40 + "d" + ")" * 40,
-        "9" * 190,
-        "1e-400",
-        "1/(d-d)",
-    ],
-)
-def test_an_expression_without_an_end_is_refused_at_once(text: str) -> None:
-    """Numbers are worked out in floating point, so that no power of powers takes its time."""
-    with pytest.raises(SettingsError, match="intended scale"):
-        scale_expression(text).value(d=64, h=8, n=10)
 
 
 @pytest.mark.parametrize(

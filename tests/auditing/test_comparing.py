@@ -15,7 +15,6 @@ from verify.auditing import files
 from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import RecordingError, ResultsError, SettingsError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
-from verify.evidence.contradictions import contradictions
 from verify.evidence.load import load_any, load_either
 
 D, HEADS, TOKENS = 8, 2, 24
@@ -54,8 +53,6 @@ def found(a: Recording, b: Recording, **options: Any) -> ComparisonRecord:
     """Compare, and check that the record reads back as it is."""
     record = verify.compare_recordings(a, b, workers=1, **options)
     assert ComparisonRecord.model_validate_json(record.to_json()) == record
-    assert record.seal == record.fitting_seal()
-    assert not list(contradictions(record))
     assert all(len(line) <= 79 for line in str(record).splitlines())
     return record
 
@@ -275,7 +272,7 @@ def test_bad_input_is_refused_in_a_line() -> None:
 
 
 def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
-    """Folders that were recorded; a changed record is refused, and it is no evidence to cite."""
+    """Folders that were recorded; the record is no evidence to cite."""
     a, b = changed(scale=lambda one: 2 * one)
     for name, one in (("a", a), ("b", b)):
         files.write(one, tmp_path / name)
@@ -284,9 +281,6 @@ def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "comparison.json"
     path.write_text(record.to_json(), encoding="utf-8")
     assert load_any(path) == record
-    path.write_text(record.to_json().replace('"layer.1"', '"layer.7"'), encoding="utf-8")
-    with pytest.raises(ResultsError, match="seal does not fit"):
-        load_any(path)
     with pytest.raises(ResultsError, match='has no "schema"'):
         load_either(path)
 

@@ -272,14 +272,3 @@ def test_what_is_no_scale_leaves_the_call_as_it_is(name: str) -> None:
     assert only(recording).scale is None
     assert record.layers[0].intention.origin == "default"
     assert not [one for one in record.layers[0].notes if "before the call" in one]
-
-
-def test_memory_that_is_gone_is_forgotten() -> None:
-    """However many tensors there were, none is kept."""
-    with verify.record() as recording:
-        functional.scaled_dot_product_attention(*[torch.randn(1, 1, 4, 8)] * 3)
-        for _ in range(300):
-            (torch.zeros(2) * 0.5).mul_(2)
-        x = torch.randn(1, 1, 4, 8)
-        functional.scaled_dot_product_attention(x * 0.5, x, x)
-    assert sum(len(list(one.calls)) for one in recording.layers) == 2

@@ -56,8 +56,8 @@ def check(name: str, recording: Recording) -> int:
 
 
 def verdicts(record: verify.AuditRecord) -> set[str]:
-    """Return what an audit says of its exact findings; each head has the three that outputs allow."""
-    found = [one for one in record.findings if one.exact]
+    """Return what an audit says; each head has the three findings that outputs allow."""
+    found = list(record.findings)
     assert {one.kind for one in found} >= {"scale-implied", "reconstruction", "overflow"}
     return {str(one.judgement) for one in found}
 
@@ -71,7 +71,7 @@ def test_a_few_architectures(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_every_architecture(name: str) -> None:
-    """At least thirty, by each of their kernels: all exact findings pass with the intention of the model.
+    """At least thirty, by each of their kernels: all findings pass with the intention of the model.
 
     In bfloat16 rounding may leave a scale undecided, but refutes none. Their kernels agree, as is tested
     where programs are compared; so one is audited in each type.
@@ -105,9 +105,7 @@ def test_generation_is_recorded_once() -> None:
     with verify.record(model) as recording:
         model.generate(torch.randint(3, 64, (2, 5)), max_new_tokens=4, do_sample=False, pad_token_id=0)
     for layer in recording.layers:
-        assert [(call.query.shape[2], call.continues) for call in layer.calls] == [
-            (5, False), (1, True), (1, True), (1, True),
-        ]  # fmt: skip
+        assert [call.query.shape[2] for call in layer.calls] == [5, 1, 1, 1]
         assert not layer.left_out
 
 
