@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from verify.evidence.claims import Band
 from verify.evidence.records import Record, Sealed, Shown, by_id
@@ -25,8 +25,6 @@ from verify.evidence.texts import (
     Share,
     Slug,
     Text,
-    refuse,
-    refuse_repeated,
 )
 
 Origin = Literal["given", "recorded", "configuration", "default", "unknown"]
@@ -87,25 +85,6 @@ class Finding(Record):
         """The id without the head: what the same finding on other heads shares with it."""
         return self.id.removesuffix(f"-head-{self.head}")
 
-    @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        low, high = self.interval
-        lowest, highest = self.band or (None, None)
-        refuse(
-            (lowest is not None and highest is not None and lowest > highest, "its band is upside down"),
-        )
-        if self.estimate is None:
-            refuse(
-                (low is not None or high is not None, "it has an interval but no estimate"),
-                (self.standard_error is not None, "it has a standard error but no estimate"),
-            )
-            return self
-        refuse(
-            (low is not None and low > self.estimate, "its estimate lies below its interval"),
-            (high is not None and high < self.estimate, "its estimate lies above its interval"),
-        )
-        return self
-
     def __repr_args__(self) -> Shown:
         yield from (("id", self.id), ("estimate", self.estimate), ("interval", self.interval))
         yield "judgement", str(self.judgement)
@@ -148,20 +127,6 @@ class LayerRecord(Record):
     intention: Intention
     findings: Many[Finding]
     notes: Many[Text] = ()
-
-    @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        heads = {one.head for one in self.findings}
-        refuse(
-            (self.id in RESERVED, f"{self.id} means something else in keys; choose another id"),
-            (self.tokens[0] > self.tokens[1], "its fewest tokens are more than its most"),
-            (
-                max(heads, default=-1) >= self.heads,
-                f"it has {self.heads} heads, and a finding on another",
-            ),
-        )
-        refuse_repeated((one.id for one in self.findings), "findings")
-        return self
 
     def finding(self, name: str) -> Finding:
         """Return the finding of this id.
@@ -209,11 +174,6 @@ class AuditRecord(Sealed):
     created: Moment
     elapsed_s: Positive
     seal: Digest = ""
-
-    @model_validator(mode="after")
-    def _names_each_once(self) -> Self:
-        refuse_repeated((layer.id for layer in self.layers), "layers")
-        return self
 
     def layer(self, name: str) -> LayerRecord:
         """Return the record of the layer of this id.
