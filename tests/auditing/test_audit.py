@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -160,24 +159,6 @@ def test_threads_and_batches_change_no_result() -> None:
     assert records[0][0].findings == records[2][0].findings
 
 
-@pytest.mark.parametrize("batch", [1, 3000, 1 << 25])
-def test_how_calls_are_stacked_changes_no_result(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls of three shapes by turns, with masks of their own: as if each were looked at alone."""
-    rng = np.random.default_rng(2)
-    calls = [
-        attended(seed=place, sequences=2, queries=9 + place % 3, keys=9 + place % 3,
-                 mask=rng.random((2, 1, 1, 9 + place % 3)) < 0.9)
-        for place in range(7)
-    ]  # fmt: skip
-    monkeypatch.setattr("verify.auditing.layers._BATCH", batch)
-    found = audit_recording(recorded(Layer("a", calls)), SETTINGS, workers=1).layers[0]
-    monkeypatch.setattr("verify.auditing.layers._BATCH", 1)
-    alone = audit_recording(recorded(Layer("a", calls)), SETTINGS, workers=2).layers[0]
-    for one, other in zip(found.findings, alone.findings, strict=True):
-        assert (one.id, one.judgement) == (other.id, other.judgement)
-        assert one.estimate == pytest.approx(other.estimate, rel=1e-9, abs=1e-12)
-
-
 def test_ids_of_layers_are_slugs_and_differ() -> None:
     """Names of any kind make ids, of which no two are the same and none is a reserved word."""
     names = ["Model.0/Attn", "model 0 attn", "", "audit", "é"]
@@ -278,14 +259,6 @@ def test_what_is_no_number_or_sink_is_refused_in_one_line(options: dict[str, Any
     with pytest.raises(verify.VerifyError, match=message) as caught:
         verify.audit(np.ones((1, 1, 9, 4)), np.ones((1, 1, 9, 4)), **options)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("number", [np.float32, np.float64, np.array])
-def test_numbers_of_any_library_are_numbers(number: Callable[[float], Any]) -> None:
-    """A scale that a program computed is one, whatever its type."""
-    q, k, _ = arrays(1, d=16)
-    one = verify.audit(q, k, scale=number(0.25), softcap=number(30.0), workers=1, allow_unseen="output")
-    assert one.exit_status == 0
 
 
 DTYPES = ("float32", "bfloat16")

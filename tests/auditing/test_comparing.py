@@ -247,15 +247,6 @@ def test_neither_output_by_its_formula_is_not_known() -> None:
     assert "neither output is that of its own formula" in " ".join(str(record).split())
 
 
-def test_unlike_heads_from_call_to_call_are_said() -> None:
-    """A layer that is called with other shapes is compared as far as its calls fit."""
-    one = call()
-    arrays = {name: getattr(one, name)[:, :1] for name in ("query", "key", "value", "output")}
-    calls = [one, dataclasses.replace(one, **arrays)]
-    record = found(*(Recording(side, [Layer("one", calls)]) for side in "ab"))
-    assert "unlike the calls before" in " ".join(str(record).split())
-
-
 def test_bad_input_is_refused_in_a_line() -> None:
     """No layer, arrays that do not fit, an unknown reason."""
     one = recording(call())

@@ -457,65 +457,11 @@ GOOD = Probe(
 
 
 @pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"axis": "heads"}, "the softmax is over the heads, not the keys"),
-        ({"factor": 0.25}, "the weights are multiplied by 0.25 after the softmax"),
-        ({"normalised": ("queries", "keys")}, "queries and keys are normalised"),
-        ({"bias": 0.5}, "positions change scores by up to 0.5"),
-        ({"mask": Mask(known=False)}, "keys are hidden by no rule of positions"),
-        ({"fits": False, "residual": 0.3}, "the output is not this attention: 0.3 of it is unexplained"),
-        ({"fits": False, "causes": ("the mask is lost",)}, "the mask is lost"),
-        ({"softcap": 30.0}, "soft-cap: 30, not none"),
-        ({"mask": Mask(0, 4)}, "window: 4, not none"),
-        ({"sink": (0.0,)}, "the softmax has a sink"),
-        (
-            {"measured": (setting(), setting(h=8, fits=False))},
-            (
-                "with d = 64, h = 8, n = 16 in float32 the output is not this attention: "
-                "1e-07 of it is unexplained"
-            ),
-        ),
-    ],
-)
-def test_each_fault_is_said_in_a_line(changes: dict[str, Any], problem: str) -> None:
-    """And fails the assertion, with the function's name before it."""
-    found = replace(GOOD, **changes)
-    assert found.problems() == (problem,)
-    with pytest.raises(AssertionError) as caught:
-        found.assert_is()
-    assert str(caught.value) == f"attend: {problem}"
-
-
-@pytest.mark.parametrize(
-    ("expected", "problem"),
-    [
-        ({"causal": False}, "it is causal"),
-        ({"alignment": "top-left"}, "rectangles are aligned: bottom-right, not top-left"),
-        ({"groups": "interleaved"}, "grouped heads are mapped: repeated, not interleaved"),
-        ({"softcap": 30.0}, "soft-cap: none, not 30"),
-        ({"sink": True}, "the softmax has no sink"),
-        ({"window": 128}, "window: none, not 128"),
-        ({"bias": True}, "positions change no score"),
-    ],
-)
-def test_what_is_expected_and_not_there_is_a_problem(expected: dict[str, Any], problem: str) -> None:
-    """One line each."""
-    assert GOOD.problems(**expected) == (problem,)
-
-
-@pytest.mark.parametrize(
     ("expected", "message"),
     [
         ({"groups": "x"}, "groups x: give repeated or interleaved"),
         ({"alignment": "left"}, "alignment left: give top-left or bottom-right"),
         ({"window": 0}, "window 0: give a whole number above 0"),
-        ({"window": -3}, "window -3: give a whole number above 0"),
-        ({"window": 2.5}, r"window 2\.5: give a whole number above 0"),
-        ({"window": "3"}, "window 3: give a whole number above 0"),
-        ({"window": True}, "window True: give a whole number above 0"),
-        ({"softcap": "30"}, "softcap 30: give a number above 0"),
-        ({"softcap": math.inf}, "softcap inf: give a number above 0"),
         ({"softcap": -1.0}, r"softcap -1\.0: give a number above 0"),
         ({"softcap": math.nan}, "softcap nan: give a number above 0"),
     ],

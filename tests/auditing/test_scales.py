@@ -45,12 +45,6 @@ def test_expressions_have_the_value_of_their_arithmetic(text: str, value: float)
     assert scale_expression(text).value(d=64, h=8, D=768, n=100) == pytest.approx(value, rel=1e-14)
 
 
-def test_latex_is_printed_from_what_was_read() -> None:
-    """The default prints as the field writes it, and the names as themselves."""
-    assert scale_expression(DEFAULT).latex == r"\frac{1}{\sqrt{d_{k}}}"
-    assert scale_expression("0.0884").latex == "0.0884"
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -68,19 +62,6 @@ def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:
         scale_expression(text).value(d=64, h=8, D=512, n=10)
     assert "\n" not in str(caught.value)
     assert time.process_time() - begun < 2
-
-
-@pytest.mark.parametrize("text", ["d - 64", "log(d/64)", "1/(d - 64)", "sqrt(0 - d)", "log(h - 8)"])
-def test_expression_without_a_value_is_refused(text: str) -> None:
-    """A scale must be a number other than 0 at the layer's sizes."""
-    with pytest.raises(SettingsError, match="at d = 64, h = 8"):
-        scale_expression(text).value(d=64, h=8)
-
-
-def test_width_that_is_not_known_is_named() -> None:
-    """An expression in the model's width needs it."""
-    with pytest.raises(SettingsError, match="D, the width of the model, is not known"):
-        scale_expression("1/sqrt(D)").value(d=64, h=8)
 
 
 @examples(25)
@@ -155,25 +136,6 @@ def test_scale_without_a_name_gets_none() -> None:
     assert found.fix == "divide by √64: every score is 2.45 times too small"
 
 
-def test_scale_that_is_hardly_known_has_a_likeliest_name() -> None:
-    """Known to 20%, the scale is near 1/64 and no other; among three, or known to 60%, it has no name."""
-    assert diagnose(1.1 / 64, RIGHT, GPT, uncertainty=0.21 / 64).cause.startswith(
-        "the scale is most likely 1/64"
-    )
-    assert not diagnose(1.1 / 64, RIGHT, GPT, uncertainty=0.15 / 64).candidates
-    several = Widths(64, 8, padded={"padded width": 72, "absorbed width": 80})
-    assert not diagnose(0.116, RIGHT, several, uncertainty=0.1 * 0.116).candidates
-    assert not diagnose(1 / 64, RIGHT, GPT, uncertainty=0.6 / 64).candidates
-
-
-def test_every_mistake_that_gives_the_scale_is_named() -> None:
-    """With as many keys as dimensions, three mistakes give 1/d_k; none of them is dropped."""
-    cause = diagnose(1 / 48, 48**-0.5, Widths(48, 12, n=48), uncertainty=1e-6).cause
-    for does in ("the root is missing", "scores are averaged over the keys", "the scale is applied twice"):
-        assert does in cause
-    assert cause.count(", or ") == 2
-
-
 def test_a_factor_of_ln_n_is_named() -> None:
     """Where all queries see as many keys, the logarithm of the length is a factor of the scale."""
     widths = Widths(64, 2, n=32)
@@ -237,14 +199,6 @@ def test_intervals_hold_as_often_as_their_level_says(*, eager: bool) -> None:
         held += int((abs(found.value - SCALE) <= found.half).sum())
         number += len(found.value)
     assert held >= 0.87 * number
-
-
-@pytest.mark.parametrize("rows", [1, 3])
-def test_few_rows_have_an_interval_from_the_model_of_rounding(rows: int) -> None:
-    """A single row of half precision gives an interval that holds the scale, with no degrees to count."""
-    for seed in range(40):
-        found = implied(call(np.float16, seed=seed, queries=rows), 0.99)
-        assert (abs(found.value - SCALE) <= found.half).all()
 
 
 def test_single_precision_fits_where_scores_are_large() -> None:

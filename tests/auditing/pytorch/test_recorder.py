@@ -211,33 +211,6 @@ def test_every_place_of_a_pass_is_a_layer() -> None:
     ]
 
 
-def test_models_of_one_name_are_told_apart() -> None:
-    """The second has its class before the names that the first has, the third a number as well."""
-    models = [torch.nn.Sequential(torch.nn.MultiheadAttention(8, 2), torch.nn.Identity()) for _ in range(3)]
-    with verify.record() as recording:
-        for model in models:
-            model[0](torch.randn(5, 2, 8), *[torch.randn(5, 2, 8)] * 2)
-            model.forward = lambda x, model=model: model[0](x, x, x)
-            model(torch.randn(5, 2, 8))
-    assert [one.name for one in recording.layers] == [
-        "MultiheadAttention",
-        "MultiheadAttention (2)",
-        "MultiheadAttention (3)",
-    ]
-    with verify.record() as recording:
-        for model in models:
-            model(torch.randn(5, 2, 8))
-    assert [one.name for one in recording.layers] == ["0", "Sequential (2).0", "Sequential (3).0"]
-
-
-def test_outside_any_module_a_layer_has_the_name_of_its_line() -> None:
-    """A program need not have modules."""
-    attend = attention()
-    with verify.record() as recording:
-        attend()
-    assert recording.layers[0].name.startswith("<lambda> in recorded.py, line ")
-
-
 def test_other_threads_are_named() -> None:
     """What runs there is not seen."""
     layer = torch.nn.MultiheadAttention(8, 2)

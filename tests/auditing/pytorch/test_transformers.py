@@ -19,7 +19,7 @@ transformers = pytest.importorskip("transformers", reason="needs the extra [tran
 
 from tests.auditing.modules import PLANTED, Kernel, Planted, audited  # noqa: E402 - they need the extras
 from tests.auditing.pytorch.recorded import deviation  # noqa: E402
-from verify.auditing.pytorch.transformers import intention, other_widths, width  # noqa: E402
+from verify.auditing.pytorch.transformers import intention  # noqa: E402
 
 FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
 
@@ -167,17 +167,6 @@ def test_what_a_configuration_says(options: dict[str, Any], expression: str | No
         assert "SimpleNamespace" in found.where
 
 
-def test_widths() -> None:
-    """Those that might be taken for d have names."""
-    latent = config(
-        hidden_size=64, num_attention_heads=4, kv_lora_rank=512, qk_rope_head_dim=64, qk_nope_head_dim=128
-    )
-    assert width(latent) == 64
-    assert width(config(d_model=32)) == 32
-    assert width(None) is None
-    assert other_widths(latent) == {"absorbed": 576, "without rotary part": 128, "width over heads": 16}
-
-
 def module_of(family: str, name: str = "Attention") -> Any:
     """Return a module whose class comes from a family of transformers' models."""
     return type(name, (), {"__module__": f"transformers.models.{family}.modeling_{family}"})()
@@ -214,15 +203,6 @@ def test_the_scale_of_yarn_is_that_of_its_source(factor: float, share: float) ->
     assert found is not None
     m = 0.1 * share * math.log(max(factor, 1)) + 1
     assert scale_expression(found.expression).value(d=192) == pytest.approx(m * m * 192**-0.5)
-
-
-def test_numbers_that_are_none_are_not_taken() -> None:
-    """Texts, truth values and what is not finite say nothing of a scale or width."""
-    for value in ("64", True, math.nan, math.inf, None, [64]):
-        assert intention(SimpleNamespace(), config(query_pre_attn_scalar=value)) is None
-        assert width(config(hidden_size=value)) is None
-    assert other_widths(config(hidden_size=65, num_attention_heads=4)) == {}
-    assert other_widths(None) == {}
 
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
