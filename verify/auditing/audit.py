@@ -351,7 +351,7 @@ class _LayerAudit:
         findings = [
             finding
             for head in range(self.heads)
-            for find in FINDINGS.values()
+            for find in FINDINGS
             for finding in find(seen, Subject(self.layer, head, *sizes, intention, alpha, tells, self.mask))
         ]
         compared = [one.compared for one in seen.batches if one.compared is not None]

@@ -112,7 +112,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     intended = seen.in_order(lambda one: np.full(len(one.places), one.intended))[tells]
     keys = seen.in_order(lambda one: np.full(len(one.places), one.keys))[tells]
     of_head = each(found, lambda array: array[tells])
-    # One interval for each sequence and one for all together share the place's rate.
+    # One interval for each sequence and one for all together share the head's rate.
     alpha = subject.alpha / (len(scale) + 1)
     single = Scales(of_head, scale, intended, alpha)
     off = np.flatnonzero((single.value + single.half < low) | (single.value - single.half > high))
@@ -413,11 +413,11 @@ def _mask(seen: Seen, subject: Subject) -> list[Finding]:
     ]
 
 
-FINDINGS: dict[str, Callable[[Seen, Subject], list[Finding]]] = {
-    "mask": _mask,
-    "scale-applied": _scale_applied,
-    "scale-implied": _scale_implied,
-    "reconstruction": _reconstruction,
-    "overflow": _overflow,
-}
+FINDINGS: tuple[Callable[[Seen, Subject], list[Finding]], ...] = (
+    _mask,
+    _scale_applied,
+    _scale_implied,
+    _reconstruction,
+    _overflow,
+)
 """What makes the findings of each kind, at most one of a head, in the order in which they are shown."""
