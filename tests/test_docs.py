@@ -13,17 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
 import verify
-from tests.auditing.calls import SCALE, arrays, of_calls
 from tests.tool import EXAMPLE, ROOT, Ended, blocks, examples, page
 from verify import spec
-from verify.auditing import alternatives
-from verify.auditing.audit import kind_of
-from verify.auditing.recording import Call
 from verify.citing import citations, languages
 from verify.citing.documents import check
 from verify.citing.languages import LANGUAGES
@@ -42,8 +37,7 @@ from verify.version import __version__
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
-DISTRIBUTION, FORMAT, FINDING, LANGUAGE = "triangular.py", "org.py", "concentration.py", "textile.py"
-MISTAKE, COMPUTATION = "relu.py", "kurtosis.py"
+DISTRIBUTION, FORMAT, LANGUAGE, COMPUTATION = "triangular.py", "org.py", "textile.py", "kurtosis.py"
 
 
 def _names_of(folder: Path, name: str) -> dict[str, Any]:
@@ -65,7 +59,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_every_example_is_tested() -> None:
     """Each of its Python blocks is one of those that the tests below run."""
-    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, FINDING, LANGUAGE, MISTAKE, COMPUTATION}
+    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, LANGUAGE, COMPUTATION}
     assert len(examples()) == PAGE.count("```python\n")
 
 
@@ -177,41 +171,6 @@ def test_the_format_is_one_of_a_citation(
     assert ended.status == 0
     assert ended.out.startswith(f"[[report.html#{claim.id}][sdpa-verify ")
     assert ended.out.endswith(f"Digest ={claim.digest}=.\n")
-
-
-def test_the_finding_is_made_as_those_of_the_tool_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An audit makes it of every head, with interval and reference: the inverse of the effective keys."""
-    kind = _names_of(tmp_path, FINDING)["KIND"]
-    monkeypatch.setattr("verify.auditing.audit.kinds", lambda: (kind, kind_of("effective-keys")))
-    q, k, _ = (one.astype(np.float32) for one in arrays(sequences=5, heads=2))
-    record = verify.audit(q, k)
-    assert record.budget.places == 2 * 2 * 2
-    for head in range(2):
-        own, ours = (one for one in record.findings if one.head == head)
-        assert own.id == f"concentration-head-{head}"
-        assert own.estimate is not None
-        assert ours.estimate == pytest.approx(1 / own.estimate)
-        assert own.reference is not None
-        assert ours.reference is not None
-        assert ours.reference.value == pytest.approx(1 / own.reference.value)
-        assert (own.interval[0] or 0) < own.estimate < (own.interval[1] or 0)
-
-
-def test_the_mistake_is_named_where_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its fix; before it was added the output had no cause."""
-    q, k, v = (one.astype(np.float32) for one in arrays())
-    scores = SCALE * (q.astype(float) @ np.swapaxes(k, -1, -2))
-    out = (np.maximum(scores, 0) @ v / k.shape[2]).astype(np.float32)
-    call = Call(q, k, v, out, scale=SCALE)
-    assert "ReLU" not in of_calls(call)["reconstruction"].cause
-    monkeypatch.setattr(alternatives, "KINDS", list(alternatives.KINDS))
-    _names_of(tmp_path, MISTAKE)
-    found = of_calls(call)["reconstruction"]
-    assert found.judgement == "refuted"
-    assert found.cause == "the weights are ReLUs of the scores over the number of keys"
-    assert found.fix == "apply the softmax to the scores"
 
 
 def test_the_computation_decides_a_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

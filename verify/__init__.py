@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from verify.api import block_sums, list_claims, plan, render, run
     from verify.auditing.audit import audit
     from verify.auditing.comparing import compare_recordings
-    from verify.auditing.monitor import AttentionMonitor
     from verify.auditing.probe import parametrize_probes, probe
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
 
 __all__ = [
-    "AttentionMonitor",
     "AuditRecord",
     "Check",
     "Claim",
@@ -55,7 +53,6 @@ __all__ = [
 ]
 
 _HOME = {
-    "AttentionMonitor": "verify.auditing.monitor",
     "AuditRecord": "verify.evidence.audits",
     "Check": "verify.evidence",
     "Claim": "verify.spec.claim",

@@ -217,8 +217,8 @@ def render(
 ) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
 
-    Of an audit, write ``audit.json``, ``audit.html`` and ``audit.pdf``, of a comparison of
-    recordings the same with ``comparison`` in their names.
+    Of an audit, write ``audit.json`` and ``audit.html``, of a comparison of recordings the same with
+    ``comparison`` in their names.
 
     The PDF of a run has three editions: "report" of at most twelve pages, "brief" of one page, which is
     written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.
@@ -229,7 +229,7 @@ def render(
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
         ResultsError: this is not the record of a run or of an audit.
-        SettingsError: there is no such edition, or the record is an audit's, which has but one and is
+        SettingsError: there is no such edition, or the record is an audit's, which has none and is
             compared with nothing; or what is to be compared with is no run.
     """
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run

@@ -65,9 +65,3 @@ def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[
     recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
     record = verify.audit(recording, workers=1, **options)
     return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}
-
-
-def of_vectors(q: Any, k: Any, **options: Any) -> dict[str, Finding]:
-    """Return what an audit finds of the first head of these vectors, by the finding's name."""
-    asked = {"gate": options.pop("gate", ()), "false_alarm": options.pop("false_alarm", 0.5)}
-    return of_calls(Call(q, k, **options), **asked)

@@ -85,7 +85,7 @@ class Fault:
 
 def exact_findings(layer: Layer, head: int | None = None) -> dict[str, Finding]:
     """Return the exact findings on a middle head of a layer, or on another, by kind, at 1e-3 in all."""
-    record = audit_recording(Recording("planted", (layer,)), audit_settings(false_alarm=1e-3), workers=1)
+    record = audit_recording(Recording("planted", (layer,)), audit_settings(), workers=1)
     asked = record.layers[0].heads // 2 if head is None else head
     return {one.kind: one for one in record.findings if one.head == asked and one.kind in EXACT}
 
@@ -342,21 +342,6 @@ OVERFLOWS = (
 )  # fmt: skip
 
 
-GATES = ("largest-score-10000", "entropy:0.3..")
-"""What has to hold of scores throughout training; see arXiv 2309.14322 and 2303.06296."""
-
-
-def training_findings(deviation: float, dtype: Any) -> dict[str, Finding]:
-    """Return what gated findings say of right attention at a moment of training, by name.
-
-    Scores have this standard deviation, which grows where nothing bounds the logits.
-    """
-    options = {"deviation": deviation, "sequences": 40, "heads": 1, "queries": 16, "keys": 16}
-    layer = Fault("", "", "", _scaled(_root), options).layer(dtype)
-    record = audit_recording(Recording("planted", (layer,)), audit_settings(gate=GATES), workers=1)
-    return {one.name: one for one in record.findings if one.decides}
-
-
 def dtypes() -> dict[str, Any]:
     """Return the dtypes that faults are planted at."""
     return {"float32": np.float32, "bfloat16": bfloat16}
@@ -409,20 +394,6 @@ def main() -> None:
         verdict = str(found.judgement) if is_caught(fault, found) else f"{found.judgement} (MISSED)"
         cells = (fault.what, fault.seen, name, fault.kind, verdict, found.cause or found.reason, found.fix)
         print(f"| {' | '.join(cells)} |")
-    for name, dtype in dtypes().items():
-        grown = training_findings(5000.0, dtype)
-        for gate in GATES:
-            found = grown[gate.partition(":")[0]]
-            cells = (
-                "growing logits",
-                "arXiv 2309.14322",
-                name,
-                found.name,
-                str(found.judgement),
-                found.reason,
-                "",
-            )
-            print(f"| {' | '.join(cells)} |")
     for what, correct in CORRECT.items():
         for name, dtype in dtypes().items():
             verdicts = {str(one.judgement) for one in exact_findings(correct.layer(dtype)).values()}

@@ -1,8 +1,7 @@
-"""A whole audit: budget, layers, refusals, what it takes, and what it says of planted faults."""
+"""A whole audit: layers, refusals, what it takes, and what it says of planted faults."""
 
 import math
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,24 @@ import numpy as np
 import pytest
 
 import verify
-from tests.auditing.calls import SCALE, arrays, attention, of_calls
+from tests.auditing.calls import arrays, attention
 from tests.auditing.calls import call as attended
 from tests.auditing.planted import (
-    CORRECT, OVERFLOWS, RECONSTRUCTIONS, SCALES, Fault, dtypes, exact_findings, is_caught, training_findings,
-)  # fmt: skip
-from verify.auditing.audit import audit_recording, audit_settings, kinds
+    CORRECT,
+    OVERFLOWS,
+    RECONSTRUCTIONS,
+    SCALES,
+    Fault,
+    dtypes,
+    exact_findings,
+    is_caught,
+)
+from verify.auditing.audit import audit_recording, audit_settings
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import AuditRecord, Judgement
 
-SETTINGS = audit_settings(gate="row-variance:0.5..2", false_alarm=0.05)
+SETTINGS = audit_settings()
 
 
 def call(
@@ -64,7 +70,7 @@ def test_what_could_not_be_judged_is_named(options: tuple[dict[str, Any], ...], 
     record = audit_recording(Recording("a program", layers), audit_settings("0.3"))
     assert [text[: len(start)] for text, start in zip(record.left_out, said, strict=True)] == said
     assert (record.unseen, record.exit_status, record.verdict) == (("output",), 3, "confirmed in part")
-    assert "rows compared, not seen: output; declared: weights softmax, mask " in str(record)
+    assert "rows compared, not seen: output; declared: mask " in str(record)
     allowed = audit_recording(Recording("a program", layers), audit_settings("0.3", allow_unseen=["output"]))
     assert (allowed.unseen, allowed.exit_status, allowed.verdict) == ((), 0, "confirmed")
 
@@ -106,19 +112,8 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
     assert all("no output that would tell it was kept; dropout was on" in reason for reason in undecided)
 
 
-def test_what_is_refuted_and_does_not_decide_says_so() -> None:
-    """Scores beyond 10,000 are named first, and change no status without a gate."""
-    one = call()
-    large = replace(one, query=1e5 * one.query)
-    (line, *_) = str(audit_recording(recorded(Layer("a", [large])), audit_settings())).splitlines()
-    assert line.startswith("✗ a, both heads: largest-score-10000 refuted (does not decide): ")
-    gated = audit_recording(recorded(Layer("a", [large])), audit_settings(gate="largest-score-10000"))
-    assert "refuted: " in str(gated).splitlines()[0]
-    assert gated.exit_status == 1
-
-
 def test_the_record_says_what_was_seen_and_asked() -> None:
-    """Shapes, dtype, sequences, tokens of two calls, intention, what was left out; it reads back sealed."""
+    """Shapes, dtype, sequences, tokens of two calls, intention, what was left out; it reads back."""
     layer = Layer(
         "model.0", [call(), call(1, tokens=30)], Intended("1/d", "recorded", "config"), backend="sdpa"
     )
@@ -137,30 +132,6 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
     assert record.left_out[0] == "one call was compiled"
     assert record.environment["workers"]
     assert AuditRecord.model_validate_json(record.to_json()) == record
-    assert record.seal == record.fitting_seal()
-
-
-def test_the_budget_is_shared_out_before_the_data_are_seen() -> None:
-    """A place for each statistical finding of each head; the level of each finding is what is left."""
-    record = audit_recording(recorded(Layer("a", [call()]), Layer("b", [call(heads=3)])), SETTINGS)
-    assert record.budget.places == 5 * sum(kind.places for kind in kinds())
-    levels = {one.level for one in record.findings if not one.exact}
-    assert levels == {1 - 0.05 / record.budget.places}
-
-
-def test_gates_decide_and_all_else_is_reported() -> None:
-    """Queries forty times too long leave less entropy than asked for, on every head: status 1, else 0."""
-    settings = audit_settings(gate="entropy:0.6..1", false_alarm=0.05)
-    right = call(sequences=60)
-    wrong = replace(right, query=40 * right.query)
-    for given, judgement, status in ((right, "confirmed", 3), (wrong, "refuted", 1)):
-        record = audit_recording(recorded(Layer("a", [given])), settings)
-        gated = [one for one in record.findings if one.kind == "entropy"]
-        assert [(one.head, one.judgement, one.decides) for one in gated] == [
-            (0, judgement, True),
-            (1, judgement, True),
-        ]
-        assert record.exit_status == status
 
 
 def test_the_users_intention_comes_before_the_recordings() -> None:
@@ -186,44 +157,6 @@ def test_threads_and_batches_change_no_result() -> None:
     ]
     assert records[0] == records[1]
     assert records[0][0].findings == records[2][0].findings
-
-
-def test_few_calls_are_in_memory_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls are stacked up to a number of bytes; what has been looked at is let go of."""
-    monkeypatch.setattr("verify.auditing.layers._BATCH", 10_000)
-    alive: list[Any] = []
-
-    class Calls:
-        def __iter__(self) -> Iterator[Call]:
-            import weakref  # noqa: PLC0415
-
-            for seed in range(6):
-                made = call(seed, sequences=2)
-                alive.append(weakref.ref(made.query))
-                assert sum(one() is not None for one in alive) <= 3
-                yield made
-                del made
-
-    record = audit_recording(recorded(Layer("a", Calls())), SETTINGS, workers=1)
-    assert record.layers[0].sequences == 12
-
-
-@pytest.mark.parametrize("batch", [1, 3000, 1 << 25])
-def test_how_calls_are_stacked_changes_no_result(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls of three shapes by turns, with masks of their own: as if each were looked at alone."""
-    rng = np.random.default_rng(2)
-    calls = [
-        attended(seed=place, sequences=2, queries=9 + place % 3, keys=9 + place % 3,
-                 mask=rng.random((2, 1, 1, 9 + place % 3)) < 0.9)
-        for place in range(7)
-    ]  # fmt: skip
-    monkeypatch.setattr("verify.auditing.layers._BATCH", batch)
-    found = audit_recording(recorded(Layer("a", calls)), SETTINGS, workers=1).layers[0]
-    monkeypatch.setattr("verify.auditing.layers._BATCH", 1)
-    alone = audit_recording(recorded(Layer("a", calls)), SETTINGS, workers=2).layers[0]
-    for one, other in zip(found.findings, alone.findings, strict=True):
-        assert (one.id, one.judgement) == (other.id, other.judgement)
-        assert one.estimate == pytest.approx(other.estimate, rel=1e-9, abs=1e-12)
 
 
 def test_ids_of_layers_are_slugs_and_differ() -> None:
@@ -260,13 +193,15 @@ def test_an_intention_that_has_no_value_is_refused() -> None:
         audit_recording(recorded(Layer("a", [call()])), audit_settings("1/sqrt(D)"))
 
 
-def test_tensors_of_pytorch_are_audited_alike() -> None:
-    """They are viewed as NumPy's arrays, and give what these give."""
-    torch = pytest.importorskip("torch")
-    one = call()
-    there = Call(torch.from_numpy(one.query), torch.from_numpy(one.key))
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_arrays_of_other_libraries_are_audited_alike(library: str) -> None:
+    """PyTorch's and JAX's arrays give what NumPy's of the same numbers do."""
+    there = pytest.importorskip(library)
+    one = attended(sequences=3, causal=True)
+    names = ("query", "key", "value", "output")
+    other = replace(one, **{name: there.asarray(np.array(getattr(one, name))) for name in names})
     here, elsewhere = (
-        audit_recording(recorded(Layer("a", [each])), SETTINGS).layers[0].findings for each in (one, there)
+        audit_recording(recorded(Layer("a", [each])), SETTINGS).layers[0].findings for each in (one, other)
     )
     assert here == elsewhere
 
@@ -286,7 +221,6 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
     assert all(one.layers[0].findings == first.layers[0].findings for one in others)
     assert first.exit_status == 1
     assert verify.audit(recording, intended=1 / 16).exit_status == 0
-    assert verify.audit(q, k, v=v, out=out, intended="1/d", gate=["entropy:0.5.."]).settings.gates
 
 
 @pytest.mark.parametrize(
@@ -327,14 +261,6 @@ def test_what_is_no_number_or_sink_is_refused_in_one_line(options: dict[str, Any
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("number", [np.float32, np.float64, np.array])
-def test_numbers_of_any_library_are_numbers(number: Callable[[float], Any]) -> None:
-    """A scale that a program computed is one, whatever its type."""
-    q, k, _ = arrays(1, d=16)
-    one = verify.audit(q, k, scale=number(0.25), softcap=number(30.0), workers=1, allow_unseen="output")
-    assert one.exit_status == 0
-
-
 DTYPES = ("float32", "bfloat16")
 
 
@@ -354,20 +280,6 @@ def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
     assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
     assert found.fix
     assert found.decides
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_growing_logits_and_collapsing_entropy_are_caught(dtype: str) -> None:
-    """At the start of training gates on scores and entropy hold; later both fail in right attention."""
-    kind = dtypes()[dtype]
-    start, late = training_findings(1.0, kind), training_findings(5000.0, kind)
-    gated = ("largest-score-10000", "entropy")
-    assert {start[name].judgement for name in gated} == {Judgement.CONFIRMED}
-    assert {late[name].judgement for name in gated} == {Judgement.REFUTED}
-    assert "scores beyond 10,000 were seen; the largest seen is " in late["largest-score-10000"].reason
-    assert (late["entropy"].interval[1] or 1) < 0.3
-    assert {found["reconstruction"].judgement for found in (start, late)} == {Judgement.CONFIRMED}
-    assert late["scale-implied"].judgement is not Judgement.REFUTED
 
 
 @pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.what)
@@ -417,32 +329,3 @@ def test_large_scores_in_bfloat16_are_no_false_alarm() -> None:
         found = exact_findings(fault.layer(dtypes()["bfloat16"]))
         assert found["reconstruction"].judgement is Judgement.CONFIRMED
         assert found["scale-implied"].judgement is not Judgement.REFUTED
-
-
-@pytest.mark.parametrize("given", [None, SCALE])
-def test_statistics_are_those_of_the_scale_that_the_output_implies(given: float | None) -> None:
-    """No scale is applied, whether one was given or not: variance, entropy and scores are those without."""
-    wrong = replace(attended(applied=1.0, sequences=8, queries=40, keys=40), scale=given)
-    found = of_calls(wrong)
-    products = np.asarray(wrong.query @ np.swapaxes(wrong.key, -1, -2))[:, 0]
-    weights = np.exp(products - products.max(axis=-1, keepdims=True))
-    weights /= weights.sum(axis=-1, keepdims=True)
-    wanted = {
-        "row-variance": np.median(products.var(axis=-1, ddof=1).mean(axis=-1)),
-        "largest-probability": weights.max(axis=-1).mean(),
-        "gradient-pass-trace": 1 - np.square(weights).sum(axis=-1).mean(),
-    }
-    assert {name: found[name].estimate for name in wanted} == pytest.approx(wanted, rel=1e-3)
-    assert f"the largest seen is {products.max():.4g}" in found["largest-score-100"].reason
-    for name in (*wanted, "entropy", "largest-score-100"):
-        assert "scores have the scale that the output implies, 1" in found[name].reason
-
-
-def test_sequences_without_an_output_take_the_scale_of_those_before() -> None:
-    """Of two calls, one has no output: the program is the same."""
-    wrong = replace(attended(applied=1.0, sequences=8, queries=40, keys=40), scale=None)
-    blind = replace(wrong, value=None, output=None)
-    assert of_calls(wrong, blind)["row-variance"].estimate == pytest.approx(
-        of_calls(wrong)["row-variance"].estimate
-    )
-    assert of_calls(blind)["row-variance"].estimate == pytest.approx(1, abs=0.1)

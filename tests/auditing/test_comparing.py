@@ -15,7 +15,6 @@ from verify.auditing import files
 from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import RecordingError, ResultsError, SettingsError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
-from verify.evidence.contradictions import contradictions
 from verify.evidence.load import load_any, load_either
 
 D, HEADS, TOKENS = 8, 2, 24
@@ -54,8 +53,6 @@ def found(a: Recording, b: Recording, **options: Any) -> ComparisonRecord:
     """Compare, and check that the record reads back as it is."""
     record = verify.compare_recordings(a, b, workers=1, **options)
     assert ComparisonRecord.model_validate_json(record.to_json()) == record
-    assert record.seal == record.fitting_seal()
-    assert not list(contradictions(record))
     assert all(len(line) <= 79 for line in str(record).splitlines())
     return record
 
@@ -250,15 +247,6 @@ def test_neither_output_by_its_formula_is_not_known() -> None:
     assert "neither output is that of its own formula" in " ".join(str(record).split())
 
 
-def test_unlike_heads_from_call_to_call_are_said() -> None:
-    """A layer that is called with other shapes is compared as far as its calls fit."""
-    one = call()
-    arrays = {name: getattr(one, name)[:, :1] for name in ("query", "key", "value", "output")}
-    calls = [one, dataclasses.replace(one, **arrays)]
-    record = found(*(Recording(side, [Layer("one", calls)]) for side in "ab"))
-    assert "unlike the calls before" in " ".join(str(record).split())
-
-
 def test_bad_input_is_refused_in_a_line() -> None:
     """No layer, arrays that do not fit, an unknown reason."""
     one = recording(call())
@@ -275,7 +263,7 @@ def test_bad_input_is_refused_in_a_line() -> None:
 
 
 def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
-    """Folders that were recorded; a changed record is refused, and it is no evidence to cite."""
+    """Folders that were recorded; the record is no evidence to cite."""
     a, b = changed(scale=lambda one: 2 * one)
     for name, one in (("a", a), ("b", b)):
         files.write(one, tmp_path / name)
@@ -284,9 +272,6 @@ def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "comparison.json"
     path.write_text(record.to_json(), encoding="utf-8")
     assert load_any(path) == record
-    path.write_text(record.to_json().replace('"layer.1"', '"layer.7"'), encoding="utf-8")
-    with pytest.raises(ResultsError, match="seal does not fit"):
-        load_any(path)
     with pytest.raises(ResultsError, match='has no "schema"'):
         load_either(path)
 

@@ -1,9 +1,7 @@
 """A probe compares kernels in corners: those that are wrong in one only fail there, and by name."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -173,40 +171,6 @@ def test_gradients_are_held_to_the_formula(factor: float, which: int, said: str)
     assert said in fault
     missing = probe(lambda q, k, v: attend(q.detach(), k, v), 16, heads=2, gradient=True)
     assert any("there is none" in one for one in missing.faults)
-
-
-WEIGHTS: dict[str, Callable[[Any], Any]] = {
-    "sigmoid": torch.sigmoid,
-    "sigmoid-ln-n": lambda s: torch.sigmoid(s - math.log(s.shape[-1])),
-    "softpick": lambda s: picked((s - s.clamp(min=0).amax(-1, keepdim=True)).exp(), s),
-    "clipped=1.5": lambda s: s.clamp(-1.5, 1.5).softmax(-1),
-    "differential=0.8": lambda s: s[0].softmax(-1) - 0.8 * s[1].softmax(-1),
-}
-
-
-def picked(e: Any, scores: Any) -> Any:
-    """Return softpick's weights of exponentials that are over the largest."""
-    above = e - (-scores.clamp(min=0).amax(-1, keepdim=True)).exp()
-    return above.clamp(min=0) / above.abs().sum(-1, keepdim=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", WEIGHTS)
-def test_gradients_of_declared_weights_are_held_to_their_formula(text: str) -> None:
-    """What PyTorch derives is right in all corners, and twice of it wrong in all that compare it."""
-
-    def function(q: Any, k: Any, v: Any, factor: float = 1.0) -> Any:
-        parts = 2 if "differential" in text else 1
-        q, k = (torch.stack(one.chunk(parts, -1)) for one in (Times.apply(q, factor), k))
-        scores = q @ k.mT * q.shape[-1] ** -0.5
-        return WEIGHTS[text](scores if parts == 2 else scores[0]) @ v
-
-    names = {f"dQ, {where}" for where in ("16 queries, 16 keys", "17 queries, 130 keys", "scores of 30")}
-    for factor, outcome in ((1.0, "right"), (2.0, "wrong")):
-        found = probe(partial(function, factor=factor), 16, heads=2, weights=text, gradient=True)
-        of = {one.name: one.outcome for one in found.corners if one.name.startswith(("dQ", "dK", "dV"))}
-        assert {of[name] for name in names} == {outcome}
-        assert {one for name, one in of.items() if not name.startswith("dQ")} == {"right"}
 
 
 def passes(found: Probe) -> bool:

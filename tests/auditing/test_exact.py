@@ -1,41 +1,24 @@
-"""Exact findings: when they decide, what gates do to them, and what their causes say."""
+"""Findings: how they are judged, and what their causes say."""
 
 from dataclasses import replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import verify
 from tests.auditing.calls import SCALE, arrays, attention, call, of_calls
 from tests.auditing.planted import exact_findings
-from verify.auditing.arrays import LARGEST
-from verify.auditing.exact import short
 from verify.auditing.recording import Call, Intended, Layer
 from verify.evidence.audits import Finding, Judgement
-
-
-def test_gates_move_the_bands() -> None:
-    """A gate of one's own replaces the rule: 5% is allowed, or 1e-9 demanded."""
-    one = call(applied=1.03 * SCALE)
-    assert of_calls(one)["scale-implied"].judgement is Judgement.REFUTED
-    allowed = of_calls(one, gate=["scale-implied:0.95..1.05"])["scale-implied"]
-    assert (allowed.judgement, allowed.band) == (Judgement.CONFIRMED, (0.95, 1.05))
-    strict = of_calls(call(), gate=["reconstruction:0..1e-12"])["reconstruction"]
-    assert strict.judgement is Judgement.REFUTED
 
 
 def test_sequences_in_which_nothing_is_seen_have_no_numbers() -> None:
     """Where a mask hides all keys, all is undecided or reported, and no number is called NaN or infinite."""
     one = call()
     hidden = replace(one, mask=np.zeros((1, 1, 1, 1), bool), output=np.zeros_like(one.output))
-    found = of_calls(hidden, gate=("row-variance:0.5..2",))
-    assert {one.judgement for one in found.values() if one.estimate is None} == {
-        Judgement.REPORTED,
-        Judgement.UNDECIDED,
-    }
-    assert found["row-variance"].judgement is Judgement.UNDECIDED
+    found = of_calls(hidden)
+    assert {one.judgement for one in found.values() if one.estimate is None} == {Judgement.UNDECIDED}
     assert not [one.reason for one in found.values() if "infinit" in one.reason]
 
 
@@ -92,14 +75,6 @@ def test_a_scale_that_the_output_does_not_tell_has_no_number() -> None:
             assert found.estimate is None
 
 
-def test_where_all_keys_are_hidden_that_is_the_reason() -> None:
-    """There are keys, but no query sees one."""
-    found = of_calls(replace(call(), mask=np.zeros((24, 24), dtype=bool), output=np.zeros((2, 1, 24, 64))))
-    for name in ("scale-implied", "reconstruction"):
-        assert found[name].judgement is Judgement.UNDECIDED
-        assert found[name].reason.startswith("every key is hidden from every query")
-
-
 def test_a_causal_program_that_is_not_declared_so_is_told_how_to_declare_it() -> None:
     """The program may be right and what was said of it wrong."""
     one = replace(call(causal=True), causal=False)
@@ -121,19 +96,6 @@ def test_zeros_where_attention_has_none_are_refuted() -> None:
     for kind in ("scale-implied", "reconstruction"):
         assert nothing[kind].judgement is Judgement.UNDECIDED
         assert nothing[kind].reason == "the output is 0 throughout, as it should be, and tells no scale"
-
-
-@pytest.mark.parametrize(
-    ("scale", "shown"),
-    [
-        (1 / 32, "1/32"), (1 / 32 * (1 + 1e-7), "1/32"), (-1 / 64 * (1 - 1e-7), "-1/64"),
-        (128**-0.5, "1/√128"), (0.2004, "0.2"), (1.0, "1"), (3.0, "3"),
-        (0.30004, "0.3"), (1e-9, "1e-09"), (0.0, "0"),
-    ],
-)  # fmt: skip
-def test_rounding_does_not_tell_equal_scales_apart(scale: float, shown: str) -> None:
-    """To three or four digits 1/32 and 1/64 lie just between two numbers."""
-    assert short(scale) == shown
 
 
 def _finding(one: Call) -> Finding:
@@ -186,23 +148,6 @@ def test_rows_that_see_no_key_may_be_no_numbers() -> None:
     assert found.reason == "2 rows of the output are no numbers, for they see no key"
 
 
-@pytest.mark.parametrize("deviation", [1.0, 1500.0, 1e4])
-def test_share_is_that_of_the_largest_product(deviation: float) -> None:
-    """Near the limit the share is the largest of all products; elsewhere it lies below the bound."""
-    one = _half(deviation)
-    found = _finding(one)
-    query, key = (array[:, 0].astype(np.float64) for array in (one.query, one.key))
-    largest = np.abs(query @ key.mT).max() / LARGEST["float16"]
-    share, bound = found.interval
-    assert share == found.estimate
-    assert share is not None
-    assert bound is not None
-    assert share <= largest * (1 + 1e-12)
-    assert largest <= bound * (1 + 1e-12)
-    if bound > 0.25:
-        assert share == bound == pytest.approx(largest)
-
-
 @pytest.mark.parametrize("apart", [1e-6, 1e-5, 1e-4])
 def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
     """Outputs that agree to rounding share its error, and say nothing together that one does not."""
@@ -214,20 +159,3 @@ def test_tokens_that_are_nearly_equal_refute_no_scale(apart: float) -> None:
         record = verify.audit(q, k, v=v, out=attention(q, k, v, scale=0.125), scale=0.125, workers=1)
         assert record.exit_status == 3
         assert not [one for one in record.findings if one.judgement == "refuted"]
-
-
-@pytest.mark.parametrize("dtype", [np.float16, pytest.param(ml_dtypes.bfloat16, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("factor", "added"), [(1.0, 0.0), (1.0, 0.05), (0.0, 0.0), (1.03, 0.0)])
-def test_a_column_that_is_off_in_all_rows_is_named(dtype: Any, factor: float, added: float) -> None:
-    """What hides in each row's bound shows in a column's, over all rows; rounding alone stays far below."""
-    rng = np.random.default_rng(3)
-    q, k, v = (rng.standard_normal((2, 1, 256, 128)).astype(dtype) for _ in range(3))
-    output = attention(*(array.astype(np.float64) for array in (q, k, v)), scale=128**-0.5)
-    output[..., 3] = factor * output[..., 3] + added
-    record = verify.audit(q, k, v=v, out=output.astype(dtype), scale=128**-0.5, workers=1)
-    refuted = [one for one in record.findings if one.judgement == "refuted"]
-    is_sound = factor == 1 and not added
-    assert record.exit_status == (0 if is_sound else 1)
-    assert {one.id.split("-")[0] for one in refuted} == (set() if is_sound else {"reconstruction"})
-    named = {0.05: "column 3 of the output is off by", 0.0: "numbers of column 3 of the output are"}[added]
-    assert all(one.reason.startswith(named) for one in refuted if factor)

@@ -17,7 +17,7 @@ from verify.auditing.reconstruction import explained
 from verify.auditing.recording import Call
 from verify.auditing.rows import Scales
 from verify.auditing.scales import (
-    DEFAULT, Widths, candidates, diagnose, how_far_off, instruction, scale_expression,
+    DEFAULT, Widths, diagnose, scale_expression,
 )  # fmt: skip
 from verify.errors import SettingsError
 
@@ -45,19 +45,14 @@ def test_expressions_have_the_value_of_their_arithmetic(text: str, value: float)
     assert scale_expression(text).value(d=64, h=8, D=768, n=100) == pytest.approx(value, rel=1e-14)
 
 
-def test_latex_is_printed_from_what_was_read() -> None:
-    """The default prints as the field writes it, and the names as themselves."""
-    assert scale_expression(DEFAULT).latex == r"\frac{1}{\sqrt{d_{k}}}"
-    assert scale_expression("0.0884").latex == "0.0884"
-
-
 @pytest.mark.parametrize(
     "text",
     [
         "", "1/", "__import__('os')", "d.real", "d[0]", "[d]", "lambda: 1", "x", "d if 1 else h", "'a'",
         "True", "1j", "sqrt(d, 2)", "sqrt(x=d)", "open('f')", "9**9**9**9", "2**1000", "d**(h", "nan",
         "(((9**16)**16)**16)**16", "1e999", "d" * 300, "(" * 150 + "d" + ")" * 150, "exp(exp(exp(9)))",
-        "1/0", "0/0", "sqrt(d)\0", "d;h", "d:=1", "√d",
+        "1/0", "0/0", "sqrt(d)\0", "d;h", "d:=1", "√d", "d**d**d", "exp(exp(exp(exp(d))))",
+        "(" * 10 + "d" + "**16)" * 10, "1e-400", "1/(d-d)",
     ],
 )  # fmt: skip
 def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:
@@ -67,19 +62,6 @@ def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:
         scale_expression(text).value(d=64, h=8, D=512, n=10)
     assert "\n" not in str(caught.value)
     assert time.process_time() - begun < 2
-
-
-@pytest.mark.parametrize("text", ["d - 64", "log(d/64)", "1/(d - 64)", "sqrt(0 - d)", "log(h - 8)"])
-def test_expression_without_a_value_is_refused(text: str) -> None:
-    """A scale must be a number other than 0 at the layer's sizes."""
-    with pytest.raises(SettingsError, match="at d = 64, h = 8"):
-        scale_expression(text).value(d=64, h=8)
-
-
-def test_width_that_is_not_known_is_named() -> None:
-    """An expression in the model's width needs it."""
-    with pytest.raises(SettingsError, match="D, the width of the model, is not known"):
-        scale_expression("1/sqrt(D)").value(d=64, h=8)
 
 
 @examples(25)
@@ -154,64 +136,6 @@ def test_scale_without_a_name_gets_none() -> None:
     assert found.fix == "divide by √64: every score is 2.45 times too small"
 
 
-def test_scale_that_is_hardly_known_has_a_likeliest_name() -> None:
-    """Known to 20%, the scale is near 1/64 and no other; among three, or known to 60%, it has no name."""
-    assert diagnose(1.1 / 64, RIGHT, GPT, uncertainty=0.21 / 64).cause.startswith(
-        "the scale is most likely 1/64"
-    )
-    assert not diagnose(1.1 / 64, RIGHT, GPT, uncertainty=0.15 / 64).candidates
-    several = Widths(64, 8, padded={"padded width": 72, "absorbed width": 80})
-    assert not diagnose(0.116, RIGHT, several, uncertainty=0.1 * 0.116).candidates
-    assert not diagnose(1 / 64, RIGHT, GPT, uncertainty=0.6 / 64).candidates
-
-
-def test_every_mistake_that_gives_the_scale_is_named() -> None:
-    """With as many keys as dimensions, three mistakes give 1/d_k; none of them is dropped."""
-    cause = diagnose(1 / 48, 48**-0.5, Widths(48, 12, n=48), uncertainty=1e-6).cause
-    for does in ("the root is missing", "scores are averaged over the keys", "the scale is applied twice"):
-        assert does in cause
-    assert cause.count(", or ") == 2
-
-
-def test_intended_scale_is_never_a_candidate_and_values_are_distinct() -> None:
-    """With d = 64 and h = 8 many kinds coincide; each value appears once."""
-    found = candidates(GPT, RIGHT)
-    values = [one.value for one in found]
-    assert all(not math.isclose(value, RIGHT, rel_tol=1e-9) for value in values)
-    assert len({round(math.log(abs(value)), 9) for value in values if value > 0}) == sum(
-        v > 0 for v in values
-    )
-    assert len(found) > 20
-
-
-@pytest.mark.parametrize(
-    ("intended", "text"),
-    [
-        (1 / 8, "divide by √64"),
-        (1.0, "leave scores unscaled"),
-        (0.0625, "divide by √256"),
-        (0.115, "multiply by 0.115"),
-    ],
-)
-def test_instruction_says_what_is_right(intended: float, text: str) -> None:
-    """An intended scale reads as one would say it."""
-    assert instruction(intended, GPT) == text
-
-
-@pytest.mark.parametrize(
-    ("factor", "words"),
-    [
-        (8.0, "every score is 8 times too large"),
-        (0.9354, "every score is 6.5% too small"),
-        (-2.0, "every score has the wrong sign and is 2 times too large"),
-        (0.0, "scores do not reach the output"),
-    ],
-)
-def test_how_far_off_scores_are_is_said_in_words(factor: float, words: str) -> None:
-    """Small differences are in per cent, large ones in multiples."""
-    assert how_far_off(factor) == words
-
-
 def test_a_factor_of_ln_n_is_named() -> None:
     """Where all queries see as many keys, the logarithm of the length is a factor of the scale."""
     widths = Widths(64, 2, n=32)
@@ -275,14 +199,6 @@ def test_intervals_hold_as_often_as_their_level_says(*, eager: bool) -> None:
         held += int((abs(found.value - SCALE) <= found.half).sum())
         number += len(found.value)
     assert held >= 0.87 * number
-
-
-@pytest.mark.parametrize("rows", [1, 3])
-def test_few_rows_have_an_interval_from_the_model_of_rounding(rows: int) -> None:
-    """A single row of half precision gives an interval that holds the scale, with no degrees to count."""
-    for seed in range(40):
-        found = implied(call(np.float16, seed=seed, queries=rows), 0.99)
-        assert (abs(found.value - SCALE) <= found.half).all()
 
 
 def test_single_precision_fits_where_scores_are_large() -> None:

@@ -1,4 +1,4 @@
-"""What was never measured without a card: draws, audits, probes and a monitored training on a device.
+"""What was never measured without a card: draws, audits and probes on a device.
 
 ``python -m tests.benchmarks.card PART ... [--device cuda]`` prints one table a part; ``--small``
 does each with little, as on a processor. The parts:
@@ -8,8 +8,7 @@ does each with little, as on a processor. The parts:
 - ``digests``: two quick runs of the catalogue are the same to the last bit;
 - ``speed``: seconds of runs by two workers with and without the device, at ±0.1%;
 - ``probe``: PyTorch's fused attention, its corners and gradients;
-- ``audit``: a GPT-2 of 124 million parameters in bfloat16, fused and written out;
-- ``training``: 200 steps of it with a monitor; from step 120 on the logits of one layer grow.
+- ``audit``: a GPT-2 of 124 million parameters in bfloat16, fused and written out.
 """
 
 import argparse
@@ -21,13 +20,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 import torch
 
 import verify
-from tests.auditing.training import GATES
 from tests.tool import begin
 from verify.auditing.comparing import compare_recordings
 from verify.engine.catalogue import catalogue
@@ -227,46 +224,12 @@ def audit(device: Device, small: bool) -> None:
     print("\n".join(comparisons.comparison_lines(compared)), f"\ncompared: status {compared.exit_status}")
 
 
-def training(device: Device, small: bool) -> None:
-    """Print the alarms of 200 steps, and what looking costs."""
-    steps, begins, every = (24, 12, 4) if small else (200, 100, 20)
-    model, batch = model_and_words(device, small)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    monitor = verify.AttentionMonitor(model, every=every, max_sequences=2, gate=GATES)
-    guarded: list[float] = []
-    others: list[float] = []
-    losses = []
-    for step in range(steps):
-        ids = batch()
-        begun = time.perf_counter()
-        with monitor:
-            logits = model(ids)
-        loss = functional.cross_entropy(logits[:, :-1].flatten(0, 1).float(), ids[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())  # waits for the device
-        (others if step % every else guarded).append(time.perf_counter() - begun)
-        if step >= begins:
-            with torch.no_grad():
-                model.blocks[1].project.weight[: 2 * model.places.weight.shape[1]] *= 1.2
-    millions = sum(one.numel() for one in model.parameters()) / 1e6
-    plain, look = median(others), median(guarded[1:])
-    print(f"{millions:.0f} million parameters, loss {losses[0]:.2f} to {losses[begins]:.2f} at step {begins}")
-    print(f"a step {plain:.3f} s, one with a look {look:.3f} s: every=100 costs {look / plain - 1:.0f}%")
-    print(f"alarms before step {begins}: {[one for one in monitor.alarms if one.step <= begins] or 'none'}")
-    for one in [one for one in monitor.alarms if one.step > begins][:6]:
-        print(f"step {one.step}, {one.layer}: {one.finding} {one.judgement}: {one.cause}; {one.fix}")
-
-
 def main() -> None:
     """Do the parts that are named."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "parts", nargs="+", choices=("bias", "digests", "speed", "probe", "audit", "training")
-    )
+    parser.add_argument("parts", nargs="+", choices=("bias", "digests", "speed", "probe", "audit"))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--workers", type=int, default=2)

@@ -15,13 +15,6 @@ Tool = Callable[..., Ended]
 PAGE = "It is <!-- verify: score-variance.slope:estimate|default -->{}<!-- /verify -->.\n"
 
 
-def test_gates_that_are_none_are_refused_wherever_they_stand(project: Path) -> None:
-    """Not only by the audits that use them."""
-    set_up(project, 'gates = ["row-variance:0.5..2", "foo"]\n')
-    with pytest.raises(SettingsError, match=r"pyproject\.toml: \[tool\.sdpa-verify\] gates: .*foo"):
-        configuration()
-
-
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a project with committed results, a page and a setting for both, which is the present folder."""
@@ -84,7 +77,6 @@ def test_a_diff_is_printed_and_nothing_written(project: Path, tool: Tool) -> Non
         ("result = 'x'", "'result', which is no setting; did you mean 'results'?"),
         ("results = 3", "results is 3; give a text"),
         ("documents = 'docs'", "documents is 'docs'; give a list of texts"),
-        ("gates = [1]", "gates is [1]; give a list of texts"),
         ("results = ", "is not TOML"),
     ],
 )

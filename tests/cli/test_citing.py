@@ -36,7 +36,7 @@ def audit(tmp_path: Path) -> Path:
 
 def test_an_audit_is_quoted_as_a_run_is(tool: Tool, audit: Path, tmp_path: Path) -> None:
     """Values, citations, documents, macros and badges of audit.json."""
-    key = "decoder-layers-1-self-attn.entropy-head-0"
+    key = "decoder-layers-0-self-attn.overflow-head-0"
     given = ("--results", audit)
     listed = tool("values", key, *given)
     assert (listed.status, listed.out.split()[0]) == (0, key)
@@ -47,8 +47,8 @@ def test_an_audit_is_quoted_as_a_run_is(tool: Tool, audit: Path, tmp_path: Path)
     assert "refuted" in (tmp_path / "attention-audit.svg").read_text(encoding="utf-8")
     assert tool("export", "--out", tmp_path / "audit.tex", *given).status == 0
     page = tmp_path / "page.md"
-    page.write_text(f"Entropy <!-- verify: {key}:estimate|default -->0.5<!-- /verify -->.", encoding="utf-8")
-    assert "printed '0.5', now '0." in tool("check-docs", page, *given).out
+    page.write_text(f"Share <!-- verify: {key}:estimate|default -->0.5<!-- /verify -->.", encoding="utf-8")
+    assert "printed '0.5', now '" in tool("check-docs", page, *given).out
     assert tool("check-docs", "--write", page, *given).status == 0
     assert tool("check-docs", page, *given).status == 0
 

@@ -1,4 +1,4 @@
-"""Audits on record: layers and findings agree with themselves, and what is said of them in lines by cause."""
+"""Audits on record: they come back as they were written, and what is said of them in lines by cause."""
 
 import json
 from collections.abc import Callable
@@ -7,19 +7,17 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
 import pytest
-from pydantic import ValidationError
 
 from tests.auditing.records import bad, good
 from tests.evidence.test_load import refused
 from tests.report.records import record
 from verify.errors import ClaimError, ResultsError
 from verify.evidence.audits import (
-    AuditRecord, Finding, Judgement, LayerRecord, summary_lines, together, where,
+    AuditRecord, Judgement, LayerRecord, summary_lines, together, where,
 )  # fmt: skip
 from verify.evidence.load import json_schema, load, load_audit, load_either
 
 SMALL = bad(2, 2)
-CONTENT = json.loads(SMALL.to_json())
 
 
 def edited(edit: Callable[[dict[str, Any]], object]) -> str:
@@ -49,18 +47,15 @@ DAMAGES = [
     ),
     pytest.param(record().to_json(), r'has no "audit_schema"; give an audit.json', id="results"),
     pytest.param(
-        '{"audit_schema": 9}', r"audit_schema 9, this version reads audit_schema 1; inst", id="newer"
+        '{"audit_schema": 9}', r"audit_schema 9, this version reads audit_schema 2; inst", id="newer"
     ),
-    pytest.param(edited(lambda c: c.pop("budget")), r"budget: Field required; run", id="missing"),
+    pytest.param(edited(lambda c: c.pop("settings")), r"settings: Field required; run", id="missing"),
     pytest.param(edited(lambda c: c["tool"].update(more=1)), r"tool\.more: Extra inputs", id="unknown"),
     pytest.param(first_finding(level=1.5), r"level: Input should be less", id="level"),
     pytest.param(first_finding(head=-1), r"head: Input should be greater", id="head-below-0"),
     pytest.param(first_finding(judgement="maybe"), r"judgement: Input should be", id="judgement"),
     pytest.param(first_finding(fix="a\x1b[2J"), r"holds the control character", id="control"),
     pytest.param(first_finding(cause=r"$\input{x}$"), r"cause: .*; run", id="formula"),
-    pytest.param(
-        edited(lambda c: c["layers"].append(c["layers"][0])), r"the name of two layers", id="layer-twice"
-    ),
     pytest.param(first_finding(sequences=1), r"its seal does not fit", id="changed"),
     pytest.param(edited(lambda c: c.update(layers=[])), r"its seal does not fit", id="layers-left-out"),
     pytest.param(edited(lambda c: c.pop("seal")), r"has no seal; run", id="no-seal"),
@@ -93,8 +88,7 @@ def test_the_worst_finding_that_decides_gives_the_exit_status() -> None:
     layer = good(1, 1).layers[0]
     statuses = {}
     for judgement in Judgement:
-        decides = judgement is not Judgement.REPORTED
-        found = layer.findings[0].model_copy(update={"judgement": judgement, "decides": decides})
+        found = layer.findings[0].model_copy(update={"judgement": judgement})
         changed = layer.model_copy(update={"findings": (found,)})
         statuses[judgement.value] = good().model_copy(update={"layers": (changed,)}).exit_status
     assert statuses == {"confirmed": 0, "refuted": 1, "undecided": 3, "warned": 0, "reported": 0}
@@ -103,122 +97,15 @@ def test_the_worst_finding_that_decides_gives_the_exit_status() -> None:
 def test_parts_are_found_by_their_ids() -> None:
     """A layer and a finding; an unknown one is refused with the nearest."""
     layer = SMALL.layer("decoder-layers-0-self-attn")
-    assert layer.finding("scale-applied") is layer.findings[0]
-    with pytest.raises(ClaimError, match="did you mean 'scale-applied'"):
-        layer.finding("scale-aplied")
+    assert layer.finding("scale-applied-head-0") is layer.findings[0]
+    with pytest.raises(ClaimError, match="did you mean 'scale-applied-head-0'"):
+        layer.finding("scale-aplied-head-0")
     with pytest.raises(ClaimError, match="did you mean 'decoder-layers-1-self-attn'"):
         SMALL.layer("decoder-layers-1-self-atn")
 
 
-def test_the_seal_sees_every_part() -> None:
-    """Another value anywhere gives another seal, or no record at all."""
-    seen = 0
-    for path in _leaves(CONTENT):
-        content = json.loads(SMALL.to_json())
-        place: Any = content
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = _changed(place[path[-1]])
-        try:
-            other = AuditRecord.model_validate(content)
-        except ValidationError:
-            continue
-        seen += 1
-        assert other.fitting_seal() != SMALL.seal, path
-    assert seen > 100
-
-
-def _leaves(content: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Return the paths to the values of a JSON document, of every list only the first item's."""
-    if isinstance(content, dict):
-        return [leaf for key, one in content.items() if key != "seal" for leaf in _leaves(one, (*path, key))]
-    if isinstance(content, list):
-        return [leaf for key, one in enumerate(content[:9]) for leaf in _leaves(one, (*path, key))]
-    return [path]
-
-
-def _changed(value: Any) -> Any:
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int | float):
-        return value + 1 if isinstance(value, int) else value * (1 + 1e-15) + 1e-300
-    return 1 if value is None else value + "x"
-
-
-LAYER = good(1, 2).layers[0]
-FINDING: dict[str, Any] = {
-    "id": "entropy-head-1",
-    "kind": "entropy",
-    "head": 1,
-    "quantity": "entropy",
-    "estimate": 0.5,
-    "interval": (0.4, 0.6),
-    "band": (0.3, 0.9),
-    "exact": False,
-    "judgement": Judgement.CONFIRMED,
-    "decides": True,
-    "sequences": 12,
-}
-
-
-@pytest.mark.parametrize(
-    ("changes", "what"),
-    [
-        ({"interval": (0.51, 0.6)}, "its estimate lies below its interval"),
-        ({"interval": (0.4, 0.49)}, "its estimate lies above its interval"),
-        ({"band": (0.9, 0.3)}, "its band is upside down"),
-        ({"judgement": Judgement.REPORTED}, "it decides, but is only reported"),
-        ({"estimate": None, "interval": (None, 0.6)}, "it has an interval but no estimate"),
-        ({"estimate": None, "interval": (0.4, None)}, "it has an interval but no estimate"),
-        (
-            {"estimate": None, "interval": (None, None), "standard_error": 0.1},
-            "it has a standard error but no estimate",
-        ),
-    ],
-)
-def test_a_finding_that_contradicts_itself_is_refused(changes: dict[str, Any], what: str) -> None:
-    """Estimate in its interval, band the right way up, and nothing that decides is only reported."""
-    with pytest.raises(ValidationError, match=what):
-        Finding.model_validate(FINDING | changes)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"interval": (0.5, 0.5)},
-        {"interval": (None, 0.5)},
-        {"interval": (0.5, None)},
-        {"band": (0.7, 0.7)},
-        {"band": (None, 0.1)},
-        {"estimate": None, "interval": (None, None)},
-        {"judgement": Judgement.REPORTED, "decides": False, "band": None},
-    ],
-)
-def test_ends_belong_to_intervals_and_bands_and_may_be_open(changes: dict[str, Any]) -> None:
-    """What lies at an end is inside; a finding may lie outside its band, which its judgement says."""
-    made = Finding.model_validate(FINDING | changes)
-    assert {name: getattr(made, name) for name in changes} == changes
-
-
-@pytest.mark.parametrize(
-    ("changes", "what"),
-    [
-        ({"tokens": (9, 3)}, "its fewest tokens are more than its most"),
-        ({"id": "audit"}, "audit means something else in keys; choose another id"),
-        ({"heads": 1}, "it has 1 heads, and a finding on another"),
-        ({"findings": (LAYER.findings[0],) * 2}, "scale-applied is the name of two findings"),
-        ({"heads": 10_001}, "less than or equal to 10000"),
-    ],
-)
-def test_a_layer_that_contradicts_itself_is_refused(changes: dict[str, Any], what: str) -> None:
-    """Tokens in order, an id that keys can hold, findings on its own heads and each named once."""
-    with pytest.raises(ValidationError, match=what):
-        LayerRecord.model_validate(LAYER.model_dump() | changes)
-    assert LayerRecord.model_validate(LAYER.model_dump()) == LAYER
-
-
 def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
-    """Those that decide come first; where no cause is known, the worst head stands for its like."""
+    """Those on most heads come first; where no cause is known, what was found is said."""
     wrong, mask, undecided, *_, counts = str(bad(4, 4)).splitlines()
     assert wrong.startswith(
         "✗ decoder.layers.0–2.self_attn, all 4 heads: scale-applied, scale-implied refuted: $1/"
@@ -226,9 +113,8 @@ def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
     assert wrong.endswith(r"; divide by $\sqrt{64}$, not by $\sqrt{512}$")
     assert mask.startswith("✗ decoder.layers.3.self_attn, head 1: reconstruction refuted: the mask")
     assert undecided.startswith(
-        "? all 4 layers, head 0: row-variance undecided: decoder.layers.1.self_attn, head 0: 1.279, interval"
+        "? decoder.layers.3.self_attn, all 4 heads: scale-implied undecided: 1.3, interval at least -1.2"
     )
-    assert undecided.endswith("; it would take about 210 sequences to decide")
     assert counts.startswith("refuted: 4 layers, 16 heads: ")
 
 
@@ -242,9 +128,8 @@ def test_a_fix_does_not_hide_what_was_found() -> None:
 
 def _line(**changes: object) -> str:
     layer = bad(1, 1).layers[0]
-    exact = next(one for one in layer.findings if one.exact)
-    numbers = {"estimate": 0.3, "standard_error": None, "interval": (None, None), "decides": True}
-    one = exact.model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
+    numbers = {"estimate": 0.3, "standard_error": None, "interval": (None, None)}
+    one = layer.findings[0].model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
     return next(summary_lines(_with(layer.model_copy(update={"findings": (one,)}))))
 
 

@@ -1,35 +1,28 @@
-"""What the report says of an audit: what is wrong first, one line a cause; then all findings; its pages."""
+"""What the page says of an audit: what is wrong first, one line a cause; then all findings."""
 
-import logging
 import re
-from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pikepdf
 import pytest
 
 from tests.auditing.records import bad, good
 from tests.report.builders import spaced
-from tests.report.records import CLAIMS
 from verify.evidence.audits import AuditRecord, Judgement
 from verify.evidence.words import figures, held_against, most_serious, shape_of, summary, tokens_of
 from verify.report.audit import Audit, FoundGroup, audit_report
 from verify.report.html import render_html
 from verify.report.parts import Parts
-from verify.report.pdf import render_pdf
 from verify.report.write import write_report
 
 pytestmark = pytest.mark.usefixtures("no_faces")
 
 BAD = bad(2, 2)
-_CATALOGUE = {claim.id: claim for claim in CLAIMS}
 
 
 def seen(audit: AuditRecord) -> Audit:
     """Return what the report prints of an audit."""
-    return audit_report(audit, _CATALOGUE)
+    return audit_report(audit)
 
 
 def group(view: Audit, layer: int, quantity: str) -> FoundGroup:
@@ -38,12 +31,10 @@ def group(view: Audit, layer: int, quantity: str) -> FoundGroup:
 
 
 def _with(audit: AuditRecord, *judgements: Judgement) -> AuditRecord:
-    """Return an audit of one layer whose findings have these judgements, and decide where they can."""
+    """Return an audit of one layer whose findings have these judgements."""
     layer = audit.layers[0]
     found = tuple(
-        layer.findings[0].model_copy(
-            update={"id": f"f-{n}", "judgement": one, "decides": one is not Judgement.REPORTED}
-        )
+        layer.findings[0].model_copy(update={"id": f"f-{n}", "judgement": one})
         for n, one in enumerate(judgements)
     )
     return audit.model_copy(update={"layers": (layer.model_copy(update={"findings": found}),)})
@@ -57,7 +48,7 @@ def _with(audit: AuditRecord, *judgements: Judgement) -> AuditRecord:
         ([Judgement.CONFIRMED, Judgement.WARNED], "None of the 2 findings that decide is refuted or", "fair"),
         ([Judgement.CONFIRMED, Judgement.UNDECIDED], "Nothing is refuted, but 1 of the 2 findings", "idle"),
         ([Judgement.REFUTED, Judgement.UNDECIDED], "1 of the 2 findings that decide is refuted.", "bad"),
-        ([Judgement.REPORTED], "No finding was asked to decide; all are reported.", "idle"),
+        ([Judgement.REPORTED], "No finding decides; all are reported.", "idle"),
     ],
 )
 def test_the_outcome_says_no_more_than_was_found(
@@ -87,7 +78,7 @@ def test_an_audit_that_saw_nothing() -> None:
     """It says so."""
     view = seen(good().model_copy(update={"layers": ()}))
     assert view.seen == "No attention layer was seen."
-    assert not any((view.layers, view.maps, view.shapes))
+    assert not any((view.layers, view.shapes))
 
 
 def test_lines_are_bounded() -> None:
@@ -105,21 +96,19 @@ def test_lines_are_bounded() -> None:
 
 
 def test_a_reason_stands_before_its_numbers_where_all_give_it() -> None:
-    """Else the numbers stand alone; a band is named where all are compared with the same."""
+    """Else the numbers stand alone."""
     layer = bad(1, 2).layers[0]
     one, other = (
-        layer.finding(f"entropy-head-{head}").model_copy(
-            update={"judgement": Judgement.WARNED, "decides": True, "reason": reason, "band": (0.25, 1.0)}
+        layer.finding(f"overflow-head-{head}").model_copy(
+            update={"judgement": Judgement.WARNED, "reason": reason}
         )
         for head, reason in enumerate(("too low", "too high"))
     )
     same = other.model_copy(update={"reason": "too low"})
-    for pair, start in (((one, same), "Too low ("), ((one, other), "Entropy over")):
+    for pair, start in (((one, same), "Too low ("), ((one, other), "Largest $")):
         audit = bad(1, 2).model_copy(update={"layers": (layer.model_copy(update={"findings": pair}),)})
         (line,) = seen(audit).found[2].lines
         assert line.what.startswith(start)
-        assert "compared with 0.25 to 1" in line.what
-        assert line.needed == ""
 
 
 def test_what_could_not_be_estimated_has_no_number() -> None:
@@ -135,26 +124,21 @@ def test_what_could_not_be_estimated_has_no_number() -> None:
 
 def test_a_large_audit_merges_heads_that_are_judged_alike() -> None:
     """A row for each judgement, with the range of the estimates and the hull of the intervals."""
-    view = seen(bad(12, 12))
+    view = seen(bad(12, 16))
     assert view.merged
-    assert sum(len(one.rows) for layer in view.layers for one in layer.groups) < 12 * 16
-    undecided, confirmed = sorted(
-        group(view, 0, "Variance of a row").rows, key=lambda row: row.badge.word, reverse=True
-    )
-    assert (undecided.heads, confirmed.heads) == ("head 0", "heads 1–11")
-    found = [one for one in bad(12, 12).layers[0].findings if one.kind == "row-variance" and one.head]
-    estimates = sorted(one.estimate or 0.0 for one in found)
-    assert confirmed.cells[0].text == f"{estimates[0]:.4g} to {estimates[-1]:.4g}"
-    assert confirmed.cells[2].text == f"{min(one.interval[0] or 0.0 for one in found):.4g}"
-    assert confirmed.cells[3].text == f"{max(one.interval[1] or 0.0 for one in found):.4g}"
-    assert group(view, 0, "Implied scale").rows[0].heads == "all 12 heads"
+    assert sum(len(one.rows) for layer in view.layers for one in layer.groups) < 12 * 10
+    confirmed, refuted, nothing = group(view, 11, "Distance from").rows
+    assert (confirmed.heads, refuted.heads, nothing.heads) == ("heads 0, 3–15", "head 1", "head 2")
+    (row,) = group(view, 0, "$").rows
+    assert row.heads == "all 16 heads"
+    found = [one for one in bad(12, 16).layers[0].findings if one.kind == "scale-implied"]
+    assert row.cells[2].text == f"{min(one.interval[0] or 0.0 for one in found):.4g}"
+    assert row.cells[3].text == f"{max(one.interval[1] or 0.0 for one in found):.4g}"
     assert not seen(bad()).merged
 
 
 LAYER = good(1, 4).layers[0]
-
-
-FOUND = LAYER.finding("entropy-head-0")
+FOUND = LAYER.finding("scale-implied-head-0")
 
 
 @pytest.mark.parametrize(
@@ -192,11 +176,9 @@ def test_a_layer_is_summed_up_in_a_sentence() -> None:
     ],
 )
 def test_the_most_serious_judgement_is_of_those_that_decide(judgements: str, worst: Judgement) -> None:
-    """A refuted finding of which nothing was asked does not count."""
-    found = [
-        FOUND.model_copy(update={"judgement": Judgement(one), "decides": True}) for one in judgements.split()
-    ]
-    idle = FOUND.model_copy(update={"judgement": Judgement.REFUTED, "decides": False})
+    """What is only reported does not count."""
+    found = [FOUND.model_copy(update={"judgement": Judgement(one)}) for one in judgements.split()]
+    idle = FOUND.model_copy(update={"judgement": Judgement.REPORTED})
     assert most_serious([idle, *found, idle]) is worst
 
 
@@ -232,32 +214,37 @@ def test_an_open_end_is_infinite(changes: dict[str, Any], texts: tuple[str, ...]
 
 def test_heads_judged_alike_share_a_row_with_hull_and_largest_error() -> None:
     """An open end of one is an open end of all; another judgement is another row."""
+    rows = [
+        (0.5, 0.01, (0.4, 0.6), Judgement.CONFIRMED),
+        (0.7, 0.03, (0.5, None), Judgement.CONFIRMED),
+        (0.6, 0.02, (0.3, 0.9), Judgement.CONFIRMED),
+        (0.1, 0.02, (0.0, 0.2), Judgement.REFUTED),
+    ]
     found = [
         FOUND.model_copy(
-            update={"id": f"entropy-head-{head}", "head": head, "estimate": value, "standard_error": error,
-                    "interval": ends, "judgement": judgement}
+            update={
+                "id": f"scale-implied-head-{head}",
+                "head": head,
+                "estimate": value,
+                "standard_error": error,
+                "interval": ends,
+                "judgement": judgement,
+            }
         )
-        for head, (value, error, ends, judgement) in enumerate(
-            [
-                (0.5, 0.01, (0.4, 0.6), Judgement.REPORTED),
-                (0.7, 0.03, (0.5, None), Judgement.REPORTED),
-                (0.6, 0.02, (0.3, 0.9), Judgement.REPORTED),
-                (0.1, 0.02, (0.0, 0.2), Judgement.REFUTED),
-            ]
-        )
-    ]  # fmt: skip
+        for head, (value, error, ends, judgement) in enumerate(rows)
+    ]
     layer = LAYER.model_copy(update={"findings": tuple(found)})
     # Findings on other layers make the audit a large one.
     many = layer.model_copy(update={"id": "many", "findings": (FOUND,) * 597})
     large = seen(good().model_copy(update={"layers": (layer, many)}))
-    ((refuted, reported),) = (one.rows for one in large.layers[0].groups)
+    ((confirmed, refuted),) = (one.rows for one in large.layers[0].groups)
     assert (refuted.heads, refuted.cells[0].text) == ("head 3", "0.100")
-    assert reported.heads == "heads 0–2"
-    assert [spaced(cell.text) for cell in reported.cells] == ["0.5 to 0.7", "≤ 0.03", "0.3", "∞"]
+    assert confirmed.heads == "heads 0–2"
+    assert [spaced(cell.text) for cell in confirmed.cells] == ["0.5 to 0.7", "≤ 0.03", "0.3", "∞"]
     single = seen(good().model_copy(update={"layers": (layer,)}))
-    rows = [row for one in single.layers[0].groups for row in one.rows]
+    alone = [row for one in single.layers[0].groups for row in one.rows]
     assert (large.merged, single.merged) == (True, False)
-    assert [row.heads for row in rows] == [f"head {n}" for n in range(4)]
+    assert [row.heads for row in alone] == [f"head {n}" for n in range(4)]
 
 
 @pytest.fixture(scope="module")
@@ -272,12 +259,6 @@ def page(parts: Parts) -> str:
     return render_html(BAD, parts)
 
 
-@pytest.fixture(scope="module")
-def opened(parts: Parts) -> pikepdf.Pdf:
-    """Return the bad audit's PDF, opened."""
-    return pikepdf.open(BytesIO(render_pdf(BAD, parts)))
-
-
 def test_the_page_is_complete(page: str) -> None:
     """Every link leads to an element of the page, no id comes twice, and nothing is fetched."""
     ids = re.findall(r'\bid="?([^\s">]+)', page)
@@ -288,61 +269,12 @@ def test_the_page_is_complete(page: str) -> None:
     assert not re.findall(r'src="(?!data:)', page)
 
 
-def test_every_figure_is_described(page: str, parts: Parts) -> None:
-    """A drawing has words, and a table of its values beside it."""
-    drawn = re.findall(r'<svg [^>]*class="?map\b[^>]*>', page)
-    assert len(drawn) == len(parts.figures)
-    assert all(re.search(r'role="?img"? aria-label="Map of [^"]+"', tag) for tag in drawn)
-    assert len(re.findall(r'<table class="?matrix\b', page)) == len(parts.report.maps)  # type: ignore[union-attr]
-
-
-def test_the_document_has_its_evidence_and_destinations(opened: pikepdf.Pdf) -> None:
-    """audit.json lies inside; layers and findings by kind can be linked to; bookmarks name the chapters."""
-    attached = opened.attachments["audit.json"]
-    assert attached.get_file().read_bytes().decode() == BAD.to_json()
-    names = set(pikepdf.NameTree(opened.Root.Names.Dests))
-    layer = BAD.layers[0].id
-    assert {layer, f"{layer}.scale-implied", f"{layer}.row-variance"} <= names
-    with opened.open_outline() as outline:
-        titles = [item.title for item in outline.root]
-    assert "Attention audit of rec/" in str(opened.docinfo["/Title"])
-    assert opened.check_pdf_syntax() == []
-    assert len(opened.pages) <= 4
-    assert titles
-
-
-@pytest.mark.parametrize(
-    ("make", "layers", "heads", "pages"),
-    [
-        (good, 1, 1, 1),
-        pytest.param(good, 24, 16, 1, marks=pytest.mark.slow),
-        pytest.param(bad, 24, 16, 4, marks=pytest.mark.slow),
-        pytest.param(bad, 48, 64, 4, marks=pytest.mark.slow),
-    ],
-)
-def test_pages_stay_few(
-    make: Callable[[int, int], AuditRecord],
-    layers: int,
-    heads: int,
-    pages: int,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """One page where all is well, at most four where it is not, up to 48 layers with 64 heads each.
-
-    Every link in them leads somewhere, or WeasyPrint would say so.
-    """
-    with caplog.at_level(logging.WARNING):
-        opened = pikepdf.open(BytesIO(render_pdf(make(layers, heads))))
-    assert len(opened.pages) <= pages
-    assert [entry.getMessage() for entry in caplog.records] == []
-
-
 def test_an_audit_is_written_whole(tmp_path: Path) -> None:
-    """Evidence, page and document, by their names, and the same bytes when they are made again."""
+    """Evidence and page, by their names, and the same bytes when they are made again."""
     audit = good(1, 2)
     written = write_report(audit, tmp_path / "one", lambda _phase: None, 1)
     assert written.problem is None
-    assert [path.name for path in written.paths] == ["audit.json", "audit.html", "audit.pdf"]
+    assert [path.name for path in written.paths] == ["audit.json", "audit.html"]
     write_report(audit, tmp_path / "two", lambda _phase: None, 1)
     for path in written.paths:
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()

@@ -2,10 +2,8 @@
 
 import json
 import re
-from io import BytesIO
 from typing import Any
 
-import pikepdf
 import pytest
 
 from tests.faults.poison import POISONS, Page, places, poisoned, text_fields
@@ -13,7 +11,6 @@ from verify.evidence.comparisons import Agreement, ComparedLayer, ComparedPart, 
 from verify.evidence.runs import Tool
 from verify.report.comparison import comparison_report
 from verify.report.html import render_html
-from verify.report.pdf import render_pdf
 
 pytestmark = pytest.mark.usefixtures("no_faces")
 
@@ -84,15 +81,6 @@ def test_the_page_is_complete() -> None:
     assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
     assert {link for link in links if not link.startswith("#")} == {"data:,"}
     assert not re.findall(r'src="(?!data:)', page)
-
-
-def test_the_document_is_a_page_with_its_evidence() -> None:
-    """Of many layers too, as those that are alike share a row."""
-    many = made(*(layer(number) for number in range(80)))
-    for record in (FAULTY, many):
-        opened = pikepdf.open(BytesIO(render_pdf(record)))
-        assert len(opened.pages) == 1
-        assert opened.attachments["comparison.json"].get_file().read_bytes().decode() == record.to_json()
 
 
 def test_every_text_of_the_file_may_be_anybodys() -> None:

@@ -108,7 +108,7 @@ def test_copied_formulas_are_text(opened: pikepdf.Pdf) -> None:
     assert {"d_k", "Var(q·k) = d_k"} <= set(texts)
 
 
-@pytest.mark.slow  # an audit is written twice, by default, in test_audit.py
+@pytest.mark.slow
 def test_same_record_same_bytes(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     """The same record gives the same bytes, in a process that got ready first as well; nothing is printed."""
     made = record(PAIRWISE)

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from verify.auditing.arrays import to_numpy
 from verify.auditing.blocks import HIDDEN, Floats, Head, added_to, head_of, rows_of, softmax
 from verify.auditing.recording import Call
-from verify.auditing.weighting import SOFTMAX, Weighting
 
 BLOCKS = (8, 16, 32, 64, 128, 256)
 """Sizes of blocks to which programs pad keys."""
@@ -374,29 +374,33 @@ def softmaxes(place: Place) -> Iterator[Variant]:
     )
 
 
-_WEIGHTINGS = {
-    "softmax": "a plain softmax",
-    "sigmoid": "a sigmoid",
-    "sigmoid-ln-n": "a sigmoid of scores less ln n, n the keys that a query sees,",
-    "softpick": "softpick",
-}
-
-
-def newer(place: Place) -> Iterator[Variant]:
-    """Yield newer kinds of attention: biased sigmoids, softpick, clipped scores, a difference of two maps."""
+def other_weights(place: Place) -> Iterator[Variant]:
+    """Yield weights that are no softmax of the scores: sigmoids, softpick, clipped scores, two maps."""
     head, intended = place.head, place.intended
-    fix, declared = "apply the softmax to the scores", head.weighting
-    if declared != SOFTMAX:
-        fix = f"make weights as is declared ({declared.text}), or declare what is applied"
-    place_of = "the softmax" if declared == SOFTMAX else declared.text
-    for kind, what in _WEIGHTINGS.items():
-        if kind != declared.kind:
-            yield changed(f"{what} is applied in place of {place_of}", fix, head, weighting=Weighting(kind))
+    fix = "apply the softmax to the scores"
+    seen = head.added > HIDDEN
+    number = np.log(np.maximum(seen.sum(axis=1, keepdims=True), 1))
+
+    def softpick(scale: float) -> Floats:
+        # Hidden keys have scores of 0, which softpick gives no weight; beyond 500 the exponential overflows.
+        above = np.expm1(np.where(seen, np.minimum(head.scores(scale), 500.0), 0.0))
+        total = np.abs(above).sum(axis=1, keepdims=True)
+        return np.maximum(above, 0.0) / np.where(total > 0, total, 1.0)
+
+    for what, weights in (
+        ("a sigmoid", lambda scale: special.expit(head.scores(scale))),
+        (
+            "a sigmoid of scores less ln n, n the keys that a query sees,",
+            lambda scale: special.expit(head.scores(scale) - number),
+        ),
+        ("softpick", softpick),
+    ):
+        yield _weighted(f"{what} is applied in place of the softmax", fix, head, weights)
     largest = float(np.abs(intended * head.products).max())
     for level in (one for one in (1.0, 5.0, 20.0, 50.0, 100.0) if one < largest):
         yield Variant(
             "scores are clipped",
-            fix if declared.kind == "clipped" else "leave scores as they are",
+            "leave scores as they are",
             head,
             partial(_clipped, place, level / intended),
             is_factor=True,
@@ -404,12 +408,16 @@ def newer(place: Place) -> Iterator[Variant]:
         )
     half = head.query.shape[1] // 2
     if head.query.shape[1] == 2 * half:
+        maps = [
+            replace(head, query=head.query[:, part], key=head.key[:, part])
+            for part in (slice(half), slice(half, None))
+        ]
         for scale in dict.fromkeys((intended, math.sqrt(2) * intended, (2 * half) ** -0.5, half**-0.5)):
-            first, second = (one.attend(scale) for one in head.maps)
+            first, second = (one.attend(scale) for one in maps)
             what = "the output is that of a first map less {:.3g} times a second, each of one half of d"
             yield Variant(
                 "the output is that of a difference of two maps",
-                fix if declared.maps == 2 else "give each half as a head of its own",
+                "give each half as a head of its own",
                 head,
                 partial(_less, first, second),
                 is_factor=True,
@@ -595,11 +603,11 @@ def _normed(array: Floats) -> Floats:
     return array / np.where(size > 0, size, 1)
 
 
-KINDS: list[Callable[[Place], Iterator[Variant]]] = [
-    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, newer, merges),
-    *(rotations, groups, layouts, swapped_output, axes),
-]
-"""The kinds of wrong attention; a program of one's own may append to them.
+KINDS: tuple[Callable[[Place], Iterator[Variant]], ...] = (
+    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, other_weights),
+    *(merges, rotations, groups, layouts, swapped_output, axes),
+)
+"""The kinds of wrong attention.
 
 `axes_of_arrays`, which makes all arrays others, goes before them, and `quantised`, which has two numbers of
 its own, comes after them.

@@ -16,21 +16,18 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from verify.auditing.arrays import dtype_of, to_numpy
-from verify.auditing.blocks import OWN_RULE, Subject
-from verify.auditing.exact import EXACT, ExactFinding
+from verify.auditing.blocks import Subject
+from verify.auditing.exact import FINDINGS
 from verify.auditing.files import load
 from verify.auditing.layers import Seen, run_through
 from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording, check_call
 from verify.auditing.rows import Mapper
 from verify.auditing.scales import DEFAULT, scale_expression
-from verify.auditing.statistical import STATISTICAL, Statistical
-from verify.auditing.weighting import weighting
-from verify.errors import RecordingError, SettingsError, VerifyError, naming_arguments, unknown, what_is_wrong
+from verify.errors import RecordingError, SettingsError, naming_arguments, unknown
 from verify.evidence.audits import (
     RESERVED,
     UNSEEN,
-    AuditBudget,
     AuditRecord,
     AuditSettings,
     Finding,
@@ -40,81 +37,20 @@ from verify.evidence.audits import (
     counted,
     together,
 )
-from verify.evidence.claims import Band
 from verify.evidence.runs import Tool
 from verify.executors.machine import environment, processors, thread_map
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
-Gates = str | Iterable[str] | Mapping[str, tuple[float | None, float | None] | None]
-"""Gates as they are given: FINDING or FINDING:LOW..HIGH, one or several, or bands by findings' names."""
-
-FindingKind = ExactFinding | Statistical
-"""A kind of finding: it makes findings of what is kept of a layer, head by head."""
-
 FALSE_ALARM = 1e-3
-"""The false-alarm rate of an audit where none is given."""
+"""The rate at which the intervals of the scales that outputs imply may miss, all heads together."""
 
-LEAST_FALSE_ALARM = 1e-30
-RULE = "split evenly over the statistical findings of all heads, before the data are seen; one look"
-
-_USAGE = "write FINDING or FINDING:LOW..HIGH, such as row-variance:0.5..2"
 _ON_SCALE = ("scale-applied", "scale-implied")
 _PACKAGES = ("numpy", "scipy", "array-api-compat")
-_KINDS: list[FindingKind] = [*EXACT, *STATISTICAL]
-
-
-def kinds() -> tuple[FindingKind, ...]:
-    """Return all kinds of findings, in the order in which they are made and shown."""
-    return tuple(_KINDS)
-
-
-def register(kind: FindingKind) -> None:
-    """Let audits of this process make findings of one more kind, after all others.
-
-    Raises:
-        SettingsError: one of its findings has the name of another.
-    """
-    taken = {name for one in _KINDS for name in one.names} & set(kind.names)
-    if taken:
-        raise SettingsError(f"finding {min(taken)!r}: there is one of this name; choose another")
-    _KINDS.append(kind)
-
-
-def _found(kind: FindingKind, seen: Seen, subjects: Sequence[Subject]) -> tuple[Finding, ...]:
-    """Return what a kind finds; what a registered one raises is a mistake of its author's.
-
-    Raises:
-        SettingsError: its function fails; the text names it.
-    """
-    try:
-        return tuple(kind.find(seen, subjects))
-    except Exception as error:
-        if isinstance(error, VerifyError) or kind in (*EXACT, *STATISTICAL):
-            raise
-        what = what_is_wrong(error)
-        raise SettingsError(f"finding {kind.name!r}: {what}; correct what was registered") from error
-
-
-def kind_of(finding: str) -> FindingKind:
-    """Return the kind that makes the findings of this name.
-
-    Raises:
-        SettingsError: there is none; the nearest name is suggested.
-    """
-    makers = {name: kind for kind in _KINDS for name in kind.names}
-    if finding in makers:
-        return makers[finding]
-    for kind in _KINDS:
-        if kind.name == finding:
-            raise SettingsError(f"gate {finding!r}: name one of {', '.join(kind.names)}")
-    raise SettingsError("gate: " + unknown("finding", finding, makers, f"there are {', '.join(makers)}"))
 
 
 def audit_settings(
     intended: str | float | None = None,
-    gate: Gates = (),
-    false_alarm: float = FALSE_ALARM,
     *,
     mask: str = "",
     allow_unseen: Iterable[str] = (),
@@ -122,9 +58,8 @@ def audit_settings(
     """Return the settings of an audit after checking them.
 
     Raises:
-        SettingsError: the intended scale is no expression, or the mask none of `INTENDED_MASKS`, a gate names
-            no finding or has no band where one is needed, the false-alarm rate is not between 0 and 1, or
-            what may be unseen is no reason.
+        SettingsError: the intended scale is no expression, the mask none of `INTENDED_MASKS`, or what may be
+            unseen is no reason.
     """
     allowed = (allow_unseen,) if isinstance(allow_unseen, str) else tuple(allow_unseen)
     for reason in allowed:
@@ -136,44 +71,7 @@ def audit_settings(
         intended_mask(mask)
     if intended is not None:
         intended = scale_expression(str(intended)).text
-    if isinstance(false_alarm, bool) or not isinstance(false_alarm, int | float):
-        raise SettingsError(f"--false-alarm {false_alarm!r}: give a number")
-    if not LEAST_FALSE_ALARM <= false_alarm < 1:
-        raise SettingsError(f"--false-alarm {false_alarm:g}: must lie between {LEAST_FALSE_ALARM:g} and 1")
-    return AuditSettings(
-        false_alarm=false_alarm, intended=intended, mask=mask, gates=_gates(gate), allow_unseen=allowed
-    )
-
-
-def _gates(given: Gates) -> dict[str, Band]:
-    if isinstance(given, Mapping):
-        return {name: _checked(name, band or OWN_RULE) for name, band in given.items()}
-    return dict(map(_parsed, [given] if isinstance(given, str) else given))
-
-
-def _parsed(text: str) -> tuple[str, Band]:
-    name, colon, band = text.partition(":")
-    low, dots, high = band.partition("..")
-    if colon and not (dots and (low or high)):
-        raise SettingsError(f"gate {text!r}: has no band; {_USAGE}")
-    try:
-        return name, _checked(name, (float(low) if low else None, float(high) if high else None))
-    except ValueError as error:
-        raise SettingsError(f"gate {text!r}: its band is not two numbers; {_USAGE}") from error
-
-
-def _checked(name: str, band: Band) -> Band:
-    kind = kind_of(name)
-    if band == OWN_RULE:
-        if not kind.has_rule:
-            raise SettingsError(f"gate {name!r}: has no rule of its own; give a band, such as {name}:0.5..2")
-        return band
-    low, high = (end if end is None else float(end) for end in band)
-    if any(end is not None and not math.isfinite(end) for end in (low, high)):
-        raise SettingsError(f"gate {name!r}: leave out an end that is open, such as {name}:0.5..")
-    if low is not None and high is not None and low > high:
-        raise SettingsError(f"gate {name!r}: its band ends below its start; {_USAGE}")
-    return low, high
+    return AuditSettings(intended=intended, mask=mask, allow_unseen=allowed)
 
 
 @naming_arguments(mask="intended_mask")
@@ -188,36 +86,27 @@ def audit(
     sink: Array | None = None,
     scale: float | None = None,
     softcap: float | None = None,
-    weights: str = "",
     causal: bool = False,
     intended: str | float | None = None,
     intended_mask: str = "",
     documents: Array | None = None,
-    gate: Gates = (),
-    false_alarm: float = FALSE_ALARM,
     allow_unseen: Iterable[str] = (),
     workers: int | None = None,
 ) -> AuditRecord:
     """Judge what a program's attention does: a recording, or the arrays of one layer.
 
     ``q`` is a ``Recording``, the path of one, or queries of shape [sequence, head, token, d] beside keys
-    ``k``. Arrays may be NumPy's, PyTorch's, JAX's or of any library that keeps to the array API standard;
-    statistics are computed where they are. Keys and values ``v`` may have fewer heads, a divisor of the
-    queries'. ``out`` is what attention gave back and ``scale`` the factor that it was given; ``mask`` is True
-    where a key may be seen and ``bias`` is added to the scaled scores, both broadcast to
-    [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``; ``softcap`` c
-    turns a scaled score s into c·tanh(s/c), before bias and mask; ``sink`` has one score a head, which takes
-    part in the softmax's sum alone. ``weights`` declares what makes weights of scores where it is no softmax:
-    ``sigmoid``, ``sigmoid-ln-n`` (of scores less ln n), ``softpick``, ``clipped=C`` (the softmax of scaled
-    scores within ±C) or ``differential=LAMBDA`` (queries and keys are two halves, of whose softmaxes the
-    second is subtracted LAMBDA times; d is the width of one half).
+    ``k``. Arrays may be NumPy's, PyTorch's, JAX's or of any library that keeps to the array API standard.
+    Keys and values ``v`` may have fewer heads, a divisor of the queries'. ``out`` is what attention gave back
+    and ``scale`` the factor that it was given; ``mask`` is True where a key may be seen and ``bias`` is added
+    to the scaled scores, both broadcast to [sequence, head, query, key]. ``causal`` stands for the mask of
+    PyTorch's ``is_causal``; ``softcap`` c turns a scaled score s into c·tanh(s/c), before bias and mask;
+    ``sink`` has one score a head, which takes part in the softmax's sum alone.
 
     ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
     the recording, else to 1/√d. ``intended_mask`` is the mask that was meant: ``none``, ``causal``,
     ``window=W``, ``prefix=N`` or ``documents``; the last one takes the number of each token's document,
-    ``documents`` of shape [sequence, token]. Each ``gate`` is FINDING or FINDING:LOW..HIGH, and lets that
-    finding decide.
-    ``false_alarm`` is the rate of the whole audit. What was not seen and could differ makes it one in part,
+    ``documents`` of shape [sequence, token]. What was not seen and could differ makes it one in part,
     unless ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were not
     given, ``rows`` of tokens that see no key, the ``precision`` that outputs agree to where it is coarser
     than they are stored in, or what is ``unrecorded``. ``workers`` None means one for each processor and
@@ -230,7 +119,7 @@ def audit(
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
     """
-    settings = audit_settings(intended, gate, false_alarm, mask=intended_mask, allow_unseen=allow_unseen)
+    settings = audit_settings(intended, mask=intended_mask, allow_unseen=allow_unseen)
     arrays = {
         "q": q,
         "k": k,
@@ -243,25 +132,22 @@ def audit(
     }
     numbers = {"scale": scale, "softcap": softcap}
     if not isinstance(q, Recording | Path | str):
-        call = _call(arrays, numbers, weights, causal=causal)
+        call = _call(arrays, numbers, causal=causal)
         recording = Recording("arrays", [Layer("attention", [call])])
-    elif given := [
-        name for name, one in {**arrays, **numbers, "weights": weights or None}.items() if one is not None
-    ][1:]:
+    elif given := [name for name, one in {**arrays, **numbers}.items() if one is not None][1:]:
         raise SettingsError(f"{given[0]}: a recording has its own; leave it out")
     else:
         recording = q if isinstance(q, Recording) else load(Path(q))
     return audit_recording(recording, settings, workers=workers)
 
 
-def _call(arrays: dict[str, Array], numbers: dict[str, float | None], weights: str, *, causal: bool) -> Call:
-    weighting(weights)
+def _call(arrays: dict[str, Array], numbers: dict[str, float | None], *, causal: bool) -> Call:
     for name, array in arrays.items():
         if (name in {"q", "k"} or array is not None) and not array_api_compat.is_array_api_obj(array):
             raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
     scale, softcap = (None if one is None else _number(name, one) for name, one in numbers.items())
     fields = {ARRAYS[name]: array for name, array in arrays.items()}
-    return Call(**fields, causal=causal, scale=scale, softcap=softcap, weights=weights)
+    return Call(**fields, causal=causal, scale=scale, softcap=softcap)
 
 
 def _number(name: str, given: Any) -> float:
@@ -295,23 +181,21 @@ def audit_recording(
         raise RecordingError(
             f"{recording.source}: no attention call was seen; record a program that makes one"
         )
-    places = sum(one.heads for one in layers) * sum(kind.places for kind in kinds())
-    budget = AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
+    alpha = FALSE_ALARM / sum(one.heads for one in layers)
     names: set[str] = set()
     records, declared, astray = [], [], 0
     with threadpool_limits(limits=1, user_api="blas"), thread_map(threads) as mapper:
         for one in layers:
             one.run_through(mapper)
-            records.append(one.record(_slug(one.layer.name, names), settings, budget))
+            records.append(one.record(_slug(one.layer.name, names), alpha))
             declared.append(one.declared())
-            astray += sum(int(batch.means.astray.sum()) for batch in one.seen.batches)
+            astray += sum(int(batch.counts.astray.sum()) for batch in one.seen.batches)
             one.seen = Seen(one.heads)
     differences = tuple(_differences(records, declared))
     left_out = list(_left_out(recording, records, astray))
     return AuditRecord(
         tool=Tool(version=__version__),
         settings=settings,
-        budget=budget,
         source=one_line(recording.source),
         layers=tuple(records),
         left_out=tuple(text for _, text in left_out),
@@ -397,15 +281,13 @@ class _LayerAudit:
         self.layer = layer
         self.intended = given or layer.intended or Intended(DEFAULT, "default")
         self.expression = scale_expression(self.intended.expression)
-        _, self.heads, _, width = map(int, first.query.shape)
-        self.weights = weighting(first.weights)
-        self.d_k = width // self.weights.maps
+        _, self.heads, _, self.d_k = map(int, first.query.shape)
         self.key_heads = int(first.key.shape[1])
         self.d_v = None if first.value is None else int(first.value.shape[3])
         self.dtype = dtype_of(first)
         self.mask = settings.mask or layer.mask
         meant = intended_mask(self.mask) if self.mask else None
-        self.seen = Seen(self.heads, meant, self.weights)
+        self.seen = Seen(self.heads, meant)
 
     def run_through(self, mapper: Mapper) -> None:
         """Keep what all calls are like, a few at a time."""
@@ -428,32 +310,12 @@ class _LayerAudit:
             raise RecordingError(
                 f"{place}: has documents, and no mask is meant that they are for; give --mask as documents"
             )
-        self._check_weights(call, place)
-        width = self.d_k * self.weights.maps
         for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
             _, own, _, d = array.shape
-            if (own, d) != (heads, width):
+            if (own, d) != (heads, self.d_k):
                 raise RecordingError(
                     f"{place}: {name} has {own} heads of {d} dimensions, and in earlier calls "
-                    f"{heads} of {width}; record different shapes under different names"
-                )
-
-    def _check_weights(self, call: Call, place: str) -> None:
-        declared = weighting(call.weights)
-        if call.query.shape[3] % declared.maps:
-            raise RecordingError(
-                f"{place}: weights {declared.text!r} are of two halves, and q has {call.query.shape[3]} "
-                "dimensions; give an even number"
-            )
-        if declared.kind != self.weights.kind:
-            raise RecordingError(
-                f"{place}: weights {declared.text!r}, and in earlier calls {self.weights.text!r}; "
-                "record them under different names"
-            )
-        for name, given in (("sink", call.sink), ("softcap", call.softcap)):
-            if given is not None and declared.kind not in ("softmax", name == "sink" and "clipped"):
-                raise RecordingError(
-                    f"{place}: {name} has no place beside weights {declared.text!r}; leave one of them out"
+                    f"{heads} of {self.d_k}; record different shapes under different names"
                 )
 
     def _value(self, keys: int) -> float:
@@ -463,13 +325,6 @@ class _LayerAudit:
         except SettingsError as error:
             raise SettingsError(f"layer {one_line(self.layer.name)}: {error}") from error
 
-    def _notes(self) -> Iterator[str]:
-        """Yield what the statistics of weights that are declared as no softmax leave out."""
-        if self.weights.kind != "softmax":
-            left = "" if self.weights.is_softmax else "; what is estimated of a softmax is not given"
-            left = "; statistics of scores are not given" if self.weights.maps == 2 else left
-            yield f"weights are declared as {self.weights.text}{left}"
-
     def declared(self) -> dict[str, str]:
         """Return in words what calls of the layer declare."""
         some = self.seen.batches
@@ -477,12 +332,11 @@ class _LayerAudit:
             "mask": (one.mask for one in some if one.queries > 1),
             "scale": ("none given" if one.given is None else f"{one.given:.6g}" for one in some),
             "soft-cap": ("none" if one.softcap is None else f"{one.softcap:g}" for one in some),
-            "weights": (self.weights.text for _ in some),
         }
         return {what: " or ".join(sorted(set(values))) or "none" for what, values in kinds_of.items()}
 
-    def record(self, name: str, settings: AuditSettings, budget: AuditBudget) -> LayerRecord:
-        """Return the record of the layer, which was run through."""
+    def record(self, name: str, alpha: float) -> LayerRecord:
+        """Return the record of the layer, which was run through; intervals of its heads miss at ``alpha``."""
         seen = self.seen
         intention = Intention(
             expression=self.expression.text,
@@ -492,17 +346,16 @@ class _LayerAudit:
             where=_plain(self.intended.where),
         )
         is_given = any(one.given is not None for one in seen.batches)
-        tells, alpha = bool(self.layer.backend) and not is_given, budget.false_alarm / budget.places
+        tells = bool(self.layer.backend) and not is_given
         sizes = (self.heads, self.key_heads, self.d_k)
-        subjects = [
-            Subject(self.layer, head, *sizes, intention, alpha, settings.gates, tells, self.mask)
+        findings = [
+            finding
             for head in range(self.heads)
+            for find in FINDINGS
+            for finding in find(seen, Subject(self.layer, head, *sizes, intention, alpha, tells, self.mask))
         ]
-        findings = [one for kind in kinds() for one in _found(kind, seen, subjects)]
-        findings.sort(key=lambda one: -1 if one.head is None else one.head)
         compared = [one.compared for one in seen.batches if one.compared is not None]
-        told = self.declared()
-        declared = {"weights": told["weights"], "mask": told["mask"], "intended mask": self.mask}
+        declared = {"mask": self.declared()["mask"], "intended mask": self.mask}
         tokens = [one.queries for one in seen.batches]
         return LayerRecord(
             id=name,
@@ -516,11 +369,11 @@ class _LayerAudit:
             tokens=(min(tokens), max(tokens)),
             rows=sum(len(one.places) * self.heads * one.queries for one in seen.batches),
             rows_compared=sum(int(one.rows.sum()) for one in compared),
-            rows_without_key=sum(int(one.means.blind.sum()) for one in seen.batches),
+            rows_without_key=sum(int(one.counts.blind.sum()) for one in seen.batches),
             dtype=self.dtype,
             backend=one_line(self.layer.backend),
             declared={what: value for what, value in declared.items() if value},
             intention=intention,
             findings=tuple(findings),
-            notes=(*map(_plain, self.layer.notes), *self._notes()),
+            notes=tuple(map(_plain, self.layer.notes)),
         )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from verify.auditing.arrays import to_numpy, unit_of
-from verify.auditing.weighting import OF_SCORES, SOFTMAX, Weighting, weighting
 from verify.evidence.audits import Finding, Intention
 
 if TYPE_CHECKING:
@@ -31,17 +29,14 @@ HIDDEN = -math.inf
 HIDING = -9999.0
 """Programs without a mask add this, or something lower, to the scores of hidden keys."""
 
-OWN_RULE: Band = (None, None)
-"""The band of a gate that names a finding and leaves it to the finding's own rule."""
-
 
 @dataclass(frozen=True)
 class Subject:
     """The head that findings are about, and what was asked of them.
 
-    ``alpha`` is the false-exclusion rate of one place, and ``gates`` are the bands by the findings' names.
-    ``d_k`` is the width of the head; ``heads`` and ``key_heads`` count those of queries and of keys. Where
-    ``only_output_tells`` the scale of a program that was recorded, its calls were given none.
+    ``alpha`` is the rate at which the interval of its scale may miss. ``d_k`` is the width of the head;
+    ``heads`` and ``key_heads`` count those of queries and of keys. Where ``only_output_tells`` the scale of a
+    program that was recorded, its calls were given none.
     """
 
     layer: Layer
@@ -51,13 +46,12 @@ class Subject:
     d_k: int
     intention: Intention
     alpha: float
-    gates: Mapping[str, Band] = field(default_factory=dict)
     only_output_tells: bool = False
     mask: str = ""
 
-    def finding(self, name: str, kind: str = "", **found: Any) -> Finding:
-        """Return this head's finding of this name; its kind has the same one unless it is given."""
-        return Finding(id=f"{name}-head-{self.head}", kind=kind or name, head=self.head, **found)
+    def finding(self, kind: str, **found: Any) -> Finding:
+        """Return this head's finding of this kind."""
+        return Finding(id=f"{kind}-head-{self.head}", kind=kind, head=self.head, **found)
 
 
 def is_inside(interval: tuple[float, float], band: Band) -> bool:
@@ -72,8 +66,7 @@ class Head:
     Shapes: ``query`` [rows, d], ``key`` [keys, d], ``value`` [keys, d_v], ``output`` [rows, d_v]. ``added``
     is what is added to the scaled scores, [rows, keys]: the bias, and -inf where a key may not be seen.
     ``places`` are the rows' positions among the queries; ``unit`` is the relative rounding error of one
-    operation, 2^-24 for single precision. ``sink`` is None where there is none; ``weighting`` is what makes
-    weights of scores.
+    operation, 2^-24 for single precision. ``sink`` is None where there is none.
     """
 
     query: Floats
@@ -85,7 +78,6 @@ class Head:
     unit: float
     softcap: float | None = None
     sink: float | None = None
-    weighting: Weighting = SOFTMAX
 
     @cached_property
     def products(self) -> Floats:
@@ -102,44 +94,11 @@ class Head:
         scaled = scale * self.products
         if self.softcap is not None:
             scaled = self.softcap * np.tanh(scaled / self.softcap)
-        if self.weighting.kind == "clipped":
-            scaled = np.clip(scaled, -self.weighting.number, self.weighting.number)
         return scaled + self.added
-
-    @property
-    def maps(self) -> list[Head]:
-        """The heads of one softmax each that this one is the difference of."""
-        half = self.query.shape[1] // 2
-        parts = (slice(half), slice(half, None))
-        return [
-            replace(self, query=self.query[:, part], key=self.key[:, part], weighting=SOFTMAX)
-            for part in parts
-        ]
 
     def weights(self, scale: float) -> Floats:
         """Return the attention weights, shape [rows, keys]; with a sink they add up to less than 1."""
-        if self.weighting.is_softmax:  # searches ask for them often, and not for their slopes
-            return softmax(self.scores(scale), self.sink)
-        return self._weighed(scale)[0]
-
-    def _weighed(self, scale: float) -> tuple[Floats, Floats]:
-        """Return the weights and their derivative by the scale."""
-        if self.weighting.maps == 2:
-            one, other = (np.stack(each._weighed(scale)) for each in self.maps)
-            weights, slope = one - self.weighting.number * other
-            return weights, slope
-        rise = self.products
-        if self.softcap is not None:
-            rise = rise * (1 - np.tanh(scale * rise / self.softcap) ** 2)
-        if self.weighting.is_softmax:
-            if self.weighting.kind == "clipped":
-                rise = np.where(np.abs(scale * self.products) < self.weighting.number, rise, 0.0)
-            weights = softmax(self.scores(scale), self.sink)
-            moved = weights * rise
-            # Weights and sink together add up to 1, and the sink's score does not move.
-            return weights, moved - weights * moved.sum(axis=1, keepdims=True)
-        found = OF_SCORES[self.weighting.kind](self.scores(scale), rise, self.added == HIDDEN)
-        return found.weights, found.slope
+        return softmax(self.scores(scale), self.sink)
 
     def attend(self, scale: float) -> Floats:
         """Return the output that this scale gives, shape [rows, d_v]."""
@@ -147,7 +106,13 @@ class Head:
 
     def attended(self, scale: float) -> tuple[Floats, Floats]:
         """Return the output that this scale gives, and its derivative by the scale, both [rows, d_v]."""
-        weights, slope = self._weighed(scale)
+        rise = self.products
+        if self.softcap is not None:
+            rise = rise * (1 - np.tanh(scale * rise / self.softcap) ** 2)
+        weights = self.weights(scale)
+        moved = weights * rise
+        # Weights and sink together add up to 1, and the sink's score does not move.
+        slope = moved - weights * moved.sum(axis=1, keepdims=True)
         return weights @ self.value, slope @ self.value
 
     def thinned(self, rows: int) -> Head:
@@ -203,7 +168,6 @@ def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp], 
         unit=unit_of(call),
         softcap=call.softcap,
         sink=None if call.sink is None else float(to_numpy(call.sink).reshape(-1)[head]),
-        weighting=weighting(call.weights),
     )
 
 

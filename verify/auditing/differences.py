@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from verify.auditing.arrays import dtype_of, in_memory, to_numpy, unit_of
 from verify.auditing.recording import Array, Call
 from verify.auditing.rows import SURE, Mapper, hidden_from, look, unseen
-from verify.auditing.weighting import weighting
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -143,10 +142,7 @@ class OwnFormula:
             self.worst.worst.append(
                 RowApart(float(found.worst[block]), number, sequence, head, int(found.place[block]))
             )
-        factor, declared = found.off_by_factor(unit), weighting(call.weights)
-        is_difference = declared.maps == 2
-        hidden = np.zeros(1) if is_difference else found.hidden_weight
-        multiple = found.off_multiple(unit, declared.number) if is_difference else hidden
+        factor = found.off_by_factor(unit)
         step = np.abs(found.step)
         off = (
             (step > _OFF * abs(scale))
@@ -155,8 +151,7 @@ class OwnFormula:
         )
         texts = {
             f"outputs are {1 + factor[np.argmax(np.abs(factor))]:.4g} times the formula’s": factor != 0,
-            "hidden keys keep some weight": hidden > _OFF,
-            "the second map has another multiple than the declared one": multiple != 0,
+            "hidden keys keep some weight": found.hidden_weight > _OFF,
             "another scale than the one that it was given fits": off,
         }
         self.pooled += [text for text, found_so in texts.items() if found_so.any()]
@@ -302,9 +297,6 @@ def _unlike(a: Call, b: Call) -> str:
             heads[0] != heads[1] and (name not in ("k", "v") or max(heads) % min(heads))
         ):
             return f"{name} has shape {list(one.shape)} in A and {list(other.shape)} in B"
-    declared = [weighting(one.weights).text for one in (a, b)]
-    if declared[0] != declared[1]:
-        return f"declares weights as {declared[0]} in A and as {declared[1]} in B"
     types = [dtype_of(one) for one in (a, b)]
     return "" if types[0] == types[1] else f"is computed in {types[0]} in A and in {types[1]} in B"
 
@@ -339,5 +331,4 @@ def _rows(array: Array, name: str) -> Floats:
 
 
 def _scale(call: Call) -> float:
-    width = int(call.query.shape[3]) // weighting(call.weights).maps
-    return width**-0.5 if call.scale is None else call.scale
+    return int(call.query.shape[3]) ** -0.5 if call.scale is None else call.scale

@@ -1,18 +1,17 @@
-"""Exact findings: the factor given, the scale implied, the reconstruction of the output, and overflow.
+"""What is found of each head: its mask, the scale given and implied, the output, and how near overflow is.
 
-Each is judged by a rule of its own, and one sequence is enough. ``EXACT`` has their kinds.
+One sequence is enough. ``FINDINGS`` has a function for each kind.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verify.auditing.arrays import LARGEST
-from verify.auditing.blocks import OWN_RULE, Subject, is_inside
+from verify.auditing.blocks import Subject, is_inside
 from verify.auditing.layers import NEAR, Seen
 from verify.auditing.reconstruction import COARSER, TOLERANCE, Explanation
 from verify.auditing.rows import Residuals, Scales, each
@@ -24,34 +23,13 @@ Floats = NDArray[np.float64]
 
 
 _BFLOAT16 = 2.0**-8
-_RECONSTRUCTION = "largest $|o-{}V|$ of a row over its bound for rounding"
+_RECONSTRUCTION = (
+    r"largest $|o-\operatorname{softmax}(\hat{c}qK^\top+B)V|$ of a row over its bound for rounding"
+)
 _MOST_NAMED = 3
 _RECOVERED = 1e-4  # as near as a scale is known that reproduces an output, of relative size
 _WHOLE = 2000  # whole numbers up to here differ by more than that
 _WIDER = "scale the queries before the product, or keep scores in float32"
-
-
-@dataclass(frozen=True)
-class ExactFinding:
-    """A kind of finding that makes at most one of a head, and judges it by a rule of its own.
-
-    ``of_head`` makes findings of what was kept of a layer, on the subject's head. ``places`` counts its
-    intervals that take a share of the false-alarm rate.
-    """
-
-    name: str
-    of_head: Callable[[Seen, Subject], Iterable[Finding]]
-    places: int = 0
-    has_rule: bool = True
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name of the one finding, which is the kind's."""
-        return (self.name,)
-
-    def find(self, seen: Seen, subjects: Sequence[Subject]) -> Iterator[Finding]:
-        """Yield the findings on these heads."""
-        return (one for subject in subjects for one in self.of_head(seen, subject))
 
 
 def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
@@ -60,11 +38,10 @@ def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
     if not given:
         return []
     scale, intended, keys = max(given, key=lambda one: abs(one[0] / one[1] - 1))
-    ratio, gate = scale / intended, subject.gates.get("scale-applied", OWN_RULE)
-    band = (1 - ROUNDING, 1 + ROUNDING) if gate == OWN_RULE else gate
+    ratio, band = scale / intended, (1 - ROUNDING, 1 + ROUNDING)
     found: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
     if not is_inside((ratio, ratio), band):
-        if gate == OWN_RULE and math.isclose(ratio, 1, rel_tol=_BFLOAT16):
+        if math.isclose(ratio, 1, rel_tol=_BFLOAT16):
             reason = "the factor differs by no more than a rounding to bfloat16"
             found = {"judgement": Judgement.WARNED, "reason": reason}
         else:
@@ -72,11 +49,16 @@ def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
             found = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
     found = _open(subject) or found
     quantity = "the factor given over the intended scale"
-    one = subject.finding(
-        "scale-applied", quantity=quantity, estimate=ratio, exact=True, band=band, decides=True,
-        sequences=sum(len(one.places) for one in seen.batches if one.given is not None), **found,
-    )  # fmt: skip
-    return [one]
+    return [
+        subject.finding(
+            "scale-applied",
+            quantity=quantity,
+            estimate=ratio,
+            band=band,
+            sequences=sum(len(one.places) for one in seen.batches if one.given is not None),
+            **found,
+        )
+    ]
 
 
 def _open(subject: Subject) -> dict[str, Any]:
@@ -111,7 +93,7 @@ def _together(found: Residuals, scale: Floats, intended: Floats) -> tuple[Residu
 def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the scale that outputs imply, sequence by sequence and all together."""
     head = subject.head
-    common: dict[str, Any] = {"quantity": r"$\hat{c}$ over the intended scale", "exact": True}
+    quantity = r"$\hat{c}$ over the intended scale"
     found = seen.compared_by_head[head]
     tells = (
         np.zeros(0, dtype=bool)
@@ -120,23 +102,19 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     )
     is_off = found is not None and bool(_summed(found).off_by_factor(seen.unit)[0])
     if found is None or not tells.any() or is_off:
-        asked = "scale-implied" in subject.gates or subject.only_output_tells
+        asked, why = subject.only_output_tells, _why_no_scale(seen, subject)
         return [
-            subject.finding(
-                "scale-implied", **common, **_undecided(seen, _why_no_scale(seen, subject), head, asked=asked)
-            )
+            subject.finding("scale-implied", quantity=quantity, **_undecided(seen, why, head, asked=asked))
         ]
-    gate = subject.gates.get("scale-implied", OWN_RULE)
-    band = (1 - TOLERANCE, 1 + TOLERANCE) if gate == OWN_RULE else gate
-    scale = seen.in_order(lambda one: one.scale, compared=True)[tells, head]
+    low, high = band = (1 - TOLERANCE, 1 + TOLERANCE)
+    scale = seen.in_order(lambda one: one.scale)[tells, head]
     batches = [one for one in seen.batches if one.compared is not None]
-    intended = seen.in_order(lambda one: np.full(len(one.places), one.intended), compared=True)[tells]
-    keys = seen.in_order(lambda one: np.full(len(one.places), one.keys), compared=True)[tells]
+    intended = seen.in_order(lambda one: np.full(len(one.places), one.intended))[tells]
+    keys = seen.in_order(lambda one: np.full(len(one.places), one.keys))[tells]
     of_head = each(found, lambda array: array[tells])
-    # One interval for each sequence and one for all together share the place's rate.
+    # One interval for each sequence and one for all together share the head's rate.
     alpha = subject.alpha / (len(scale) + 1)
     single = Scales(of_head, scale, intended, alpha)
-    low, high = (-math.inf if band[0] is None else band[0]), (math.inf if band[1] is None else band[1])
     off = np.flatnonzero((single.value + single.half < low) | (single.value - single.half > high))
     place = int(off[0]) if len(off) else 0
     one = single if len(off) else Scales(*_together(of_head, scale, intended), alpha)
@@ -158,13 +136,17 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     verdict["reason"] = "; ".join(filter(None, [verdict.get("reason", ""), some]))
     return [
         subject.finding(
-            "scale-implied", **common, **verdict, level=1 - alpha, band=band, decides=True,
+            "scale-implied",
+            quantity=quantity,
+            **verdict,
+            level=1 - alpha,
+            band=band,
             sequences=len(scale),
             estimate=value if known else None,
             standard_error=error if known and math.isfinite(error) else None,
             interval=interval if known else (None, None),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _why_no_scale(seen: Seen, subject: Subject) -> str:
@@ -219,40 +201,23 @@ def _summed(found: Residuals) -> Residuals:
 def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the row that most exceeds what rounding leaves, and the weight of hidden keys over all rows."""
     head, found = subject.head, seen.compared_by_head[subject.head]
-    quantity = _RECONSTRUCTION.format(seen.weighting.latex)
-    common: dict[str, Any] = {"quantity": quantity, "exact": True}
     if found is None or not (found.attention.any() or found.output.any()):
-        asked = "reconstruction" in subject.gates
-        return [
-            subject.finding(
-                "reconstruction", **common, **_undecided(seen, _why_nothing(seen, head), head, asked=asked)
-            )
-        ]
-    gate = subject.gates.get("reconstruction", OWN_RULE)
-    band = (None, 1.0) if gate == OWN_RULE else gate
+        nothing = _undecided(seen, _why_nothing(seen, head), head, asked=False)
+        return [subject.finding("reconstruction", quantity=_RECONSTRUCTION, **nothing)]
     worst, bad, rows = float(found.worst.max()), int(found.bad.sum()), int(found.rows.sum())
-    coarse = seen.in_order(lambda one: one.coarse, compared=True)[:, head]
+    coarse = seen.in_order(lambda one: one.coarse)[:, head]
     verdict: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
     whole = _summed(found)
-    is_difference = seen.weighting.maps == 2
-    share = 0.0 if is_difference else float(whole.hidden_weight[0])
-    multiple = float(whole.off_multiple(seen.unit, seen.weighting.number)[0]) if is_difference else 0.0
-    off = _off_together(seen, head, found)
+    share = float(whole.hidden_weight[0])
+    off = "" if coarse.any() else _off_by_factor(whole, seen.unit)
     weak: dict[str, Any] = {}
-    if multiple:
-        cause = (
-            f"the second map is subtracted about {seen.weighting.number + multiple:.2g} times, "
-            f"not {seen.weighting.number:g} times"
-        )
-        fix = "subtract it as often as is declared, or declare what is applied"
-        weak = {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
     if share:
         cause = (
             "keys that the mask hides have weight, as if it added about "
             f"{math.log(share):.2g} where it should hide"
         )
         weak = {"judgement": Judgement.REFUTED, "cause": cause, "fix": "add -inf where a key is hidden"}
-    if not is_inside((math.inf, worst), band):
+    if worst > 1:
         verdict = _explained(seen, subject)
         sequences = int((found.bad > 0).sum())
         said = f"{bad:,} of {rows:,} rows are off, in {sequences:,} of {len(found.bad):,} sequences"
@@ -267,34 +232,23 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
         name = list(COARSER)[int(coarse.max()) - 1]
         reason = f"the output agrees to {name} only: the program computes more coarsely than it stores"
         verdict = {"judgement": Judgement.WARNED, "reason": reason}
-    estimate = worst if math.isfinite(worst) else None
     return [
         subject.finding(
-            "reconstruction", **common, **verdict, estimate=estimate, band=band, decides=True,
+            "reconstruction",
+            quantity=_RECONSTRUCTION,
+            **verdict,
+            estimate=worst if math.isfinite(worst) else None,
+            band=(None, 1.0),
             sequences=int((found.rows > 0).sum()),
         )
-    ]  # fmt: skip
+    ]
 
 
-def _off_together(seen: Seen, head: int, found: Residuals) -> str:
-    """Return how rows are off together, if none is by itself: by a factor or in a column; "" for neither."""
-    whole = _summed(found)
-    if not seen.in_order(lambda one: one.coarse, compared=True)[:, head].any():
-        scale = np.abs(seen.in_order(lambda one: one.scale, compared=True)[:, head]).max(keepdims=True)
-        # The first factor is of all columns.
-        factors = np.append(whole.off_by_factor(seen.unit), whole.off_columns(seen.unit, scale))
-        column = 0 if factors[0] else int(np.abs(factors).argmax())
-        if factors[column]:
-            what = f"numbers of column {column - 1} of the output" if column else "outputs"
-            way = "large" if factors[column] > 0 else "small"
-            return f"{what} are {abs(factors[column]):.2g} of their size too {way}, over all rows"
-    most = int(found.column.argmax())
-    if found.column[most] > 1:
-        return (
-            f"column {int(found.number[most])} of the output is off by {float(found.column[most]):.2g} times "
-            "what rounding may do to it, over all rows"
-        )
-    return ""
+def _off_by_factor(whole: Residuals, unit: float) -> str:
+    """Return how rows are off together, where none is by itself; "" where they are not."""
+    factor = float(whole.off_by_factor(unit)[0])
+    way = "large" if factor > 0 else "small"
+    return f"outputs are {abs(factor):.2g} of their size too {way}, over all rows" if factor else ""
 
 
 def _explained(seen: Seen, subject: Subject) -> dict[str, Any]:
@@ -357,13 +311,11 @@ def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
 def _undecided(seen: Seen, reason: str, head: int, *, asked: bool) -> dict[str, Any]:
     """Return what is left to say where nothing could be compared."""
     found = seen.compared_by_head[head]
-    decides = found is not None or asked
-    judgement = Judgement.UNDECIDED if decides else Judgement.REPORTED
+    judgement = Judgement.UNDECIDED if found is not None or asked else Judgement.REPORTED
     sequences = 0 if found is None else len(found.rows)
     return {
         "estimate": None,
         "judgement": judgement,
-        "decides": decides,
         "reason": reason,
         "sequences": sequences,
     }
@@ -376,20 +328,20 @@ def _overflow(seen: Seen, subject: Subject) -> list[Finding]:
     share = max(float(each.share[:, head].max()) for _, each in margins)
     batch, worst = max(margins, key=lambda one: float(one[1].bound[:, head].max()))
     bound = float(worst.bound[:, head].max())
-    gate = subject.gates.get("overflow", OWN_RULE)
-    limit = 1.0 if gate[1] is None else gate[1]
-    one = subject.finding(
-        "overflow", quantity=r"largest $|q\cdot k|$ before scaling over the largest number of the dtype",
-        estimate=share, interval=(share, max(share, bound) if math.isfinite(bound) else None), exact=True,
-        band=(None, 1.0) if gate == OWN_RULE else gate, decides=True, sequences=seen.sequences,
-        **_judged_margins(seen, head, share, bound, batch.dtype, limit),
-    )  # fmt: skip
-    return [one]
+    return [
+        subject.finding(
+            "overflow",
+            quantity=r"largest $|q\cdot k|$ before scaling over the largest number of the dtype",
+            estimate=share,
+            interval=(share, max(share, bound) if math.isfinite(bound) else None),
+            band=(None, 1.0),
+            sequences=seen.sequences,
+            **_judged_margins(seen, head, share, bound, batch.dtype),
+        )
+    ]
 
 
-def _judged_margins(
-    seen: Seen, head: int, share: float, bound: float, dtype: str, limit: float
-) -> dict[str, Any]:
+def _judged_margins(seen: Seen, head: int, share: float, bound: float, dtype: str) -> dict[str, Any]:
     """Return the judgement, with reason, cause and fix."""
     margins = [one.margins for one in seen.batches]
     blind = sum(int(one.blind[:, head].sum()) for one in margins)
@@ -410,10 +362,10 @@ def _judged_margins(
         cause, fix = (beyond, _WIDER) if share >= 1 else (cause, fix)
         reason = f"NaN or infinite numbers: {found}"
         return {"judgement": Judgement.REFUTED, "reason": reason, "cause": cause, "fix": fix}
-    if bound < limit and bound <= NEAR:
+    if bound <= NEAR:
         reason = f"{blind:,} rows of the output are no numbers, for they see no key" if blind else ""
         return {"judgement": Judgement.CONFIRMED, "reason": reason}
-    if bound < limit:
+    if bound < 1:
         judgement, reason = Judgement.WARNED, f"{largest}, more than a quarter of {dtype}'s range"
     elif all(one.has_output for one in seen.batches):
         judgement = Judgement.WARNED
@@ -450,18 +402,22 @@ def _mask(seen: Seen, subject: Subject) -> list[Finding]:
     elif len(known) < len(seen.batches):
         reason = "nothing tells which token is of which document; give documents, [sequence, token]"
         found = {"judgement": Judgement.UNDECIDED, "estimate": None, "reason": reason}
-    one = subject.finding(
-        "mask", quantity="1 where a row sees other keys than were meant", exact=True, decides=True,
-        band=(None, 0.0), sequences=seen.sequences, **found,
-    )  # fmt: skip
-    return [one]
+    return [
+        subject.finding(
+            "mask",
+            quantity="1 where a row sees other keys than were meant",
+            band=(None, 0.0),
+            sequences=seen.sequences,
+            **found,
+        )
+    ]
 
 
-EXACT = (
-    ExactFinding("mask", _mask),
-    ExactFinding("scale-applied", _scale_applied),
-    ExactFinding("scale-implied", _scale_implied, places=1),
-    ExactFinding("reconstruction", _reconstruction),
-    ExactFinding("overflow", _overflow),
+FINDINGS: tuple[Callable[[Seen, Subject], list[Finding]], ...] = (
+    _mask,
+    _scale_applied,
+    _scale_implied,
+    _reconstruction,
+    _overflow,
 )
-"""The kinds of exact findings, in the order in which they are shown."""
+"""What makes the findings of each kind, at most one of a head, in the order in which they are shown."""

@@ -38,7 +38,6 @@ from verify.auditing.recording import (
     check_shapes,
 )
 from verify.auditing.scales import scale_expression
-from verify.auditing.weighting import weighting
 from verify.errors import OutputError, RecordingError, SettingsError, unknown, what_is_wrong
 from verify.evidence.audits import Origin
 from verify.evidence.records import Record
@@ -52,8 +51,8 @@ _AN_INDEX = InputKind(
     32 * MEGABYTE, RecordingError, "give the folder of a recording, which is written at its end"
 )
 _WANTED = "give a NumPy archive (.npz), a safetensors file, or the folder of a recording"
-_NUMBERS = ("scale", "causal", "softcap", "continues")
-_TEXTS = ("intended", "intended_mask", "weights")
+_NUMBERS = ("scale", "causal", "softcap")
+_TEXTS = ("intended", "intended_mask")
 _KEYS = (*ARRAYS, *_NUMBERS, *_TEXTS)
 _LONGEST_NAME = 200
 _DTYPES = {
@@ -123,8 +122,8 @@ def load(path: Path) -> Recording:
 
     In a file, arrays of shape [sequence, head, token, d] have the keys ``q`` and ``k`` and, where there are
     any, ``v``, ``out``, ``mask`` (True where a key may be seen), ``bias``, ``sink`` and ``x``; ``scale``,
-    ``softcap`` and ``causal`` are one number each, ``intended`` is a number or an expression, and ``weights``
-    is what makes weights of scores where it is no softmax. Several layers have keys such as ``NAME/q``.
+    ``softcap`` and ``causal`` are one number each, ``intended`` is a number or an expression. Several layers
+    have keys such as ``NAME/q``.
 
     Raises:
         RecordingError: it is missing, no regular file, cut short, holds objects, or its arrays do not fit.
@@ -151,7 +150,6 @@ def _of_folder(folder: Path) -> Recording:
         raise RecordingError(
             f"{path}: is not what a recording writes ({what_is_wrong(error)}); record again"
         ) from error
-    # Sequences that are counted twice would make intervals too narrow.
     for name, times in Counter(name for one in index.layers for name in one.files).items():
         if times > 1:
             raise RecordingError(f"{path}: names the file {name!r} twice; record again")
@@ -215,8 +213,6 @@ class _StoredCall:
             scale=self.number("scale"),
             softcap=self.number("softcap"),
             causal=bool(self.number("causal")),
-            weights=self.text("weights") or "",
-            continues=bool(self.number("continues")),
             dtype="bfloat16" if self.stored["q"].described.dtype == "bfloat16" else "",
         )
 
@@ -242,7 +238,7 @@ class _Calls:
 def _layer(stored: _StoredCall) -> Layer:
     for key in _NUMBERS:
         stored.number(key)
-    expression, mask, _ = map(stored.text, _TEXTS)
+    expression, mask = map(stored.text, _TEXTS)
     try:
         if expression is not None:
             scale_expression(expression)
@@ -275,10 +271,6 @@ def _stored_calls(path: Path) -> list[_StoredCall]:
         own = {key: texts[full] for key in _TEXTS if (full := f"{name}/{key}" if name else key) in texts}
         call = _StoredCall(place, one_line(name) or one_line(path.stem), by_layer[name], own)
         check_shapes(call.described, place)
-        try:
-            weighting(call.text("weights") or "")
-        except SettingsError as error:
-            raise RecordingError(f"{place}: {error}") from error
         calls.append(call)
     return calls
 
@@ -467,8 +459,7 @@ class FolderWriter:
         number = list(self._files).index(name)
         file = f"{number:04d}-{len(written):04d}.safetensors"
         arrays = {key: getattr(call, field) for key, field in ARRAYS.items()}
-        numbers = {"scale": call.scale, "causal": call.causal or None}
-        numbers |= {"softcap": call.softcap, "continues": call.continues or None}
+        numbers = {"scale": call.scale, "causal": call.causal or None, "softcap": call.softcap}
         # A module may be given another dtype than attention computes in.
         content = {
             key: as_stored(one, "" if key == "x" else call.dtype)
@@ -476,8 +467,7 @@ class FolderWriter:
             if one is not None
         }
         content |= {key: as_stored(np.float64(one)) for key, one in numbers.items() if one is not None}
-        texts = {"weights": call.weights} if call.weights else None
-        write_together({self.folder / file: save(content, texts)}, durably=False)
+        write_together({self.folder / file: save(content)}, durably=False)
         written.append(file)
 
     def finish(self, recording: Recording) -> None:

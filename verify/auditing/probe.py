@@ -30,7 +30,6 @@ from verify.auditing.probing.result import BIASED, HALVES, MAPPINGS, WIDE, Probe
 from verify.auditing.reconstruction import explanations
 from verify.auditing.recording import Call
 from verify.auditing.scales import DEFAULT, scale_expression
-from verify.auditing.weighting import SOFTMAX, Weighting, weighting
 from verify.errors import SettingsError, unknown
 
 _TOKENS, _MANY_TOKENS = 16, 64
@@ -52,7 +51,6 @@ def probe(
     layout: str = "bhtd",
     library: str | None = None,
     device: str | None = None,
-    weights: str = "",
     gradient: bool = False,
     corners: bool = True,
 ) -> Probe:
@@ -62,8 +60,7 @@ def probe(
     b and h may be missing. ``library`` is "numpy", "torch" or "jax", by default the first whose arrays the
     function takes; ``device`` is where PyTorch's are put. Values have as many components as keys. The
     function must give the same for the same arrays: switch dropout off.
-    ``weights`` declares what makes weights of scores where it is no softmax, as `verify.audit` takes it; of
-    ``differential=LAMBDA``, d is the width of one of both halves. What is found is then compared in
+    What is found is then compared in
     ``corners``: at other lengths, rectangles, strides, types and sizes of scores, and where ``gradient`` is
     asked for, backwards.
 
@@ -73,15 +70,12 @@ def probe(
     if isinstance(layout, str) and "h" not in layout:
         heads = key_heads = 1
     sizes = _sizes(d_k, heads, heads if key_heads is None else key_heads)
-    declared = weighting(weights)
-    if sizes.width % declared.maps:
-        raise SettingsError(f"d_k {d_k}: weights {declared.text!r} are of two halves; give an even number")
     callee = callee_of(attention, layout, library, device, sizes)
     try:
         # What is no attention gives sums of 0 and overflows; what matters of that is in what is found.
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            found = _Probing(callee, sizes, declared).found()
+            found = _Probing(callee, sizes).found()
             if not corners:
                 return found
             try:
@@ -169,13 +163,11 @@ def _corners(found: Probe, callee: Callee, sizes: Sizes) -> Corners:
     if found.key_heads < found.heads and found.groups not in MAPPINGS:
         raise RefusedError("how heads are grouped is not known")
     expression = None if found.formula is None else scale_expression(found.formula)
-    declared = weighting(found.weights)
 
     def scale(d: int, h: int, n: int) -> float:
         if expression is None:
             return found.scale if (d, h) == (found.d_k, found.heads) else math.nan
         try:
-            d //= declared.maps
             return expression.value(d=d, h=h, D=d * h, n=n)
         except SettingsError:  # ln n is 0 at one key
             return math.nan
@@ -190,7 +182,6 @@ def _corners(found: Probe, callee: Callee, sizes: Sizes) -> Corners:
         sink=found.sink,
         interleaved=found.groups == "interleaved",
         residual=max(single) if max(single) > _COARSE else 0.0,
-        weighting=declared,
     )
     return Corners(callee, sizes, formula)
 
@@ -215,7 +206,6 @@ class _Probing:
 
     callee: Callee
     sizes: Sizes
-    declared: Weighting
 
     def found(self) -> Probe:
         """Return what all experiments found."""
@@ -232,7 +222,7 @@ class _Probing:
         measured, notes = self._measured(model, scale)
         first = measured[0]
         single = [one for one in measured if one.dtype == callee.dtype]
-        is_known = model.sink or model.factor != 1 or self.declared != SOFTMAX
+        is_known = model.sink or model.factor != 1
         known = first.fits and math.isfinite(first.interval[1])
         return Probe(
             name=name_of(callee.function),
@@ -245,8 +235,8 @@ class _Probing:
             measured=measured if known else (),
             axis="keys" if is_known else experiments.axis_of(usual),
             mask=model.mask,
-            wide=experiments.rectangle(callee, sizes, *WIDE, self.declared),
-            tall=experiments.rectangle(callee, sizes, *WIDE[::-1], self.declared),
+            wide=experiments.rectangle(callee, sizes, *WIDE),
+            tall=experiments.rectangle(callee, sizes, *WIDE[::-1]),
             softcap=model.softcap,
             sink=model.sink,
             factor=model.factor,
@@ -258,28 +248,22 @@ class _Probing:
             residual=first.residual,
             causes=() if first.fits else self._causes(model, scale),
             notes=notes,
-            weights="" if self.declared == SOFTMAX else self.declared.text,
         )
 
     def _model(self, usual: Floats) -> tuple[AttentionModel, float, float]:
         """Return what is found beside the scale, the bias of positions, and a first estimate of the scale."""
         callee, sizes = self.callee, self.sizes
-        declared = self.declared
-        is_over_keys = declared == SOFTMAX and experiments.axis_of(usual) in (None, "keys")
+        is_over_keys = experiments.axis_of(usual) in (None, "keys")
         sink, factor = experiments.sinks(callee, sizes, unit_roundoff(usual)) if is_over_keys else (None, 1.0)
         norms = experiments.normalised(callee, sizes)
-        scale = 0.0 if norms or not declared.is_softmax else small_scale(callee, sizes)
-        is_plain = bool(scale) and declared == SOFTMAX
-        cap = experiments.softcap_of(callee, sizes, scale)[0] if is_plain else None
-        bias, mask = (
-            experiments.position_bias(callee, sizes),
-            experiments.square_mask(callee, sizes, declared),
-        )
+        scale = 0.0 if norms else small_scale(callee, sizes)
+        cap = experiments.softcap_of(callee, sizes, scale)[0] if scale else None
+        bias, mask = experiments.position_bias(callee, sizes), experiments.square_mask(callee, sizes)
         is_biased = bias > BIASED
-        mask = mask if is_biased else experiments.with_long_window(callee, sizes, mask, declared)
+        mask = mask if is_biased else experiments.with_long_window(callee, sizes, mask)
         factor = factor if math.isfinite(factor) else 1.0
-        model = AttentionModel(mask, cap, sink, factor, norms, is_biased, declared)
-        return model, bias, scale or (sizes.width / declared.maps) ** -0.5
+        model = AttentionModel(mask, cap, sink, factor, norms, is_biased)
+        return model, bias, scale or sizes.width**-0.5
 
     def _measured(
         self, model: AttentionModel, scale: float
@@ -316,10 +300,7 @@ class _Probing:
         """Return the scale with other sizes; each head beyond the known ones has the sink of one of them."""
         if model.sink is not None and sizes.heads != self.sizes.heads:
             raise RefusedError("its sinks belong to its heads")
-        if sizes.width % self.declared.maps:
-            raise RefusedError("its vectors are two halves")
-        is_known = model.normalised or not self.declared.is_softmax
-        estimate = scale if is_known else small_scale(self.callee, sizes)
+        estimate = scale if model.normalised else small_scale(self.callee, sizes)
         return measure(self.callee, sizes, model, tokens, estimate or scale)
 
     def _groups(self) -> str | None:
@@ -331,7 +312,7 @@ class _Probing:
             if sizes.heads % 2 or sizes.heads < 4:
                 return None
             sizes = replace(sizes, key_heads=sizes.heads // 2)
-        mapping = experiments.groups_of(self.callee, sizes, self.declared)
+        mapping = experiments.groups_of(self.callee, sizes)
         if mapping is None:
             return None
         shared = sizes.heads // sizes.key_heads
@@ -353,9 +334,7 @@ class _Probing:
         query, key, value, output = random_arrays(self.callee, self.sizes, _TOKENS, scale)
         seen = model.mask.visible(_TOKENS, _TOKENS)
         sink = None if model.sink is None else np.array(model.sink)
-        text = self.declared.text
         call = Call(query, key, value, output, mask=seen, softcap=model.softcap, sink=sink, dtype="float32")
-        call = replace(call, weights=text)
         for number in range(self.sizes.heads):
             head = head_of(call, 0, number, 8)
             starts = (scale, self.sizes.width**-0.5, 1.0)

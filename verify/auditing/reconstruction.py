@@ -18,7 +18,6 @@ from verify.auditing.blocks import HIDDEN, Floats, Head, head_of
 from verify.auditing.rows import (
     LEAST_STEP,
     SINGLE,
-    BlockVectors,
     Looked,
     Mapper,
     Places,
@@ -27,7 +26,6 @@ from verify.auditing.rows import (
     look,
     replaced,
 )
-from verify.auditing.weighting import weighting
 
 if TYPE_CHECKING:
     from verify.auditing.recording import Call
@@ -104,13 +102,12 @@ class HeadProgress:
 class Examined(NamedTuple):
     """What was found of all blocks of a call, each at the scale that explains it best.
 
-    ``implied`` says where that is not the declared one, up to the tolerance. ``coarse`` are places in
+    ``coarse`` are places in
     `COARSER` plus 1 of the precision that would explain a residual, 0 where none has to.
     """
 
     looked: Looked
     scale: Floats
-    implied: np.ndarray
     coarse: np.ndarray
 
 
@@ -130,7 +127,6 @@ class Examination:
     ``first`` is the place of its first sequence. All rows are compared at the declared scale, or where the
     head's sequences before implied another at that. Where it is off, Gauss-Newton over all rows goes on from
     there; where it is no use, a search over some of them. What no scale explains is named if it can be.
-    ``vectors`` take up what those of all blocks are like.
     """
 
     def __init__(
@@ -140,7 +136,6 @@ class Examination:
         first: int,
         progress: Sequence[HeadProgress],
         mapper: Mapper = map,
-        vectors: BlockVectors | None = None,
     ) -> None:
         self.call, self.intended, self.first = call, intended, first
         self.progress, self.mapper = progress, mapper
@@ -153,7 +148,7 @@ class Examination:
         self.d_v = 0 if call.value is None else int(call.value.shape[3])
         self.coarse = np.zeros(len(self.blocks), dtype=np.intp)
         self.searches: dict[int, tuple[tuple[Explanation, ...], bool]] = {}
-        self.looked = look(call, self.blocks, self.scale, self.unit, mapper, vectors)
+        self.looked = look(call, self.blocks, self.scale, self.unit, mapper)
 
     @property
     def compared(self) -> Residuals:
@@ -174,7 +169,7 @@ class Examination:
             if self.looked[1] is not None and (told := np.flatnonzero(self._told()[head :: self.heads])).size:
                 last = head + self.heads * told[-1]
                 one.implied = float(self.scale[last]) if implied[last] else None
-        return Examined(self.looked, self.scale, implied, self.coarse)
+        return Examined(self.looked, self.scale, self.coarse)
 
     def fit(self) -> None:
         """Let blocks have the scales that explain them best."""
@@ -256,7 +251,7 @@ class Examination:
         for place in np.flatnonzero(self.coarse):
             # What has a direction, or another formula gives, is no rounding: it is judged as the program
             # declares its type.
-            one_sided = _one_sided(self.call, self.compared, int(place), self.d_v)
+            one_sided = _one_sided(self.compared, int(place), self.d_v)
             known = self.progress[int(place) % self.heads]
             if not (one_sided or known.is_other) and known.doubted < _MOST_UNEXPLAINED:
                 known.doubted += 1
@@ -269,7 +264,7 @@ class Examination:
     def _name(self) -> None:
         """Name what explains rows that are off, in a few sequences of each head."""
         by_factor = (self.compared.off_by_factor(self.unit) != 0) & (self.coarse == 0)
-        off = (self.compared.bad > 0) | by_factor | (self.compared.column > 1)
+        off = (self.compared.bad > 0) | by_factor
         for place in np.flatnonzero(off):
             faults = self.progress[int(place) % self.heads].faults
             if len(faults) < _MOST_UNEXPLAINED:
@@ -305,17 +300,15 @@ class Examination:
         # So coarse a type leaves all rows in the sums.
         one = np.array([place])
         _, loose = look(self.call, self.blocks[one], self.scale[one], _LOOSE)
-        one_sided = _one_sided(self.call, cast("Residuals", loose), 0, self.d_v, _WHOLLY)
+        one_sided = _one_sided(cast("Residuals", loose), 0, self.d_v, _WHOLLY)
         return Fault(self.first + place // self.heads, row, worst, found, one_sided, is_lost)
 
 
-def _one_sided(call: Call, compared: Residuals, place: int, d_v: int, least: float = _ONE_SIDED) -> str:
+def _one_sided(compared: Residuals, place: int, d_v: int, least: float = _ONE_SIDED) -> str:
     """Return the direction that explains so much of a block's residual, nothing where none does."""
     error, numbers = float(compared.error[place]), d_v * int(compared.rows[place])
-    is_difference = weighting(call.weights).maps == 2
-    third = "the second map has another multiple" if is_difference else "keys that the mask hides have weight"
     for direction, what in (
-        (2, third),
+        (2, "keys that the mask hides have weight"),
         (1, "outputs are too large or too small by one factor"),
     ):
         size = float(compared.length[place, direction])
@@ -417,7 +410,7 @@ def _allowed(variant: Variant, scale: float, size: float) -> float:
     weights = head.weights(scale) if variant.weights is None else variant.weights(scale)
     output, value = weights @ head.value, head.value
     # A value that gets more weight draws the output away from where weights that add up to 1 have it.
-    centre = output if variant.weights is None and head.weighting.is_softmax else np.zeros_like(output)
+    centre = output if variant.weights is None else np.zeros_like(output)
     width, keys = (head.query.shape[1], len(head.key)) if head.unit <= SINGLE else (0, 1)
     terms = scale**2 * (head.query**2 @ (head.key**2).T)
     added = np.where(np.isfinite(head.added), head.added, 0.0)

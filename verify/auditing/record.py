@@ -29,7 +29,6 @@ def record(
     max_sequences: int = 200,
     max_bytes: int = 2_000_000_000,
     inputs: bool = False,
-    weights: str = "",
     source: str = "",
 ) -> AbstractContextManager[Recording]:
     """Record what PyTorch's attention calls are given and give back while the context lasts.
@@ -45,7 +44,6 @@ def record(
         max_sequences: how many sequences of each layer are kept, the first ones.
         max_bytes: how much is kept of all layers together.
         inputs: whether what each layer's module was given is kept too, to compare two recordings by.
-        weights: what all calls make of scores where it is no softmax, as `verify.audit` takes it.
         source: what the recording is called; the model's class, else the program, where it is empty.
 
     Returns:
@@ -62,12 +60,9 @@ def record(
     if importlib.util.find_spec("torch") is None:
         raise RecordingError("record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`")
     from verify.auditing.pytorch.recorder import recording_of  # noqa: PLC0415 - PyTorch takes its time
-    from verify.auditing.weighting import weighting  # noqa: PLC0415 - and so does SciPy
-
-    weighting(weights)
 
     folder = None if out is None else Path(out)
-    return recording_of(model, folder, max_sequences, max_bytes, source, inputs=inputs, weights=weights)
+    return recording_of(model, folder, max_sequences, max_bytes, source, inputs=inputs)
 
 
 class Program:

@@ -65,14 +65,11 @@ class Call:
     True where a key may be seen, and ``bias`` is added to the scaled scores; both are broadcast to
     [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``, aligned at the
     first token. ``scale`` is the factor that the call was given, None where it was given none. ``softcap`` c
-    turns a score s into c·tanh(s/c), before bias and mask; ``weights`` declares what makes weights of scores,
-    as `weighting` reads it. ``sink`` is one score a head that takes part in the softmax's sum alone.
-    ``documents`` has the number of each key's document, [sequence, key], where sequences were packed.
-    ``input`` is the first tensor that the layer's module was given, in its
-    own shape. ``dtype`` names what the program computed in where the arrays are kept in a wider type, as
-    bfloat16 is in NumPy's float32; it is empty where they have their own. ``continues`` says that
-    it goes on with sequences that were seen before, as decoding does: its rows are compared, and it is no
-    new observation.
+    turns a score s into c·tanh(s/c), before bias and mask. ``sink`` is one score a head that takes part in
+    the softmax's sum alone. ``documents`` has the number of each key's document, [sequence, key], where
+    sequences were packed. ``input`` is the first tensor that the layer's module was given, in its own shape.
+    ``dtype`` names what the program computed in where the arrays are kept in a wider type, as bfloat16 is in
+    NumPy's float32; it is empty where they have their own.
     """
 
     query: Array
@@ -84,12 +81,10 @@ class Call:
     causal: bool = False
     scale: float | None = None
     softcap: float | None = None
-    weights: str = ""
     sink: Array | None = None
     documents: Array | None = None
     input: Array | None = None
     dtype: str = ""
-    continues: bool = False
 
 
 @dataclass(frozen=True)

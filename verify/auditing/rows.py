@@ -1,4 +1,4 @@
-"""Every row of attention calls of one shape: what its scores are like, and how far its output is off.
+"""Every row of attention calls of one shape: how far its output is off.
 
 Rows are looked at in float64, in pieces over sequences, heads and queries that stay in the processor's cache.
 A block is one head of one sequence; blocks are numbered sequence by sequence.
@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from verify.auditing.arrays import grain_of, to_numpy, unit_of
+from verify.auditing.arrays import grain_of, to_numpy
 from verify.auditing.blocks import HIDING
-from verify.auditing.weighting import OF_SCORES, Weighting, weighting
 
 T = TypeVar("T", bound="tuple[Any, ...]")
 
@@ -28,9 +27,6 @@ Places = NDArray[np.intp]
 Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """A function like ``map``, which may use threads."""
 
-FEWEST_KEYS = 8
-"""Rows that see fewer keys say little of a distribution over keys, and are left out of statistics."""
-
 SINGLE = 2.0**-24
 
 LEAST_STEP = 2e-3
@@ -39,8 +35,8 @@ LEAST_STEP = 2e-3
 SURE = 8.0
 """Standard errors of what is summed over rows from which on it is no rounding; honest programs reach 4."""
 
-_FEWEST_ROWS, _FEWEST_OF_COLUMNS = 10, 32
-"""Rows from which on a factor is looked for: of the whole output, and of each of its many columns."""
+_FEWEST_ROWS = 10
+"""Rows from which on a factor of the output is looked for."""
 _FEWEST_DF = 5.0
 _MOST_LEVELLED = 512  # powers of 2 by which columns of values are divided at most
 _PIECE = 1 << 17
@@ -56,51 +52,14 @@ _MEAN_SQUARE = 0.18
 _ALIKE = 4.0  # roundings up to which two rows are alike, and share their errors
 
 
-class RowMeans(NamedTuple):
-    """What the rows of blocks look like: arrays of shape (blocks,), means over the rows that were used.
+class RowCounts(NamedTuple):
+    """Rows of blocks that see no key, shape (blocks,): all of them, and those that are no padding.
 
-    ``patterns`` are pairs of the different numbers of keys that rows see and how many rows see each. ``few``
-    counts rows that see fewer than `FEWEST_KEYS`, ``padding`` rows whose own key the mask hides from all,
-    ``blind`` all rows that see no key, and ``astray`` those of them that are no padding. Where ``finite`` is
-    False, some score is NaN or infinite. ``largest_score`` is over all rows; means without a row are NaN.
-
-    ``variance`` is the unbiased one of c·q·k_j over the keys j that a query sees, ``between`` the variance
-    of the rows' own means, ``scale`` is c. The others are of the softmax, with bias, soft-cap and sink:
-    ``entropy`` is over the logarithm of the number of keys, a sink being one; ``squares`` is Σp²,
-    ``jacobian`` ‖J‖²_F, ``largest_weight`` max p.
+    A row is padding where the mask hides its own key from all.
     """
 
-    scale: Floats
-    patterns: NDArray[np.object_]
-    used: Places
-    few: Places
     blind: Places
     astray: Places
-    padding: Places
-    finite: NDArray[np.bool_]
-    largest_score: Floats
-    variance: Floats
-    between: Floats
-    entropy: Floats
-    squares: Floats
-    jacobian: Floats
-    largest_weight: Floats
-
-
-class BlockVectors(NamedTuple):
-    """Numbers of the vectors of blocks, ``queries`` and ``keys``; padding and keys that none sees are none.
-
-    ``query`` and ``key`` are their means, shape (blocks, d), and ``of_query`` and ``of_key`` their unbiased
-    covariances, shape (blocks, d, d), or of fewer than d vectors a smaller A, shape (blocks, vectors, d), of
-    which AᵀA is that.
-    """
-
-    queries: Floats
-    keys: Floats
-    query: Floats
-    key: Floats
-    of_query: Floats
-    of_key: Floats
 
 
 class Residuals(NamedTuple):
@@ -112,14 +71,10 @@ class Residuals(NamedTuple):
 
     The rest is of the rows that are not bad, e being a row's error. Arrays of shape (blocks, 3) are along
     three directions d: the slope of the output by the scale, o itself, and the slope by the weight of hidden
-    keys, or of a difference by the multiple of its second map: ``along`` is Σ d·e, ``length`` Σ|d|²,
-    ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)², ``mixed`` Σ(d·e)|d|², and
-    ``least`` the variance of Σ d·e that rounding the output alone adds. Of the first one, ``room`` bounds
+    keys: ``along`` is Σ d·e, ``length`` Σ|d|², ``fourth`` Σ|d|⁴, ``noise`` Σ(d·e)², ``mixed`` Σ(d·e)|d|²,
+    and ``least`` the variance of Σ d·e that rounding the output alone adds. Of the first one, ``room`` bounds
     |Σ d·e| where there is only rounding, ``bias`` the part of it that noise of scores leaves on average, and
-    ``joint`` is Σ d·o. Of the columns of the output, ``column`` is the largest root of Σe² over that of what
-    rounding may leave in it, and ``number`` which one it is. ``of_columns``, shape (blocks, 6, d_v), are sums
-    over rows of o·e, o², o⁴, (o·e)², o·e·o² and o times the slope by the scale; of single precision, whose
-    columns need none, of width 0. ``alike`` is the largest number of rows that share their errors, ``spread``
+    ``joint`` is Σ d·o. ``alike`` is the largest number of rows that share their errors, ``spread``
     the mean variance of scores inside rows that see several keys, NaN without one.
     """
 
@@ -140,9 +95,6 @@ class Residuals(NamedTuple):
     bias: Floats
     least: Floats
     joint: Floats
-    column: Floats
-    number: Places
-    of_columns: Floats
     alike: Any
     spread: Floats
 
@@ -184,22 +136,6 @@ class Residuals(NamedTuple):
         least = 2 * unit + SURE * error
         return np.where((np.abs(factor) > least) & (np.abs(beside) > least), factor, 0.0)
 
-    def off_columns(self, unit: float, scale: Floats) -> Floats:
-        """Return the relative factors that columns of the output are off by, shape (blocks, d_v).
-
-        They are 0 where rounding, or a scale that is off by less than is looked for, may do that.
-        """
-        along, length, fourth, noise, mixed, joint = np.moveaxis(self.of_columns, 1, 0)
-        size = np.where(length > 0, length, 1.0)
-        alike = np.maximum(self.alike, 1)[..., None]
-        many = np.where(fourth > 0, length**2 / np.where(fourth > 0, fourth, 1.0), 1.0) / alike
-        factor = along / size
-        left = np.maximum(noise - 2 * factor * mixed + factor**2 * fourth, 0.0) * alike
-        error = np.sqrt(left * many / np.maximum(many - 1, 0.5)) / size
-        by_scale = np.abs(joint) / size * (np.abs(self.step) + LEAST_STEP * np.abs(scale))[..., None]
-        is_off = np.abs(factor) > 2 * unit + SURE * error + by_scale
-        return np.where(is_off & (many >= _FEWEST_OF_COLUMNS), factor, 0.0)
-
     @property
     def hidden_weight(self) -> Floats:
         """The weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding.
@@ -208,11 +144,6 @@ class Residuals(NamedTuple):
         """
         weight, error = self._with_error(2)
         return np.where(weight > np.maximum(SURE * error, SINGLE), weight, 0.0)
-
-    def off_multiple(self, unit: float, declared: float) -> Floats:
-        """Return how far off the declared one a second map's multiple is, 0 where it may be rounding."""
-        found, error = self._with_error(2)
-        return np.where(np.abs(found) > 2 * unit * abs(declared) + SURE * error, found, 0.0)
 
     def _many(self) -> Floats:
         """Return how many rows of equal weight and errors of their own tell of each direction."""
@@ -270,31 +201,22 @@ def _student(error: Floats, freedom: Floats, alpha: float) -> Floats:
     return np.where(known, quantile * np.where(known, error, 1.0), math.inf)
 
 
-Looked = tuple[RowMeans, Residuals | None]
+Looked = tuple[RowCounts, Residuals | None]
 
 
-def look(
-    call: Call,
-    blocks: Places,
-    scale: Floats,
-    unit: float,
-    mapper: Mapper = map,
-    into: BlockVectors | None = None,
-) -> Looked:
+def look(call: Call, blocks: Places, scale: Floats, unit: float, mapper: Mapper = map) -> Looked:
     """Return what some blocks of a call are like, each at its own scale; ``unit`` is one rounding.
 
-    The call's arrays are NumPy's. Without values or output nothing is compared. What their vectors are like
-    is put ``into`` what `room_for` returned.
+    The call's arrays are NumPy's. Without values or output nothing is compared.
     """
 
-    def chunk(some: slice) -> tuple[RowMeans, Residuals | None]:
-        own = None if into is None else each(into, lambda array: array[some])
-        return _chunk(call, blocks[some], scale[some], unit, own)
+    def chunk(some: slice) -> Looked:
+        return _chunk(call, blocks[some], scale[some], unit)
 
     found = list(mapper(chunk, _pieces(call, len(blocks))))
-    means = RowMeans(*map(np.concatenate, zip(*(one for one, _ in found), strict=True)))
+    counts = RowCounts(*map(np.concatenate, zip(*(one for one, _ in found), strict=True)))
     compared = [one for _, one in found if one is not None]
-    return means, Residuals(*map(np.concatenate, zip(*compared, strict=True))) if compared else None
+    return counts, Residuals(*map(np.concatenate, zip(*compared, strict=True))) if compared else None
 
 
 def _pieces(call: Call, blocks: int) -> Iterator[slice]:
@@ -302,17 +224,6 @@ def _pieces(call: Call, blocks: int) -> Iterator[slice]:
     _, _, queries, d = map(int, call.query.shape)
     step = max(1, _PIECE // (queries * max(int(call.key.shape[2]), d)))
     return (slice(start, min(start + step, blocks)) for start in range(0, blocks, step))
-
-
-def room_for(call: Call) -> BlockVectors:
-    """Return room for what the vectors of all blocks of a call are like."""
-    (sequences, heads, queries, d), keys = map(int, call.query.shape), int(call.key.shape[2])
-    blocks = sequences * heads
-    return BlockVectors(
-        *(np.empty(blocks) for _ in "qk"),
-        *(np.empty((blocks, d)) for _ in "qk"),
-        *(np.empty((blocks, min(count, d), d)) for count in (queries, keys)),
-    )
 
 
 def each(found: T, change: Callable[[Any], Any]) -> T:
@@ -343,7 +254,6 @@ class _Given(NamedTuple):
     scale: Floats
     sink: Floats | None
     grain: Floats
-    is_half: bool
     broken_queries: NDArray[np.bool_] | None
     broken_keys: NDArray[np.bool_] | None
     broken_values: NDArray[np.bool_] | None
@@ -391,8 +301,7 @@ def _given(call: Call, blocks: Places, scale: Floats) -> _Given:
     head = blocks % call.query.shape[1]
     sink = None if call.sink is None else to_numpy(call.sink).reshape(-1)[head][:, None]
     query, key, value, output = arrays
-    is_half = unit_of(call) > SINGLE
-    return _Given(query, key, value, output, squares, scale[:, None], sink, grain, is_half, *broken[:4])
+    return _Given(query, key, value, output, squares, scale[:, None], sink, grain, *broken[:4])
 
 
 def _level(value: Floats, output: Floats) -> Floats | None:
@@ -414,16 +323,10 @@ def _level(value: Floats, output: Floats) -> Floats | None:
     return found
 
 
-def _chunk(
-    call: Call, blocks: Places, scale: Floats, unit: float, into: BlockVectors | None
-) -> tuple[RowMeans, Residuals | None]:
+def _chunk(call: Call, blocks: Places, scale: Floats, unit: float) -> Looked:
     """Return what a few blocks are like, strip by strip of their rows."""
     with np.errstate(all="ignore"):
         given = _given(call, blocks, scale)
-        padding, seen = unseen(call, blocks)
-        if into is not None:
-            _spread(given.query, None if padding is None else ~padding, list(into[0::2]))
-            _spread(given.key, seen, list(into[1::2]))
         queries, keys = given.query.shape[1], given.key.shape[1]
         size = max(16, _PIECE // keys)
         strips = [
@@ -431,8 +334,11 @@ def _chunk(
             for start in range(0, queries, size)
         ]
         rows = {name: np.concatenate([one[name] for one in strips], axis=1) for name in strips[0]}
-        means = _means(call, given, blocks, rows, padding)
-        return means, None if given.output is None else _sums(given, rows, unit)
+        padding, _ = unseen(call, blocks)
+        blind = rows["count"] == 0
+        astray = blind if padding is None else blind & ~padding
+        counts = RowCounts(blind.sum(axis=1), astray.sum(axis=1))
+        return counts, None if given.output is None else _sums(given, rows, unit)
 
 
 def hidden_from(
@@ -518,43 +424,25 @@ def _strip(call: Call, given: _Given, blocks: Places, rows: slice, unit: float) 
     """Return numbers of each row of a strip, shape [block, row]."""
     keys = min(rows.stop, given.key.shape[1]) if call.causal else given.key.shape[1]
     hidden, bias = hidden_from(call, blocks, rows, keys)
-    products = given.query[:, rows] @ given.key[:, :keys].mT
-    scores = given.scale[:, :, None] * products
-    shape = scores.shape[:2]
+    shape = len(blocks), rows.stop - rows.start
     count = np.full(shape, keys)
     if hidden is not None:
         # Of what is broadcast, one number stands for all keys.
         count = np.broadcast_to(keys - hidden.sum(axis=2) * (keys // hidden.shape[2]), shape)
+    if given.output is None:
+        return {"count": count}
+    products = given.query[:, rows] @ given.key[:, :keys].mT
+    scores = given.scale[:, :, None] * products
     some = _scored(call, given, products, scores, hidden, bias)
     mean, variance = _moments(given, some, scores, count)
-    sink = 0.0 if given.sink is None else some.extra * (given.sink - some.top)
-    number = count + (given.sink is not None)
-    squared = some.raised * some.raised
     found = {
         "count": count,
         "mean": mean,
         "variance": variance,
         "highest": np.where(count > 0, some.highest, -math.inf),
-        "entropy": (np.log(some.total) - (some.inner + sink) / some.total) / np.log(np.maximum(number, 2)),
-        "squares": (_over_last(squared) + some.extra**2) / some.total**2,
-        "cubes": (np.vecdot(squared, some.raised) + some.extra**3) / some.total**3,
-        "largest": np.exp(some.highest - some.top) / some.total,
         "broken": _broken(rows, hidden, keys, shape, (given.broken_queries, given.broken_keys)),
     }
-    declared = weighting(call.weights)
-    if not declared.is_softmax:
-        found |= dict.fromkeys(("entropy", "squares", "cubes", "largest"), np.full(shape, math.nan))
-    if given.output is None:
-        return found
-    if declared.is_softmax:
-        formula = _softmax(given, some, rows, unit)
-    elif declared.maps == 2:
-        formula = _difference(call, given, declared, rows, keys, (hidden, bias), unit)
-    else:
-        arrays = given.query[:, rows], given.key[:, :keys], given.value[:, :keys]  # type: ignore[index]
-        formula = of_scores(declared, *arrays, given.scale, hidden, bias, unit)
-        formula = formula._replace(allowed=formula.allowed + given.grain[:, None])
-    return found | _comparison(given, formula, rows, keys, found, unit)
+    return found | _comparison(given, _softmax(given, some, rows, unit), rows, keys, found, unit)
 
 
 def _scored(call: Call, given: _Given, products: Floats, scores: Floats, hidden: Any, bias: Any) -> _Scored:
@@ -563,10 +451,6 @@ def _scored(call: Call, given: _Given, products: Floats, scores: Floats, hidden:
         bent = np.tanh(scores / call.softcap)
         scores = call.softcap * bent
         rise = products * (1 - bent**2)
-    elif (declared := weighting(call.weights)).kind == "clipped":
-        most = declared.number
-        rise = np.where(np.abs(scores) < most, products, 0.0)
-        scores = np.clip(scores, -most, most)
     if bias is not None:
         scores = scores + bias
         rise = products if rise is None else rise
@@ -618,10 +502,6 @@ class DeclaredOutput(NamedTuple):
     ``slope`` times ``by`` is its derivative by the scale. ``square`` is the root mean square of scores,
     ``bent`` how far their noise moves the output to one side on average. ``turned`` is the slope by the
     weight of hidden keys, which have ``share`` of the weight of the others; both None where none are hidden.
-    Of a difference it is the slope by the multiple of the second map, and the share 1.
-    ``has_factor`` is False where rounding alone may move all rows by one factor. Rounding moves a number of
-    a row by at most the root of ``rate`` Σ_j ``weights``_j v_j², v its column: infinite where that is not
-    known, None where it is not for all.
     """
 
     attended: Floats
@@ -634,9 +514,6 @@ class DeclaredOutput(NamedTuple):
     hidden: Any
     turned: Floats | None = None
     share: Floats | None = None
-    has_factor: bool = True
-    rate: Floats | None = None
-    weights: Floats | None = None
 
 
 def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> DeclaredOutput:
@@ -653,7 +530,7 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Declared
     square = np.vecdot(some.moved, some.scores) + 2 * some.top * some.inner
     square = np.sqrt(np.maximum(square / some.total + some.top**2 * whole, 0.0))
     sizes = sigma, square, of_values, of_keys, np.sqrt(size)
-    allowed, rate = _allowed(given, some, rows, value, attended, sizes, unit)
+    allowed = _allowed(given, some, rows, value, attended, sizes, unit)
     slope, by = _by_scale(given, some, value, attended)
     turned = share = None
     if some.hidden is not None:
@@ -663,100 +540,7 @@ def _softmax(given: _Given, some: _Scored, rows: slice, unit: float) -> Declared
         turned /= some.total[..., None]
         turned -= share[..., None] * attended
     bent = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(np.abs(some.top), square) * sigma
-    return DeclaredOutput(
-        attended, size, allowed, slope, by, square, bent, some.hidden, turned, share,
-        rate=rate / some.total, weights=some.raised,
-    )  # fmt: skip
-
-
-def _difference(
-    call: Call, given: _Given, declared: Weighting, rows: slice, keys: int, seen: Any, unit: float
-) -> DeclaredOutput:
-    """Return the first half's attention less a multiple of the second's, each with its own rounding."""
-    half, times = given.query.shape[-1] // 2, abs(declared.number)
-    maps = []
-    for part in (slice(half), slice(half, None)):
-        own = given._replace(query=given.query[..., part], key=given.key[..., part])
-        lengths = (np.vecdot(one, one) for one in (own.query, own.key))
-        own = own._replace(squares=[*lengths, *given.squares[2:]])
-        products = own.query[:, rows] @ own.key[:, :keys].mT
-        scored = _scored(call, own, products, own.scale[:, :, None] * products, *seen)
-        maps.append(_softmax(own, scored, rows, unit))
-    one, other = maps
-    attended = one.attended - declared.number * other.attended
-    size = np.vecdot(attended, attended)
-    rounded = np.sqrt(size) + times * np.sqrt(other.size)
-    return DeclaredOutput(
-        attended=attended,
-        size=size,
-        allowed=one.allowed + times * other.allowed + unit * rounded,
-        slope=one.slope * one.by[..., None] - declared.number * other.slope * other.by[..., None],
-        by=1.0,
-        square=np.maximum(one.square, other.square),
-        bent=one.bent + times * other.bent,
-        hidden=one.hidden,
-        turned=-other.attended,
-        share=np.ones(rounded.shape),
-    )
-
-
-def of_scores(
-    declared: Weighting,
-    query: Floats,
-    key: Floats,
-    value: Floats,
-    scale: Floats,
-    hidden: Any,
-    bias: Any,
-    unit: float,
-) -> DeclaredOutput:
-    """Return attention whose weights are another function of the scores than the softmax.
-
-    Arrays have the shapes [block, row, d] and [block, key, d], ``scale`` [block, 1]. With r the most that an
-    error ε of a score moves a weight by, over ε, the bound is that of the softmax with r for its weights:
-    u(√(9S² + 4T²)M + 2√R·M + |o|) + u'(√d·c|q|KM + √n·√R·M), R = Σr, S² = Σrs², K² = Σr|k|² and
-    M² = Σr(|v| + |o|)², without |o| where weights do not depend on each other.
-    """
-    rise = query @ key.mT
-    scores = scale[:, :, None] * rise
-    scores = scores if bias is None else scores + bias
-    some = OF_SCORES[declared.kind](scores, rise, np.False_ if hidden is None else hidden)
-    attended = some.weights @ value
-    size = np.sqrt(np.vecdot(attended, attended))
-    lengths = np.sqrt(np.vecdot(value, value))[:, None, :] + (size[..., None] if some.is_shared else 0.0)
-    carried, single = some.carried, min(unit, SINGLE)
-    # What ln n takes from scores is rounded with them.
-    sizes = np.abs(scores) + (math.log(key.shape[1] + 1) if declared.kind == "sigmoid-ln-n" else 0.0)
-    spread = np.sqrt(np.vecdot(carried, lengths**2))
-    square = np.sqrt(np.vecdot(carried, sizes**2))
-    whole = np.sqrt(carried.sum(axis=-1))
-    inputs = np.zeros(spread.shape)
-    if unit > SINGLE:
-        inputs = scale**2 * np.vecdot(query**2, carried @ key**2)
-    of_keys = (carried @ np.vecdot(key, key)[..., None])[..., 0]
-    width = math.sqrt(query.shape[-1]) * np.abs(scale) * np.sqrt(np.vecdot(query, query) * of_keys)
-    room = unit * np.sqrt(9 * square**2 + 4 * inputs) + single * width
-    largest = np.where(carried > 0, sizes, 0.0).max(axis=-1)
-    steep = 3 * unit * largest > _LINEAR
-    moved = room * spread
-    if steep.any():
-        off = np.minimum(carried * np.expm1(np.minimum(6 * unit * sizes, _FAR_ABOVE)), 2.0)
-        moved = np.where(steep, np.maximum(moved, np.vecdot(off, lengths)), moved)
-    allowed = moved + unit * (2 * whole * spread + size)
-    allowed += single * math.sqrt(key.shape[1]) * whole * spread
-    bent_by = 1.5 * _MEAN_SQUARE * unit**2 * square * np.maximum(largest, 1.0) * spread
-    return DeclaredOutput(
-        attended=attended,
-        size=size**2,
-        allowed=allowed,
-        slope=some.slope @ value,
-        by=1.0,
-        square=square,
-        bent=bent_by,
-        hidden=hidden,
-        # Rows share the rounding of ln n.
-        has_factor=declared.kind != "sigmoid-ln-n",
-    )
+    return DeclaredOutput(attended, size, allowed, slope, by, square, bent, some.hidden, turned, share)
 
 
 def _comparison(
@@ -764,8 +548,7 @@ def _comparison(
 ) -> dict[str, Any]:
     """Return how far rows of the output are off, over what rounding may do, and sums along its slopes."""
     output = given.output[:, rows]  # type: ignore[index]
-    attended, size, allowed, slope, by, square, bent_by, hidden, turned, share, *more = formula
-    has_factor, rate, weights = more
+    attended, size, allowed, slope, by, square, bent_by, hidden, turned, share = formula
     error = output - attended
     shape = size.shape
     broken = _broken(rows, hidden, keys, shape, (given.broken_outputs, given.broken_values))
@@ -776,19 +559,6 @@ def _comparison(
     ratio = np.where(compared, ratio, 0.0)
     good = compared & (ratio <= 1)
     length = np.where(good, np.vecdot(slope, slope) * by**2, 0.0)
-    columns = np.zeros((2, len(error), output.shape[-1]))
-    if rate is not None and weights is not None:
-        use = good & np.isfinite(rate)
-        columns[0] = (use[:, None].astype(float) @ error**2)[:, 0]
-        over = np.where(use, rate, 0.0)[:, None] @ weights
-        columns[1] = (over @ given.value[:, : over.shape[-1]] ** 2)[:, 0]  # type: ignore[index]
-    of_columns = np.zeros((6, len(error), output.shape[-1] if given.is_half else 0))
-    if given.is_half:
-        one = np.where(good[..., None], attended, 0.0)
-        own, its = one * error, one * one
-        by_scale = slope * np.broadcast_to(by, shape)[..., None]
-        sums = (own, its, its**2, own**2, own * its, one * by_scale)
-        of_columns[:] = [array.sum(axis=1) for array in sums]
     weak, weight = np.zeros(shape), np.zeros(shape)
     if turned is not None and share is not None:
         use = good & (share > 0) & (share < _SATURATED)
@@ -805,7 +575,7 @@ def _comparison(
         "slope": length,
         "joint": np.where(good, np.vecdot(slope, attended) * by, 0.0),
         "factor": np.where(good, np.vecdot(attended, error), 0.0),
-        "kept": np.where(good & has_factor, size, 0.0),
+        "kept": np.where(good, size, 0.0),
         "room": np.sqrt(length) * allowed,
         "bias": np.sqrt(length) * bent_by + np.abs(given.scale) * _stepped(found["variance"], unit) * length,
         "least": (_MEAN_SQUARE * unit**2 * size + given.grain[:, None] ** 2 / 3) / output.shape[-1],
@@ -814,8 +584,6 @@ def _comparison(
         "scores": square,
         "first": attended[..., 0],
         "last": attended[..., -1],
-        "columns": columns.transpose(1, 0, 2)[:, None],
-        "of_columns": of_columns.transpose(1, 0, 2)[:, None],
     }
 
 
@@ -833,17 +601,13 @@ def _stepped(variance: Floats, unit: float) -> Floats:
 
 def _allowed(
     given: _Given, some: _Scored, rows: slice, value: Floats, attended: Floats, sizes: Any, unit: float
-) -> tuple[Floats, Floats]:
+) -> Floats:
     """Return how far rounding may move rows of the output; honest ones reach some 0.4 of it.
 
     With u of the stored type and u' that of single precision, or u where that is less, it is
     u(√(9S² + 4T²)σ + 2m + |o|) + u'(√d·c|q|Kσ + √n·m). S² = Σps² is of the scores,
     T² = c²Σ_i q_i²Σ_j p_j k_ji² of the inputs, where they may have been
     rounded once more; K² = Σp|k|², m² = Σp|v|², σ² = Σp|v - o|².
-
-    The same holds of a column, with its numbers in place of |v| and |o|: σ and |o| are at most m there.
-    Returned, too, is the square of what multiplies m then, infinite where scores are so large that weights
-    are not linear in their errors.
     """
     sigma, square, of_values, of_keys, size = sizes
     query, single = given.query[:, rows], min(unit, SINGLE)
@@ -852,16 +616,14 @@ def _allowed(
         of_each = some.raised @ given.key[:, : some.products.shape[-1]] ** 2
         inputs = given.scale**2 * np.vecdot(query**2, of_each) / some.total
     width = math.sqrt(query.shape[-1]) * np.abs(given.scale) * np.sqrt(given.squares[0][:, rows] * of_keys)
-    per_length = unit * np.sqrt(9 * square**2 + 4 * inputs) + single * width
-    room = per_length * sigma
+    room = (unit * np.sqrt(9 * square**2 + 4 * inputs) + single * width) * sigma
     steep = 3 * unit * np.abs(some.highest) > _LINEAR
     if steep.any():
         room[steep] = np.maximum(room, _steep(some, value, attended, unit))[steep]
     found: Floats = room + unit * (2 * np.sqrt(of_values) + size)
     found += single * np.sqrt(given.key.shape[1] * of_values)
     found += given.grain[:, None]
-    rate = (per_length + 3 * unit + single * math.sqrt(given.key.shape[1])) ** 2
-    return found, np.where(steep, math.inf, rate)
+    return found
 
 
 def _by_scale(given: _Given, some: _Scored, value: Floats, attended: Floats) -> tuple[Floats, Floats]:
@@ -905,76 +667,6 @@ def _broken(
     return found
 
 
-def _means(call: Call, given: _Given, blocks: Places, rows: dict[str, Any], padding: Any) -> RowMeans:
-    count, broken = rows["count"], rows["broken"]
-    padded = np.zeros(count.shape, dtype=bool) if padding is None else np.broadcast_to(padding, count.shape)
-    use = (count >= FEWEST_KEYS) & ~padded & ~broken
-    used = use.sum(axis=1)
-
-    def mean(values: Floats) -> Floats:
-        found: Floats = _over_last(np.where(use, values, 0.0)) / used
-        return found
-
-    patterns = np.empty(len(blocks), dtype=object)
-    known: dict[bytes, Any] = {}
-    numbers = np.where(use, count, 0)
-    for place, row in enumerate(numbers):
-        code = row.tobytes()
-        if code not in known:
-            keys, times = np.unique(row[row > 0], return_counts=True)
-            known[code] = (tuple(map(int, keys)), tuple(map(int, times)))
-        patterns[place] = known[code]
-    middle = mean(rows["mean"])
-    squares = rows["squares"]
-    finite = ~broken.any(axis=1) & np.isfinite(np.where(count > 0, rows["variance"], 0.0)).all(axis=1)
-    largest = rows["highest"].max(axis=1)
-    if broken.any():
-        largest = np.where(broken.any(axis=1), _largest_of_all(call, blocks, given.scale), largest)
-    return RowMeans(
-        scale=given.scale[:, 0],
-        patterns=patterns,
-        used=used,
-        few=((count < FEWEST_KEYS) & ~padded).sum(axis=1),
-        blind=(count == 0).sum(axis=1),
-        astray=((count == 0) & ~padded).sum(axis=1),
-        padding=padded.sum(axis=1),
-        finite=finite,
-        largest_score=largest,
-        variance=mean(rows["variance"]),
-        between=mean((rows["mean"] - middle[:, None]) ** 2),
-        entropy=mean(rows["entropy"]),
-        squares=mean(squares),
-        jacobian=mean(squares - 2 * rows["cubes"] + squares**2),
-        largest_weight=mean(rows["largest"]),
-    )
-
-
-def _largest_of_all(call: Call, blocks: Places, scale: Floats) -> Floats:
-    """Return the largest score of blocks as it is, NaN or infinite where it is."""
-    sequence, head = np.divmod(blocks, call.query.shape[1])
-    query = to_numpy(np.asarray(call.query)[sequence, head])
-    key = to_numpy(np.asarray(call.key)[sequence, head // (call.query.shape[1] // call.key.shape[1])])
-    scores = scale[:, :, None] * (query @ key.mT)
-    hidden, bias = hidden_from(call, blocks, slice(0, query.shape[1]), key.shape[1])
-    scores = scores if call.softcap is None else call.softcap * np.tanh(scores / call.softcap)
-    scores = scores if bias is None else scores + bias
-    found: Floats = (scores if hidden is None else np.where(hidden, -math.inf, scores)).max(axis=(1, 2))
-    return found
-
-
-def _spread(vectors: Floats, use: Any, into: list[Floats]) -> None:
-    """Put number, mean and spread of the vectors of each block that are of ``use``; see `BlockVectors`."""
-    number, mean, spread = into
-    shown = np.ones((1, vectors.shape[1])) if use is None else use.astype(np.float64)
-    number[:] = shown.sum(axis=1)
-    np.divide((shown[:, None] @ vectors)[:, 0], number[:, None], out=mean)
-    is_small = vectors.shape[1] < vectors.shape[2]
-    moved = np.subtract(vectors, mean[:, None], out=spread if is_small else None)
-    moved *= (shown / np.sqrt(np.where(number > 1, number - 1, np.nan))[:, None])[..., None]
-    if not is_small:
-        np.matmul(moved.mT, moved, out=spread)
-
-
 def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
     compared, ratio, along, length = rows["compared"], rows["ratio"], rows["along"], rows["slope"]
     several = compared & (rows["count"] > 1)
@@ -983,10 +675,6 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
     # Of several sums at once: along the three directions, and their squared lengths.
     along = np.stack([along, rows["factor"], rows["weak"]], axis=1)
     lengths = np.stack([length, rows["kept"], rows["hidden"]], axis=1)
-    squares = rows["columns"].sum(axis=1)
-    room = np.sqrt(squares[:, 1]) + (given.grain * np.sqrt(compared.sum(axis=1)))[:, None]
-    off = np.sqrt(squares[:, 0])
-    columns = np.divide(off, room, out=np.where(off > 0, math.inf, 0.0), where=room > 0)
     named = {
         name: _over_last(rows[name]) for name in ("error", "output", "attention", "joint", "room", "bias")
     }
@@ -1007,9 +695,6 @@ def _sums(given: _Given, rows: dict[str, Any], unit: float) -> Residuals:
         noise=np.vecdot(along, along),
         mixed=np.vecdot(along, lengths),
         least=np.vecdot(rows["least"][:, None], lengths),
-        column=columns.max(axis=1),
-        number=columns.argmax(axis=1),
-        of_columns=rows["of_columns"].sum(axis=1),
         alike=alike,
         spread=_over_last(
             np.where(several, rows["variance"] * (rows["count"] - 1) / np.maximum(rows["count"], 1), 0.0)

@@ -214,7 +214,7 @@ def _of_statement(record: RunRecord, statement: Statement) -> dict[str, Any]:
 
 def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Part | None) -> dict[str, Any]:
     source = as_prose(record.source)
-    said = {"digest": record.seal, "settings": {"false_alarm": record.settings.false_alarm}}
+    said = {"digest": record.seal, "settings": {"audited": f"{creation(record):%Y-%m-%d}"}}
     if isinstance(subject, AuditRecord):
         judged, layers = badge(most_serious(subject.findings)).word, len(subject.layers)
         return said | {
@@ -307,7 +307,7 @@ def _what(finding: Part | None) -> str:
     if isinstance(finding, ControlRecord):
         return f"negative control, {finding.what}"
     if isinstance(finding, Finding):
-        return finding.quantity if finding.head is None else f"{finding.quantity}, head {finding.head}"
+        return f"{finding.quantity}, head {finding.head}"
     return finding.what if finding else ""
 
 

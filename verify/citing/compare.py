@@ -176,7 +176,9 @@ def _digests(record: Evidence) -> set[tuple[str, str]]:
 
 def _rate(record: Evidence) -> float:
     """Return the probability, at most, that not all of a record's intervals hold what they are of."""
-    return record.run.budget.spent if isinstance(record, RunRecord) else record.budget.false_alarm
+    if isinstance(record, RunRecord):
+        return record.run.budget.spent
+    return math.fsum(1 - one.level for _, one in _findings(record))
 
 
 def _wholes(one: Mapping[str, Value], other: Mapping[str, Value]) -> tuple[str, ...]:
@@ -234,7 +236,7 @@ def _measured(record: Evidence) -> Iterator[tuple[str, _Comparable]]:
                 low, high = one.interval
                 ends = (-math.inf if low is None else low, math.inf if high is None else high)
                 # A recording of the same name may hold other data: only the same audit is of the same.
-                is_open = one.exact and one.interval == (None, None)
+                is_open = one.interval == (None, None)
                 ends = (one.estimate, one.estimate) if is_open else ends
                 data = None if is_open else record.seal
                 yield f"{layer.id}.{one.id}", _Comparable(one.quantity, one.estimate, ends, (), data)
@@ -295,21 +297,19 @@ def _settings(old: Evidence, new: Evidence) -> Iterator[Change]:
 def _set(record: Evidence) -> dict[str, str]:
     """Return what results depend on besides the claims: settings, budget and versions, in words."""
     if isinstance(record, RunRecord):
-        environment, places, chosen = (
-            record.run.environment,
-            record.run.budget.places,
-            dict(record.run.settings),
-        )
-        asked = {"claims asked for": ", ".join(record.run.claims) or "all"}
+        environment, chosen = record.run.environment, dict(record.run.settings)
+        asked = {
+            "claims asked for": ", ".join(record.run.claims) or "all",
+            "places of the error budget": str(record.run.budget.places),
+        }
     else:
-        environment, places, chosen = record.environment, record.budget.places, dict(record.settings)
+        environment, chosen = record.environment, dict(record.settings)
         asked = {f"{layer.id}: intended scale": layer.intention.expression for layer in record.layers}
         asked |= {"source": record.source}
     said = {name.replace("_", " "): _worded(value) for name, value in chosen.items()}
-    shares = {"places of the error budget": str(places), "sdpa-verify": record.tool.version}
     # Results are the same for any number of workers.
     versions = {name: version for name, version in environment.items() if name != "workers"}
-    return {**said, **asked, **shares, **versions}
+    return {**said, **asked, "sdpa-verify": record.tool.version, **versions}
 
 
 def _worded(value: object) -> str:

@@ -19,7 +19,7 @@ class Configuration:
 
     ``results`` is the results file that documents quote, ``documents`` are files, folders or patterns that
     ``check-docs`` checks, ``report`` is where the report is published, ``site`` where its site is,
-    ``authors`` are those of the project's own claims, and ``gates`` are those of audits.
+    and ``authors`` are those of the project's own claims.
     """
 
     folder: Path = field(default_factory=Path)
@@ -28,7 +28,6 @@ class Configuration:
     report: str = ""
     authors: tuple[str, ...] = ()
     site: str = ""
-    gates: tuple[str, ...] = ()
 
     @property
     def results_file(self) -> Path | None:
@@ -42,8 +41,12 @@ class Configuration:
 
 
 _KINDS: dict[str, type] = {
-    "results": str, "documents": list, "report": str, "site": str, "authors": list, "gates": list,
-}  # fmt: skip
+    "results": str,
+    "documents": list,
+    "report": str,
+    "site": str,
+    "authors": list,
+}
 
 
 def configuration(folder: Path | None = None) -> Configuration:
@@ -87,11 +90,3 @@ def _check(shown: Path, name: str, value: Any) -> None:
     if not is_right or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
         wanted = "a list of texts" if _KINDS[name] is list else "a text"
         raise SettingsError(f"{shown}: {TABLE} {name} is {value!r}; give {wanted}")
-    if name == "gates" and value:
-        # Only commands that read gates have to load what knows them.
-        from verify.auditing.audit import audit_settings  # noqa: PLC0415
-
-        try:
-            audit_settings(gate=value)
-        except SettingsError as error:
-            raise SettingsError(f"{shown}: {TABLE} gates: {error}") from error

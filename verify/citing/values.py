@@ -254,7 +254,7 @@ def _statement_values(statement: Statement) -> Iterator[Value]:
             yield Value(f"{key}:{part}", plain(text), (), anchor, statement)
 
 
-_ANYHOW = frozenset([":judgement", ":cause", ":fix", ":needed"])
+_ANYHOW = frozenset([":judgement", ":cause", ":fix"])
 """Parts that say what is wrong, and so may be quoted of a refuted finding."""
 
 
@@ -268,12 +268,9 @@ def _audit_values(record: AuditRecord) -> Iterator[Value]:
         "deciding": sum(one.decides for one in record.findings),
         **{kind.value: judged[kind] for kind in Judgement},
     }
-    rate = numbers.percent(record.settings.false_alarm)
-    exact = 100 * numbers.as_decimal(record.settings.false_alarm)
-    figure = ExactNumber(exact, printed=reading(rate) or exact)
     texts: list[Text] = [("", worst, (), ""), (":judgement", worst, (), "")]
     texts += [counted(f":{name}", count) for name, count in counts.items()]
-    texts += [(":false-alarm", rate, (figure,), "%"), (":source", record.source, (), "")]
+    texts.append((":source", record.source, (), ""))
     for part, text, shown, unit in texts:
         if text:
             yield Value(f"{AUDIT}{part}", text, shown, "summary", record, unit=unit)
@@ -316,12 +313,7 @@ def _audit_finding_values(layer: LayerRecord, finding: Finding) -> Iterator[Valu
 def _audit_finding_texts(finding: Finding) -> Iterator[Text]:
     if finding.estimate is not None:
         yield from _estimate_texts(finding, finding.estimate)
-    if finding.reference is not None:
-        text = numbers.exact(finding.reference.value)
-        yield ":reference", text, (_figure(finding.reference.value, text),), ""
     yield counted(":sequences", finding.sequences)
-    if finding.sequences_needed is not None:
-        yield counted(":needed", finding.sequences_needed)
     yield ":cause", plain(finding.cause), (), ""
     yield ":fix", plain(finding.fix), (), ""
 

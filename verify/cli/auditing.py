@@ -12,7 +12,7 @@ import click
 from verify.cli.console import PATH, complain, end, out_option, rendered, say, say_outdated, tell
 from verify.errors import OutputError, SettingsError, what_is_wrong
 
-NAMES = ("audit.json", "audit.html", "audit.pdf")
+NAMES = ("audit.json", "audit.html")
 """What an audit writes, its evidence first."""
 
 
@@ -32,19 +32,6 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     help="The intended mask: none, causal, window=W, prefix=N or documents.",
 )
 @click.option(
-    "--gate",
-    multiple=True,
-    metavar="FINDING[:LOW..HIGH]",
-    help="Fail unless this finding lies in its band; repeatable.",
-)
-@click.option(
-    "--false-alarm",
-    type=float,
-    default=1e-3,
-    show_default=True,
-    help="False-alarm rate of the whole audit.",
-)
-@click.option(
     "--allow-unseen",
     multiple=True,
     metavar="REASON",
@@ -60,14 +47,12 @@ NAMES = ("audit.json", "audit.html", "audit.pdf")
     "--workers", type=int, help="Number of worker processes; does not affect results.  [default: all]"
 )
 @out_option("audit")
-@click.option("--no-pages", is_flag=True, help="Write audit.json only, without audit.html and audit.pdf.")
+@click.option("--no-pages", is_flag=True, help="Write audit.json only, without audit.html.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
 def audit(
     recording: Path,
     intended: str | None,
     intended_mask: str,
-    gate: tuple[str, ...],
-    false_alarm: float,
     allow_unseen: tuple[str, ...],
     against: Path | None,
     workers: int | None,
@@ -78,25 +63,23 @@ def audit(
 ) -> None:
     """Judge the attention in RECORDING.
 
-    Writes audit.json, audit.html and audit.pdf. RECORDING is a folder that "record" wrote, or a NumPy archive
-    or safetensors file. It needs q and k, and may have v, out, mask (True where a key may be seen), bias,
+    Writes audit.json and audit.html. RECORDING is a folder that "record" wrote, or a NumPy archive or
+    safetensors file. It needs q and k, and may have v, out, mask (True where a key may be seen), bias,
     sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), documents
-    (the number of each token's document), intended, intended_mask, and weights if they are not a softmax
-    (sigmoid, sigmoid-ln-n, softpick, clipped=C or differential=LAMBDA).
+    (the number of each token's document), intended and intended_mask.
 
-    With --against, write comparison.json, comparison.html and comparison.pdf instead: the first layer and
-    head in which the two differ by more than rounding, and in which quantity. The status is 0 if no
-    difference was found, 1 if one was, 3 if not everything could be compared.
+    With --against, write comparison.json and comparison.html instead: the first layer and head in which the
+    two differ by more than rounding, and in which quantity. The status is 0 if no difference was found, 1 if
+    one was, 3 if not everything could be compared.
     """
     if against is not None:
-        given = {"--intended": intended, "--mask": intended_mask, "--gate": gate, "--junit": junit}
+        given = {"--intended": intended, "--mask": intended_mask, "--junit": junit}
         if wrong := [name for name, value in given.items() if value]:
             raise click.UsageError(
                 f"{wrong[0]} and --against: a comparison judges no scale; give one of them"
             )
         _compare(recording, against, allow_unseen, workers, out, no_pages=no_pages)
     from verify.auditing.audit import audit as audit_recording
-    from verify.citing.configuration import configuration
     from verify.citing.summaries import to_junit
     from verify.executors.machine import keep_freed
     from verify.files.writing import check_writable, write_whole
@@ -107,13 +90,10 @@ def audit(
     if junit is not None:
         _refuse_taken(junit, out)
         check_writable(junit.parent, junit.name)
-    gate = gate or configuration().gates
     found = audit_recording(
         recording,
         intended=intended,
         intended_mask=intended_mask,
-        gate=gate,
-        false_alarm=false_alarm,
         allow_unseen=allow_unseen,
         workers=workers,
     )
@@ -183,13 +163,6 @@ def _refuse_taken(junit: Path, out: Path) -> None:
     is_flag=True,
     help="Also keep the input of each layer's module, to compare two recordings by.",
 )
-@click.option(
-    "--weights",
-    default="",
-    metavar="KIND",
-    help="Declare what turns scores into weights where it is not a softmax: sigmoid, sigmoid-ln-n, softpick, "
-    "clipped=C or differential=LAMBDA.",
-)
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record(
@@ -199,7 +172,6 @@ def record(
     out: Path,
     max_sequences: int,
     max_bytes: int,
-    weights: str,
     *,
     inputs: bool,
 ) -> None:
@@ -220,7 +192,6 @@ def record(
         max_sequences=max_sequences,
         max_bytes=max_bytes,
         inputs=inputs,
-        weights=weights,
         source=one.title,
     )
     try:
@@ -258,13 +229,6 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
     help="Array library to use.  [default: the first that the function accepts]",
 )
 @click.option("--device", metavar="NAME", help="PyTorch device, such as cuda.")
-@click.option(
-    "--weights",
-    default="",
-    metavar="KIND",
-    help="What turns scores into weights if it is not a softmax: sigmoid, sigmoid-ln-n, softpick, clipped=C "
-    "or differential=LAMBDA.",
-)
 @click.option("--gradient", is_flag=True, help="Also compare dQ, dK and dV with the formula's.")
 @click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
@@ -286,7 +250,6 @@ def probe(
     layout: str,
     library: str | None,
     device: str | None,
-    weights: str,
     intended: str | None,
     *,
     gradient: bool,
@@ -308,7 +271,6 @@ def probe(
         layout=layout,
         library=library,
         device=device,
-        weights=weights,
         gradient=gradient,
     )
     asked = {name: value for name, value in expected.items() if value is not None}

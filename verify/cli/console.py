@@ -170,7 +170,7 @@ def rendered(
     for path in written.paths:
         say(path)
     called = names(record)
-    say_outdated(record, out, (called.page, called.sheet_of(edition)))
+    say_outdated(record, out, called.made(edition))
     log(phases_line({**(phases_s or {}), **written.phases_s}))
     if written.problem is not None:
         raise written.problem

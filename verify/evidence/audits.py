@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from verify.evidence.claims import Band
 from verify.evidence.records import Record, Sealed, Shown, by_id
@@ -22,12 +22,9 @@ from verify.evidence.texts import (
     Moment,
     Named,
     Positive,
-    Rate,
     Share,
     Slug,
     Text,
-    refuse,
-    refuse_repeated,
 )
 
 Origin = Literal["given", "recorded", "configuration", "default", "unknown"]
@@ -44,7 +41,7 @@ RESERVED = frozenset(["audit"])
 class Judgement(StrEnum):
     """What an audit says of a finding.
 
-    Reported: nothing was asked of it. Warned: near a limit, which does not fail the audit.
+    Reported: there was nothing to judge it by. Warned: near a limit, which does not fail the audit.
     """
 
     CONFIRMED = "confirmed"
@@ -54,75 +51,39 @@ class Judgement(StrEnum):
     REPORTED = "reported"
 
 
-class DerivedValue(Record):
-    """What the catalogue derives for the same quantity at unit variance, and which claim derives it."""
-
-    value: float
-    claim: Slug
-
-
 class Finding(Record):
-    """One thing found of a head, or where ``head`` is None of all heads of a layer together.
+    """One thing found of a head.
 
-    ``claim`` is the claim of the catalogue in which the formula of ``quantity`` is derived.
-    ``estimate`` is None where there is nothing to estimate, and then so are error and interval; an exact
-    finding has an interval only where rounding leaves one. ``interval`` is simultaneous at ``level`` over the
-    whole audit; an open end is None. ``band`` is what the finding is compared with, None where it is only
-    reported. ``decides`` says whether it counts for the exit status. ``cause`` names what would explain a
-    refuted finding and ``fix`` what to change, both empty where nothing is known. ``sequences`` is the number
-    of independent blocks; ``rows_left_out`` counts rows that were not used, and ``reason`` says why.
+    ``estimate`` is None where there is nothing to estimate, and then so are error and interval. ``interval``
+    is simultaneous at ``level`` over the whole audit; an open end is None. ``band`` is what the finding is
+    compared with, None where nothing could be. ``cause`` names what would explain a refuted finding and
+    ``fix`` what to change, both empty where nothing is known. ``sequences`` counts those that it is of.
     """
 
     id: Slug
     kind: Slug
-    head: Count | None
+    head: Count
     quantity: Text
-    claim: Slug | None = None
     estimate: float | None
     standard_error: Positive | None = None
     interval: Annotated[tuple[float | None, float | None], Field()] = (None, None)
     level: Share = 1.0
-    exact: bool
     band: Band | None = None
-    reference: DerivedValue | None = None
     judgement: Judgement
-    decides: bool
     reason: Text = ""
     cause: Text = ""
     fix: Text = ""
     sequences: Count
-    sequences_needed: Count | None = None
-    rows_left_out: Count = 0
 
     @property
-    def needed_bound(self) -> str:
-        """How ``sequences_needed`` is meant: "about", or "at least" where there is no interval yet."""
-        return "at least" if self.interval == (None, None) else "about"
+    def decides(self) -> bool:
+        """Whether it counts for the exit status."""
+        return self.judgement is not Judgement.REPORTED
 
     @property
     def name(self) -> str:
         """The id without the head: what the same finding on other heads shares with it."""
-        return self.id if self.head is None else self.id.removesuffix(f"-head-{self.head}")
-
-    @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        low, high = self.interval
-        lowest, highest = self.band or (None, None)
-        refuse(
-            (lowest is not None and highest is not None and lowest > highest, "its band is upside down"),
-            (self.decides and self.judgement is Judgement.REPORTED, "it decides, but is only reported"),
-        )
-        if self.estimate is None:
-            refuse(
-                (low is not None or high is not None, "it has an interval but no estimate"),
-                (self.standard_error is not None, "it has a standard error but no estimate"),
-            )
-            return self
-        refuse(
-            (low is not None and low > self.estimate, "its estimate lies below its interval"),
-            (high is not None and high < self.estimate, "its estimate lies above its interval"),
-        )
-        return self
+        return self.id.removesuffix(f"-head-{self.head}")
 
     def __repr_args__(self) -> Shown:
         yield from (("id", self.id), ("estimate", self.estimate), ("interval", self.interval))
@@ -145,7 +106,7 @@ class LayerRecord(Record):
     ``tokens`` are the fewest and most that a sequence has; ``key_heads`` differs from ``heads`` where queries
     share keys. Of all ``rows``, of every head and sequence, ``rows_compared`` were compared with the formula,
     and ``rows_without_key`` see none, so that there is nothing to hold them against. ``declared`` has in
-    words what calls declare as "weights" and "mask", and what was meant as "intended mask".
+    words what calls declare as "mask", and what was meant as "intended mask".
     """
 
     id: Slug
@@ -167,20 +128,6 @@ class LayerRecord(Record):
     findings: Many[Finding]
     notes: Many[Text] = ()
 
-    @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        heads = {one.head for one in self.findings if one.head is not None}
-        refuse(
-            (self.id in RESERVED, f"{self.id} means something else in keys; choose another id"),
-            (self.tokens[0] > self.tokens[1], "its fewest tokens are more than its most"),
-            (
-                max(heads, default=-1) >= self.heads,
-                f"it has {self.heads} heads, and a finding on another",
-            ),
-        )
-        refuse_repeated((one.id for one in self.findings), "findings")
-        return self
-
     def finding(self, name: str) -> Finding:
         """Return the finding of this id.
 
@@ -190,29 +137,19 @@ class LayerRecord(Record):
         return by_id(self.findings, name, f"layer {self.id}: ", "finding")
 
 
-class AuditBudget(Record):
-    """How the false-alarm rate of the audit is shared out, fixed before the data are seen."""
-
-    false_alarm: Rate
-    places: Count
-    rule: Text
-
-
 UNSEEN = ("calls", "output", "precision", "rows", "unrecorded")
 """What an audit may not have seen: calls left out, values or outputs, what is below the precision that
 outputs have, rows of tokens that see no key, what could not be recorded."""
 
 
 class AuditSettings(Record):
-    """What was asked of the audit: gates by the kind of finding, and the options that results depend on.
+    """What was asked of the audit: the options that results depend on.
 
     ``mask`` is the one that was intended, and ``allow_unseen`` are reasons of `UNSEEN` that are accepted.
     """
 
-    false_alarm: Rate
     intended: Code | None = None
     mask: Line = ""
-    gates: Named[Band] = Field(default_factory=dict)
     allow_unseen: Many[Slug] = ()
 
 
@@ -225,10 +162,9 @@ class AuditRecord(Sealed):
     for a result.
     """
 
-    schema_version: Literal[1] = Field(default=1, alias="audit_schema")
+    schema_version: Literal[2] = Field(default=2, alias="audit_schema")
     tool: Tool
     settings: AuditSettings
-    budget: AuditBudget
     source: Line
     layers: Many[LayerRecord]
     left_out: Many[Text] = ()
@@ -238,11 +174,6 @@ class AuditRecord(Sealed):
     created: Moment
     elapsed_s: Positive
     seal: Digest = ""
-
-    @model_validator(mode="after")
-    def _names_each_once(self) -> Self:
-        refuse_repeated((layer.id for layer in self.layers), "layers")
-        return self
 
     def layer(self, name: str) -> LayerRecord:
         """Return the record of the layer of this id.
@@ -397,17 +328,17 @@ class Shared:
         return f"{layer}.{first.name}"
 
     def heads(self) -> dict[str, frozenset[int]]:
-        """Return the heads by layer; a finding on the layer as a whole counts as one on all its heads."""
+        """Return the heads by layer."""
         found: dict[str, set[int]] = {}
         for layer, one in self.findings:
-            found.setdefault(layer, set()).update(() if one.head is None else (one.head,))
+            found.setdefault(layer, set()).add(one.head)
         return {layer: frozenset(heads) for layer, heads in found.items()}
 
 
 def shared(layers: Sequence[LayerRecord], judgement: str) -> tuple[Shared, ...]:
     """Return the findings of one judgement on layers, those with the same cause and fix together.
 
-    Those that decide the exit status come first, then those on most layers and heads.
+    Those on most layers and heads come first.
     """
     found: dict[tuple[str, ...], Shared] = {}
     for layer in layers:
@@ -416,11 +347,7 @@ def shared(layers: Sequence[LayerRecord], judgement: str) -> tuple[Shared, ...]:
                 name = () if one.cause else (one.name,)
                 key = (one.cause, one.fix, *name)
                 found.setdefault(key, Shared()).findings.append((layer.id, one))
-    decisive = sorted(
-        found.values(),
-        key=lambda some: (not any(one.decides for _, one in some.findings), -len(some.findings)),
-    )
-    return tuple(decisive)
+    return tuple(sorted(found.values(), key=lambda some: -len(some.findings)))
 
 
 def summary_lines(record: AuditRecord) -> Iterator[str]:
@@ -429,8 +356,7 @@ def summary_lines(record: AuditRecord) -> Iterator[str]:
     for judgement, mark in _MARKS.items():
         for some in shared(layers, judgement):
             names = ", ".join(dict.fromkeys(one.name for _, one in some.findings))
-            found = f"{judgement}{_idle(some)}"
-            yield f"{mark} {where(some.heads(), layers)}: {names} {found}: {_said(some, layers)}"
+            yield f"{mark} {where(some.heads(), layers)}: {names} {judgement}: {_said(some, layers)}"
     for text in record.differences:
         yield f"- layers differ in {text}"
     for text in record.left_out:
@@ -438,30 +364,18 @@ def summary_lines(record: AuditRecord) -> Iterator[str]:
     yield f"{record.verdict}: {_counts(layers)}; {record.looked_at}"
 
 
-def _idle(some: Shared) -> str:
-    """Return the note on a refuted finding that does not decide the exit status."""
-    is_idle = not any(one.decides for _, one in some.findings)
-    return " (does not decide)" if is_idle and some.findings[0][1].judgement == Judgement.REFUTED else ""
-
-
 def _said(some: Shared, layers: Sequence[LayerRecord]) -> str:
     """Return the cause and the fix, else what was found of the worst head."""
-    layer, worst = max(some.findings, key=lambda found: _size(found[1]))
+    layer, worst = max(some.findings, key=lambda found: found[1].estimate or 0.0)
     parts = [worst.cause] if worst.cause else [_measured(worst), worst.reason]
     parts.append(worst.fix)
-    if worst.sequences_needed is not None:
-        parts.append(f"it would take {worst.needed_bound} {worst.sequences_needed:,} sequences to decide")
     of_one = ""
     are_alike = len({(_measured(one), one.reason) for _, one in some.findings}) == 1
     if not are_alike and not worst.cause and not worst.fix:
         several = len(some.heads()) > 1
-        head = frozenset(() if worst.head is None else (worst.head,))
+        head = frozenset((worst.head,))
         of_one = f"{where({layer: head}, layers) if several else f'head {worst.head}'}: "
     return of_one + "; ".join(part for part in parts if part)
-
-
-def _size(finding: Finding) -> tuple[int, float]:
-    return finding.sequences_needed or 0, finding.estimate or 0.0
 
 
 def _measured(finding: Finding) -> str:

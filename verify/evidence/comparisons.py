@@ -21,7 +21,6 @@ from verify.evidence.texts import (
     Slug,
     Text,
     refuse,
-    refuse_repeated,
 )
 from verify.text import numbers
 
@@ -116,11 +115,6 @@ class ComparedLayer(Record):
     dtype: Line
     parts: Many[ComparedPart]
 
-    @model_validator(mode="after")
-    def _names_each_once(self) -> Self:
-        refuse_repeated((part.name for part in self.parts), "parts")
-        return self
-
     def of(self, outcome: Agreement) -> tuple[ComparedPart, ...]:
         """Return the parts of one outcome."""
         return tuple(part for part in self.parts if part.outcome is outcome)
@@ -147,11 +141,6 @@ class ComparisonRecord(Sealed):
     created: Moment
     elapsed_s: Annotated[float, Field(ge=0)]
     seal: Digest = ""
-
-    @model_validator(mode="after")
-    def _names_each_once(self) -> Self:
-        refuse_repeated((layer.id for layer in self.layers), "layers")
-        return self
 
     @property
     def source(self) -> str:

@@ -39,7 +39,7 @@ _OWN_BANDS: dict[str, Band] = {
     "reconstruction": (None, 1.0),
     "overflow": (None, 1.0),
 }
-"""What an audit's findings that are no statistics are compared with where no gate is given."""
+"""What an audit's findings are compared with."""
 _BY_LEAST_REACH = {
     "numerically": Proof.AT_EXAMPLES,
     "these-values": Proof.AT_EXAMPLES,
@@ -227,21 +227,14 @@ def contradictions_of_run(record: RunRecord) -> Iterator[str]:
 
 
 def _of_audit(record: AuditRecord) -> Iterator[str]:
-    """Yield what in an audit's record its own numbers and gates contradict, with the place.
-
-    Those that are no statistics are judged; of others the share of sequences in the band is not on record.
-    """
+    """Yield what in an audit's record its own numbers contradict, with the place."""
     for layer in record.layers:
         for one in layer.findings:
-            own, gate = _OWN_BANDS.get(one.kind), record.settings.gates.get(one.name)
-            wrong: Iterator[str] = iter(())
+            own = _OWN_BANDS.get(one.kind)
             if own and (one.band or one.judgement is Judgement.CONFIRMED):
-                wanted = gate if gate and gate != (None, None) else own
                 known = layer.intention.origin != "unknown"
-                wrong = _of_finding(one, wanted, is_own=wanted is own, known=known)
-            elif gate and not one.exact and not one.decides:
-                wrong = iter(["it has a gate, and does not decide"])
-            yield from (f"layer {layer.id}: finding {one.id}: {text}" for text in wrong)
+                wrong = _of_finding(one, own, known=known)
+                yield from (f"layer {layer.id}: finding {one.id}: {text}" for text in wrong)
     yield from _of_unseen(record)
 
 
@@ -266,19 +259,18 @@ def _of_unseen(record: AuditRecord) -> Iterator[str]:
     )
 
 
-def _of_finding(one: Finding, band: Band, *, is_own: bool, known: bool) -> Iterator[str]:
-    """Yield what is wrong with an exact finding; ``known`` says whether what was intended is."""
+def _of_finding(one: Finding, band: Band, *, known: bool) -> Iterator[str]:
+    """Yield what is wrong with a finding; ``known`` says whether what was intended is."""
     low, high = (one.estimate if end is None else end for end in one.interval)
     # A size has an upper limit alone.
     least, most = _ends(band if one.kind.startswith("scale-") else (None, band[1]))
     inside = low is not None and high is not None and least <= low and high <= most
     apart = low is not None and high is not None and (high < least or low > most)
-    rounded = is_own and one.kind == "scale-applied" and math.isclose(low or 0, 1, rel_tol=_BFLOAT16)
+    rounded = one.kind == "scale-applied" and math.isclose(low or 0, 1, rel_tol=_BFLOAT16)
     warnable = inside or one.kind == "overflow" or rounded
     yield from _where(
         {
-            "its band is not its gate": one.band != band,
-            "it is compared with a band, and does not decide": not one.decides,
+            "its band is not that of its kind": one.band != band,
             "it is confirmed, and does not lie in its band": (
                 one.judgement is Judgement.CONFIRMED and not inside
             ),

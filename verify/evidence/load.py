@@ -24,7 +24,6 @@ from verify.evidence.contradictions import contradictions
 from verify.evidence.texts import in_utc
 from verify.files.names import AUDIT, COMPARISON, RUN, Names, shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
-from verify.text import numbers
 
 Reported = RunRecord | AuditRecord | ComparisonRecord
 """A record of which there are pages."""
@@ -43,10 +42,9 @@ def creation(record: Reported) -> datetime:
 
 
 def origin(record: RunRecord | AuditRecord) -> str:
-    """Return which run this is, by seed, profile and date, or which audit, by its rate and date."""
+    """Return which run this is, by seed, profile and date, or which audit, by its date."""
     if not isinstance(record, RunRecord):
-        rate = numbers.percent(record.settings.false_alarm)
-        return f"audit with a false-alarm rate of {rate}, {creation(record):%Y-%m-%d}"
+        return f"audit of {creation(record):%Y-%m-%d}"
     chosen = record.run.settings
     return f"seed {chosen.seed}, {chosen.profile} profile, {creation(record):%Y-%m-%d}"
 

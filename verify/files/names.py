@@ -27,7 +27,10 @@ EDITIONS = ("report", "brief", "full")
 
 
 class Names(NamedTuple):
-    """The names of a record's file and of its pages; ``stem`` is that of their templates as well."""
+    """The names of a record's file and of its pages; ``stem`` is that of their templates as well.
+
+    ``editions`` are those of its PDF; an audit and a comparison of recordings have a page alone.
+    """
 
     evidence: str
     stem: str
@@ -48,10 +51,14 @@ class Names(NamedTuple):
         """All that can be made of the evidence, in every edition."""
         return (self.page, *map(self.sheet_of, self.editions))
 
+    def made(self, edition: str) -> tuple[str, ...]:
+        """Return what a report is written to besides the evidence: its page, and the PDF of an edition."""
+        return (self.page, self.sheet_of(edition)) if self.editions else (self.page,)
+
     def sheet_of(self, edition: str) -> str:
         """Return what the document for print is called in an edition."""
         return self.sheet if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
 
 
-RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit", EDITIONS[:1])
-COMPARISON = Names("comparison.json", "comparison", EDITIONS[:1])
+RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit", ())
+COMPARISON = Names("comparison.json", "comparison", ())

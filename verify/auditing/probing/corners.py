@@ -14,12 +14,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from verify.auditing.arrays import GRAINS, unit_roundoff
+from verify.auditing.arrays import unit_roundoff
 from verify.auditing.blocks import HIDDEN, Floats, softmax
 from verify.auditing.probing.experiments import UNITS, Mask, stored
 from verify.auditing.probing.function import STRIDES, Callee, RefusedError, Sizes
-from verify.auditing.rows import of_scores
-from verify.auditing.weighting import OF_SCORES, SOFTMAX, Weighting
 
 _LENGTHS = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 383, 513)
 _RECTANGLES = (
@@ -66,7 +64,6 @@ class FoundFormula:
     sink: tuple[float, ...] | None = None
     interleaved: bool = False
     residual: float = 0.0
-    weighting: Weighting = SOFTMAX
 
     def visible(self, queries: int, keys: int) -> Floats | None:
         """Return which keys queries see, [query, key]; None where that is not known."""
@@ -91,10 +88,7 @@ class CornerCase(NamedTuple):
 
 @dataclass
 class Expected:
-    """The attention of a case: weights, output, and what rounding may leave of each row.
-
-    ``other`` is the second of two maps, to be added to this one so often as ``times`` says.
-    """
+    """The attention of a case: weights, output, and what rounding may leave of each row."""
 
     weights: Floats
     output: Floats
@@ -105,31 +99,13 @@ class Expected:
     scale: float
     scores: Floats
     order: list[int]
-    other: Expected | None = None
-    times: float = 1.0
 
-    def gradients(self, upstream: Floats, formula: FoundFormula, seen: Floats) -> list[Floats]:
+    def gradients(self, upstream: Floats, softcap: float | None) -> list[Floats]:
         """Return dQ, dK and dV of the sum of output times ``upstream``; source: the chain rule."""
-        if self.other is not None:
-            one = replace(self, other=None).gradients(upstream, formula, seen)
-            other = self.other.gradients(self.times * upstream, formula, seen)
-            return [*(np.concatenate(some, axis=-1) for some in zip(one[:2], other[:2], strict=True)),
-                    one[2] + other[2]]  # fmt: skip
         inner = upstream @ np.swapaxes(self.value, -1, -2)
-        slope = inner - (inner * self.weights).sum(-1, keepdims=True)
-        kind = formula.weighting.kind
-        if kind == "softpick":
-            above = np.where(seen, np.expm1(self.scores), 0.0)
-            slope = np.where(above > 0, inner, 0.0) - np.sign(above) * (inner - slope)
-            slope *= np.where(seen, np.exp(self.scores), 0.0) / np.abs(above).sum(-1, keepdims=True)
-        elif kind in OF_SCORES:
-            slope = OF_SCORES[kind](self.scores, inner, ~seen).slope
-        else:
-            slope *= self.weights
-        if kind == "clipped":
-            slope *= np.abs(self.scores) < formula.weighting.number
-        if formula.softcap is not None:
-            slope *= 1 - (self.scores / formula.softcap) ** 2
+        slope = self.weights * (inner - (inner * self.weights).sum(-1, keepdims=True))
+        if softcap is not None:
+            slope *= 1 - (self.scores / softcap) ** 2
         whole = (
             self.scale * slope @ self.key,
             self.scale * np.swapaxes(slope, -1, -2) @ self.query,
@@ -153,10 +129,6 @@ def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats)
     d, keys = case.query.shape[3], key.shape[2]
     scale = formula.scale(d, heads, keys)
     scores = scale * case.query @ np.swapaxes(key, -1, -2)
-    if not formula.weighting.is_softmax:
-        return _weighed(formula, case, unit, seen, order)
-    if formula.weighting.kind == "clipped":
-        scores = np.clip(scores, -formula.weighting.number, formula.weighting.number)
     if formula.softcap is not None:
         scores = formula.softcap * np.tanh(scores / formula.softcap)
     sink = None if formula.sink is None else np.reshape(formula.sink, (1, heads, 1, 1))
@@ -173,46 +145,6 @@ def computed(formula: FoundFormula, case: CornerCase, unit: float, seen: Floats)
     room = unit * (3 * spread * sigma + 2 * mean + size) + least * (product * sigma + math.sqrt(keys) * mean)
     # A softmax of large scores loses what their rounding is, however near the weights are to 0 and 1.
     room = _ROOM * (room + 4 * least * product * sigma) + 8 * formula.residual * mean
-    return Expected(weights, output, room, case.query, key, value, scale, scores, order)
-
-
-def _weighed(
-    formula: FoundFormula, case: CornerCase, unit: float, seen: Floats, order: list[int]
-) -> Expected:
-    """Return the same of weights that are declared as no softmax."""
-    if formula.weighting.maps == 2:
-        half, times = case.query.shape[3] // 2, formula.weighting.number
-        # The scale is by the width of all of it.
-        scale = formula.scale(case.query.shape[3], case.query.shape[1], case.key.shape[2])
-        one, other = (
-            computed(
-                replace(formula, weighting=SOFTMAX, scale=lambda *_: scale),
-                case._replace(query=case.query[..., part], key=case.key[..., part]),
-                unit,
-                seen,
-            )
-            for part in (slice(half), slice(half, None))
-        )
-        return replace(
-            one,
-            output=one.output - times * other.output,
-            room=one.room + abs(times) * other.room,
-            other=other,
-            times=-times,
-        )
-    heads, (sequences, _, queries, d) = case.query.shape[1], case.query.shape
-    key, value = (one[:, order] for one in (case.key, case.value))
-    scale = formula.scale(d, heads, key.shape[2])
-    query, keys, values = (one.reshape(-1, *one.shape[2:]) for one in (case.query, key, value))
-    scales = np.full((sequences * heads, 1), scale)
-    found = of_scores(formula.weighting, query, keys, values, scales, ~seen[None], None, unit)
-    shape = (sequences, heads, queries)
-    # Weights that are too small for the type are 0.
-    lost = GRAINS[case.callee.dtype] * np.linalg.norm(value, axis=(2, 3))[..., None]
-    room = _ROOM * (found.allowed.reshape(shape) + lost)
-    output = found.attended.reshape(*shape, -1)
-    scores = scale * case.query @ np.swapaxes(key, -1, -2)
-    weights = OF_SCORES[formula.weighting.kind](scores, scores, ~seen).weights
     return Expected(weights, output, room, case.query, key, value, scale, scores, order)
 
 
@@ -302,8 +234,6 @@ class Corners:
             self.formula.sink is not None or "h" not in self.callee.layout
         ):
             raise RefusedError("its heads are given")
-        if sizes.width % self.formula.weighting.maps:
-            raise RefusedError("its vectors are two halves")
         callee = replace(self.callee, dtype=dtype or self.callee.dtype)
         scale = abs(self.formula.scale(sizes.width, sizes.heads, keys))
         if not math.isfinite(scale) or not scale:
@@ -426,7 +356,7 @@ class Corners:
         wanted = computed(self.formula, case, 2.0**-24, seen)
         upstream = np.random.default_rng(4).standard_normal(wanted.output.shape)
         given = case.callee.gradients(case.query, case.key, case.value, upstream)[place]
-        formula = wanted.gradients(upstream, self.formula, seen)[place]
+        formula = wanted.gradients(upstream, self.formula.softcap)[place]
         if given is None:
             return "wrong", "there is none"
         spread = float(np.sqrt((wanted.weights * wanted.scores**2).sum(-1)).max())

@@ -17,7 +17,6 @@ from verify.auditing.probing.function import Callee, RefusedError, Sizes
 from verify.auditing.reconstruction import explained
 from verify.auditing.recording import Call
 from verify.auditing.rows import Scales
-from verify.auditing.weighting import SOFTMAX, Weighting
 
 AXES = ("sequences", "heads", "queries", "keys")
 """What a softmax may run over, by the axes of the weights."""
@@ -106,24 +105,17 @@ def mask_of(found: Floats) -> Mask:
     return Mask(known=False)
 
 
-def square_mask(callee: Callee, sizes: Sizes, declared: Weighting = SOFTMAX) -> Mask:
+def square_mask(callee: Callee, sizes: Sizes) -> Mask:
     """Return the mask for as many queries as keys, from 72 tokens."""
-    return mask_of(weights(callee, *_telling(sizes, _SQUARE, _SQUARE, declared)))
+    return mask_of(weights(callee, *_short(sizes, _SQUARE, _SQUARE)))
 
 
-def _telling(
-    sizes: Sizes, queries: int, keys: int, declared: Weighting, size: float = 0.1
-) -> tuple[Floats, Floats]:
-    """Return short vectors that let no key that is seen have weight 0, which scores below 0 may.
-
-    ``size`` is that of queries where a softmax needs no score.
-    """
-    if declared.is_softmax:
-        return sizes.queries(queries, size), sizes.keys(keys, 0.1)
-    return np.abs(sizes.queries(queries, 0.1)), np.abs(sizes.keys(keys, 0.1))
+def _short(sizes: Sizes, queries: int, keys: int) -> tuple[Floats, Floats]:
+    """Return short vectors: no key that is seen has a weight near 0."""
+    return sizes.queries(queries, 0.1), sizes.keys(keys, 0.1)
 
 
-def with_long_window(callee: Callee, sizes: Sizes, mask: Mask, declared: Weighting = SOFTMAX) -> Mask:
+def with_long_window(callee: Callee, sizes: Sizes, mask: Mask) -> Mask:
     """Return the mask with a window that 520 tokens show; the same where that many are not taken.
 
     Positions must change no score.
@@ -131,14 +123,14 @@ def with_long_window(callee: Callee, sizes: Sizes, mask: Mask, declared: Weighti
     if not mask.known or mask.window is not None:
         return mask
     try:
-        behind = _reach(callee, sizes, -1, declared)
-        ahead = mask.shift if mask.shift is not None else _reach(callee, sizes, 0, declared)
+        behind = _reach(callee, sizes, -1)
+        ahead = mask.shift if mask.shift is not None else _reach(callee, sizes, 0)
     except RefusedError:
         return mask
     shift = None if ahead == _LONG - 1 else ahead
     found = Mask(shift, None if behind == _LONG - 1 else ahead + behind + 1)
     # Keys that are left out for all queries are no mask of positions: corners find them.
-    middle, (query, key) = _LONG // 2, _telling(sizes, _LONG, _LONG, declared, 0.0)
+    middle, (query, key) = _LONG // 2, (sizes.queries(_LONG, 0.0), sizes.keys(_LONG, 0.1))
     known = found.visible(_LONG, _LONG)[middle]
     ends = [int(place) for place in np.flatnonzero(known)[[0, -1]]] if known.any() else []
     parts = [(np.arange(_LONG) == end, True) for end in ends] + [(~known, False)]
@@ -150,10 +142,10 @@ def with_long_window(callee: Callee, sizes: Sizes, mask: Mask, declared: Weighti
     return found
 
 
-def _reach(callee: Callee, sizes: Sizes, row: int, declared: Weighting) -> int:
+def _reach(callee: Callee, sizes: Sizes, row: int) -> int:
     """Return how many places away the farthest key is that the first row sees, 0, or the last, -1."""
     distance = np.arange(_LONG) if row == 0 else np.arange(_LONG)[::-1]
-    query, key = _telling(sizes, _LONG, _LONG, declared, 0.0)
+    query, key = sizes.queries(_LONG, 0.0), sizes.keys(_LONG, 0.1)
 
     def sees_none(place: int) -> bool:
         value = np.broadcast_to((distance >= place)[:, None], key.shape).astype(np.float64)
@@ -164,12 +156,10 @@ def _reach(callee: Callee, sizes: Sizes, row: int, declared: Weighting) -> int:
     return max(0, bisect.bisect_left(range(_LONG), True, key=sees_none) - 1)
 
 
-def rectangle(
-    callee: Callee, sizes: Sizes, queries: int, keys: int, declared: Weighting = SOFTMAX
-) -> Mask | None:
+def rectangle(callee: Callee, sizes: Sizes, queries: int, keys: int) -> Mask | None:
     """Return the mask for these numbers of queries and keys; None where the function takes no such shapes."""
     try:
-        return mask_of(weights(callee, *_telling(sizes, queries, keys, declared)))
+        return mask_of(weights(callee, *_short(sizes, queries, keys)))
     except RefusedError:
         return None
 
@@ -215,9 +205,7 @@ def position_bias(callee: Callee, sizes: Sizes, tokens: int = 12) -> float:
     return max((float(np.ptp(row[np.isfinite(row)])) for row in last if np.isfinite(row).any()), default=0.0)
 
 
-def groups_of(
-    callee: Callee, sizes: Sizes, declared: Weighting = SOFTMAX
-) -> tuple[tuple[int, int], ...] | None:
+def groups_of(callee: Callee, sizes: Sizes) -> tuple[tuple[int, int], ...] | None:
     """Return which key head and which value head each query head reads; None where that is not taken.
 
     Values of key head g are g + 1 everywhere; keys are 0 but for those of one head at a time.
@@ -226,10 +214,9 @@ def groups_of(
     query, keys = sizes.queries(tokens), sizes.keys(tokens, 4.0)
     try:
         value = np.broadcast_to(np.arange(1, sizes.key_heads + 1.0)[:, None, None], keys.shape)
-        alike = np.zeros(value.shape), query
-        alike = alike if declared.is_softmax else (np.abs(keys), np.abs(query))
-        total = callee(alike[1], alike[0], np.ones(value.shape))[0, :, -1, 0]
-        values = callee(alike[1], alike[0], value)[0, :, -1, 0] / total
+        equal = np.zeros(value.shape)
+        total = callee(query, equal, np.ones(value.shape))[0, :, -1, 0]
+        values = callee(query, equal, value)[0, :, -1, 0] / total
         moved = np.zeros((sizes.heads, sizes.key_heads))
         for group in range(sizes.key_heads):
             key = np.zeros(keys.shape)
@@ -249,7 +236,7 @@ def groups_of(
 class AttentionModel:
     """The attention that a function was found to compute, but for its scale.
 
-    ``is_biased`` says that positions change scores, ``weighting`` what was declared to make weights of them.
+    ``is_biased`` says that positions change scores.
     """
 
     mask: Mask
@@ -258,7 +245,6 @@ class AttentionModel:
     factor: float = 1.0
     normalised: tuple[str, ...] = ()
     is_biased: bool = False
-    weighting: Weighting = SOFTMAX
 
 
 @dataclass(frozen=True)
@@ -361,7 +347,7 @@ def measure(callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, st
     worst = int(found.worst.argmax())
     value, half = float(known.value[worst]), float(known.half[worst])
     return MeasuredScale(
-        d=sizes.width // model.weighting.maps,
+        d=sizes.width,
         h=sizes.heads,
         n=tokens,
         dtype=callee.dtype,
@@ -396,7 +382,6 @@ def modelled(callee: Callee, sizes: Sizes, model: AttentionModel, tokens: int, s
         bias=position_scores(callee, sizes, tokens)[None] if model.is_biased else None,
         softcap=model.softcap,
         sink=None if model.sink is None else np.array(model.sink),
-        weights=model.weighting.text,
         dtype=next(name for name, one in UNITS.items() if one == unit),
     )
 
@@ -435,10 +420,9 @@ def precision_of(
     except RefusedError:
         return None
     is_plain = model.softcap is None and not model.normalised and sizes.width > 1 and scale > 0
-    is_plain &= model.weighting == SOFTMAX
     return Precision(
         dtype,
-        _asked(lambda: _rounds_sums(half, sizes, model)) if model.weighting.is_softmax else None,
+        _asked(lambda: _rounds_sums(half, sizes, model)),
         _asked(lambda: _rounds_scores(half, sizes, scale)) if is_plain else None,
         _asked(lambda: _overflows(half, sizes, scale)) if is_plain else None,
     )

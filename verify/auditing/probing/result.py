@@ -42,8 +42,7 @@ class Probe:
     softmax, ``normalised`` names what is brought to unit length, ``bias`` is the largest difference of scores
     that positions make. ``groups`` says how grouped heads are mapped: "repeated", "interleaved", "otherwise",
     None where they are not taken. ``fits`` says that all this together gives random outputs up to rounding,
-    and ``causes`` which mistakes would where it does not. ``weights`` is what was declared to make weights of
-    scores, empty for the softmax, and ``corners`` are other sizes, strides, types and
+    and ``causes`` which mistakes would where it does not. ``corners`` are other sizes, strides, types and
     scores in which that was compared.
     """
 
@@ -71,7 +70,6 @@ class Probe:
     causes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     corners: tuple[Corner, ...] = ()
-    weights: str = ""
 
     @property
     def causal(self) -> bool:
@@ -232,10 +230,7 @@ class Probe:
         value = f"{self.scale:.6g}"
         formula = f" = {self.formula}" if self.formula not in (None, value) else ""
         yield "scale", f"{value}{formula} (measured at {varied})" if self.measured else "not found"
-        if self.weights:
-            yield "weights", f"declared as {self.weights}"
-        else:
-            yield "softmax over", self.axis or "no axis: weights do not add up to 1"
+        yield "softmax over", self.axis or "no axis: weights do not add up to 1"
         yield "mask", _said(self.mask, self.alignment)
         if self.tall is not None and self._tall_is_other():
             yield "more queries", f"than keys are masked otherwise: {_said(self.tall, None)}"

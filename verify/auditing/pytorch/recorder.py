@@ -23,9 +23,6 @@ from verify.auditing.pytorch.transformers import Interface
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import RecordingError, SettingsError, what_is_wrong
 
-_LEARNING = (
-    "gradients were wanted, so that weights may have changed between the calls, as they do in training"
-)
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
 _NOT_SEEN = (
     "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention and "
@@ -44,7 +41,6 @@ def recording_of(
     source: str = "",
     *,
     inputs: bool = False,
-    weights: str = "",
 ) -> Iterator[Recording]:
     """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
 
@@ -54,7 +50,7 @@ def recording_of(
         raise RecordingError("record: is recording already; end the `with` that does first")
     try:
         writer = None if out is None else FolderWriter(out)
-        recorder = Recorder(max_sequences, max_bytes, writer, weights)
+        recorder = Recorder(max_sequences, max_bytes, writer)
         modules = Modules(recorder, inputs=inputs)
         if model is not None:
             if not isinstance(model, torch.nn.Module):
@@ -118,33 +114,24 @@ class _RecordedLayer:
     calls: list[Call] = field(default_factory=list)
     kept: int = 0
     continued: int = 0
-    passes: int = 0
-    is_learning: bool = False
     first: tuple[int, int, int] = (0, 0, 0)
     last: tuple[int, int, int] = (0, 0, 0)
     last_key: Any = None
     notes: dict[str, None] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
 
-    def said(self) -> tuple[str, ...]:
-        """Return the notes on the layer."""
-        learning = (_LEARNING,) if self.is_learning and self.passes > 1 else ()
-        return (*self.notes, *learning)
-
 
 @dataclass
 class Recorder:
     """Keeps calls by layer; what it cannot keep it counts, and says at the end.
 
-    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all. ``weights`` is what
-    all calls are declared to make of scores. ``has_seen_calls`` says whether there was any call to keep,
-    ``expected_graphs`` how many graphs calls that are kept compiled.
+    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all. ``has_seen_calls`` says
+    whether there was any call to keep, ``expected_graphs`` how many graphs calls that are kept compiled.
     """
 
     max_sequences: int
     max_bytes: int
     writer: FolderWriter | None = None
-    weights: str = ""
     has_seen_calls: bool = False
     expected_graphs: int = 0
     _layers: dict[str, _RecordedLayer] = field(default_factory=dict)
@@ -198,7 +185,7 @@ class Recorder:
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
         layers = [
-            Layer(name, seen.calls, *seen.info[:4], seen.said(), _counted(seen.skipped), seen.info.mask)
+            Layer(name, seen.calls, *seen.info[:4], tuple(seen.notes), _counted(seen.skipped), seen.info.mask)
             for name, seen in self._layers.items()
             if seen.kept
         ]
@@ -223,19 +210,18 @@ class Recorder:
         name, seen = self._layer(name, call, info)
         if info.intended is not None and info.intended.origin == "unknown":
             seen.info = info
-        reason, call = self._within_limits(seen, call)
+        continues = _continues(seen, call)
+        reason, call = self._within_limits(seen, call, continues=continues)
         if reason:
             seen.skipped[reason] += 1
             return
-        seen.is_learning |= bool(call.query.requires_grad)
-        seen.passes += 1
-        call = replace(_copied(call), weights=self.weights)
+        call = _copied(call)
         if self.writer is None:
             seen.calls.append(call)
         else:
             self.writer.add(name, call)
         self._size += _size(call)
-        if call.continues:
+        if continues:
             seen.continued += int(call.query.shape[0])
         else:
             seen.kept += int(call.query.shape[0])
@@ -250,12 +236,11 @@ class Recorder:
             self._layers[name] = _RecordedLayer(info, shape)
         return name, self._layers[name]
 
-    def _within_limits(self, seen: _RecordedLayer, call: Call) -> tuple[str, Call]:
+    def _within_limits(self, seen: _RecordedLayer, call: Call, *, continues: bool) -> tuple[str, Call]:
         """Return why a call is not kept, or as much of it as is."""
-        call = replace(call, continues=_continues(seen, call))
-        left = self.max_sequences - (seen.continued if call.continues else seen.kept)
+        left = self.max_sequences - (seen.continued if continues else seen.kept)
         if left <= 0:
-            kind = "went on with sequences, as generation does, and " if call.continues else ""
+            kind = "went on with sequences, as generation does, and " if continues else ""
             return f"{kind}came after the first {self.max_sequences} sequences and were left out", call
         cut = _first(call, left)
         if self._size + _size(cut) > self.max_bytes:
@@ -274,7 +259,7 @@ def _counted(reasons: Mapping[str, int]) -> list[str]:
 
 
 def _continues(seen: _RecordedLayer, call: Call) -> bool:
-    """Return whether a call goes on with the sequences of the one before: those are no new observations.
+    """Return whether a call goes on with the sequences of the one before, as decoding does.
 
     It has fewer queries than keys, and its queries are the latest of the keys, or it has one query a
     sequence where the first call had more, or the same keys.
