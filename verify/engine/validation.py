@@ -1,4 +1,4 @@
-"""What is refused of an experiment before anything is drawn: what could not fail, or is unclear or false."""
+"""What is refused of an experiment before anything is drawn: what could not fail or is unclear."""
 
 import math
 import re
@@ -7,8 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from verify.errors import ClaimError
-from verify.evidence import SLUG, Fact
-from verify.evidence.contradictions import is_value_of
+from verify.evidence import SLUG
 from verify.evidence.judging import WIDE
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Distribution, moments_contradiction
@@ -22,7 +21,7 @@ from verify.montecarlo.experiment import (
     quantities_of,
     route_of,
 )
-from verify.symbolic.kernel.words import RELATION
+from verify.text.numbers import is_figure, rounds_to
 
 _SAME_CODE = {
     "quantity": "the same kinds of input, statistic and estimand, and the same relation",
@@ -30,9 +29,6 @@ _SAME_CODE = {
     "exact": "the same function",
 }
 """What the code is that a check and its control share, by the kind of comparison."""
-
-_ESTIMATED = re.compile(r"\\(?:operatorname|mathbb|cdot|left)|[(|]")
-"""What a formula is of, that is more than the name of a setting."""
 
 _ROUNDING = 1e-6  # of the prediction or of 1: what single precision loses, and more
 
@@ -98,59 +94,12 @@ def _refuse_nonsense(one: Comparison, claim: str) -> None:
         if value is not None and (not math.isfinite(value) or (positive and value <= 0)):
             wanted = "a positive number" if positive else "a finite number"
             raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
-    _refuse_typed(one, claim)
-
-
-def _refuse_typed(one: Comparison, claim: str) -> None:
-    """Refuse a prediction that is typed, or a label that says what only a prediction may."""
-    if wrong := _typed(one.prediction.latex, one.prediction.value):
-        raise ClaimError(f"claim {claim}, check {one.id}: its prediction is written {wrong}; make it of an "
-                         "expression: prediction(…)")  # fmt: skip
-    if found := _said_by(one.label):
-        raise ClaimError(f"claim {claim}, check {one.id}: its label has {found!r}; name what is estimated, "
-                         "and leave what is said of it to the prediction")  # fmt: skip
-
-
-def _said_by(label: str) -> str:
-    """Return the sign by which a label says how large what it names is, nothing where it says no more.
-
-    What it says of a setting, such as x = 2, and of an event in brackets is part of the name.
-    """
-    for formula in re.findall(r"\$([^$]*)\$", label):
-        outside = re.sub(r"\([^()]*\)|\{[^{}]*\}", lambda one: one[0][0] + "." * (len(one[0]) - 1), formula)
-        found = RELATION.search(outside)
-        if found and _ESTIMATED.search(outside[: found.start()]):
-            return found[0]
-    return ""
-
-
-_FUNCTIONS = re.compile(
-    r"\\operatorname\{(?:erf|erfc|erfinv|erfcinv|asinh|acosh|atanh|atan|asin|acos)\}"
-    r"|\\(?:frac|sqrt|left|right|cdot|pi|ln|log|sin|cos|tan|sinh|cosh|tanh|coth|Gamma|gamma|zeta)(?![A-Za-z])"
-)
-"""What numbers are made with as SymPy prints them."""
-
-
-def _typed(latex: str, value: float) -> str:
-    """Return what is wrong with how a number is written: it holds names, or is another number."""
-    *before, latex = (one.strip() for one in latex.split("="))
-    if re.search("[A-DF-Za-df-z]", _FUNCTIONS.sub("", latex)):
-        return f"${latex}$, with symbols in it"
-    wrong = next((one for one in (latex, *before) if not is_value_of(one, value)), None)
-    return f"${wrong}$, and is {value:g}" if wrong else ""
-
-
-def validate_facts(facts: Iterable[Fact], claim: str) -> None:
-    """Refuse a fact that is typed.
-
-    Raises:
-        ClaimError: it holds names, an equation, or is another number than its value.
-    """
-    for one in facts:
-        if wrong := _typed(one.latex.replace("=", r"\is"), one.value):
-            raise ClaimError(
-                f"claim {claim}, fact {one.id}: it is written {wrong}; make it of an expression: fact(…)"
-            )
+    written = one.prediction.latex
+    if is_figure(written) and not rounds_to(one.prediction.value, written):
+        raise ClaimError(
+            f"claim {claim}, check {one.id}: its prediction is written ${written}$, and is "
+            f"{one.prediction.value:g}; make it of an expression: prediction(…)"
+        )
 
 
 def _refuse_silent_width(experiment: Experiment, claim: str) -> None:

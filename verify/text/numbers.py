@@ -116,6 +116,31 @@ def last_place(error: float) -> int:
     return first - 1 if leading < 355 else first
 
 
+def place_of(value: float, digits: int) -> int:
+    """Return the power of ten of the last of a value's first ``digits`` significant digits."""
+    return _magnitude(as_decimal(value)) - digits + 1
+
+
+def supported(value: float, error: float, digits: int = 10) -> str:
+    """Return a measured value that stands alone, in at most ``digits`` significant digits, no padding.
+
+    None of them is finer than its standard error: half a unit of the last digit is at least that. Beside
+    its error a value has one or two digits more, see ``estimate``.
+
+    Raises:
+        ValueError: something is not finite, or the error is negative.
+    """
+    _validate(value, error, value, value)
+    power = _power_left_out(max(abs(value), error))
+    shown, spread = as_decimal(value).scaleb(-power), as_decimal(error).scaleb(-power)
+    place = place_of(float(shown), digits)
+    if spread:
+        unit = Decimal(1).scaleb((2 * spread).adjusted())
+        place = max(place, unit.adjusted() + (unit < 2 * spread))
+    text = _trimmed(rounded(shown, place))
+    return text if text == "0" else text + times(power)
+
+
 def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) -> list[int]:
     """Return the power of ten of each value's last digit in one column: alike for values of alike size.
 
