@@ -71,8 +71,7 @@ def _refuse_other_settings(cells: Iterable[Cell], claim: str) -> None:
     """Refuse cells that say something else of their samplers; dimension and scale may be the claim's."""
     for cell, (name, value) in ((one, stated) for one in cells for stated in one.sampler.settings):
         said = dict(cell.settings).get(name, value)
-        own = name == "scale" or (name == "d_k" and type(said) is int)
-        if not own and said != value:
+        if name not in {"scale", "d_k"} and said != value:
             raise ClaimError(
                 f"claim {claim}, cell {cell.id}: its setting {name!r} is {said!r}, and its sampler has "
                 f"{value!r}; leave it to the sampler"
