@@ -92,7 +92,7 @@ def test_slots_are_filled(text: str, filled: str) -> None:
         (0.38688, 0.0027, "estimate.3%", "39%"),
         (0.99921, 0.00017, "estimate.4%", "99.9%"),
         (4 / 9, 0.0, "estimate.3", "0.444"),
-        (0.0004, 0.002, "estimate.2", "0"),
+        (0.0004, 0.002, "estimate.2", "0.00"),
     ],
 )
 def test_no_digit_is_printed_that_the_error_does_not_support(

@@ -121,23 +121,24 @@ def place_of(value: float, digits: int) -> int:
 
 
 def supported(value: float, error: float, digits: int = 10) -> str:
-    """Return a measured value that stands alone, in at most ``digits`` significant digits, no padding.
+    """Return a measured value that stands alone, in at most ``digits`` significant digits.
 
     None of them is finer than its standard error: half a unit of the last digit is at least that. Beside
-    its error a value has one or two digits more, see ``estimate``.
+    its error a value has one or two digits more, see ``estimate``. Without an error it is exact, and zeros
+    at its end are left out.
 
     Raises:
         ValueError: something is not finite, or the error is negative.
     """
     _validate(value, error, value, value)
+    if error == 0:
+        return _to_digits(value, digits)
     power = _power_left_out(max(abs(value), error))
     shown, spread = as_decimal(value).scaleb(-power), as_decimal(error).scaleb(-power)
-    place = place_of(float(shown), digits)
-    if spread:
-        unit = Decimal(1).scaleb((2 * spread).adjusted())
-        place = max(place, unit.adjusted() + (unit < 2 * spread))
-    text = _trimmed(rounded(shown, place))
-    return text if text == "0" else text + times(power)
+    finest = (2 * spread).adjusted()
+    finest += Decimal(1).scaleb(finest) < 2 * spread
+    text = at(shown, max(finest, _magnitude(shown) - digits + 1))
+    return text + times(power) if text.strip("0.") else text
 
 
 def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) -> list[int]:
