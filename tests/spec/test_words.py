@@ -179,7 +179,8 @@ def test_a_title_is_filled_without_a_run() -> None:
 def test_a_notation_is_explained_beside_the_assumptions() -> None:
     """Where the theorem has its expression; it is printed as it is written, with the brackets it needs."""
     own = claim(symbols={"own": Notation(r"x\cdot y", score)})
-    (theorem,) = (route.theorem for route in DERIVED.examine().routes[:1])
+    theorem = DERIVED.theorem()
+    assert theorem
     assert assumed(own, theorem)[-1].startswith(r"$x\cdot y$ is written for $\sum")
     assert replace(WORDS, claim=own).fill("meaning", "{own}, {theorem:subject}") == (
         r"$x\cdot y$, $\operatorname{Var}(2 x\cdot y)$"

@@ -102,7 +102,8 @@ def in_line(expression: Any, symbols: Mapping[str, Any] = SYMBOLS) -> str:
 
     What ``symbols`` have a notation for is written in that.
     """
-    written = {one.expression: one.symbol for one in symbols.values() if isinstance(one, Notation)}
+    notations = [own for own in symbols.values() if isinstance(own, Notation)]
+    written = {own.expression: own.symbol for own in notations}
     text = str(_IN_LINE.doprint(sympify(expression).xreplace(written)))
     text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text.replace(" / ", "/").replace(r" \right", r"\right"))
     text = re.sub(r"\\left\|\{([^{}]*)\}\\right\|", r"|\1|", text)
@@ -164,12 +165,11 @@ class Words:
         Raises:
             ClaimError: as in ``said``.
         """
-        controls = (
-            replace(
-                control, what=self.fill(f"control {control.comparison.id}", control.what, control.comparison)
-            )
-            for control in experiment.controls
-        )
+        controls = []
+        for control in experiment.controls:
+            own = control.comparison
+            what = self.fill(f"control {own.id}", control.what, own)
+            controls.append(replace(control, what=what))
         return replace(experiment, controls=tuple(controls))
 
     def drawn(self, figure: Figure) -> Figure:
