@@ -21,7 +21,6 @@ from verify.spec.checks import (
     wrong_fits,
 )  # fmt: skip
 from verify.spec.fitting import Coefficient, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
-from verify.spec.notation import unmarked
 from verify.symbolic.scores import d
 
 r = Symbol("r")
@@ -172,7 +171,7 @@ def test_a_sharper_bound_keeps_all_but_its_constant() -> None:
     found = control.comparison
     assert isinstance(found, Quantity)
     assert (found.id, found.prediction.value, found.prediction.latex) == ("most-sharper", 7.5, "7.5")
-    assert (unmarked(control.what), control.truth) == ("a variance respects 0.75 times its bound", 8.0)
+    assert (control.what, control.truth) == ("a variance respects 0.75 times its bound", 8.0)
     assert route_of(found) == route_of(check)
     assert found.cell == check.cell
 

@@ -22,7 +22,6 @@ from verify.montecarlo.estimands import component
 from verify.spec import figures, rules
 from verify.spec.claim import Claim, Findings, several
 from verify.spec.figures import beside, expected, figure, line, measured, scatter
-from verify.spec.notation import unmarked
 from verify.symbolic import kernel
 from verify.symbolic.kernel.core import Rule
 from verify.symbolic.scores import d
@@ -178,7 +177,7 @@ class TestFigure:
         """At the first of the layers that share it."""
         points = measured(FOUND.matching("variance-d*"))
         drawn = figure("f", "F", "f", "y", line("one", d), points, line("two", 2 * d), points).layers
-        assert [unmarked(one.label) for one in drawn] == ["one: $d_{k}$", "measured", "two: $2 d_{k}$", ""]
+        assert [one.label for one in drawn] == ["one: $d_{k}$", "measured", "two: $2 d_{k}$", ""]
         assert drawn[3].y == drawn[1].y
 
     def test_a_line_through_given_places(self) -> None:
@@ -186,7 +185,7 @@ class TestFigure:
         assert line("", math.sqrt, at=(1, 4)).y == (1.0, 2.0)
         assert line("", 3, at=(1, 4)).y == (3.0, 3.0)
         assert line("", (5, 6), at=(1, 4)).y == (5.0, 6.0)
-        assert unmarked(line("level", S.One, over=(1, 4)).label) == "level: $1$"
+        assert line("level", S.One, over=(1, 4)).label == "level: $1$"
         dots = scatter("", (1, 4), math.sqrt)
         assert (dots.kind, dots.role, dots.y) == ("points", "measured", (1.0, 2.0))
 

@@ -1,7 +1,6 @@
 """LaTeX, and texts in other languages: what is escaped, spoken and printed plainly."""
 
 import html
-import math
 import re
 from xml.etree import ElementTree as ET
 
@@ -10,7 +9,6 @@ from docutils.core import publish_doctree
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from sympy import E, Rational, cbrt, exp, latex, log, pi, sqrt
 
 from tests.strategies import examples
 from verify.text.escapes import (
@@ -18,7 +16,6 @@ from verify.text.escapes import (
     prose_for_markdown, prose_for_tex,
 )  # fmt: skip
 from verify.text.latex import in_lines, plain, slashed, spoken
-from verify.text.numbers import value_of
 from verify.text.speech import in_words, prose_in_words
 
 
@@ -134,43 +131,6 @@ def _drawn_width(latex: str) -> float:
 def test_small_print_has_slashes(prose: str, line: str) -> None:
     """Fractions stand on one line; what is no formula stays as it is."""
     assert slashed(prose) == line
-
-
-_NUMBERS = st.fractions(min_value=-50, max_value=50, max_denominator=99).map(
-    lambda one: Rational(one.numerator, one.denominator)
-)
-_FORMULAS = st.recursive(
-    _NUMBERS | st.sampled_from([pi, E]),
-    lambda inner: (
-        st.tuples(inner, inner).map(lambda two: two[0] + two[1])
-        | st.tuples(inner, inner).map(lambda two: two[0] * two[1])
-        | inner.map(lambda one: 1 / one if one else one)
-        | inner.map(lambda one: sqrt(abs(one)))
-        | inner.map(lambda one: cbrt(abs(one)))
-        | inner.map(lambda one: log(abs(one) + 1))
-        | inner.map(lambda one: exp(-abs(one)))
-    ),
-    max_leaves=6,
-)
-
-
-@given(_FORMULAS)
-def test_what_sympy_prints_has_its_value(formula: object) -> None:
-    """As it is printed in the records: sums, products, powers, roots, logarithms, exponentials."""
-    printed = latex(formula, ln_notation=True)
-    found = value_of(printed)
-    if found is not None:
-        assert math.isclose(found, float(formula), rel_tol=1e-9, abs_tol=1e-40), printed  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "formula",
-    ["", "x", "d_{k}", "0.5", "1e5", "1e-05", "10 000", "1 +", "{1", r"\frac{1}{0}", r"\ln{\left(0 \right)}",
-     r"9^{9^{9}}", r"\operatorname{erf}{\left(1 \right)}", "٣", "{" * 10**5],
-)  # fmt: skip
-def test_of_others_it_is_not_known(formula: str) -> None:
-    """Decimals are rounded, a number with an exponent is no product with e, and nothing takes long."""
-    assert value_of(formula) is None
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,38 @@ def test_measurements(value: float, error: float, text: str, interval: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("value", "error", "digits", "text"),
+    [
+        (1.462, 0.031, 3, "1.5"),
+        (1.462, 0.031, 1, "1"),
+        (0.391, 0.0027, 3, "0.39"),
+        (0.4996, 0.0005, 3, "0.500"),
+        (0.82603, 0.0005, 6, "0.826"),
+        (0.82603, 0.00051, 6, "0.83"),
+        (123456, 1234, 10, "120 000"),
+        (6.41e9, 3e7, 4, "6.4×10⁹"),
+        (0.0004, 0.002, 3, "0.00"),
+        (-2.78, 0.02, 2, "−2.8"),
+        (4 / 9, 0, 3, "0.444"),
+        (0.5, 0, 3, "0.5"),
+    ],
+)
+def test_a_value_alone_has_the_digits_that_its_error_supports(
+    value: float, error: float, digits: int, text: str
+) -> None:
+    """At most so many, and none of which half a unit is less than the error."""
+    assert numbers.supported(value, error, digits).replace(numbers.GAP, " ") == text
+
+
+@given(FINITE, ERRORS, st.integers(1, 10))
+def test_a_value_alone_is_rounded_no_further(value: float, error: float, digits: int) -> None:
+    """It lies within half a unit of the last digit that the error, or else the number of digits, leaves."""
+    shown = read(numbers.supported(value, error, digits))
+    half_unit = max(10 * as_decimal(error), abs(as_decimal(value)).scaleb(1 - digits) / 2)
+    assert abs(shown - as_decimal(value)) <= half_unit
+
+
+@pytest.mark.parametrize(
     ("value", "error", "interval"),
     [
         (math.nan, 1, (0, 1)),

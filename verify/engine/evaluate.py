@@ -18,7 +18,7 @@ from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim, re
 from verify.engine.measure import Sampling, measure
 from verify.engine.sources import Wanted
 from verify.engine.statements import refuse_absent_evidence
-from verify.engine.validation import validate, validate_facts
+from verify.engine.validation import validate
 from verify.errors import ClaimError, SettingsError, claim_errors, correction, nearest
 from verify.evidence import (
     Check,
@@ -206,7 +206,6 @@ class ClaimEvaluation:
         if work.settings.device is not None:
             experiment = moved(experiment, Device(**dict(work.settings.device)))
         facts = several(claim.facts(derivation))
-        validate_facts(facts, claim.id)
         comparisons = tuple(control.comparison for control in experiment.controls)
         names = [one.id for one in (*every_comparison(experiment), *facts)]
         for name in names:
@@ -394,7 +393,7 @@ def claim_record(
         id=claim.id,
         chapter=claim.chapter,
         chapter_title=CHAPTERS[claim.chapter].title,
-        **words.found(checks).said(),
+        **replace(words, checks=checks).said(),
         assumptions=claim.assumptions,
         references=claim.references,
         authors=claim.authors,

@@ -1,4 +1,4 @@
-"""What is refused of an experiment before anything is drawn: what could not fail, or is unclear or false."""
+"""What is refused of an experiment before anything is drawn: what could not fail or is unclear."""
 
 import math
 import re
@@ -7,8 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from verify.errors import ClaimError
-from verify.evidence import SLUG, Fact
-from verify.evidence.contradictions import is_value_of
+from verify.evidence import SLUG
 from verify.evidence.judging import WIDE
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Distribution, moments_contradiction
@@ -22,6 +21,7 @@ from verify.montecarlo.experiment import (
     quantities_of,
     route_of,
 )
+from verify.text.numbers import is_figure, rounds_to
 
 _SAME_CODE = {
     "quantity": "the same kinds of input, statistic and estimand, and the same relation",
@@ -71,8 +71,7 @@ def _refuse_other_settings(cells: Iterable[Cell], claim: str) -> None:
     """Refuse cells that say something else of their samplers; dimension and scale may be the claim's."""
     for cell, (name, value) in ((one, stated) for one in cells for stated in one.sampler.settings):
         said = dict(cell.settings).get(name, value)
-        own = name == "scale" or (name == "d_k" and type(said) is int)
-        if not own and said != value:
+        if name not in {"scale", "d_k"} and said != value:
             raise ClaimError(
                 f"claim {claim}, cell {cell.id}: its setting {name!r} is {said!r}, and its sampler has "
                 f"{value!r}; leave it to the sampler"
@@ -94,45 +93,12 @@ def _refuse_nonsense(one: Comparison, claim: str) -> None:
         if value is not None and (not math.isfinite(value) or (positive and value <= 0)):
             wanted = "a positive number" if positive else "a finite number"
             raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
-    _refuse_typed(one, claim)
-
-
-def _refuse_typed(one: Comparison, claim: str) -> None:
-    """Refuse a prediction that is typed."""
-    if wrong := _typed(one.prediction.latex, one.prediction.value):
+    written = one.prediction.latex
+    if is_figure(written) and not rounds_to(one.prediction.value, written):
         raise ClaimError(
-            f"claim {claim}, check {one.id}: its prediction is written {wrong}; make it of an expression: "
-            "prediction(…)"
+            f"claim {claim}, check {one.id}: its prediction is written ${written}$, and is "
+            f"{one.prediction.value:g}; make it of an expression: prediction(…)"
         )
-
-
-_FUNCTIONS = re.compile(
-    r"\\operatorname\{(?:erf|erfc|erfinv|erfcinv|asinh|acosh|atanh|atan|asin|acos)\}"
-    r"|\\(?:frac|sqrt|left|right|cdot|pi|ln|log|sin|cos|tan|sinh|cosh|tanh|coth|Gamma|gamma|zeta)(?![A-Za-z])"
-)
-"""What numbers are made with as SymPy prints them."""
-
-
-def _typed(latex: str, value: float) -> str:
-    """Return what is wrong with how a number is written: it holds names, or is another number."""
-    *before, latex = (one.strip() for one in latex.split("="))
-    if re.search("[A-DF-Za-df-z]", _FUNCTIONS.sub("", latex)):
-        return f"${latex}$, with symbols in it"
-    wrong = next((one for one in (latex, *before) if not is_value_of(one, value)), None)
-    return f"${wrong}$, and is {value:g}" if wrong else ""
-
-
-def validate_facts(facts: Iterable[Fact], claim: str) -> None:
-    """Refuse a fact that is typed.
-
-    Raises:
-        ClaimError: it holds names, an equation, or is another number than its value.
-    """
-    for one in facts:
-        if wrong := _typed(one.latex.replace("=", r"\is"), one.value):
-            raise ClaimError(
-                f"claim {claim}, fact {one.id}: it is written {wrong}; make it of an expression: fact(…)"
-            )
 
 
 def _refuse_silent_width(experiment: Experiment, claim: str) -> None:

@@ -11,7 +11,6 @@ Fact                  an exact value that a document may print
 fact                  a ``Fact`` from an id, words and an expression without symbols
 Figure                what ``figures`` returns, one or several
 Notation              how a claim writes an expression where SymPy prints it otherwise
-printed               text printed from objects, marked so that it may stand in a claim's words
 assume                the assumptions of a claim: shared ones, then its own by their ids
 INDEPENDENT           all components of query and key are independent
 STANDARD_COMPONENTS   independent, mean 0, variance 1: what every introduction assumes
@@ -210,7 +209,7 @@ from verify.spec.claim import (
 )  # fmt: skip
 from verify.spec.figures import beside, estimates, figure, line, measured, scatter
 from verify.spec.fitting import fits
-from verify.spec.notation import Notation, printed
+from verify.spec.words import Notation
 from verify.symbolic import attention as matrices
 from verify.symbolic import characteristic, effective_keys, gauss, row_integrals, row_means
 from verify.symbolic import law as score_law
@@ -244,7 +243,7 @@ if TYPE_CHECKING:
         "in_single_precision", "in_turn", "index", "integrated", "j", "k", "kurtosis", "kurtosis_route",
         "largest_difference", "latex", "line", "loops", "matrices", "mean_of_rows", "mean_route", "means",
         "measured", "moment_steps", "mu_k", "mu_q", "n", "no_distance", "normal", "of_deviation",
-        "of_probability", "one_product", "one_step", "ordered", "over_cells", "p", "prediction", "printed",
+        "of_probability", "one_product", "one_step", "ordered", "over_cells", "p", "prediction",
         "probabilities", "q", "ratio", "row_integrals", "row_means", "rules", "s", "scaled", "scatter",
         "score", "score_cell", "score_law", "sharper", "sigma", "sigma_k", "sigma_q", "softmax", "stream",
         "threshold", "unfold", "variance", "variance_of_scores", "variance_route", "variances", "wrong",

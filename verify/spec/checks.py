@@ -24,7 +24,6 @@ from verify.montecarlo.experiment import (
     Tolerance,
 )
 from verify.spec.cells import ScoreCell, named_by, scaled, setting_of
-from verify.spec.notation import printed
 from verify.symbolic.printing import latex
 from verify.symbolic.row_integrals import Approximation, over_lengths
 
@@ -317,7 +316,7 @@ def biased(check: Quantity, tolerance: float, name: str = "biased-prediction", a
     ``at`` is the setting of the check's cell that tells the words which value it is.
     """
     where = setting_of(check.id, dict(check.cell.settings), at)
-    return _off(check, name, f"the value at {printed(cell_text({at: where}))}", tolerance)
+    return _off(check, name, f"the value at {cell_text({at: where})}", tolerance)
 
 
 def _off(check: Quantity | Fit, name: str, subject: str, tolerance: float) -> Control:
@@ -339,7 +338,7 @@ def sharper(
     check's and "-sharper". A check whose bound is made looser by as much makes this control true, and so is
     seen.
     """
-    what = f"{printed(check.label)} respects {printed(f'{factor:.4g}')} times its bound"
+    what = f"{check.label} respects {factor:.4g} times its bound"
     bound = replace(_shown(factor * check.prediction.value, ".4g"), origin=check.prediction.origin)
     return wrong(check, name or f"{check.id}-sharper", what, bound, truth=truth)
 
@@ -350,9 +349,7 @@ def wrong_fits(lines: Sequence[Fit], tolerance: float) -> tuple[Control, ...]:
     A coefficient off by twice its tolerance, and for a lack of fit the same points bent upwards.
     """
     return tuple(
-        _bent(one)
-        if one.target == "misfit"
-        else _off(one, f"biased-{one.id}", f"the {printed(one.label)}", tolerance)
+        _bent(one) if one.target == "misfit" else _off(one, f"biased-{one.id}", f"the {one.label}", tolerance)
         for one in lines
     )
 
@@ -363,6 +360,6 @@ def _bent(line: Fit) -> Control:
         replace(member, id=f"bent-{member.id}", estimand=times(member.estimand, 1 + x * x))
         for member, x in zip(line.members, line.fit.x, strict=True)
     )
-    shown = f"{printed('$1 + x^2$')} at its {printed('$x$')}, show no {printed(line.label)}"
+    shown = f"$1 + x^2$ at its $x$, show no {line.label}"
     what = f"points bent upwards, each times {shown}"
     return wrong(line, f"bent-{line.id}", what, members=bent)

@@ -15,7 +15,6 @@ from verify.evidence import SLUG, Assumption, Check, Fact, Figure, Reference
 from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Experiment
-from verify.spec.notation import refuse_typed, refuse_values, unmarked
 from verify.symbolic.derivation import Derivation
 
 _One = TypeVar("_One", Fact, Figure)
@@ -74,9 +73,9 @@ class Claim:
     """One statement about attention, with everything it takes to settle it.
 
     What is assumed is what the main theorem's hypotheses say; ``assumptions`` are what the author states
-    besides, which the page prints as not used. ``title``, ``statement`` and ``meaning`` type no formula and
-    no number: what they hold of these are slots, such as {theorem}, filled from what is derived and found, or
-    from ``symbols``, expressions by the names of their slots (``verify.spec.words``). ``derive`` returns the
+    besides, which the page prints as not used. In ``title``, ``statement`` and ``meaning`` a slot in braces,
+    such as {theorem}, is filled from what is derived and measured, or from ``symbols``, expressions by the
+    names of their slots (``verify.spec.words``). ``derive`` returns the
     derivation, ``experiment`` what to measure, ``facts`` exact values that a document may have printed, and
     ``figures`` what to draw; one fact or figure may stand for itself. The last three name the parameters that
     they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative
@@ -87,8 +86,7 @@ class Claim:
     without it that is the number by which the first control is refuted.
 
     Raises:
-        ClaimError: the id is not a lower-case slug, a text is empty, a symbol is a number or a relation, or
-            a function wants something else.
+        ClaimError: the id is not a lower-case slug, a text is empty, or a function wants something else.
     """
 
     id: str = ""
@@ -112,11 +110,8 @@ class Claim:
         for name in ("title", "statement", "meaning"):
             if not getattr(self, name).strip():
                 raise ClaimError(f"{self._named}its {name} is empty; write one")
-            if unmarked(getattr(self, name)) != getattr(self, name):
-                raise ClaimError(f"{self._named}its {name} has text from `printed`; put a slot there")
         if not isinstance(self.authors, tuple) or not all(map(str.strip, self.authors)):
             raise ClaimError(f"{self._named}its authors are {self.authors!r}; give a tuple of names")
-        refuse_values(self._named, self.symbols)
         for name, parameters in _PARAMETERS.items():
             object.__setattr__(self, name, self._accepting(name, parameters))
 
@@ -184,8 +179,7 @@ class Claim:
                 and ``figures`` are used.
 
         Raises:
-            ClaimError: there is no ``derive`` or ``experiment``, a function wants something else, or a text
-                types a formula.
+            ClaimError: there is no ``derive`` or ``experiment``, or a function wants something else.
         """
         # `from verify.spec import *` brings the module `figures` as well.
         own = {one: value for one, value in functions.items() if not isinstance(value, ModuleType)}
@@ -194,8 +188,6 @@ class Claim:
         for one in ("derive", "experiment"):
             if getattr(placed, one) is _nothing:
                 raise ClaimError(f"{placed._named}it has no {one}; give it that function")
-        for one in ("title", "statement", "meaning"):
-            refuse_typed(placed.id, one, getattr(placed, one))
         return placed
 
 

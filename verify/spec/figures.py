@@ -10,14 +10,13 @@ from sympy import Basic
 from verify.errors import ClaimError
 from verify.evidence import Axis, Check, Figure, PlotLayer
 from verify.spec.cells import place_of
-from verify.spec.notation import printed
 from verify.symbolic.printing import function, latex
 from verify.symbolic.scores import d
 
 Role = Literal["truth", "measured", "control", "other"]
 Scale = Literal["linear", "log"]
 
-DIMENSION = f"dimension {printed('$d_k$')}"
+DIMENSION = "dimension $d_k$"
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ def line(
     """
     if isinstance(y, Basic):
         of = function(tuple(y.free_symbols) or (d,), y)
-        label = f"{label}: {printed(f'${latex(y)}$')}" if y.free_symbols <= {d} else label
+        label = f"{label}: ${latex(y)}$" if y.free_symbols <= {d} else label
     else:
         of = y if callable(y) else lambda _: y
     if at is not None:

@@ -11,7 +11,7 @@ from sympy import Expr, Rational, S, log
 from verify.claims.gradients.shared import OfRows, jacobian, largest_ratio, spectral_norms
 from verify.spec import (
     Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Notation, cite,
-    complex_step, computed, fact, figure, function, in_single_precision, line, n, p, printed, scatter,
+    complex_step, computed, fact, figure, function, in_single_precision, line, n, p, scatter,
     softmax,
 )  # fmt: skip
 
@@ -129,7 +129,7 @@ def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
         tighter = bound.sides(3, Rational(99 if bound.upper else 101, 100))
         label = f"largest found, {less}: {bound.words}"
         check = _search(f"{name}-one-per-cent-less", label, 3, tighter, multiple_of=bound.sides(3))
-        controls.append(Control(f"a bound holds with {less}: {printed(bound.words)}", check))
+        controls.append(Control(f"a bound holds with {less}: {bound.words}", check))
     even = _attained("attained-by-even-rows", bounds["rows"], 8, _even(8))
     spread = Control("spread evenly, a row passes all that the bound by sums of rows allows", even)
     return (*controls, spread)
@@ -168,7 +168,7 @@ def figures(derivation: Derivation) -> Figure:
     for keys in (2, 16, 128):
         ahead = derivation.lemmas[-2].end.subs(n, keys)
         of_lead = function((jacobian.t,), ahead, "numpy")
-        layers.append(line(printed(f"{keys} keys"), np.asarray(of_lead(np.exp(leads))), at=leads))
+        layers.append(line(f"{keys} keys", np.asarray(of_lead(np.exp(leads))), at=leads))
         found = [_norm_ahead(softmax, keys, float(lead)) for lead in points]
         layers.append(scatter("", points, found))
     return figure(

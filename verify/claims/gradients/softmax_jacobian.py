@@ -9,7 +9,7 @@ from sympy import Derivative, Dummy, Idx, KroneckerDelta, S, Sum, exp, log, symb
 from verify.claims.gradients.shared import jacobian
 from verify.spec import (
     ROUNDING, SQUARES, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, assume, cite,
-    complex_step, function, i, in_single_precision, integrated, j, largest_difference, loops, n, p, printed,
+    complex_step, function, i, in_single_precision, integrated, j, largest_difference, loops, n, p,
     s, softmax,
 )  # fmt: skip
 from verify.spec.rules import Applied, SumIdentity
@@ -135,7 +135,7 @@ def experiment(derivation: Derivation) -> Experiment:
         ("trace", "constant-sum", _constant_sum, constant),
         ("norm", "logistic-each", lambda scores: 1 / (1 + np.exp(-scores)),
          "each probability depends on its own score only, as a logistic function would"),
-        *((what, f"{what}-in-single-precision", single, f"single precision is exact: {printed(label)}")
+        *((what, f"{what}-in-single-precision", single, f"single precision is exact: {label}")
           for what, label in LABELS.items()),
     )  # fmt: skip
     controls = (Control(words, _held(derived[5], what, name, code, 5)) for what, name, code, words in wrong)

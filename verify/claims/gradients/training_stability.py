@@ -13,7 +13,7 @@ from verify.claims.gradients.shared import (
 from verify.spec import (
     NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
     Findings, Ordered, Quantity, Route, Step, Tolerance, assume, cell_of, computed, d, estimates, figure,
-    largest_difference, latex, line, n, printed, stream, threshold,
+    largest_difference, latex, line, n, stream, threshold,
 )  # fmt: skip
 from verify.spec.rules import Families, SumIdentity
 
@@ -255,7 +255,7 @@ def _success_by_rate(findings: Findings, scale: str) -> PlotLayer:
     """Return the share of seeds that succeed at each rate, with intervals at the level of the checks."""
     outputs = (output_name("success", _number(scale), rate) for rate in range(len(RATES)))
     found = findings.estimated(f"d{D}", map(Bounded, outputs), like="success-rate")
-    return estimates(printed(scale), RATES, found, "measured" if scale == ROOT else "other")
+    return estimates(scale, RATES, found, "measured" if scale == ROOT else "other")
 
 
 def _loss_at_best_rate(findings: Findings, scale: str) -> PlotLayer:
@@ -268,7 +268,7 @@ def _loss_at_best_rate(findings: Findings, scale: str) -> PlotLayer:
     squares = np.array([mean[output_name("squared-loss", number, best, mark)] for mark in marks])
     half = student_quantile(alpha, sample.blocks) * np.sqrt((squares - losses_**2) / sample.blocks)
     found = zip(losses_, zip(losses_ - half, losses_ + half, strict=True), strict=True)
-    steps, label = [mark + 1 for mark in MARKS], printed(f"{scale}, rate {RATES[best]:g}")
+    steps, label = [mark + 1 for mark in MARKS], f"{scale}, rate {RATES[best]:g}"
     return estimates(label, steps, found, "measured" if scale == ROOT else "other", kind="band")
 
 

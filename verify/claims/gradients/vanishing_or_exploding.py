@@ -12,7 +12,7 @@ from verify.claims.gradients.shared import (
 from verify.spec import (
     EVEN, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings, Quantile, Quantity, Smooth,
     assume, biased, capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction,
-    printed, ratio, row_integrals, threshold, wrong,
+    ratio, row_integrals, threshold, wrong,
 )  # fmt: skip
 
 TYPICAL = r"median of $\lVert dQ\rVert$, unscaled over scaled"
@@ -191,7 +191,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "Ratio of the query gradient's norm without scaling to that with it. The root mean square rises "
         "steadily with the dimension, as derived; the median rises first, then falls below one, for "
         "sixteen keys between {median-above-1-n16-d64:d_k} and {median-below-1-n16-d128:d_k} dimensions.",
-        printed(f"a query’s gradient, unscaled over scaled, ${HIGH.keys}$ keys"),
+        f"a query’s gradient, unscaled over scaled, ${HIGH.keys}$ keys",
         line("no difference", 1.0, "control", at=ends),
         line("limit: {theorem:result}", function((d,), derivation.result), over=ends),
         # The points of the root mean square have its line's colour: both are the second of their kind.

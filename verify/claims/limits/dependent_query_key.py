@@ -7,7 +7,7 @@ from sympy import Add, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Trace
 from verify.claims.limits.shared import ComponentMoments, PairMoments
 from verify.spec import (
     E, NORMAL, Claim, Derivation, Experiment, Linked, Quantity, Route, Step, Tolerance, Var, biased, capped,
-    cell_of, cite, component, covariance, d, of_deviation, one_step, prediction, printed, variance, wrong,
+    cell_of, cite, component, covariance, d, of_deviation, one_step, prediction, variance, wrong,
 )  # fmt: skip
 from verify.spec.rules import (
     KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, MatrixIdentity, VectorMoments, Vectors, in_numbers,
@@ -100,7 +100,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(of_mean, "mean-as-if-independent", "the mean does not feel the dependence", mean - GROUPS),
         wrong(covariances[0, 1], "transposed",
               "{C} is the covariance of the key with the query, the other way round", CROSS[1, 0]),
-        *(wrong(one, f"reversed-{one.id}", f"{printed(one.label)} has the other sign", -CROSS[place])
+        *(wrong(one, f"reversed-{one.id}", f"{one.label} has the other sign", -CROSS[place])
           for place, one in covariances.items() if place != (0, 1)),
         biased(of_variance, tolerance),
     ))  # fmt: skip

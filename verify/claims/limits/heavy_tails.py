@@ -11,7 +11,7 @@ from verify.claims.limits.shared import CAUCHY, SINGLE_SCORES
 from verify.spec import (
     Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered, PairShares,
     Quantity, Route, Simulated, Step, cell_of, cite, d, fact, figure, function, gauss, integrated, line,
-    of_probability, prediction, printed, scaled, scatter, score_law, threshold, wrong,
+    of_probability, prediction, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import Compared, Hypotheses, Integrated, Primitive, Replaced, Rising, Turned, Unfolded
 
@@ -116,7 +116,7 @@ def experiment(tolerance: float) -> Experiment:
     return Experiment((law, far), (
         wrong(law, "as-if-normal", "a product of Cauchy components has the law of a product of normal ones",
               estimand=normal),
-        wrong(law, "stretched", f"products of Cauchy components are {printed(f'{stretch - 1:.0%}')} larger",
+        wrong(law, "stretched", f"products of Cauchy components are {stretch - 1:.0%} larger",
               estimand=DistanceToLaw(_law(stretch))),
         wrong(far, "as-without-scaling",
               "division by the root brings no score back: as many lie below minus ten without", unscaled),

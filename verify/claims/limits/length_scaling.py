@@ -9,7 +9,7 @@ from sympy import Float, Range, Rational, Sum, log, oo, sqrt
 from verify.spec import (
     E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows,
     Notation, Quantity, Route, Step, Tolerance, capped, cell_of, cite, component, effective_keys, fact,
-    figure, integrated, j, line, measured, n, p, prediction, printed, row_integrals, row_means, s, sharper,
+    figure, integrated, j, line, measured, n, p, prediction, row_integrals, row_means, s, sharper,
     sigma, wrong,
 )  # fmt: skip
 from verify.spec.rules import ByParts, Hypotheses, LargestScore, PutIn, Replaced, Surplus, largest
@@ -97,7 +97,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
         line("", exact(lambda _: 1.0), points=13),
         line("wrong: a fixed spread keeps it", exact(lambda _: 1.0)(KEYS[0]), "control", points=2),
-        measured(findings.matching("growing-n*"), printed(rf"$\sigma = {TIMES}\sqrt{{2\ln n}}$"), "n"),
+        measured(findings.matching("growing-n*"), rf"$\sigma = {TIMES}\sqrt{{2\ln n}}$", "n"),
         measured(findings.matching("fixed-n*"), "{fixed-n4:sigma=}", "n"),
         x="number of keys {n}",
     )

@@ -6,7 +6,7 @@ from sympy import Rational, S, Sum, exp, sqrt, tanh
 from verify.claims.modern.shared import BiasedRows, with_linear_bias
 from verify.spec import (
     E, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Route, Step, biased, cells_of, cite,
-    component, computed, d, figure, index, line, measured, n, normal, ordered, over_cells, printed, s, sigma,
+    component, computed, d, figure, index, line, measured, n, normal, ordered, over_cells, s, sigma,
     softmax, wrong,
 )  # fmt: skip
 from verify.spec.rules import ClosedSums, Families, Identity, SumIdentity
@@ -77,7 +77,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers = []
     for slope, found in zip(SLOPES, ("row-m05-n*", "row-m0125-n*"), strict=True):
         law = derivation.result.subs({sigma: 1, m: slope})
-        layers += [line(printed(f"$m = {slope:g}$"), law), measured(findings.matching(found), against="n")]
+        layers += [line(f"$m = {slope:g}$", law), measured(findings.matching(found), against="n")]
     return figure(
         "rows",
         "The bias, not the scale, sets the variance of long rows",

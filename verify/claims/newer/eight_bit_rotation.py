@@ -74,7 +74,7 @@ CLAIM = Claim(
     "{scores-row-n32:estimate.2} times if each row has a step of its own. Eight-bit floats err in "
     "proportion to each number, large or small, and there the ratio is {scores-e4m3-n32:estimate.2}: "
     "rotation does not improve the scores. Outputs do improve, by a factor of "
-    "{outputs-e4m3-n256:estimate.2} over {outputs-e4m3-n256:n} keys; the published gain of {published:2} "
+    "{outputs-e4m3-n256:estimate±} over {outputs-e4m3-n256:n} keys; the published gain of {published:2} "
     "also concerns outputs, over longer rows.",
     headline="scores-int8-n32",
     symbols={"theta": theta, "h": h},

@@ -88,8 +88,8 @@ CLAIM = Claim(
     "{theorem:result}, which is rounded down. So no partial sum exceeds that power.",
     meaning="Sums of terms of at most one never exceed {bfloat16-ones:prediction} in bfloat16 and "
     "{half-ones:prediction} in half precision. The exponentials of softmax are such terms once the largest "
-    "score is subtracted. In bfloat16, sequential sums of uniform terms keep {kept-n1024:estimate.2%} of the "
-    "exact sum over {kept-n1024:n} keys and {kept-n4096:estimate.2%} over {kept-n4096:n}, while pairwise "
+    "score is subtracted. In bfloat16, sequential sums of uniform terms keep {kept-n1024:estimate.3%} of the "
+    "exact sum over {kept-n1024:n} keys and {kept-n4096:estimate.3%} over {kept-n4096:n}, while pairwise "
     "sums keep {pairs-n4096:estimate.4%}. Softmax denominators at standard normal scores keep "
     "{softmax-n1024:estimate.2%} and {softmax-n4096:estimate.2%}: they stall long before the bound, because "
     "their terms are small. Weights would then sum to more than one. This is why programs sum in single "

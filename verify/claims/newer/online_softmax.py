@@ -100,7 +100,7 @@ CLAIM = Claim(
     "and sums grow without bound. In low precision it is not quite free: with exponentials rounded to "
     "bfloat16, the largest one is exact if the reference is the maximum, and is rounded like all others if "
     "the reference lags. At the published threshold and with {cost-s1:n} keys, the mean squared error is "
-    "{cost-s1:estimate.2} times as large for scores of {cost-s1:sigma=}, and {cost-s3:estimate.2} times for "
+    "{cost-s1:estimate±} times as large for scores of {cost-s1:sigma=}, and {cost-s3:estimate±} times for "
     "{cost-s3:sigma=}.",
     symbols={"r": r, "t": t, "n": n},
     references=(

@@ -8,7 +8,7 @@ from verify.claims.pipeline.shared import ScoresBesideValues
 from verify.spec import (
     E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Cell, Claim, Derivation, Distribution, Experiment, Figure,
     Findings, Ordered, Population, Quantity, biased, capped, cell_of, covariance, d, figure, line, measured,
-    one_step, prediction, printed, q, score, variance_of_scores, variance_route, wrong,
+    one_step, prediction, q, score, variance_of_scores, variance_route, wrong,
 )  # fmt: skip
 from verify.spec.rules import Evaluation
 
@@ -67,7 +67,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         line("derived: {variance-dv1:d_k=}", float(derivation.result.subs(d, D)), at=ends),
         line("wrong: the values’ dimension", ends, "control", at=ends),
         measured(findings.matching("variance-dv*"), against="d_v"),
-        x=f"dimension of the values {printed('$d_v$')}",
+        x="dimension of the values $d_v$",
     )
 
 

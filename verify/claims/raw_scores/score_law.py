@@ -8,7 +8,7 @@ from scipy import special
 from verify.spec import (
     E, NORMAL, NORMAL_VECTORS, Array, Claim, Derivation, DistanceToLaw, Experiment, Figure, Findings, Ordered,
     PairShares, Quantity, Route, Simulated, Step, cell_of, characteristic, cite, d, figure, function, k, line,
-    of_probability, prediction, printed, scatter, score, score_law, wrong,
+    of_probability, prediction, scatter, score, score_law, wrong,
 )  # fmt: skip
 from verify.spec.rules import (
     BesselIntegrals, DensityByTransform, DensityGiven, Unfolded, density, normal_density,
@@ -95,7 +95,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         derived = [root * density(max(abs(v), 1e-3) * root, n) for v in at]
         layers += [
             scatter("", edges[1::8] + wide / 2, (shares[5::8] - shares[1::8]) / wide),
-            line(printed(f"$d_k = {n}$"), derived, at=at),
+            line(f"$d_k = {n}$", derived, at=at),
         ]
     return figure(
         "densities",

@@ -11,7 +11,7 @@ from verify.claims.raw_scores.shared import with_moments
 from verify.spec import (
     E, GENERAL, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact, Experiment,
     Figure, Findings, PairShares, Quantile, Quantity, Route, Simulated, Step, biased, capped, cell_of, d,
-    figure, function, integrated, line, mu_k, mu_q, one_step, prediction, printed, scatter, score, score_law,
+    figure, function, integrated, line, mu_k, mu_q, one_step, prediction, scatter, score, score_law,
     variance_route, wrong,
 )  # fmt: skip
 from verify.spec.rules import (
@@ -156,7 +156,7 @@ def figures(findings: Findings) -> Figure:
         shares = 1 - findings.samples[f"uniform-d{n}"].mean
         point = _uniform_point(n)
         layers += [
-            scatter(printed(f"$d_k = {n}$"), np.asarray(grid)[::10] - n / 4, shares[::10]),
+            scatter(f"$d_k = {n}$", np.asarray(grid)[::10] - n / 4, shares[::10]),
             line("", (1 - LEVEL, 1 - LEVEL, 0), at=(0, point, point)),
         ]
     return figure(

@@ -5,7 +5,7 @@ from sympy import S, sqrt
 from verify.spec import (
     CENTRED, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison, Components, Derivation, Experiment,
     Figure, Findings, Step, Var, biased, d, evaluate, figure, fits, fitting, for_components, line, measured,
-    one_product, printed, score, score_cell, variance_route, variances, wrong, wrong_fits,
+    one_product, score, score_cell, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 from verify.spec.rules import Evaluation
 
@@ -54,7 +54,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers, of_product = [], evaluate(derivation.result, GENERAL)
     for name, (query, key) in CASES.items():
         words = f"{query.distribution.name} and {key.distribution.name}"
-        layers.append(line(printed(words), for_components(of_product, query, key)))
+        layers.append(line(words, for_components(of_product, query, key)))
         layers.append(measured(findings.matching(f"{name}-variance-d*"), ""))
     return figure(
         "levels",

@@ -4,7 +4,7 @@ from sympy import Rational, S, Symbol, root, sqrt
 
 from verify.spec import (
     NORMAL, STANDARD, Claim, Comparison, Control, Derivation, Experiment, Figure, Findings, Notation, Route,
-    Step, Var, biased, d, figure, fits, fitting, function, line, measured, printed, score, score_cell,
+    Step, Var, biased, d, figure, fits, fitting, function, line, measured, score, score_cell,
     variances, wrong,
 )  # fmt: skip
 from verify.spec.rules import Evaluation
@@ -56,7 +56,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers = []
     for name, (power, _) in POWERS.items():
         law = function((d,), derivation.result.subs(alpha, power))
-        layers.append(line(printed(rf"$\alpha = {power}$"), law))
+        layers.append(line(rf"$\alpha = {power}$", law))
         layers.append(measured(findings.matching(f"{name}-variance-d*"), ""))
     return figure(
         "fan",

@@ -10,7 +10,7 @@ from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
     E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings,
     NormalRows, Route, Step, Tolerance, capped, cell_of, cite, component, computed, d, fact, figure,
-    integrated, j, line, measured, n, one_step, over_cells, p, printed, row_integrals, row_means, s,
+    integrated, j, line, measured, n, one_step, over_cells, p, row_integrals, row_means, s,
     score_law, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import ByParts, Hypotheses, LargestScore, Solved, Surplus, largest
@@ -119,9 +119,9 @@ def figures(findings: Findings) -> Figure:
         layers.append(
             line("exact", partial(_exact, keys, within=row_integrals.ON_PAPER), over=span, points=17)
         )
-        layers.append(measured(findings.matching(f"raw-n{keys}-d*"), printed(f"$n = {keys}$")))
+        layers.append(measured(findings.matching(f"raw-n{keys}-d*"), f"$n = {keys}$"))
         sudden = (span[0], freezing, freezing + 1e-6, span[1])
-        words = printed(rf"wrong: at once at $2\ln {keys}$")
+        words = rf"wrong: at once at $2\ln {keys}$"
         layers.append(line(words, (1 / keys, 1 / keys, 1.0, 1.0), "control", at=sudden))
     return figure(
         "freezing",
@@ -143,12 +143,12 @@ CLAIM = Claim(
     "on average over standard normal queries of three dimensions or more, the bound is at most {raw:result}.",
     meaning="How many dimensions saturate the softmax depends on the number of keys, but only through its "
     "logarithm: {freezing-dimension-n16:2} dimensions for sixteen keys, {freezing-dimension-n4096:2} for "
-    "four thousand. The transition is gradual. Over {raw-n256-d11:n} keys the mean of {squares} is measured "
-    "as {raw-n256-d11:estimate.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:estimate.2} at {raw-n256-d22:d_k}, "
-    "{raw-n256-d64:estimate.2} at {raw-n256-d64:d_k} and {raw-n256-d256:estimate.2} at {raw-n256-d256:d_k}; "
-    "scaled, in {scaled-n256-d64:d_k} dimensions, as {scaled-n256-d64:estimate.1}. Heads in use have "
-    "{scaled-n256-d64:d_k} dimensions and more: without scaling, their attention would start out as a lookup "
-    "of a few random keys.",
+    "four thousand. The transition is gradual. Over {raw-n256-d11:n} keys the mean of {squares} is "
+    "{raw-n256-d11:prediction.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:prediction.2} at {raw-n256-d22:d_k}, "
+    "{raw-n256-d64:prediction.2} at {raw-n256-d64:d_k} and {raw-n256-d256:prediction.2} at "
+    "{raw-n256-d256:d_k}; scaled, in {scaled-n256-d64:d_k} dimensions, it is {scaled-n256-d64:prediction.1}. "
+    "Heads in use have {scaled-n256-d64:d_k} dimensions and more: without scaling, their attention would "
+    "start out as a lookup of a few random keys.",
     symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": SQUARES},
     references=cite(
         "derrida1981",

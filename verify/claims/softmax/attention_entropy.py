@@ -8,7 +8,7 @@ from verify.claims.softmax.shared import attention_cell
 from verify.spec import (
     E, ENTROPY, LOG_TOTAL, NORMAL, SQUARES, STEIN, WEIGHTED_SCORE, Cell, Claim, Control, Derivation,
     Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Smooth, Step, capped, cell_of, component,
-    d, fact, figure, integrated, j, line, measured, n, of_probability, p, prediction, printed, row_integrals,
+    d, fact, figure, integrated, j, line, measured, n, of_probability, p, prediction, row_integrals,
     row_means, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import ByParts, SumIdentity, Surplus, TotalGrows
@@ -142,7 +142,7 @@ def figures(findings: Findings) -> Figure:
         "mean entropy lost, in nats",
         line("bound: one half", bound, points=2),
         line("wrong: as little over many keys", _exact_loss(4, 64, 1 / 8), "control", points=2),
-        *(measured(findings.matching(f"loss-n*-d{d_k}"), printed(f"$d_k = {d_k}$"), "n") for d_k in (64, 4)),
+        *(measured(findings.matching(f"loss-n*-d{d_k}"), f"$d_k = {d_k}$", "n") for d_k in (64, 4)),
         x="number of keys {n}",
         y_scale="linear",
     )

@@ -10,7 +10,7 @@ from verify.claims.softmax.shared import attention_cell, complement
 from verify.spec import (
     E, NORMAL, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step,
     beside, capped, cell_of, component, d, fact, figure, function, gauss, integrated, line, measured,
-    one_step, over_cells, p, printed, row_integrals, s, scaled, score_law, sharper, sigma, threshold, wrong,
+    one_step, over_cells, p, row_integrals, s, scaled, score_law, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 from verify.spec.rules import SCORES, AtItsLeast, Even, FewKeys, Integrated, OverNormal, Primitive, Replaced
 
@@ -137,7 +137,7 @@ def figures(findings: Findings) -> Figure:
         *beside(findings.matching("raw-two-keys-d*"), "unscaled", lambda n: _two_keys(n, 1.0), points=25),
         line("over {root_d}", lambda n: _two_keys(n, n**-0.5), points=25),
         measured(findings.matching("scaled-two-keys-d*"), ""),
-        line(printed(f"wrong: stays below ${HELD}$"), HELD, "control", points=2),
+        line(f"wrong: stays below ${HELD}$", HELD, "control", points=2),
         y_scale="linear",
     )
 
