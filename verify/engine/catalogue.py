@@ -57,6 +57,11 @@ class ClaimFile:
         """The claim that the file defines; in another process, this runs the file."""
         return load(self.path, self.text, self.beside)
 
+    @property
+    def title(self) -> str:
+        """The claim's title, with its slots as they are typed."""
+        return self.claim.title
+
 
 @dataclass(frozen=True)
 class BuiltIn:
