@@ -1,9 +1,7 @@
 """The tool as a library: the names it promises, and that they do what the command line does."""
 
-import contextlib
 import os
 import runpy
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,17 +41,6 @@ def test_importing_the_package_is_cheap() -> None:
     code = "import sys, verify; print({'numpy', 'sympy', 'pydantic'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
-
-
-def test_a_damaged_store_is_a_warning(tmp_path: Path) -> None:
-    """What is damaged is computed again, to the same record, and whoever runs it hears of it."""
-    place = tmp_path / "store.sqlite"
-    first = verify.run(["score-mean"], profile="quick", store=place)
-    with contextlib.closing(sqlite3.connect(place)) as connection, connection:
-        connection.execute("UPDATE rows SET content = CAST(content || 'x' AS BLOB) WHERE kind = 'claim'")
-    with pytest.warns(UserWarning, match=r"store .*: 1 row was damaged, so computed again"):
-        again = verify.run(["score-mean"], profile="quick", store=place)
-    assert again.claims == first.claims
 
 
 def test_a_run_uses_the_store_unless_told_not_to() -> None:

@@ -18,13 +18,15 @@ from verify.engine.catalogue import (
     Entries,
     catalogue_with,
     choose,
+    claim_and_origin,
     look_up,
     numbers,
 )
-from verify.engine.plan import Planned, plan_with
+from verify.engine.plan import Planned
+from verify.engine.plan import plan as planned
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store, default_path
-from verify.errors import SettingsError, StoreError, naming_arguments
+from verify.errors import SettingsError, StoreError, claim_errors, naming_arguments
 from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim | ClaimFile]:
     """Return all claims by id, in the order of the report, your ``own`` files and claims included.
 
-    What a file says is read by another process, which alone runs it: its claim is a ``ClaimFile``.
+    A file is run; its claim is the ``claim`` of a ``ClaimFile``.
 
     Raises:
         ClaimError: a claim file cannot be loaded, a claim has no id, or two claims share one.
@@ -70,13 +72,12 @@ def run(
 ) -> RunRecord:
     """Derive, measure and judge the named claims, all of the catalogue if none is named.
 
-    Each of ``claims`` is an id, the ``Path`` of a claim file of your own, whose functions run in a process
-    of their own, or a ``Claim`` with an id, whose functions run in this process. ``tolerance`` is relative;
+    Each of ``claims`` is an id, the ``Path`` of a claim file of your own, or a ``Claim`` with an id, whose
+    functions stay in this process. ``tolerance`` is relative;
     None means the profile's: 5% quick, 1% standard, 0.2% deep. ``false_alarm`` is for the whole run;
     ``workers`` None means one for each processor; an ``executor``, any of ``concurrent.futures`` or one such
-    as ``dask.distributed.Client().get_executor()``, draws in their place for all but a ``Claim`` of your own,
-    whose functions stay in this process; claims are evaluated by this process unless ``workers`` are given,
-    claim files by processes of their own. Its workers run claim files. ``store`` is the path of the file in
+    as ``dask.distributed.Client().get_executor()``, draws in their place for all but a ``Claim`` of your own;
+    claims are evaluated by this process unless ``workers`` are given. ``store`` is the path of the file in
     which finished work is kept, so that a later run goes on from there, if this one is killed too: True is
     that of the command line, in the user's cache folder or where ``SDPA_VERIFY_STORE`` says, False is none;
     what is wrong with it is a warning. None of these changes a result. ``sources`` is a file of statements or
@@ -110,7 +111,7 @@ def run(
     if callbacks is not None and not isinstance(callbacks, runner.Callbacks):
         raise SettingsError(f"--callbacks {callbacks!r}: give a verify.engine.runner.Callbacks")
     with using(1 if workers is None and executor is not None else workers) as some:
-        known, names = _looked_up(claims, some)
+        known, names = _looked_up(claims)
         book = read_sources(None if sources is None else Path(sources))
         refuse_unknown_claims(book, known)
         # Without a claim, choose returns all; a book of computed statements needs none.
@@ -174,13 +175,11 @@ def plan(
     tolerance: float | None = None,
     false_alarm: float = defaults.FALSE_ALARM,
     power: float = defaults.POWER,
-    workers: Workers | int | None = None,
 ) -> tuple[Planned, ...]:
     """Return what verifying the named claims would take, a row a claim with its cells; see ``run``.
 
     Blocks, scores and draws are counts, ``memory`` is in bytes, ``seconds`` are those of one worker on this
-    machine; all are of the first look, and later looks enlarge by half what is still undecided. ``workers``
-    serve claim files only, and change no count.
+    machine; all are of the first look, and later looks enlarge by half what is still undecided.
 
     Raises:
         VerifyError: bad input, or a tolerance out of reach; one line says what, where and how to correct it.
@@ -188,14 +187,18 @@ def plan(
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
-    with using(workers) as some:
-        known, names = _looked_up(claims, some)
-        return tuple(plan_with(some, claim, chosen) for claim in choose(known, names).values())
+    known, names = _looked_up(claims)
+    rows = []
+    for entry in choose(known, names).values():
+        claim, origin = claim_and_origin(entry)
+        with claim_errors(claim.id, origin):
+            rows.append(planned(claim, chosen))
+    return tuple(rows)
 
 
-def _looked_up(claims: Sequence[ClaimSpecifier], workers: Workers) -> tuple[Entries, tuple[str, ...]]:
+def _looked_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
     _refuse_other_than((str, Path, Claim, ClaimFile), "claims", claims, "an id, a Path or a Claim")
-    return look_up(claims, workers)
+    return look_up(claims)
 
 
 def _refuse_other_than(kinds: tuple[type, ...], name: str, given: object, wanted: str) -> None:

@@ -66,11 +66,7 @@ class FormulaError(RenderError):
 
 
 class WorkerError(VerifyError):
-    """A process ended, or raised an unforeseen error, while it worked on the task at ``place``."""
-
-    def __init__(self, text: str, place: int = 0) -> None:
-        super().__init__(text)
-        self.place = place
+    """A process ended, or raised an unforeseen error, while it worked on a task."""
 
 
 _OPTIONS = ContextVar("_OPTIONS", default=False)

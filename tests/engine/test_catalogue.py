@@ -4,8 +4,8 @@ import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 import verify
 from tests.tool import Ended, examples
 from verify.engine.backends import InProcessBackend
-from verify.engine.catalogue import catalogue, catalogue_with, load, read, shipped
+from verify.engine.catalogue import catalogue, catalogue_with, read, shipped
 from verify.engine.evaluate import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
@@ -107,7 +107,7 @@ def test_a_broken_claim_file_is_reported_by_file_and_line(
     lines = path.read_text().splitlines()
     line = next((f" line {n}:" for n, text in enumerate(lines, 1) if where and where in text), "")
     with pytest.raises(ClaimError) as caught:
-        read(path, path.read_bytes())
+        read(path)
     assert str(caught.value).startswith(f"{path}:{line} ")
     assert message in str(caught.value)
 
@@ -115,7 +115,7 @@ def test_a_broken_claim_file_is_reported_by_file_and_line(
 def test_a_broken_claim_file_ends_the_command(
     tool: Callable[..., Ended], tmp_path: Path, claim_file: Write
 ) -> None:
-    """What a process of its own finds wrong with the file arrives as it is; nothing is run or written."""
+    """Nothing is run or written."""
     path = claim_file(("LABEL = ", "LABEL = 1 / 0  # "))
     ended = tool("run", "--claims", path, "--out", tmp_path / "out")
     assert ended.status == 2
@@ -132,11 +132,9 @@ BROKEN_INSIDE = [
 ]
 
 
-def settle_here(path: Path, *beside: str) -> ClaimRecord:
-    """Return the record of a file's claim, settled in this process with the modules that it imports."""
-    modules = tuple((name, (path.parent / f"{name}.py").read_bytes()) for name in beside)
-    claim = replace(read(path, path.read_bytes(), modules), beside=modules)
-    work = Work(claim, settings(profile="quick"), (), "a run")
+def settle_here(path: Path) -> ClaimRecord:
+    """Return the record of a file's claim, settled in this process."""
+    work = Work(read(path), settings(profile="quick"), (), "a run")
     (settled,) = Schedule([work], lambda _work: InProcessBackend(1)).run()
     return settled.record
 
@@ -243,28 +241,30 @@ def right_and_wrong(folder: Path) -> list[Path]:
 
 
 def test_a_claim_file_imports_modules_beside_it(tmp_path: Path) -> None:
-    """Each its own, though they have one name; never in the place of Python's."""
-    lengths = []
-    for path in right_and_wrong(tmp_path):
-        modules = tuple((name, (path.parent / f"{name}.py").read_bytes()) for name in ("lengths", "deeper"))
-        claim = load(path, path.read_bytes(), modules)
-        first: Any = claim.experiment(claim.derive(), 0.05).checks[0]
-        lengths.append(first.cell.sampler.statistic.reduce(None, np.ones((1, 2, 4))).item())
-    assert lengths == [4.0, 8.0]
+    """Each its own, though they have one name, and never in Python's place; edited ones are read again."""
+
+    def lengths(path: Path) -> float:
+        first: Any = (claim := read(path).claim).experiment(claim.derive(), 0.05).checks[0]
+        return float(first.cell.sampler.statistic.reduce(None, np.ones((1, 2, 4))).item())
+
+    paths = right_and_wrong(tmp_path)
+    assert [lengths(path) for path in paths] == [4.0, 8.0]
+    assert dict(read(paths[0]).beside).keys() == {"lengths", "deeper"}
     assert "lengths" not in sys.modules
+    with_module_beside(paths[0].parent, paths[0].name, "(3 * keys**2)")
+    assert lengths(paths[0]) == 12.0
 
 
-def test_a_function_of_a_claim_file_imports_what_is_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When it is called, and where another module has that name."""
-    path = with_module_beside(tmp_path / "beside", "key_lengths.py", "(keys**2)")
+def test_a_module_beside_is_imported_at_the_top(tmp_path: Path) -> None:
+    """In a function it would be missing in the keys of the store."""
+    path = with_module_beside(tmp_path, "key_lengths.py", "(keys**2)")
     late = "    from lengths import KeyLengths\n\n    cells ="
     text = path.read_text().replace("from lengths import KeyLengths\n", "").replace("    cells =", late)
     path.write_text(text, encoding="utf-8")
-    (tmp_path / "lengths.py").write_text("raise ValueError\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert settle_here(path, "lengths", "deeper").verdict == "confirmed"
+    with pytest.raises(
+        ClaimError, match=r"line \d+, in experiment: ImportError: import lengths at the top of key_"
+    ):
+        settle_here(path)
 
 
 @pytest.mark.slow
@@ -277,8 +277,23 @@ def test_modules_beside_a_claim_file_go_with_it(tmp_path: Path, threads: bool) -
 
 
 @pytest.mark.slow
+def test_a_statistic_that_cannot_be_pickled_is_drawn_where_its_claim_is(tmp_path: Path) -> None:
+    """As one of a class in a function; beside another claim, and with the same digests as alone."""
+    head, statistic, rest = re.split(
+        r"^(?=@dataclass|def derive)", examples()["key_lengths.py"], flags=re.MULTILINE
+    )
+    made = f"def made():\n{indent(statistic, '    ')}    return KeyLengths\n\n\nKeyLengths = made()\n\n\n"
+    path = tmp_path / "key_lengths.py"
+    path.write_text(f"{head}{made}{rest}", encoding="utf-8")
+    found = verify.run([path, "score-mean"], profile="quick", workers=2, store=False)
+    alone = verify.run([path], profile="quick", workers=1, store=False)
+    assert found.claim("key-lengths").verdict == "confirmed"
+    assert found.claim("key-lengths").digest == alone.claims[0].digest
+
+
+@pytest.mark.slow
 def test_what_rests_on_a_module_beside_is_stored_with_it(tmp_path: Path) -> None:
-    """And computed again once that has changed, or imports what is not beside it."""
+    """And computed again once that has changed, or the file itself has."""
     path = with_module_beside(tmp_path, "key_lengths.py", "(keys**2)")
 
     def drawn() -> tuple[str, bool]:
@@ -291,8 +306,9 @@ def test_what_rests_on_a_module_beside_is_stored_with_it(tmp_path: Path) -> None
     assert drawn() == ("refuted", True)
     with_module_beside(tmp_path, "key_lengths.py", "(keys**2)")
     assert drawn() == ("confirmed", False)
-    (tmp_path / "deeper.py").write_text("import os\n", encoding="utf-8")
-    assert [drawn(), drawn()] == [("confirmed", True)] * 2
+    for edited in (tmp_path / "deeper.py", path):
+        edited.write_text(edited.read_text() + "# edited\n")
+        assert [drawn(), drawn()] == [("confirmed", True), ("confirmed", False)]
 
 
 @pytest.mark.slow

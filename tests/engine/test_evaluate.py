@@ -1,7 +1,6 @@
 """What is put on record of a claim, and experiments that are refused before anything is measured."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +15,12 @@ from tests.report.builders import check
 from verify.engine import evaluate
 from verify.engine.catalogue import BuiltIn, InMemoryClaim
 from verify.engine.evaluate import (
-    NeedsDraws, Settled, Work, begin, derivation_record, draw_chunks, forget, received, resume,
+    NeedsDraws, Settled, Work, begin, derivation_record, draw_chunks, forget, resume,
 )  # fmt: skip
 from verify.engine.runner import settings
 from verify.engine.validation import validate
-from verify.errors import ClaimError
-from verify.evidence import DerivationRecord, Proof
+from verify.errors import ClaimError, WorkerError
+from verify.evidence import ClaimRecord, DerivationRecord, Proof
 from verify.montecarlo.blocks import Cell, Drawn, Sums
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import variance
@@ -114,43 +113,28 @@ def answer(work: Work, needed: NeedsDraws) -> tuple[Sums, ...]:
     return tuple(found)
 
 
-@pytest.fixture(scope="module")
-def settled() -> tuple[Settled, list[Sequence[Sums]]]:
-    """Return the claim settled, and all answers that it took."""
-    answers: list[Sequence[Sums]] = []
-    step = begin(WORK, "", ())
-    while isinstance(step, NeedsDraws):
-        answers.append(answer(WORK, step))
-        step = resume(WORK, answers[-1])
-    return step, answers
-
-
-@pytest.mark.parametrize("known", [0, 1, None])
-def test_an_evaluation_begun_again_goes_the_same_way(
-    settled: tuple[Settled, list[Sequence[Sums]]], known: int | None
-) -> None:
-    """With or without the proof and the answers that another process had."""
-    end, answers = settled
-    step = begin(WORK, end.proof if known else "", answers[:known])
-    for one in answers[len(answers[:known]) :]:
-        assert isinstance(step, NeedsDraws)
-        assert all(
-            sums.count == cell.batches * cell.batch_blocks for cell, sums in zip(step.cells, one, strict=True)
-        )
-        step = resume(WORK, one)
-    assert isinstance(step, Settled)
-    assert step.record == end.record
+def test_an_evaluation_goes_on_from_a_checked_derivation() -> None:
+    """It has the same record with the proof that the store has; its process keeps nothing of it."""
+    proof, records = "", []
+    for _ in range(2):
+        step = begin(WORK, proof)
+        while isinstance(step, NeedsDraws):
+            step = resume(WORK, answer(WORK, step))
+        proof = step.proof
+        records.append(step.record)
+    assert records[0] == records[1]
     assert WORK.key not in evaluate._EVALUATIONS
+    with pytest.raises(WorkerError, match="the process that evaluated it has ended"):
+        resume(WORK, ())
 
 
 def test_a_cell_is_drawn_alike_from_its_pickle_and_where_its_claim_is_evaluated() -> None:
     """Where it cannot be pickled, only there."""
-    first = begin(WORK, "", ())
+    first = begin(WORK, "")
     assert isinstance(first, NeedsDraws)
     cell = first.cells[0]
     (chunk, *_) = Drawn().missing(NAME, WORK.settings.seed, cell.batches, cell.chunk_batches)
     assert cell.pickled
-    assert any(module.startswith("verify.montecarlo") for module in cell.modules)
     one = draw_chunks(WORK, [(cell, chunk)]).sums[0]
     other = draw_chunks(WORK, [(replace(cell, pickled=b""), chunk)]).sums[0]
     assert one.first.tobytes() == other.first.tobytes()
@@ -166,19 +150,11 @@ def test_a_failed_derivation_is_all_that_is_on_record() -> None:
         return replace(right, routes=tuple(with_step(one, -1, expression=d) for one in right.routes))
 
     work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=derive)))  # type: ignore[arg-type]  # that will do
-    end = begin(work, "", ())
+    end = begin(work, "")
     assert isinstance(end, Settled)
-    record = received(work, end)
+    record = ClaimRecord.model_validate_json(end.record)
     assert record.derivation.status is Proof.FAILED
     assert (record.checks, record.controls) == ((), ())
-
-
-def test_what_is_no_evidence_is_refused(settled: tuple[Settled, list[Sequence[Sums]]]) -> None:
-    """In one line with the claim's id."""
-    end, _ = settled
-    with pytest.raises(ClaimError) as caught:
-        received(WORK, replace(end, record="{}"))
-    assert str(caught.value).startswith(f"claim {NAME}: its evidence is malformed: ")
 
 
 @pytest.mark.parametrize(

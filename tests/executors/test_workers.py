@@ -104,12 +104,19 @@ def test_nothing_is_copied_while_a_thread_works() -> None:
 
 
 def test_a_process_gets_ready_ahead_of_its_first_task() -> None:
-    """It imports what it is told to, and calls a function named so; what fails is left to its tasks."""
+    """It is one more, for tasks of its key alone, and calls a function; what fails is left to its tasks."""
     with Workers(2) as workers:
-        workers.prepare("ready", "no.such.module,ignored")
-        workers.prepare("called", "faulthandler:enable")
-        before, after = (workers.call(Task(is_enabled, isolate=key)) for key in ("ready", "called"))
-    assert (before, after) == (False, True)
+        workers.prepare("called", faulthandler.enable)
+        workers.prepare("failed", fail)
+        found = [workers.call(Task(is_enabled, near=key)) for key in ("called", "failed", "")]
+        pids = {workers.call(Task(os.getpid, near=key)) for key in ("called", "failed", "")}
+    assert found == [True, False, False]
+    assert len(pids) == 3
+
+
+def fail() -> None:
+    """Fail."""
+    raise OSError
 
 
 def test_tasks_of_one_key_stay_in_one_process(two: Workers) -> None:
@@ -126,27 +133,18 @@ def test_tasks_of_one_key_stay_in_one_process(two: Workers) -> None:
     assert not two.serves("a")
 
 
-def test_isolated_tasks_share_no_process_with_others() -> None:
-    """Tasks of one key may share a process, with one worker as well; no others ever run in it."""
-    keys = ("", "a", "b", "a", "")
-    with Workers(1) as workers:
-        pids = [pid for _, pid in workers.run_tasks([Task(os.getpid, isolate=key) for key in keys])]
-    homes = {key: {pid for pid, its in zip(pids, keys, strict=True) if its == key} for key in keys}
-    assert homes[""] == {os.getpid()}
-    assert len({pid for found in homes.values() for pid in found}) == sum(map(len, homes.values()))
-
-
-def test_room_is_for_as_many_busy_processes_as_there_are_workers() -> None:
+def test_room_is_for_as_many_busy_processes_as_there_are_workers(two: Workers) -> None:
     """And for one more task behind each, which then need not wait to arrive."""
-    with Workers(2) as workers:
-        assert workers.has_room("a")
-        futures = [workers.hand_out(Task(pid_after, isolate=key)) for key in ("a", "b")]
-        assert [workers.has_room(key) for key in ("", "a", "b", "c")] == [False, True, True, False]
-        futures.append(workers.hand_out(Task(pid_after, isolate="a")))
-        assert [workers.has_room(key) for key in ("a", "b")] == [False, True]
-        for one in futures:
-            one.result()
-        assert workers.has_room("c")
+    assert two.has_room("a")
+    futures = [two.hand_out(Task(pid_after, near=key)) for key in ("a", "b")]
+    assert [two.has_room(key) for key in ("", "a", "b")] == [True] * 3
+    futures.append(two.hand_out(Task(pid_after, near="a")))
+    assert [two.has_room(key) for key in ("", "a", "b")] == [True, False, True]
+    futures.append(two.hand_out(Task(pid_after)))
+    assert not two.has_room()
+    for future in futures:
+        future.result()
+    assert two.has_room("a")
 
 
 def refuse(text: str) -> None:
@@ -154,46 +152,19 @@ def refuse(text: str) -> None:
     raise SettingsError(text)
 
 
-def test_an_error_in_a_process_is_raised() -> None:
-    """Ours arrive as they are, others in words with the task's place; the workers go on."""
-    with Workers(2) as workers:
-        with pytest.raises(SettingsError, match=r"^too much$"):
-            workers.call(Task(refuse, ("too much",), isolate="a"))
-        with pytest.raises(WorkerError, match=r"^ZeroDivisionError: .* by zero$") as caught:
-            list(workers.run_tasks([Task(divmod, (1, n)) for n in (1, 0, 2)]))
-        assert caught.value.place == 1
-        assert dict(workers.run_tasks([Task(abs, (-n,)) for n in (1, 2)])) == {0: 1, 1: 2}
+def test_an_error_in_a_process_is_raised(two: Workers) -> None:
+    """Ours arrive as they are, others in words; the workers go on."""
+    with pytest.raises(SettingsError, match=r"^too much$"):
+        two.call(Task(refuse, ("too much",)))
+    with pytest.raises(WorkerError, match=r"^ZeroDivisionError: .* by zero$"):
+        list(two.run_tasks([Task(divmod, (1, n)) for n in (1, 0, 2)]))
+    assert dict(two.run_tasks([Task(abs, (-n,)) for n in (1, 2)])) == {0: 1, 1: 2}
 
 
 def end_by(number: int) -> None:
     """Send this process a signal; Python prints no stack of a process that ends as it is meant to."""
     faulthandler.disable()
     os.kill(os.getpid(), number)
-
-
-def close_everything() -> None:
-    """Close every file of this process but the standard ones, and go on."""
-    os.closerange(3, 4096)
-    time.sleep(60)
-
-
-def keep_the_pipe_and_end() -> None:
-    """End while a process of the task's own has all its files open."""
-    if os.fork():
-        os._exit(3)
-    time.sleep(60)
-
-
-class Treacherous(Exception):  # noqa: N818 - it is no error of ours
-    """An exception that has no text."""
-
-    def __str__(self) -> str:
-        raise SystemExit(0)
-
-
-def raise_treacherously() -> None:
-    """Raise what cannot be printed."""
-    raise Treacherous
 
 
 def unpicklable() -> Any:
@@ -209,9 +180,6 @@ def unpicklable() -> Any:
         (end_by, (signal.SIGKILL,), r"its process was ended by SIGKILL, which .* when memory runs out"),
         pytest.param(end_by, (signal.SIGTERM,), r"its process was ended by SIGTERM", marks=pytest.mark.slow),
         pytest.param(end_by, (signal.SIGSEGV,), r"its process was ended by SIGSEGV", marks=pytest.mark.slow),
-        (close_everything, (), r"closed the files of its process, .*"),
-        (keep_the_pipe_and_end, (), r"ended its process with status 3 before .*"),
-        (raise_treacherously, (), r"Treacherous: its text cannot be made"),
         (unpicklable, (), r".*(P|p)ickl.*"),
     ],
 )
@@ -227,24 +195,6 @@ def test_whatever_ends_a_process_is_reported(
     assert len({pid for _, pid in two.run_tasks([Task(pid_after) for _ in range(4)])}) == 2
 
 
-def end_once(path: str) -> int:
-    """End this process, but at the second time return its id."""
-    if Path(path).exists():
-        return os.getpid()
-    Path(path).touch()
-    os._exit(1)
-
-
-def test_a_task_whose_process_ends_is_done_again_once(two: Workers, tmp_path: Path) -> None:
-    """Where it is one of several without a process of their own."""
-    tasks = [Task(end_once, (str(tmp_path / "a"),)), Task(pid_after)]
-    assert len(dict(two.run_tasks(tasks))) == 2
-    with pytest.raises(WorkerError, match="status 1"):
-        list(two.run_tasks([Task(end_once, (str(tmp_path / "b"),), isolate="mine")]))
-    with pytest.raises(WorkerError, match="status 2"):
-        list(two.run_tasks([Task(os._exit, (2,))]))
-
-
 def half_a_result() -> bytes:
     """Return more than a pipe holds, and end the process while it is sent."""
     threading.Timer(0.5, os._exit, (4,)).start()
@@ -256,12 +206,6 @@ def test_half_a_result_ends_the_wait_for_it(two: Workers) -> None:
     """The pool itself would wait for the rest for ever."""
     with pytest.raises(WorkerError, match=r"status 4|SIG"):
         two.call(Task(half_a_result))
-
-
-def fork_and_return() -> int:
-    """Return twice, as a task does that forks and forgets which copy it is."""
-    os.fork()
-    return os.getpid()
 
 
 def killed_after(seconds: float) -> None:
@@ -281,12 +225,6 @@ def test_half_a_task_ends_the_wait_for_it(two: Workers) -> None:
     closing.start()
     closing.join(20)
     assert not closing.is_alive()
-
-
-def test_a_process_that_forks_has_one_result(two: Workers) -> None:
-    """The next task gets its own."""
-    pid = two.call(Task(fork_and_return, near="a"))
-    assert two.call(Task(os.getpid, near="a")) == pid
 
 
 @pytest.mark.parametrize("how", [pytest.param("spawned", marks=pytest.mark.slow), "copies"])
@@ -317,7 +255,7 @@ with insisting(), Workers(2) as workers:
     if "{how}" == "copies":
         workers.prepare_copies(2)
         assert len(workers._processes) == 2
-    futures = [workers.hand_out(Task(busy, isolate="" if "{how}" == "copies" else one)) for one in "ab"]
+    futures = [workers.hand_out(Task(busy)) for _ in range(2)]
     [one.result() for one in futures]
 """
 
@@ -359,7 +297,9 @@ def test_processes_end_with_their_parent(number: int, how: str) -> None:
     complaints = parent.stderr.read()
     parent.stdout.close()
     parent.stderr.close()
-    time.sleep(1)
+    until = time.monotonic() + 5
+    while alive(parent.pid) and time.monotonic() < until:
+        time.sleep(0.02)
     assert not alive(parent.pid)
     assert said == "said before, once\n"
     assert number != signal.SIGKILL or complaints == ""
@@ -372,37 +312,6 @@ Path("runs").open("a").write("x")
 with Workers(2) as workers:
     print(workers.call(Task(abs, (-3,))), Path("runs").read_text())
 """
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
-@pytest.mark.parametrize("twice", [False, True])
-def test_what_an_isolated_task_starts_ends_with_its_process(twice: bool) -> None:
-    """In a session of its own, and left to others by its parent, as daemons are."""
-    with Workers(2) as workers:
-        child = workers.call(Task(leave_a_child, (twice,), "mine"))
-        os.kill(child, 0)
-    until = time.monotonic() + 5
-    while is_running(child) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not is_running(child)
-
-
-def is_running(pid: int) -> bool:
-    """Return whether a process is there, and not waiting for its parent to notice its end."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
-
-
-def leave_a_child(twice: bool) -> int:
-    """Start a process in a session of its own, by another that ends where it is done twice."""
-    if twice:
-        script = "from tests.executors.test_workers import leave_a_child; print(leave_a_child(False))"
-        return int(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout)
-    nowhere = subprocess.DEVNULL
-    command = ["sleep", "600"]
-    return subprocess.Popen(command, start_new_session=True, stdout=nowhere, stderr=nowhere).pid
 
 
 def test_a_program_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
@@ -441,7 +350,6 @@ class OwnError(ClaimError):
         (OwnError("it is so"), ClaimError, "it is so"),
         (ZeroDivisionError("it is so"), WorkerError, "ZeroDivisionError: it is so"),
         (KeyboardInterrupt(), WorkerError, "KeyboardInterrupt"),
-        (Treacherous(), WorkerError, "Treacherous: its text cannot be made"),
         (ValueError("x" * 100_000), WorkerError, f"ValueError: {'x' * 1988}"),
     ],
 )

@@ -191,10 +191,10 @@ class Campaigns:
         return _with_mistakes(random, self.claim)
 
     def try_claim(self, content: bytes) -> str:
-        """Load it, though in this process: starting another would take most of the time."""
+        """Load it."""
         path = self.folder / EXAMPLE
         path.write_bytes(content)
-        return reading(lambda: load_claim.__wrapped__(path, path.read_bytes())).wrong()
+        return reading(lambda: load_claim(path, path.read_bytes())).wrong()
 
     def document(self, random: Random) -> bytes:
         """Return a document's ending, a line end, and its text."""
@@ -280,12 +280,12 @@ class Campaigns:
         return mistakes.bytes_with_mistakes(random, self.store.read_bytes())
 
     def try_store(self, content: bytes) -> str:
-        """Verify it, and run with it."""
+        """Show it, and run with it."""
         path = self.folder / "damaged" / "store.sqlite"
         shutil.rmtree(path.parent, ignore_errors=True)
         path.parent.mkdir()
         path.write_bytes(content)
-        if wrong := call("store", "verify", "--store", str(path)).wrong():
+        if wrong := call("store", "show", "--store", str(path)).wrong():
             return wrong
         path.write_bytes(content)
         found: list[str] = []

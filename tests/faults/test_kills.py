@@ -1,45 +1,51 @@
-"""A short campaign of kills."""
+"""A run that is killed, and one that loses a worker, are gone on with: nothing is lost, nothing is left."""
 
+import os
 import signal
-import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.faults.kills import SIGNALS, TARGETS, Kill, Place, kills, struck, table
+from tests.tool import alive, begin, finish
+from verify import api
+from verify.engine.store import Store
 
-
-def test_a_campaign_is_a_function_of_its_seed() -> None:
-    """It can be repeated, and every signal, target and kind of moment occurs in it."""
-    campaign = kills(60, 3)
-    assert campaign == kills(60, 3) != kills(60, 4)
-    assert campaign[:12] == kills(12, 3)
-    of_target = {one: {kill.number for kill in campaign if kill.target == one} for one in TARGETS}
-    assert of_target.pop("main") == set(SIGNALS)
-    assert {frozenset(some) for some in of_target.values()} == {frozenset({*SIGNALS, signal.SIGSTOP})}
-    assert {kill.target for kill in campaign if kill.number is SIGNALS[0]} == set(TARGETS)
-    assert {kill.moment is None for kill in campaign} == {True, False}
+CLAIMS, TOLERANCE = ("score-mean", "doubled-keys"), 0.005
+"""So fine that workers draw for a few seconds."""
 
 
 @pytest.mark.slow
-def test_kills_lose_nothing_and_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three kills: old files whole, no process after a second, no debris after the next run."""
-    check_campaign(kills(3, 5, ["main", "main", "worker"]), tmp_path, monkeypatch)
+@pytest.mark.parametrize("victim", ["run", "worker"])
+def test_a_killed_run_resumes(tmp_path: Path, claim_file: Callable[..., Path], victim: str) -> None:
+    """The digests are those of an undisturbed run; a run that loses a worker ends with one line."""
+    path, store, out = claim_file(), tmp_path / "store.sqlite", tmp_path / "out"
+    options = ("--claims", path, "--tolerance", TOLERANCE, "--store", store, "--out", out, "--workers", 2)
+    process = begin("run", *CLAIMS, *options, start_new_session=True)
+    while process.poll() is None and not (store.is_file() and _rows(store) > 8):
+        time.sleep(0.05)
+    workers = alive(process.pid) - {process.pid}
+    os.kill(process.pid if victim == "run" else min(workers), signal.SIGKILL)
+    ended = finish(process, 20)
+    assert workers
+    if victim == "worker":
+        assert ended.status == 2
+        assert "its process was ended by SIGKILL" in ended.complaint
+        assert ended.complaint.endswith("; run it again: it goes on from the store")
+    until = time.monotonic() + 5
+    while alive(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive(process.pid)
+    assert not (out / "results.json").exists()
+    chosen: list[str | Path] = [CLAIMS[0], path]
+    resumed = api.run(chosen, tolerance=TOLERANCE, workers=1, store=store)
+    alone = api.run(chosen, tolerance=TOLERANCE, workers=1, store=False)
+    assert resumed.run.stored is not None
+    assert resumed.run.stored.draws > 0
+    assert [claim.digest for claim in resumed.claims] == [claim.digest for claim in alone.claims]
 
 
-@pytest.mark.slow
-def test_no_process_of_a_cluster_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two kills of its workers: another does the work, and none is left behind."""
-    pytest.importorskip("distributed")
-    check_campaign(kills(2, 5, ["dask worker"]), tmp_path, monkeypatch)
-
-
-def check_campaign(campaign: list[Kill], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a short campaign loses nothing and leaves nothing."""
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    place = Place(folder, (kill.command for kill in campaign))
-    outcomes = [struck(kill, place) for kill in campaign]
-    # A command that was quicker than at first had ended before; by now that is known.
-    outcomes += [struck(one.kill, place) for one in outcomes if not one.hit]
-    assert not [one for one in outcomes if one.problems], table(outcomes)
-    assert sum(one.hit for one in outcomes) >= len(campaign) - 1
+def _rows(path: Path) -> int:
+    with Store(path) as store:
+        return store.size()[0]

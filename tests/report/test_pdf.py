@@ -124,9 +124,9 @@ def test_same_record_same_bytes(caplog: pytest.LogCaptureFixture, capfd: pytest.
 def test_getting_ready_leaves_the_first_document_less_to_do() -> None:
     """WeasyPrint has declared to C what a page of text needs."""
     with Workers(2) as workers:
-        workers.prepare("pdf", "verify.report.pdf:get_ready")
-        assert workers.call(Task(_is_ready, isolate="pdf"))
-        assert not workers.call(Task(_is_ready, isolate="other"))
+        workers.prepare("pdf", get_ready)
+        assert workers.call(Task(_is_ready, near="pdf"))
+        assert not workers.call(Task(_is_ready))
 
 
 def _is_ready() -> bool:

@@ -12,10 +12,9 @@ from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
 from verify.cli.console import fitted
-from verify.engine.catalogue import ClaimFile, broken, resolve
-from verify.errors import WorkerError, claim_errors
+from verify.engine.catalogue import ClaimFile, claim_and_origin
+from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
-from verify.executors.workers import Task, Workers
 from verify.spec.claim import Claim, several
 from verify.spec.words import Words, assumed, titled
 from verify.symbolic.printing import latex, unicode_art
@@ -44,7 +43,7 @@ def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None)
         if claim.chapter != last:
             lines += ([""] if lines else []) + [CHAPTERS[claim.chapter].title]
             last = claim.chapter
-        lines.append(_entry(name, width, plain(_title(claim)), columns))
+        lines.append(_entry(name, width, plain(titled(claim_and_origin(claim)[0])), columns))
     return "\n".join(lines)
 
 
@@ -58,44 +57,20 @@ def _entry(name: str, width: int, title: str, columns: int | None) -> str:
     return f"  {name:<{width}} {lines.lstrip()}" if beside else f"  {name}\n{lines}"
 
 
-def _title(claim: Claim | ClaimFile) -> str:
-    """Return a claim's title; a claim file has had its slots filled when it was read."""
-    return claim.title if isinstance(claim, ClaimFile) else titled(claim)
-
-
-def show_with(workers: Workers, claim: Claim | ClaimFile, columns: int | None = None) -> tuple[str, bool]:
-    """Return what ``shown`` does, for a claim file of the user's own as well, which is run by ``workers``.
-
-    Raises:
-        ClaimError: the claim's own code fails.
-    """
-    if not isinstance(claim, ClaimFile):
-        return shown(claim, columns=columns)
-    try:
-        text, stands = workers.call(Task(_show_file, (claim, columns), isolate=str(claim.path)))
-    except WorkerError as error:
-        raise broken(claim, error) from error
-    return text, stands
-
-
-def _show_file(claim: ClaimFile, columns: int | None) -> tuple[str, bool]:
-    with claim_errors(claim.id, claim.path):
-        return shown(resolve(claim), claim.path, columns)
-
-
-def shown(claim: Claim, origin: object = "", columns: int | None = None) -> tuple[str, bool]:
+def shown(entry: Claim | ClaimFile, columns: int | None = None) -> tuple[str, bool]:
     """Return one claim with its derivation as text, and whether the derivation stands (no step fails).
 
-    ``origin`` is the claim's file, for messages; no line is longer than ``columns``, but for long words.
+    No line is longer than ``columns``, but for long words.
 
     Raises:
         ClaimError: the claim's own code fails.
     """
+    claim, origin = claim_and_origin(entry)
     with claim_errors(claim.id, origin):
         derivation = claim.derived()
         examined = derivation.examine()
         facts = several(claim.facts(derivation)) if examined.status != "failed" else None
-    return page(claim, derivation, examined, facts, columns), examined.status != "failed"
+        return page(claim, derivation, examined, facts, columns), examined.status != "failed"
 
 
 def page(

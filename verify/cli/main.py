@@ -11,7 +11,6 @@ import click
 from verify.cli import auditing, citing, storing, verifying
 from verify.cli.console import PATH, columns, complain, end, fitted, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
-from verify.cli.verifying import processes
 from verify.errors import VerifyError, described, naming_options
 from verify.version import __version__
 
@@ -60,11 +59,10 @@ def list_(claim_files: tuple[Path, ...]) -> None:
 
 
 def _listed(claim_files: tuple[Path, ...], width: int | None) -> str:
-    with processes(claim_files=claim_files) as workers:
-        from verify.cli.explore import listing
-        from verify.engine.catalogue import catalogue_with
+    from verify.cli.explore import listing
+    from verify.engine.catalogue import catalogue_with
 
-        return listing(catalogue_with(claim_files, workers), width)
+    return listing(catalogue_with(claim_files), width)
 
 
 def kept_list(width: int | None = None) -> str:
@@ -91,13 +89,12 @@ def kept_list(width: int | None = None) -> str:
 )
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     """Show one claim with its derivation, checking every step."""
-    with processes(claim_files=claim_files) as workers:
-        from verify.cli.explore import show_with
-        from verify.engine.catalogue import catalogue_with, choose, shipped
+    from verify.cli.explore import shown
+    from verify.engine.catalogue import catalogue_with, choose, shipped
 
-        alone = None if claim_files else shipped(claim)
-        (chosen,) = [alone] if alone else choose(catalogue_with(claim_files, workers), [claim]).values()
-        text, proved = show_with(workers, chosen, columns(sys.stdout) or 80)
+    alone = None if claim_files else shipped(claim)
+    (chosen,) = [alone] if alone else choose(catalogue_with(claim_files), [claim]).values()
+    text, proved = shown(chosen, columns(sys.stdout) or 80)
     say(text)
     end(0 if proved else 1)
 

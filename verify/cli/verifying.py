@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
 
-_NEEDED = "verify.engine.evaluate"  # what a worker imports ahead of its first task
 _MOST_PLANNED = 1_000_000  # workers that a plan can be made for: no cluster has as many
 
 
@@ -256,15 +255,15 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int, *
 
     The cost is given in blocks, draws, memory and time.
     """
-    with processes(claim_files=claim_files) as some:
-        from verify import api
-        from verify.engine.plan import table
-        from verify.engine.runner import settings
-        from verify.executors.machine import processors
+    from verify import api
+    from verify.engine.plan import table
+    from verify.engine.runner import settings
+    from verify.executors.machine import keep_freed, processors
 
-        chosen, count = settings(**options), processors(workers, _MOST_PLANNED)
-        rows = api.plan([*claims, *claim_files], workers=some, **options)
-        text = table(rows, chosen, count, columns(sys.stdout))
+    keep_freed()
+    chosen, count = settings(**options), processors(workers, _MOST_PLANNED)
+    rows = api.plan([*claims, *claim_files], **options)
+    text = table(rows, chosen, count, columns(sys.stdout))
     tell(text)
     end(0)
 
@@ -372,25 +371,22 @@ def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
 
 
 def _prepare_copies(workers: Workers, claims: Sequence[ClaimSpecifier]) -> None:
-    """Start the processes that built-in claims are certain to need; one alone needs none."""
-    built_in = {one for one in claims if isinstance(one, str)}
-    tasks = min(len(built_in), workers.count) if claims else workers.count
+    """Start the processes that claims are certain to need; one alone needs none."""
+    tasks = min(len(set(claims)), workers.count) if claims else workers.count
     if tasks > 1:
         workers.prepare_copies(tasks)
 
 
 @contextlib.contextmanager
-def processes(*, claim_files: Sequence[Path], workers: int | None = None, **_: object) -> Iterator[Workers]:
-    """Yield workers; those of claim files import what they need while this process does."""
+def processes(*, workers: int | None = None, **_: object) -> Iterator[Workers]:
+    """Yield workers, which a run and its report share."""
     from verify.executors.machine import keep_freed, processors
     from verify.executors.workers import Workers
     from verify.files.writing import temporary_files_together
 
-    # This process draws as well where it plans, or works alone.
+    # This process draws as well where it works alone.
     keep_freed()
     with temporary_files_together(), Workers(processors(workers)) as some:
-        for path in list(filter(os.path.isfile, claim_files))[: some.count]:
-            some.prepare(str(path), _NEEDED)
         yield some
 
 

@@ -7,9 +7,9 @@ import pickle
 import platform
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from typing import Any, Protocol
 
-from verify.engine.catalogue import ClaimFile
 from verify.engine.evaluate import CellToDraw, Work, begin, draw_chunks, forget, resume
 from verify.engine.keys import made_by
 from verify.errors import SettingsError
@@ -19,8 +19,6 @@ from verify.montecarlo.blocks import Chunk, Sums
 
 Chunks = Sequence[tuple[CellToDraw, Chunk]]
 
-
-_WORTH_A_PROCESS = 10**9  # random components that take longer to draw than a process takes to start
 
 IN_HAND = 3
 """Tasks sent to each worker of an executor at a time, so that none waits for the next one to arrive."""
@@ -56,10 +54,10 @@ class Backend(Protocol):
         One that ``is_evaluated`` begins or resumes the claim, others draw.
         """
 
-    def evaluate(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+    def evaluate(self, work: Work, proof: str, sums: Sequence[Sums] | None) -> Future[Any]:
         """Return what will hold the next result of the claim's ``ClaimEvaluation``.
 
-        It resumes with the last of the ``answers``, or begins with all of them where it is not under way.
+        It begins, with the ``proof`` if there is one, where ``sums`` is None, and else resumes with these.
         """
 
     def draw(self, work: Work, chunks: Chunks) -> Future[Any]:
@@ -91,12 +89,12 @@ class InProcessBackend:
         """Return whether a thread is free."""
         return in_hand < self.workers
 
-    def evaluate(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+    def evaluate(self, work: Work, proof: str, sums: Sequence[Sums] | None) -> Future[Any]:
         """Begin or resume at once."""
-        if work.key in self._works:
-            return done_now(resume, work, answers[-1])
+        if sums is not None:
+            return done_now(resume, work, sums)
         self._works[work.key] = work
-        return done_now(begin, work, proof, answers)
+        return done_now(begin, work, proof)
 
     def draw(self, work: Work, chunks: Chunks) -> Future[Any]:
         """Draw in a thread, or at once."""
@@ -122,57 +120,34 @@ class InProcessBackend:
 
 
 class ProcessBackend:
-    """Worker processes of this machine; those of a claim file run nothing else, and end with its claim."""
+    """Worker processes of this machine; a claim is evaluated in one of them from beginning to end."""
 
     chunks_at_once = 1
     task_s = 0.0
 
     def __init__(self, workers: Workers) -> None:
         self.workers, self._workers = workers.count, workers
-        self._files: set[str] = set()
 
     def has_room(self, work: Work, in_hand: int, *, is_evaluated: bool) -> bool:  # noqa: ARG002
-        """Return whether a process is free; at most ``workers`` claim files are evaluated at a time."""
-        isolate = _isolation(work)
-        if isolate and work.key not in self._files and len(self._files) >= self.workers:
-            return False
-        return self._workers.has_room(isolate, work.key if is_evaluated else "")
+        """Return whether a process is free, the claim's own where it is evaluated."""
+        return self._workers.has_room(work.key if is_evaluated else "")
 
-    def evaluate(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
-        """Resume in the process that evaluates the claim; begin in any, or in the claim file's own."""
-        isolate = _isolation(work)
-        if isolate:
-            self._files.add(work.key)
-        if self._workers.serves(work.key) and answers:
-            task = Task(resume, (work, answers[-1]), isolate, near=work.key)
-        else:
-            task = Task(begin, (work, proof, answers), isolate, near=work.key)
-        return self._workers.hand_out(task)
+    def evaluate(self, work: Work, proof: str, sums: Sequence[Sums] | None) -> Future[Any]:
+        """Resume in the process that evaluates the claim; begin in any."""
+        task = Task(begin, (work, proof)) if sums is None else Task(resume, (work, sums))
+        return self._workers.hand_out(replace(task, near=work.key))
 
     def draw(self, work: Work, chunks: Chunks) -> Future[Any]:
-        """Draw in any process; for a claim file in that which evaluates it, unless it takes long.
-
-        So is drawn what cannot be pickled.
-        """
-        isolate = _isolation(work)
-        draws = sum(cell.batches * cell.batch_draws for cell, _ in chunks)
-        at_home = bool(isolate) and draws < _WORTH_A_PROCESS
-        at_home |= not all(cell.pickled for cell, _ in chunks)
-        return self._workers.hand_out(
-            Task(draw_chunks, (work, chunks), isolate, near=work.key if at_home else "")
-        )
+        """Draw in any process; what cannot be pickled in that which evaluates the claim."""
+        at_home = not all(cell.pickled for cell, _ in chunks)
+        return self._workers.hand_out(Task(draw_chunks, (work, chunks), near=work.key if at_home else ""))
 
     def release(self, work: Work) -> None:
         """Let the claim's process go where others need the room."""
-        self._files.discard(work.key)
         self._workers.release(work.key)
 
     def refuse_if_gone(self) -> None:
         """Do nothing: a process that ends is noticed by its task."""
-
-
-def _isolation(work: Work) -> str:
-    return str(work.claim.path) if isinstance(work.claim, ClaimFile) else ""
 
 
 class ExecutorBackend:
@@ -205,9 +180,9 @@ class ExecutorBackend:
             )
         return in_hand < IN_HAND * self.workers
 
-    def evaluate(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+    def evaluate(self, work: Work, proof: str, sums: Sequence[Sums] | None) -> Future[Any]:
         """Begin or resume on this machine."""
-        return self._local.evaluate(work, proof, answers)
+        return self._local.evaluate(work, proof, sums)
 
     def draw(self, work: Work, chunks: Chunks) -> Future[Any]:
         """Draw wherever there is room; on this machine what cannot be pickled."""

@@ -1,45 +1,31 @@
 """Finds the claims, refuses duplicates and malformed files by name, and picks those asked for.
 
-A claim comes with the tool, from a file of the user's own, whose functions run in other processes only, or
-from a program that uses this one.
+A claim comes with the tool, from a file of the user's own, which is imported, or from a program that uses
+this one.
 """
 
-import ast
 import builtins
 import hashlib
 import importlib
 import pkgutil
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import ValidationError
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS
-from verify.errors import (
-    ClaimError,
-    VerifyError,
-    WorkerError,
-    correction,
-    described,
-    place_in,
-    unknown,
-    what_is_wrong,
-)
+from verify.errors import ClaimError, VerifyError, described, place_in, unknown, what_is_wrong
 from verify.evidence import RESERVED, SLUG
-from verify.executors.workers import Task, Workers, using
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 from verify.spec.claim import USER, Claim
-from verify.spec.words import titled
 
 _CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 
@@ -49,29 +35,32 @@ CORRECT = "correct the claim file"
 
 
 Beside = tuple[tuple[str, bytes], ...]
+"""Names and texts of modules in the folder of a claim file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimFile:
-    """What the claim in a file of the user's own says; its functions run in other processes only.
+    """A claim file of the user's own, with the texts that it was read with: they go with it to workers.
 
-    ``text`` is the file's, as it was when it was read: a run goes by that, whatever becomes of the file.
-    ``beside`` are the names and texts of the modules in the same folder that it imports.
+    So a run goes by what was read, whatever is edited meanwhile. ``beside`` are the modules in the same
+    folder that it imports.
     """
 
     path: Path
     text: bytes = field(repr=False)
     beside: Beside = field(repr=False, default=())
     id: str
-    title: str
-    statement: str
-    meaning: str
-    chapter: str = USER
+    chapter: ClassVar[str] = USER
 
     @property
-    def module(self) -> str:
-        """The name of the module that the file makes, a function of its name and texts."""
-        return _module_name(self.path, self.text, self.beside)
+    def claim(self) -> Claim:
+        """The claim that the file defines; in another process, this runs the file."""
+        return load(self.path, self.text, self.beside)
+
+    @property
+    def title(self) -> str:
+        """The claim's title, with its slots as they are typed."""
+        return self.claim.title
 
 
 @dataclass(frozen=True)
@@ -111,11 +100,14 @@ def resolve(reference: ClaimReference) -> Claim:
     Raises:
         ClaimError: the file cannot be loaded or has no ``CLAIM``.
     """
-    if isinstance(reference, InMemoryClaim):
-        return reference.claim
-    if isinstance(reference, ClaimFile):
-        return load(reference.path, reference.text, reference.beside)
-    return built_in(reference.chapter, reference.id.replace("-", "_"))
+    if isinstance(reference, BuiltIn):
+        return built_in(reference.chapter, reference.id.replace("-", "_"))
+    return reference.claim
+
+
+def claim_and_origin(entry: Claim | ClaimFile) -> tuple[Claim, object]:
+    """Return a claim of the catalogue, with its file for messages; empty where it has none."""
+    return (entry.claim, entry.path) if isinstance(entry, ClaimFile) else (entry, "")
 
 
 Entries = dict[str, Claim | ClaimFile]
@@ -136,51 +128,40 @@ def catalogue() -> dict[str, Claim]:
     return _sorted(_built_in())
 
 
-def catalogue_with(own: Sequence[Path | Claim | ClaimFile], workers: Workers | None = None) -> Entries:
+def catalogue_with(own: Sequence[Path | Claim | ClaimFile]) -> Entries:
     """Return all claims, the user's ``own`` included, as ``catalogue`` does.
-
-    Files are loaded by ``workers``, one if None is given, never in this process.
 
     Raises:
         ClaimError: a file cannot be loaded or has no ``CLAIM``, a claim has no id, or two share one.
     """
-    known, _ = look_up(own, workers)
+    known, _ = look_up(own)
     return known
 
 
-def look_up(
-    claims: Sequence[ClaimSpecifier], workers: Workers | None = None
-) -> tuple[Entries, tuple[str, ...]]:
+def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
     """Return all claims, as ``catalogue_with`` does, and the ids of those named.
 
     Raises:
         ClaimError: as of ``catalogue_with``; that an id is unknown is for ``choose`` to say.
     """
     shipped = catalogue()
-    files = [path for one in claims if (path := _path_of(one)) is not None]
-    loaded = iter(_read(files, workers))
     own: list[tuple[Claim | ClaimFile, str]] = []
     names: list[str] = []
-    for one in claims:
-        if isinstance(one, str):
-            names.append(one)
-        elif isinstance(one, Claim):
-            names.append(one.id)
-            if shipped.get(one.id) is not one:
-                origin = f"Claim {one.title!r}"
-                if not one.id:
+    for given in claims:
+        if isinstance(given, str):
+            names.append(given)
+        elif isinstance(given, Claim):
+            names.append(given.id)
+            if shipped.get(given.id) is not given:
+                origin = f"Claim {given.title!r}"
+                if not given.id:
                     raise ClaimError(f"{origin}: has no id; give it one, such as Claim(id='my-claim', …)")
-                own.append((one.placed(one.id, USER, {}), origin))
+                own.append((given.placed(given.id, USER, {}), origin))
         else:
-            claim = next(loaded)
-            names.append(claim.id)
-            own.append((claim, str(claim.path)))
+            file = given if isinstance(given, ClaimFile) else read(given)
+            names.append(file.id)
+            own.append((file, str(file.path)))
     return _sorted([*_built_in(), *own]), tuple(names)
-
-
-def _path_of(claim: ClaimSpecifier) -> Path | None:
-    """Return the file of a claim of the user's own, None where it has none or an id names it."""
-    return claim.path if isinstance(claim, ClaimFile) else claim if isinstance(claim, Path) else None
 
 
 def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
@@ -201,13 +182,6 @@ def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
         return order.index(claim.chapter), CHAPTERS[claim.chapter].place(claim.id)
 
     return {claim.id: claim for claim in sorted(found.values(), key=place)}
-
-
-def broken(claim: Claim | ClaimReference, error: WorkerError) -> ClaimError:
-    """Return what ended the process that worked for ``claim`` as an error that names it."""
-    if isinstance(claim, ClaimFile):
-        return ClaimError(f"claim {claim.id}: {error}; {correction(claim.path)}")
-    return ClaimError(f"claim {claim.id}: {error}; run it again, and report it if it ends so again")
 
 
 def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Claim]:
@@ -257,124 +231,94 @@ def built_in(chapter: str, module: str) -> Claim:
     return claim_of(importlib.import_module(name), name, Path(module), chapter)
 
 
-def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
-    """Return what each file says, in their order."""
-    for path in files:
-        if path.is_dir():
-            raise ClaimError(f"{path}: is a folder; give one claim file, and --claims again for each more")
-    texts = [read_bytes(path, _CLAIM_FILE) for path in files]
-    given = [(path, text, _beside(path, text)) for path, text in zip(files, texts, strict=True)]
-    try:
-        with using(workers or 1) as some:
-            done = dict(some.run_tasks([Task(read, one, str(one[0])) for one in given]))
-    except WorkerError as error:
-        raise ClaimError(f"{files[error.place]}: {error}; {CORRECT}") from error
-    return [replace(done[place], text=text, beside=beside) for place, (_, text, beside) in enumerate(given)]
+_LOADED: dict[tuple[Path, bytes, Beside], Claim] = {}
 
 
-_NEVER_BESIDE = sys.stdlib_module_names | {"verify", "numpy", "scipy", "sympy", "mpmath"}
-
-
-def _beside(path: Path, text: bytes) -> Beside:
-    """Return the modules in the folder of a claim file that it imports, and those that these import."""
-    found: dict[str, bytes] = {}
-    waiting = [text]
-    while waiting:
-        for name in imported(waiting.pop()):
-            place = path.with_name(f"{name}.py")
-            if name not in found.keys() | _NEVER_BESIDE and place.is_file():
-                found[name] = read_bytes(place, _CLAIM_FILE)
-                waiting.append(found[name])
-    return tuple(sorted(found.items()))
-
-
-def imported(text: bytes) -> set[str]:
-    """Return the names of the modules that a program imports, up to their first dots."""
-    modules: set[str] = set()
-    with suppress(SyntaxError, ValueError):
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Import):
-                modules |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                modules.add(node.module.partition(".")[0])
-    return modules
-
-
-def read(path: Path, text: bytes, beside: Beside = ()) -> ClaimFile:
-    """Return what a claim file of this text says; this runs the file.
+def read(path: Path) -> ClaimFile:
+    """Return a claim file of the user's own as it is now; this runs it.
 
     Raises:
         ClaimError: it cannot be loaded or has no ``CLAIM``.
     """
-    claim = load(path, text, beside)
-    return ClaimFile(
-        path=path,
-        text=text,
-        id=str(claim.id),
-        title=titled(claim),
-        statement=str(claim.statement),
-        meaning=str(claim.meaning),
-    )
+    if path.is_dir():
+        raise ClaimError(f"{path}: is a folder; give one claim file, and --claims again for each more")
+    text, texts = read_bytes(path, _CLAIM_FILE), dict[str, bytes]()
+    claim = _run(path, text, texts, is_read=True)
+    file = ClaimFile(path=path, text=text, beside=tuple(sorted(texts.items())), id=claim.id)
+    _LOADED[path, text, file.beside] = claim
+    return file
 
 
-@cache
 def load(path: Path, text: bytes, beside: Beside = ()) -> Claim:
-    """Return the claim of a file of the user's own; this runs its text, whatever it does.
-
-    It, and its functions later, import the modules ``beside`` it as they were when they were read.
+    """Return the claim of a file of this text; this runs it, once in a process.
 
     Raises:
         ClaimError: it cannot be loaded or has no ``CLAIM``.
     """
+    if (path, text, beside) not in _LOADED:
+        _LOADED[path, text, beside] = _run(path, text, dict(beside), is_read=False)
+    return _LOADED[path, text, beside]
+
+
+def _run(path: Path, text: bytes, texts: dict[str, bytes], *, is_read: bool) -> Claim:
+    """Return the claim of a file; ``texts`` of modules beside it are added to as it ``is_read``."""
     if path.suffix != ".py":
         raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
-    name = _module_name(path, text, beside)
+    # The same in every process: pickles refer to it.
+    name = f"user_claim_{hashlib.sha256(path.stem.encode() + text).hexdigest()[:16]}"
+    for beside in [beside for beside in sys.modules if beside.startswith(f"{name}.")]:
+        sys.modules.pop(beside, None)  # what was beside the same text before, in a session that goes on
+    importer = _Importer(path, name, texts, may_read=is_read)
     try:
-        module = _executed(name, path, text, _importing(path, name, dict(beside)))
+        module = importer.executed(name, path, text)
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:
         raise ClaimError(f"{path}:{_mistake(path, error)}; {CORRECT}") from error
+    importer.may_read = False
     return claim_of(module, str(path), path, USER)
 
 
-def _module_name(path: Path, text: bytes, beside: Beside) -> str:
-    digest = hashlib.sha256(repr((path.stem, text, beside)).encode()).hexdigest()
-    return f"user_claim_{digest[:16]}"
+@dataclass
+class _Importer:
+    """How a claim file imports, and the modules beside it do: those by their ``texts``, others as usual.
 
-
-def _executed(name: str, path: Path, text: bytes, importing: Callable[..., ModuleType]) -> ModuleType:
-    """Return the module that a text makes, which imports by a function of its own."""
-    module = ModuleType(name)
-    vars(module).update(__file__=str(path), __builtins__={**vars(builtins), "__import__": importing})
-    # A dataclass looks its own module up there, and so does a pickle.
-    sys.modules[name] = module
-    try:
-        exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
-def _importing(path: Path, module: str, texts: Mapping[str, bytes]) -> Callable[..., ModuleType]:
-    """Return how a claim file of this path and ``module`` imports, and the modules beside it do.
-
-    Their names for all others begin with that of its module: others may have modules of the same names.
+    Modules beside two claim files may have the same name, so in ``sys.modules`` it begins with the ``name``
+    of the claim file's own module.
     """
-    lock = threading.RLock()
 
-    def importing(name: str, *given: Any, **named: Any) -> ModuleType:
-        first, _, inner = name.partition(".")
-        if first not in texts or any(given[3:]):  # which is relative
+    path: Path
+    name: str
+    texts: dict[str, bytes]
+    may_read: bool
+
+    def __call__(self, name: str, *given: Any, **named: Any) -> ModuleType:
+        place, full = self.path.with_name(f"{name}.py"), f"{self.name}.{name}"
+        is_beside = name in self.texts or (name not in _NEVER_BESIDE and place.is_file())
+        if any(given[3:]) or not is_beside:  # the fourth is the level of a relative import
             return __import__(name, *given, **named)
-        if inner:
-            raise ModuleNotFoundError(f"No module named {name!r}; {first!r} is not a package")
-        full = f"{module}.{name}"
-        with lock:
-            return sys.modules.get(full) or _executed(
-                full, path.with_name(f"{name}.py"), texts[name], importing
-            )
+        if name not in self.texts:
+            if not self.may_read:
+                # A module that is imported later would be missing in the keys of the store.
+                raise ImportError(f"import {name} at the top of {self.path.name}, not in a function")
+            self.texts[name] = read_bytes(place, _CLAIM_FILE)
+        return sys.modules.get(full) or self.executed(full, place, self.texts[name])
 
-    return importing
+    def executed(self, name: str, path: Path, text: bytes) -> ModuleType:
+        """Return the module that a text makes."""
+        module = ModuleType(name)
+        vars(module).update(__file__=str(path), __builtins__={**vars(builtins), "__import__": self})
+        # A dataclass looks its own module up there, and so does a pickle.
+        sys.modules[name] = module
+        try:
+            exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return module
+
+
+_NEVER_BESIDE = sys.stdlib_module_names | {"verify", "numpy", "scipy", "sympy", "mpmath"}
 
 
 def claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:

@@ -4,7 +4,6 @@ A ``ClaimEvaluation`` lives in one process from its beginning to its end, so not
 chunks that it asks for can be drawn by any process.
 """
 
-import io
 import pickle
 import time
 from collections.abc import Iterator, Sequence
@@ -14,12 +13,12 @@ from typing import Any, Literal
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.binding import bound
-from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim, resolve
+from verify.engine.catalogue import ClaimFile, ClaimReference, resolve
 from verify.engine.measure import Sampling, measure
 from verify.engine.sources import Wanted
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
-from verify.errors import ClaimError, SettingsError, claim_errors, correction, nearest
+from verify.errors import ClaimError, SettingsError, WorkerError, claim_errors, nearest
 from verify.evidence import (
     Check,
     ClaimRecord,
@@ -31,16 +30,14 @@ from verify.evidence import (
     RouteRecord,
     Settings,
     StepRecord,
-    digest_of,
 )
-from verify.evidence.contradictions import contradictions_of_claim
 from verify.evidence.judging import ErrorBudget, claim_verdict
 from verify.executors.machine import no_garbage_collection, one_blas_thread
-from verify.montecarlo.blocks import BlockSampler, Cell, Chunk, Request, Sums, draw_chunk
+from verify.montecarlo.blocks import Cell, Chunk, Request, Sums, draw_chunk
 from verify.montecarlo.blocks import Settings as CellSettings
 from verify.montecarlo.devices import Device, DeviceError, moved
 from verify.montecarlo.experiment import Exact, Experiment, Fit, every_comparison, ordinary
-from verify.spec.claim import USER, Claim, Findings, several
+from verify.spec.claim import Claim, Findings, several
 from verify.spec.words import Words, assumed
 from verify.symbolic.derivation import Derivation, ExaminedDerivation, relation_of, tried
 from verify.symbolic.falsifier import FULL, GLANCE
@@ -77,9 +74,8 @@ class Work:
 class CellToDraw:
     """A cell of which ``batches`` are needed, in a form that needs none of the claim's code.
 
-    ``pickled`` is the cell, empty where it cannot be pickled, and ``modules`` are those that it refers to;
-    ``batch_draws`` are random components, ``shape`` is that of its sums. ``settings``, the ``names`` of the
-    outputs and the ``scores`` of a block are for whoever asks for the sums.
+    ``pickled`` is the cell, empty where it cannot be pickled; ``batch_draws`` are random components.
+    ``settings``, the ``names`` of the outputs and the ``scores`` of a block are for who asks for the sums.
     """
 
     id: str
@@ -88,8 +84,6 @@ class CellToDraw:
     batch_blocks: int
     batch_draws: int
     pickled: bytes
-    modules: tuple[str, ...]
-    shape: tuple[int, int, int]
     settings: CellSettings
     names: tuple[str, ...]
     scores: int
@@ -225,11 +219,8 @@ def _to_draw(request: Request) -> CellToDraw:
     cell = request.cell
     try:
         pickled = pickle.dumps(cell, protocol=5)
-        recorder = _ModulesOfPickle(pickled)
-        recorder.load()
-        modules = tuple(sorted(recorder.modules))
-    except Exception:  # noqa: BLE001 - what a claim file's own objects raise when they are pickled
-        pickled, modules = b"", ()
+    except Exception:  # noqa: BLE001 - an author's statistic may hold a function without a name
+        pickled = b""
     return CellToDraw(
         cell.id,
         -(-request.blocks // cell.batch_blocks),
@@ -237,57 +228,36 @@ def _to_draw(request: Request) -> CellToDraw:
         cell.batch_blocks,
         cell.batch_blocks * cell.sampler.coordinates,
         pickled,
-        modules,
-        _shape(cell.sampler),
         cell.settings,
         tuple(cell.sampler.names),
         cell.sampler.scores,
     )
 
 
-def _shape(sampler: BlockSampler) -> tuple[int, int, int]:
-    outputs, order = len(sampler.names), 3 if sampler.order == 3 and sampler.names else 1
-    return outputs, outputs - sampler.univariate if order == 3 else 0, order
-
-
-class _ModulesOfPickle(pickle.Unpickler):
-    """Notes the modules that a pickle refers to."""
-
-    def __init__(self, content: bytes) -> None:
-        super().__init__(io.BytesIO(content))
-        self.modules: set[str] = set()
-
-    def find_class(self, module: str, name: str) -> Any:
-        self.modules.add(module)
-        return super().find_class(module, name)
-
-
 _EVALUATIONS: dict[str, ClaimEvaluation] = {}  # those under way in this process, by the keys of their work
 
 
-def begin(work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> NeedsDraws | Settled:
-    """Begin to evaluate a claim in this process, and return what ``Evaluation.advance`` does.
+def begin(work: Work, proof: str) -> NeedsDraws | Settled:
+    """Begin to evaluate a claim in this process, and return what ``ClaimEvaluation.advance`` does.
 
-    ``proof`` and ``answers`` are what is known of it already: after the end of another process, or from the
-    store.
+    ``proof`` is the record of its checked derivation as JSON, empty where that is not in the store.
 
     Raises:
         VerifyError: a setting is impossible for this claim, or the claim is broken.
     """
     _EVALUATIONS[work.key] = ClaimEvaluation(work, proof)
-    result = resume(work, None)
-    for sums in answers:
-        result = resume(work, sums)
-    return result
+    return resume(work, None)
 
 
 def resume(work: Work, sums: Sequence[Sums] | None) -> NeedsDraws | Settled:
-    """Resume an evaluation that was begun in this process, and return what ``Evaluation.advance`` does.
+    """Resume an evaluation that was begun in this process, and return what ``ClaimEvaluation.advance`` does.
 
     Raises:
         VerifyError: a setting is impossible for this claim, or the claim is broken.
     """
-    evaluation = _EVALUATIONS.pop(work.key)
+    evaluation = _EVALUATIONS.pop(work.key, None)
+    if evaluation is None:
+        raise WorkerError("the process that evaluated it has ended")
     result = evaluation.advance(sums)
     if isinstance(result, NeedsDraws):
         _EVALUATIONS[work.key] = evaluation
@@ -329,41 +299,6 @@ def _cell(work: Work, cell: CellToDraw) -> Cell:
         found: Cell = pickle.loads(cell.pickled)  # noqa: S301 - made by this run
         return found
     return _EVALUATIONS[work.key].cells[cell.id]
-
-
-def broken_evidence(claim: ClaimReference, why: str) -> ClaimError:
-    """Return the error that what came back for a claim is no evidence."""
-    where = claim.path if isinstance(claim, ClaimFile) else ""
-    return ClaimError(f"claim {claim.id}: its evidence is malformed: {why}; {correction(where)}")
-
-
-def received(work: Work, settled: Settled) -> ClaimRecord:
-    """Return the record of a settled claim, judged again.
-
-    Raises:
-        ClaimError: it is no evidence for that claim.
-    """
-    claim = work.claim
-    try:
-        record = ClaimRecord.model_validate_json(settled.record)
-    except ValueError as error:
-        raise broken_evidence(claim, str(error)) from error
-    if isinstance(claim, ClaimFile) and not is_of(record, claim):
-        changed = f"its id has become {record.id}"
-        raise ClaimError(f"claim {claim.id}: {changed}; {correction(claim.path)}")
-    wrong = next(contradictions_of_claim(record, work.settings), "")
-    if wrong or not is_of(record, claim) or record.digest != digest_of(record):
-        raise broken_evidence(claim, wrong or f"it is of {record.id}, or its digest does not fit")
-    return record
-
-
-def is_of(record: ClaimRecord, claim: ClaimReference) -> bool:
-    """Return whether a record is that of a claim, by id and chapter."""
-    if isinstance(claim, InMemoryClaim):
-        chapter = claim.claim.chapter
-    else:
-        chapter = USER if isinstance(claim, ClaimFile) else claim.chapter
-    return (record.id, record.chapter) == (claim.id, chapter)
 
 
 _REACHES: dict[Reach, Literal["all-values", "these-values", "reviewed", "numerically"]] = {

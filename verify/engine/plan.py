@@ -5,15 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from threadpoolctl import threadpool_limits
 
-from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.engine.measure import Samples, drawn_by
 from verify.engine.validation import validate
-from verify.errors import ClaimError, WorkerError, claim_errors, correction
 from verify.evidence import Record, Setting, Settings
 from verify.evidence.judging import ErrorBudget
 from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.machine import peak_memory
-from verify.executors.workers import Task, Workers
 from verify.montecarlo.blocks import Cell, CellSampler
 from verify.montecarlo.distributions import stream
 from verify.montecarlo.experiment import cells_of, every_comparison
@@ -84,30 +81,6 @@ class Planned(Record):
         """
         longest = max((cell.chunk_s for cell in self.cells), default=0.0)
         return self.seconds if workers == 1 else self.seconds / workers + longest
-
-
-def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) -> Planned:
-    """Return what ``plan`` does, for a claim file of the user's own as well, which is run by ``workers``.
-
-    Raises:
-        VerifyError: the plan is out of reach, or the claim is broken.
-    """
-    if not isinstance(claim, ClaimFile):
-        with claim_errors(claim.id):
-            return plan(claim, settings)
-    try:
-        text = workers.call(Task(_plan_file, (claim, settings), str(claim.path)))
-        return Planned.model_validate_json(text)
-    except WorkerError as error:
-        raise broken(claim, error) from error
-    except ValueError as error:
-        raise ClaimError(f"claim {claim.id}: its plan is malformed; {correction(claim.path)}") from error
-
-
-def _plan_file(claim: ClaimFile, settings: Settings) -> str:
-    """Return the plan of a file's claim as JSON, with nothing in it that only this process knows."""
-    with claim_errors(claim.id, claim.path):
-        return plan(resolve(claim), settings).model_dump_json()
 
 
 def plan(claim: Claim, settings: Settings) -> Planned:

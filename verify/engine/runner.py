@@ -165,10 +165,9 @@ def run(
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
     ``requested`` are the ids asked for, none meaning all, ``numbers`` those of the claims in the
-    catalogue, ``own_sources`` says that the book is the user's
-    own, and ``pack`` the name under which it ships, all for the record. ``workers`` processors are used, None
-    meaning all: as processes or, for a single claim, as threads. A claim file of the user's own always has
-    processes of its own, a claim made in this process stays in it. An ``executor`` draws for all others,
+    catalogue, ``own_sources`` says that the book is the user's own, and ``pack`` the name under which it
+    ships, all for the record. ``workers`` processors are used, None meaning all: as processes or, for a
+    single claim, as threads. A claim made in this process stays in it. An ``executor`` draws for all others,
     which are evaluated here. The results depend on none of these, nor on what the ``store`` has of earlier
     runs.
 
@@ -179,7 +178,7 @@ def run(
     callbacks = callbacks or Callbacks()
     callbacks.on_begin(len(claims))
     if store is not None or executor is not None:
-        # What stored values depend on is looked at before anything can change it.
+        # Libraries that a claim file may bring are no part of what all keys depend on.
         made_by()
     budget = ErrorBudget(chosen.false_alarm)
     token = str(time.time_ns())
@@ -200,7 +199,7 @@ def run(
             own_sources=own_sources,
             pack=pack,
             budget=budget.record(_drawn(records), sum(len(record.controls) for record in records)),
-            environment=environment(backends.built_in.workers, _PACKAGES),
+            environment=environment(backends.others.workers, _PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},
@@ -240,29 +239,23 @@ def _settled(
 
 @dataclass(frozen=True)
 class _Backends:
-    """What works for a claim: one made in this process stays here, a file is never run in it."""
+    """What works for a claim: one made in this process stays here, all others may be sent elsewhere."""
 
     here: InProcessBackend
-    files: Backend
-    built_in: Backend
+    others: Backend
 
     def of(self, work: Work) -> Backend:
         """Return what works for a claim."""
-        if isinstance(work.claim, InMemoryClaim):
-            return self.here
-        return self.files if isinstance(work.claim, ClaimFile) else self.built_in
+        return self.here if isinstance(work.claim, InMemoryClaim) else self.others
 
 
 @contextmanager
 def _backends(workers: Workers, executor: Executor | None, claims: int) -> Iterator[_Backends]:
     """Yield what works for claims; where it is a single one, threads draw, and no process is started."""
-    here, processes = InProcessBackend(workers.count), ProcessBackend(workers)
-    local = here if min(workers.count, claims) == 1 else processes
+    here = InProcessBackend(workers.count)
+    local = here if min(workers.count, claims) == 1 else ProcessBackend(workers)
     try:
-        if executor is None:
-            yield _Backends(here, processes, local)
-        else:
-            yield _Backends(here, ExecutorBackend(executor, processes), ExecutorBackend(executor, local))
+        yield _Backends(here, local if executor is None else ExecutorBackend(executor, local))
     finally:
         here.close()
 

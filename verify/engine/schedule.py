@@ -4,44 +4,24 @@ import queue
 import time
 from bisect import insort
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import count, islice
+from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from verify.engine.backends import IN_HAND, Backend
-from verify.engine.catalogue import ClaimFile, broken
-from verify.engine.evaluate import (
-    CellToDraw,
-    ChunkSums,
-    NeedsDraws,
-    Settled,
-    Work,
-    broken_evidence,
-    is_of,
-    received,
-)
-from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
-from verify.engine.statements import refuse_absent_evidence
-from verify.engine.store import Store, chunk_of, claim_of, derivation_of
-from verify.errors import ClaimError, SourcesError, WorkerError
-from verify.evidence import ClaimRecord, Proof
-from verify.executors.workers import ProcessEndedError
+from verify.engine.evaluate import CellToDraw, ChunkSums, NeedsDraws, Settled, Work
+from verify.engine.keys import cell_key, chunk_key, derivation_key, settled_key
+from verify.engine.store import Store
+from verify.errors import WorkerError, described
+from verify.evidence import ClaimRecord, DerivationRecord, Proof
 from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums
 
 _Read = TypeVar("_Read")
 
 _LOOK_S = 0.5  # seconds between looks at whether there are workers left
-_AT_ONCE = 64  # chunks that are looked up in the store together
-
-_MOST_AGAIN = 3
-"""Times that chunks are drawn again, each by another process, where the process that draws them ends."""
-
-_OTHERWISE = "its sums are about another mean than those drawn otherwise"
 
 _NEXT, _IN_TURN = -2, -1
 """Weights before those of all draws: of a claim whose draws are there, and of one that is to begin."""
@@ -93,10 +73,13 @@ class SettledClaim(NamedTuple):
 
 @dataclass
 class PendingCell:
-    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn."""
+    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn.
+
+    ``key`` is that of its chunks in the store, None where they are not kept.
+    """
 
     asked: CellToDraw
-    code: str
+    key: bytes | None
     seed: int
     drawn: Drawn = field(default_factory=Drawn)
     early: dict[int, tuple[Chunk, Sums]] = field(default_factory=dict)
@@ -118,33 +101,15 @@ class PendingCell:
         sample = self.drawn.total.moments(per_block, self.asked.scores, self.asked.names)
         return CellSums(dict(self.asked.settings), sample)
 
-    def key(self, claim: str, chunk: Chunk) -> bytes:
-        """Return the key of what a chunk's sums are, with those before them."""
-        return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), chunk.stop)
+    def keys(self, chunk: Chunk) -> tuple[bytes, ...]:
+        """Return the keys of a chunk in the store: as far as it goes, and of what was drawn of it last."""
+        start = chunk.first // self.asked.chunk_batches * self.asked.chunk_batches
+        return () if self.key is None else tuple(chunk_key(self.key, start, end) for end in (chunk.stop, -1))
 
-    def beginning(self, claim: str, chunk: Chunk) -> bytes:
-        """Return the key of the last unfinished part of that chunk that was drawn."""
-        return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), -1)
-
-    def fits(self, chunk: Chunk, sums: object) -> bool:
-        """Return whether these can be the sums of that chunk: sound, and of as many blocks and outputs."""
-        return (
-            isinstance(sums, Sums)
-            and self.end_of(chunk, sums) == chunk.stop
-            and sums.shape == self.asked.shape
-            and not sums.contradiction()
-        )
-
-    def agrees(self, sums: Sums) -> bool:
-        """Return whether these are about the same shift as what is there of the cell."""
-        early = (sums for _, sums in self.early.values())
-        known = next((one for one in (self.drawn.whole, self.drawn.part, *early) if one is not None), sums)
-        return np.array_equal(known.shift, sums.shift)
-
-    def end_of(self, chunk: Chunk, sums: Sums) -> int:
-        """Return the batch up to which these sums reach, in the chunk's own chunk; -1 in the midst of one."""
-        batches, more = divmod(sums.count, self.asked.batch_blocks)
-        return -1 if more else self._start(chunk) + batches
+    def reached(self, chunk: Chunk, sums: Sums) -> Chunk:
+        """Return the part of a chunk that these sums, from the store, reach up to."""
+        start = chunk.first // self.asked.chunk_batches * self.asked.chunk_batches
+        return replace(chunk, stop=start + sums.count // self.asked.batch_blocks)
 
     @property
     def left_draws(self) -> int:
@@ -160,9 +125,6 @@ class PendingCell:
         """Return the random components that a chunk takes."""
         return (chunk.stop - chunk.first) * self.asked.batch_draws
 
-    def _start(self, chunk: Chunk) -> int:
-        return chunk.first // self.asked.chunk_batches * self.asked.chunk_batches
-
     @property
     def is_drawn(self) -> bool:
         """Whether all that was asked for is there."""
@@ -173,9 +135,7 @@ class PendingCell:
 class PendingClaim:
     """A claim that is not settled yet; without a store there are no keys to compute.
 
-    ``is_evaluated_again`` says that the process that evaluated it has ended once. ``recalled`` are the keys
-    of the rows of the store that were used, None once they have proved wrong: then no more are. ``draw_s``
-    are the seconds of the last task for each random component, 0 before there was one.
+    ``draw_s`` are the seconds of the last task for each random component, 0 before there was one.
     """
 
     place: int
@@ -183,9 +143,6 @@ class PendingClaim:
     backend: Backend
     has_store: bool
     proof: str = ""
-    is_evaluated_again: bool = False
-    recalled: set[bytes] | None = field(default_factory=set)
-    answers: list[tuple[Sums, ...]] = field(default_factory=list)
     cells: dict[str, PendingCell] = field(default_factory=dict)
     awaited: tuple[str, ...] = ()
     draw_s: float = 0.0
@@ -208,8 +165,10 @@ class PendingClaim:
         if asked.id in self.cells:
             self.cells[asked.id].asked = asked
         else:
-            code = cell_code(self.work.claim, asked.pickled, asked.modules) if self.has_store else ""
-            self.cells[asked.id] = PendingCell(asked, code, self.work.settings.seed)
+            work, key = self.work, None
+            if self.has_store:
+                key = cell_key(work.claim, work.settings.seed, asked.id, asked.pickled)
+            self.cells[asked.id] = PendingCell(asked, key, work.settings.seed)
 
     @property
     def wanted_draws(self) -> int:
@@ -308,8 +267,7 @@ class Schedule:
     """Settles claims chunk by chunk; the results do not depend on the workers, nor on the order.
 
     Derivations come first, then the smallest draws: most of these are pilots, which claims that take several
-    turns begin with. So at the end only many chunks are left, which any worker can draw. A claim file is
-    settled in one go instead: its process ends when others need the room.
+    turns begin with. So at the end only many chunks are left, which any worker can draw.
     """
 
     def __init__(
@@ -351,16 +309,12 @@ class Schedule:
         finally:
             for future in self._queue.in_hand:
                 future.cancel()
-            if self._store is not None:
-                self._store.flush()
 
     def _next_event(self) -> None:
         """Take in the next result; while there is none, see that there are workers."""
         if not self._queue.next_done(_LOOK_S):
             for backend in {claim.backend for claim in self._claims}:
                 backend.refuse_if_gone()
-            if self._store is not None:
-                self._store.flush()
         self._report()
 
     def _report(self, **more: int) -> None:
@@ -373,54 +327,23 @@ class Schedule:
     def _begin(self, claim: PendingClaim) -> Tasks:
         self._on_start(claim.work.claim.id)
         # A record that is kept has no sums with it; those of its chunks are kept as well.
-        kept = partial(_settled_before, claim.work)
-        settled = None if self._on_sums else self._recalled(claim, "claim", claim.settled_key, kept)
+        settled = None if self._on_sums else self._stored(claim.settled_key, _settled_claim)
         if settled is not None:
             record, draws = settled
             self._report(derivations=1, stored=draws, wanted=draws)
             self._outcomes.append(SettledClaim(claim.place, record, claim.spent_s))
             return
-        claim.proof = self._recalled(claim, "derivation", claim.derivation_key, derivation_of) or ""
+        claim.proof = self._stored(claim.derivation_key, _derivation) or ""
         self._report(derivations=bool(claim.proof))
         yield from self._evaluate(claim)
 
-    def _recalled(
-        self, claim: PendingClaim, kind: str, key: bytes | None, read: Callable[[bytes, bytes], _Read]
-    ) -> _Read | None:
-        """Return what ``read`` makes of the store's row under a key; one that does not hold is removed."""
-        if self._store is None or key is None or claim.recalled is None:
-            return None
-        content = self._store.get(kind, [key]).get(key)
-        return None if content is None else self._judged(claim, key, content, read)
-
-    def _judged(
-        self, claim: PendingClaim, key: bytes, content: bytes, read: Callable[[bytes, bytes], _Read]
-    ) -> _Read | None:
-        """Return what ``read`` makes of a row; it is removed where it is not what it should be."""
+    def _stored(self, key: bytes | None, read: Callable[[bytes], _Read]) -> _Read | None:
+        """Return what ``read`` makes of the store's row under a key, None where it cannot read it."""
+        content = None if self._store is None or key is None else self._store.get(key)
         try:
-            found = read(key, content)
-        except ValueError as error:
-            self._remove(claim, [key], str(error))
+            return None if content is None else read(content)
+        except ValueError:
             return None
-        if claim.recalled is not None:
-            claim.recalled.add(key)
-        return found
-
-    def _remove(self, claim: PendingClaim, keys: Iterable[bytes], why: str) -> None:
-        if self._store is not None:
-            self._store.remove(keys, f"of claim {claim.work.claim.id}: {why}")
-
-    def _begin_again(self, claim: PendingClaim, why: str) -> bool:
-        """Settle a claim without the store, if what was used of it may be why it cannot be settled."""
-        if not claim.recalled:
-            return False
-        self._remove(claim, claim.recalled, why)
-        claim.recalled, claim.proof = None, ""
-        claim.backend.release(claim.work)
-        # Draws that are under way are of the cells before.
-        claim.answers, claim.cells, claim.awaited = [], {}, ()
-        self._queue.add(_NEXT, claim, self._evaluate(claim))
-        return True
 
     def _keep_progress(
         self, claim: PendingClaim, result: Settled | NeedsDraws, record: ClaimRecord | None = None
@@ -432,39 +355,25 @@ class Schedule:
         if self._store is None or (record and record.derivation.status is Proof.FAILED):
             return
         if claim.derivation_key is not None and not claim.proof:
-            key = claim.derivation_key
-            self._store.put("derivation", key, key + result.proof.encode())
+            self._store.put(claim.derivation_key, result.proof.encode())
         if claim.settled_key is not None and isinstance(result, Settled):
             draws = sum(cell.asked.batch_draws * cell.drawn.batches for cell in claim.cells.values())
-            key = claim.settled_key
-            self._store.put("claim", key, key + f"{draws}\n{result.record}".encode())
+            self._store.put(claim.settled_key, f"{draws}\n{result.record}".encode())
 
-    def _evaluate(self, claim: PendingClaim) -> Tasks:
-        future = claim.backend.evaluate(claim.work, claim.proof, tuple(claim.answers))
+    def _evaluate(self, claim: PendingClaim, sums: Sequence[Sums] | None = None) -> Tasks:
+        future = claim.backend.evaluate(claim.work, claim.proof, sums)
         yield future, partial(self._evaluated, claim)
 
     def _evaluated(self, claim: PendingClaim, future: Future[Any]) -> None:
         """Take in how far a claim has come: it is settled, or needs more to be drawn."""
-        try:
-            result = _result(claim, future)
-            record = received(claim.work, result) if isinstance(result, Settled) else None
-        except ProcessEndedError as error:
-            if claim.is_evaluated_again:
-                raise broken(claim.work.claim, error) from error
-            claim.is_evaluated_again = True
-            self._queue.add(_NEXT, claim, self._evaluate(claim))
-            return
-        except ClaimError as error:
-            if self._begin_again(claim, str(error)):
-                return
-            raise
-        if not isinstance(result, Settled | NeedsDraws):
-            raise broken_evidence(claim.work.claim, f"{type(result).__name__} is none")
+        result: Settled | NeedsDraws = self._result(claim, future)
         claim.spend(result.spent_s)
-        self._keep_progress(claim, result, record)
         if isinstance(result, NeedsDraws):
+            self._keep_progress(claim, result)
             self._want(claim, result)
-        elif record is not None:
+        else:
+            record = ClaimRecord.model_validate_json(result.record)
+            self._keep_progress(claim, result, record)
             self._finish(claim, record)
 
     def _finish(self, claim: PendingClaim, record: ClaimRecord) -> None:
@@ -481,101 +390,58 @@ class Schedule:
         for cell in needed.cells:
             claim.ask(cell)
         # A draw weighs at least 1, however little is left of it.
-        weight = 0 if isinstance(claim.work.claim, ClaimFile) else 1 + claim.wanted_draws
-        self._queue.add(weight, claim, self._draw(claim))
+        self._report(wanted=claim.wanted_draws)
+        self._queue.add(1 + claim.wanted_draws, claim, self._draw(claim))
 
     def _draw(self, claim: PendingClaim) -> Tasks:
         """Hand out the chunks that a claim awaits and the store does not have, small ones together."""
         together: list[tuple[PendingCell, Chunk]] = []
-        share, cells = 0.0, claim.cells
+        share = 0.0
         for cell, chunk in self._to_draw(claim):
             together.append((cell, chunk))
             share += cell.draws(chunk) / claim.task_draws(cell, chunk, self._queue.other_draws(claim))
             if share >= 1:
                 yield self._handed_out(claim, together)
                 together, share = [], 0.0
-        if claim.cells is not cells:
-            return
         if together:
             yield self._handed_out(claim, together)
         self._resume(claim)
 
     def _handed_out(
-        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: int = 0
+        self, claim: PendingClaim, together: list[tuple[PendingCell, Chunk]]
     ) -> tuple[Future[Any], Callable[[Future[Any]], None]]:
-        future = claim.backend.draw(claim.work, tuple((cell.asked, chunk) for cell, chunk in some))
-        return future, partial(self._drawn, claim, some, again)
+        future = claim.backend.draw(claim.work, tuple((cell.asked, chunk) for cell, chunk in together))
+        return future, partial(self._drawn, claim, together)
 
     def _to_draw(self, claim: PendingClaim) -> Iterator[tuple[PendingCell, Chunk]]:
         """Yield the chunks that are to be drawn; those that are stored are taken from there."""
         for cell in map(claim.cells.__getitem__, claim.awaited):
-            chunks = cell.missing(claim.work.claim.id)
-            while some := list(islice(chunks, _AT_ONCE)):
-                self._report(wanted=sum(cell.draws(chunk) for chunk in some))
-                kept = self._kept(claim, cell, some)
-                for chunk in some:
-                    done, sums = kept.get(chunk.first, (chunk.first, None))
-                    if sums is not None and not cell.agrees(sums):
-                        self._begin_again(claim, f"cell {cell.asked.id}: {_OTHERWISE}")
-                        return
-                    if sums is not None:
-                        part = replace(chunk, stop=done)
+            for chunk in cell.missing(claim.work.claim.id):
+                rest = chunk
+                # All of it or, where an earlier run wanted less, the beginning of it.
+                for sums in filter(None, (self._stored(key, Sums.from_bytes) for key in cell.keys(chunk))):
+                    part = cell.reached(chunk, sums)
+                    if chunk.first < part.stop <= chunk.stop:
                         cell.take(part, sums)
                         self._report(stored=cell.draws(part))
-                    if done < chunk.stop:
-                        yield cell, replace(chunk, first=done, before=sums or chunk.before)
-
-    def _kept(
-        self, claim: PendingClaim, cell: PendingCell, chunks: Sequence[Chunk]
-    ) -> dict[int, tuple[int, Sums]]:
-        """Return what the store has of some chunks, by their first batches: up to which one, and its sums.
-
-        That is all of a chunk or, where an earlier run wanted less, the beginning of it.
-        """
-        if self._store is None or not cell.code or claim.recalled is None:
-            return {}
-        found: dict[int, tuple[int, Sums]] = {}
-        for key_of in (cell.key, cell.beginning):
-            keys = {key_of(claim.work.claim.id, chunk): chunk for chunk in chunks if chunk.first not in found}
-            for key, content in self._store.get("chunk", list(keys)).items():
-                chunk, sums = keys[key], self._judged(claim, key, content, partial(_drawn_before, cell))
-                stop = chunk.first if sums is None else cell.end_of(chunk, sums)
-                if sums is not None and chunk.first < stop <= chunk.stop:
-                    found[chunk.first] = stop, sums
-        return found
-
-    def _keep(self, claim: PendingClaim, cell: PendingCell, chunk: Chunk, sums: Sums) -> None:
-        """Store a chunk's sums; those of an unfinished one also as what a later run goes on from."""
-        if self._store is not None and cell.code:
-            keys = [cell.key(claim.work.claim.id, chunk)]
-            if chunk.stop % cell.asked.chunk_batches:
-                keys.append(cell.beginning(claim.work.claim.id, chunk))
-            for key in keys:
-                self._store.put("chunk", key, key + sums.to_bytes())
+                        rest = replace(chunk, first=part.stop, before=sums)
+                        break
+                if rest.first < rest.stop:
+                    yield cell, rest
 
     def _drawn(
-        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], again: int, future: Future[Any]
+        self, claim: PendingClaim, together: list[tuple[PendingCell, Chunk]], future: Future[Any]
     ) -> None:
-        """Take in the sums of chunks that were drawn; where their process has ended, draw them again."""
-        if any(claim.cells.get(cell.asked.id) is not cell for cell, _ in some):
-            return
-        try:
-            result = _result(claim, future)
-        except ProcessEndedError as error:
-            if again == _MOST_AGAIN:
-                raise broken(claim.work.claim, error) from error
-            self._queue.add(0, claim, (self._handed_out(claim, some, again + 1) for _ in range(1)))
-            return
-        sums = result.sums if isinstance(result, ChunkSums) else ()
-        if wrong := _misfit(some, sums):
-            if self._begin_again(claim, wrong):
-                return
-            raise broken_evidence(claim.work.claim, wrong)
+        """Take in the sums of chunks that were drawn."""
+        result: ChunkSums = self._result(claim, future)
         claim.spend({"simulation": result.spent_s})
-        claim.draw_s = result.spent_s / sum(cell.draws(chunk) for cell, chunk in some)
-        for (cell, chunk), one in zip(some, sums, strict=True):
-            self._keep(claim, cell, chunk, one)
-            cell.take(chunk, one)
+        claim.draw_s = result.spent_s / sum(cell.draws(chunk) for cell, chunk in together)
+        for (cell, chunk), sums in zip(together, result.sums, strict=True):
+            if self._store is not None:
+                # Those of an unfinished chunk also as what a later run goes on from.
+                for key in cell.keys(chunk)[: 1 + bool(chunk.stop % cell.asked.chunk_batches)]:
+                    self._store.put(key, sums.to_bytes())
+            cell.take(chunk, sums)
             self._report(drawn=cell.draws(chunk))
         self._resume(claim)
 
@@ -583,62 +449,31 @@ class Schedule:
         """Evaluate a claim further once all that it awaits is drawn."""
         cells = [claim.cells[name] for name in claim.awaited]
         if cells and all(cell.is_drawn for cell in cells):
-            claim.answers.append(tuple(cell.drawn.total for cell in cells))
             claim.awaited = ()
-            self._queue.add(_NEXT, claim, self._evaluate(claim))
+            self._queue.add(_NEXT, claim, self._evaluate(claim, [cell.drawn.total for cell in cells]))
+
+    def _result(self, claim: PendingClaim, future: Future[Any]) -> Any:
+        """Return the result of a task of a claim.
+
+        Raises:
+            VerifyError: the task failed, or its worker ended: the run ends with it.
+        """
+        try:
+            return future.result()
+        except (WorkerError, CancelledError, BrokenExecutor) as error:
+            claim.backend.refuse_if_gone()
+            what = str(error) if isinstance(error, WorkerError) else described(error)
+            after = "run it again" if self._store is None else "run it again: it goes on from the store"
+            raise WorkerError(f"claim {claim.work.claim.id}: {what}; {after}") from error
 
 
-def _misfit(some: Sequence[tuple[PendingCell, Chunk]], sums: Sequence[Sums]) -> str:
-    """Return why these are not the sums of some chunks, empty where they can be."""
-    if len(sums) != len(some) or not all(
-        cell.fits(chunk, one) for (cell, chunk), one in zip(some, sums, strict=True)
-    ):
-        return "its sums are not those of what was to be drawn"
-    agree = all(cell.agrees(one) for (cell, _), one in zip(some, sums, strict=True))
-    return "" if agree else _OTHERWISE
+def _settled_claim(content: bytes) -> tuple[ClaimRecord, int]:
+    """Return the record of a settled claim that a row holds, and how many random components it took."""
+    draws, _, record = content.partition(b"\n")
+    return ClaimRecord.model_validate_json(record), int(draws)
 
 
-def _settled_before(work: Work, key: bytes, content: bytes) -> tuple[ClaimRecord, int]:
-    """Return what a row has of a settled claim, and how many numbers it took.
-
-    Raises:
-        ValueError: it is of another claim, does not hold, or lacks what statements rest on.
-    """
-    record, draws = claim_of(key, content, work.settings)
-    if not is_of(record, work.claim):
-        raise ValueError(f"it is of claim {record.id}")
-    try:
-        refuse_absent_evidence(work.wanted, record.id, record.checks, record.controls, record.facts)
-    except SourcesError as error:
-        raise ValueError("it lacks evidence that statements rest on") from error
-    return record, draws
-
-
-def _drawn_before(cell: PendingCell, key: bytes, content: bytes) -> Sums:
-    """Return the sums that a row has.
-
-    Raises:
-        ValueError: they are none of the cell's.
-    """
-    sums = chunk_of(key, content)
-    if sums.shape != cell.asked.shape:
-        raise ValueError(f"cell {cell.asked.id}: its sums are of other outputs")
-    return sums
-
-
-def _result(claim: PendingClaim, future: Future[Any]) -> Any:
-    """Return the result of a task of a claim.
-
-    Raises:
-        ProcessEndedError: its process has ended, and may be replaced: it was not a claim file's.
-        ClaimError: the task failed.
-    """
-    try:
-        return future.result()
-    except WorkerError as error:
-        if isinstance(error, ProcessEndedError) and not isinstance(claim.work.claim, ClaimFile):
-            raise
-        raise broken(claim.work.claim, error) from error
-    except CancelledError as error:
-        claim.backend.refuse_if_gone()
-        raise broken(claim.work.claim, WorkerError("its task was cancelled")) from error
+def _derivation(content: bytes) -> str:
+    """Return the record of a checked derivation that a row holds, as JSON."""
+    DerivationRecord.model_validate_json(content)
+    return content.decode()

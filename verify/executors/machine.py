@@ -11,12 +11,10 @@ import queue
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_info
@@ -32,7 +30,7 @@ LARGE = 1 << 25
 KEPT = 1 << 27
 """Bytes that are kept at most."""
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG = 1
 
 _SELDOM = 100_000  # new objects before garbage is looked for: SymPy makes many, and hardly any in cycles
 
@@ -95,47 +93,6 @@ def end_with_parent_thread() -> None:
     """On Linux, have the system end this process with the thread that started it; elsewhere do nothing."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
-
-
-def adopt_orphans() -> None:
-    """On Linux, make this process the parent of those that its children leave; elsewhere do nothing."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1))
-
-
-def end_descendants(pid: int) -> None:
-    """On Linux, stop a process and kill all that descend from it, in sessions of their own too."""
-    if sys.platform != "linux":
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGSTOP)
-    # What one of them starts meanwhile is found in the next round.
-    for _ in range(_MOST_ROUNDS):
-        found = _descendants(pid)
-        if not found:
-            return
-        for one in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, signal.SIGKILL)
-        time.sleep(0.001)
-
-
-_MOST_ROUNDS = 100
-
-
-def _descendants(pid: int) -> set[int]:
-    """Return the processes that descend from one and have not ended."""
-    parents: dict[int, int] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            # The name in brackets may hold spaces.
-            state, parent, *_ = status.read_text(errors="replace").rpartition(")")[2].split()
-            if state not in "ZX":
-                parents[int(status.parent.name)] = int(parent)
-    found: set[int] = set()
-    while more := {one for one, parent in parents.items() if parent in found | {pid}} - found:
-        found |= more
-    return found
 
 
 @contextlib.contextmanager

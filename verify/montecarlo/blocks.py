@@ -232,36 +232,6 @@ class Sums:
         shift, *others = (part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
         return cls(shift, count, *others)
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """How many outputs there are, how many of them are in third moments, and the order."""
-        return self.shift.size, len(self.third), 3 if self.second.size else 1
-
-    def contradiction(self) -> str:
-        """Return what no blocks have for sums, empty where nothing speaks against these."""
-        arrays = (self.shift, self.first, self.second, self.third, self.groups)
-        if not self.count or not all(np.isfinite(one).all() for one in arrays):
-            return "its sums are of no blocks, or not finite"
-        if not self.second.size:
-            return ""
-        with np.errstate(all="ignore"):
-            # By Cauchy and Schwarz, and because each block is in one group.
-            root = np.sqrt(np.diag(self.second).clip(min=0.0))
-            pairs, some = np.multiply.outer(root, root), root[: len(self.third)]
-            slack = 1 + 1e-9
-            fits = (
-                (np.abs(self.second) <= slack * pairs).all()
-                and (np.abs(self.second - self.second.T) <= 1e-9 * pairs).all()
-                and (
-                    np.abs(self.third) <= slack * np.multiply.outer(np.multiply.outer(some, some), some)
-                ).all()
-                and (np.abs(self.first) <= slack * math.sqrt(self.count) * root).all()
-                and (
-                    np.abs(self.groups.sum(axis=0) - self.first) <= 1e-9 * math.sqrt(self.count) * root
-                ).all()
-            )
-        return "" if fits else "its sums are those of no blocks"
-
     def sample(self, cell: Cell) -> Sample:
         """Return the moments of a cell's blocks summed so far."""
         sampler = cell.sampler
