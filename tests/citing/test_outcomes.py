@@ -64,21 +64,6 @@ def test_half_a_character_of_a_notebook_is_said(tmp_path: Path, name: str) -> No
     assert "ud800" in outcomes.FORMS[name](Checked(check([path], RUN), "seed 1"))
 
 
-def test_sarif_has_rules_places_and_fixes(checked: Checked) -> None:
-    """A fix changes exactly what ``--write`` does."""
-    log = json.loads(outcomes.FORMS["sarif"](checked))
-    assert log["version"] == "2.1.0"
-    (run,) = log["runs"]
-    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert [rules[one["ruleIndex"]] for one in run["results"]] == [one["ruleId"] for one in run["results"]]
-    assert [one["level"] for one in run["results"]] == ["error"] * 3 + ["warning"]
-    (fixed,) = [one["fixes"][0] for one in run["results"] if "fixes" in one]
-    (change,) = fixed["artifactChanges"][0]["replacements"]
-    start, length = change["deletedRegion"]["charOffset"], change["deletedRegion"]["charLength"]
-    made = TEXT[:start] + change["insertedContent"]["text"] + TEXT[start + length :]
-    assert made == checked.documents[0].fixed()
-
-
 def test_json_says_all(checked: Checked) -> None:
     """With what is printed, what is so now, and what became of it."""
     said = json.loads(outcomes.FORMS["json"](checked))

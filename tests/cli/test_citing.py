@@ -164,7 +164,7 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("values", "nothing-like-it"), "no value 'nothing-like-it' in these results"),
         (("badge", "score-variance.slope"), "'score-variance.slope' has no badge; give a claim"),
         (("export", "--format", "word"), "no format 'word'; choose asciidoc, csv, json, latex"),
-        (("check-docs", "x.md", "--format", "word"), "no format 'word'; choose github, gitlab, json, sarif"),
+        (("check-docs", "x.md", "--format", "word"), "no format 'word'; choose github, gitlab, json, text"),
         (("check-docs", "x.md", "--write", "--diff"), "--write and --diff: give one of them"),
         (("check-docs", "x.md", "--diff", "--format", "json"), "--diff and --format json: give one of them"),
         (("check-docs", "x.md", "--write", "--adopt"), "--write and --adopt: give one of them"),

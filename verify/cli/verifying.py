@@ -172,35 +172,15 @@ def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool
 @click.option(
     "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
 )
-@click.option(
-    "--sarif",
-    type=PATH,
-    metavar="FILE",
-    help="Write claims and statements as SARIF as well, for code scanning.",
-)
 def run(
-    out: Path,
-    junit: Path | None,
-    summary: Path | None,
-    sarif: Path | None,
-    *,
-    lenient_sources: bool,
-    **options: Any,
+    out: Path, junit: Path | None, summary: Path | None, *, lenient_sources: bool, **options: Any
 ) -> None:
     """Verify claims and write results.json only."""
-    from verify.citing.summaries import to_junit, to_markdown, to_sarif
-    from verify.engine.sources import lines_of_statements
+    from verify.citing.summaries import to_junit, to_markdown
     from verify.files.writing import check_writable, write_together, write_whole
 
     results = out / "results.json"
-    sources = options["sources"]
-    # What a pipe gives can be read but once.
-    lines = lines_of_statements(sources) if sarif and sources and str(sources) != "-" else {}
-
-    def in_place(record: RunRecord) -> bytes:
-        return to_sarif(record, sources, lines)
-
-    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown), (sarif, "--sarif", in_place))
+    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
     taken = {os.path.realpath(results): "the results go"}
     for path, option, _ in forms:
         if path is not None:
