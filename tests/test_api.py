@@ -246,13 +246,13 @@ def test_misuse_is_one_line(misuse: dict[str, Any], message: str) -> None:
 def test_messages_name_arguments_and_on_the_command_line_options() -> None:
     """Only those of the function that is called, as whole words."""
 
-    @naming_arguments(since="earlier")
-    def called(text: str, false_alarm: int = 0, earlier: int = 0) -> int:  # noqa: ARG001 - named in the text
+    @naming_arguments(since="old")
+    def called(text: str, false_alarm: int = 0, old: int = 0) -> int:  # noqa: ARG001 - named in the text
         raise ClaimError(text)
 
     words = {
         "--false-alarm 2: lower --false-alarm": "false_alarm=2: lower false_alarm=",
-        "--since: none; leave --since out": "earlier=: none; leave earlier= out",
+        "--since: none; leave --since out": "old=: none; leave old= out",
         "a --false-alarms, --other 3": "a --false-alarms, --other 3",
     }
     for option, argument in words.items():

@@ -206,14 +206,13 @@ def _refuse_other_than(kinds: tuple[type, ...], name: str, given: object, wanted
             raise SettingsError(f"{name} {one!r}: give {wanted}")
 
 
-@naming_arguments(since="earlier")
+@naming_arguments()
 def render(
     record: Reported,
     out: Path,
     announce: Callable[[str], None] = lambda _phase: None,
     workers: Workers | int | None = None,
     edition: str = EDITIONS[0],
-    earlier: RunRecord | None = None,
 ) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
 
@@ -223,15 +222,13 @@ def render(
     The PDF of a run has three editions: "report" of at most twelve pages, "brief" of one page, which is
     written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.
 
-    ``workers`` processes draw figures and formulas; None means one for each processor. The page of a run says
-    what changed since an ``earlier`` one.
+    ``workers`` processes draw figures and formulas; None means one for each processor.
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
         ResultsError: this is not the record of a run or of an audit.
-        SettingsError: there is no such edition, or the record is an audit's, which has but one and is
-            compared with nothing; or what is to be compared with is no run.
+        SettingsError: there is no such edition, or the record is an audit's, which has but one.
     """
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
 
-    return write_report(record, Path(out), announce, workers, edition, earlier)
+    return write_report(record, Path(out), announce, workers, edition)

@@ -86,17 +86,6 @@ def test_what_are_no_results_is_reported_and_left_alone(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["report.html", "results.json"]
 
 
-def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: RunRecord) -> None:
-    """Earlier results that are none end the command before anything is written."""
-    path, old = tmp_path / "results.json", tmp_path / "old.json"
-    path.write_text(small.to_json())
-    old.write_text("[]")
-    ended = tool("render", path, "--since", old)
-    assert ended.status == 2
-    assert ended.complaint.startswith(f"{old}: ")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["old.json", "results.json"]
-
-
 BOUNDED = """    from dataclasses import replace
     bounds = (replace(c, relation="≤", prediction=threshold(SHARE * c.prediction.value)) for c in checks)
     checks = tuple(bounds)

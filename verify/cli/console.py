@@ -19,7 +19,6 @@ from verify.files.names import EDITIONS
 from verify.text.escapes import for_terminal, one_line
 
 if TYPE_CHECKING:
-    from verify.evidence import RunRecord
     from verify.evidence.load import Reported
     from verify.executors.workers import Workers
 
@@ -155,9 +154,8 @@ def rendered(
     workers: Workers | int | None = None,
     phases_s: Mapping[str, float] | None = None,
     edition: str = EDITIONS[0],
-    earlier: RunRecord | None = None,
 ) -> None:
-    """Write the report, compared with an ``earlier`` run, and log the times after those of phases before it.
+    """Write the report, and log the times after those of phases before it.
 
     If a rendering step could not be done, say so and end with its exit status.
     """
@@ -166,7 +164,7 @@ def rendered(
     from verify.report.write import write_report
 
     with temporary_files_together(), rendering() as announce:
-        written = write_report(record, out, announce, workers, edition, earlier)
+        written = write_report(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)
     called = names(record)

@@ -84,12 +84,6 @@ edition_option = click.option(
     show_default=True,
     help="The PDF: at most 14 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
 )
-since_option = click.option(
-    "--since",
-    type=PATH,
-    metavar="OLD",
-    help="An earlier results.json; the page then says what changed since.",
-)
 words_options = together(
     click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
     click.option("--question", metavar="TEXT", help="The question that its first page answers."),
@@ -143,8 +137,7 @@ run_options = together(
 @click.command()
 @run_options
 @edition_option
-@since_option
-def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool, **options: Any) -> None:
+def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) -> None:
     """Verify claims and write the page, the PDF and the results.
 
     These are report.html, report.pdf and results.json.
@@ -154,15 +147,13 @@ def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool
     from verify.report.cache import usable_caches
     from verify.report.write import prepare_for_pdf
 
-    # Before anything is measured, and before this run's results may take the place of the earlier ones.
-    earlier = _earlier(since)
     with usable_caches(), processes(**options) as workers:
         names = RUN.evidence, RUN.page, RUN.sheet_of(edition)
         if not (out / RUN.page).exists():
             prepare_for_pdf(workers)
         found = _verified(out, options, workers, names, lambda: prepare_for_pdf(workers))
         record = as_written(found, out / RUN.evidence)
-        rendered(record, out, workers, found.run.phases_s, edition, earlier)
+        rendered(record, out, workers, found.run.phases_s, edition)
     end(record.lenient_exit_status if lenient_sources else record.exit_status)
 
 
@@ -206,9 +197,8 @@ def run(
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
-@since_option
 @words_options
-def render(results: Path, out: Path | None, edition: str, since: Path | None, **words: str | None) -> None:
+def render(results: Path, out: Path | None, edition: str, **words: str | None) -> None:
     """Rebuild the report from RESULTS.
 
     Nothing is derived or drawn. RESULTS is a results.json of at most 32 MB, an audit.json or comparison.json
@@ -224,7 +214,7 @@ def render(results: Path, out: Path | None, edition: str, since: Path | None, **
         if not isinstance(record, RunRecord):
             raise click.UsageError("--title, --question and --author: only a run's report has them")
         record = record.presented(presentation(**words))
-    rendered(record, out or results.parent, edition=edition, earlier=_earlier(since))
+    rendered(record, out or results.parent, edition=edition)
     end(record.exit_status)
 
 
@@ -247,15 +237,6 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int, *
         text = table(rows, chosen, count, columns(sys.stdout))
     tell(text)
     end(0)
-
-
-def _earlier(path: Path | None) -> RunRecord | None:
-    """Return the run that is to be compared with, if there is one."""
-    if path is None:
-        return None
-    from verify.evidence.load import load
-
-    return load(path)
 
 
 def _verified(
