@@ -13,26 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
 import verify
-from tests.auditing.calls import SCALE, arrays, of_calls
-from tests.tool import EXAMPLE, ROOT, Ended, blocks, examples, page
+from tests.tool import EXAMPLE, ROOT, blocks, examples, page
 from verify import spec
-from verify.auditing import alternatives
-from verify.auditing.audit import kind_of
-from verify.auditing.recording import Call
-from verify.citing import citations, languages
 from verify.citing.documents import check
 from verify.citing.languages import LANGUAGES
-from verify.citing.markers import quotes_in
 from verify.cli.main import cli
-from verify.engine import computations
-from verify.engine.catalogue import catalogue, load
-from verify.engine.sources import read_sources
-from verify.engine.statements import decide
+from verify.engine.catalogue import load
 from verify.evidence import ClaimRecord, Outcome, RunRecord
 from verify.evidence.load import shipped
 from verify.montecarlo.distributions import moments_contradiction
@@ -42,8 +32,7 @@ from verify.version import __version__
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
-DISTRIBUTION, FORMAT, FINDING, LANGUAGE = "triangular.py", "org.py", "concentration.py", "textile.py"
-MISTAKE, COMPUTATION = "relu.py", "kurtosis.py"
+DISTRIBUTION = "triangular.py"
 
 
 def _names_of(folder: Path, name: str) -> dict[str, Any]:
@@ -65,18 +54,8 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_every_example_is_tested() -> None:
     """Each of its Python blocks is one of those that the tests below run."""
-    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, FINDING, LANGUAGE, MISTAKE, COMPUTATION}
+    assert set(examples()) == {*CLAIMS, DISTRIBUTION}
     assert len(examples()) == PAGE.count("```python\n")
-
-
-def test_the_language_finds_what_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not what a listing shows."""
-    monkeypatch.setattr(languages, "LANGUAGES", dict(languages.LANGUAGES))
-    _names_of(tmp_path, LANGUAGE)
-    language = languages.language_of(tmp_path / "page.textile")
-    quoted = "<!-- verify: {} -->1<!-- /verify -->"
-    text = f"It is {quoted.format('run:seed')}.\n\nbc. {quoted.format('run:shown')}\n\nMore.\n"
-    assert [one.key for one in quotes_in(tmp_path / "page.textile", text, language)] == ["run:seed"]
 
 
 def _notebook() -> dict[str, Any]:
@@ -162,74 +141,6 @@ def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:
     assert moments_contradiction(distribution) is None
     wrong = replace(distribution, base_moments=(*distribution.base_moments[:4], Fraction(3)))
     assert "states a fourth central moment of 3," in str(moments_contradiction(wrong))
-
-
-def test_the_format_is_one_of_a_citation(
-    tool: Callable[..., Ended], tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The command takes its name, and prints the claim with its digest."""
-    monkeypatch.setattr(citations, "FORMS", dict(citations.FORMS))
-    _names_of(tmp_path, FORMAT)
-    (claim,) = small.claims
-    results = tmp_path / "results.json"
-    results.write_text(small.to_json(), encoding="utf-8")
-    ended = tool("cite", claim.id, "--format", "org", "--results", results)
-    assert ended.status == 0
-    assert ended.out.startswith(f"[[report.html#{claim.id}][sdpa-verify ")
-    assert ended.out.endswith(f"Digest ={claim.digest}=.\n")
-
-
-def test_the_finding_is_made_as_those_of_the_tool_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An audit makes it of every head, with interval and reference: the inverse of the effective keys."""
-    kind = _names_of(tmp_path, FINDING)["KIND"]
-    monkeypatch.setattr("verify.auditing.audit.kinds", lambda: (kind, kind_of("effective-keys")))
-    q, k, _ = (one.astype(np.float32) for one in arrays(sequences=5, heads=2))
-    record = verify.audit(q, k)
-    assert record.budget.places == 2 * 2 * 2
-    for head in range(2):
-        own, ours = (one for one in record.findings if one.head == head)
-        assert own.id == f"concentration-head-{head}"
-        assert own.estimate is not None
-        assert ours.estimate == pytest.approx(1 / own.estimate)
-        assert own.reference is not None
-        assert ours.reference is not None
-        assert ours.reference.value == pytest.approx(1 / own.reference.value)
-        assert (own.interval[0] or 0) < own.estimate < (own.interval[1] or 0)
-
-
-def test_the_mistake_is_named_where_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its fix; before it was added the output had no cause."""
-    q, k, v = (one.astype(np.float32) for one in arrays())
-    scores = SCALE * (q.astype(float) @ np.swapaxes(k, -1, -2))
-    out = (np.maximum(scores, 0) @ v / k.shape[2]).astype(np.float32)
-    call = Call(q, k, v, out, scale=SCALE)
-    assert "ReLU" not in of_calls(call)["reconstruction"].cause
-    monkeypatch.setattr(alternatives, "KINDS", list(alternatives.KINDS))
-    _names_of(tmp_path, MISTAKE)
-    found = of_calls(call)["reconstruction"]
-    assert found.judgement == "refuted"
-    assert found.cause == "the weights are ReLUs of the scores over the number of keys"
-    assert found.fix == "apply the softmax to the scores"
-
-
-def test_the_computation_decides_a_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the digits it prints: 3 + 6/d_k, of a claim that is in the catalogue."""
-    monkeypatch.setattr(computations, "COMPUTATIONS", dict(computations.COMPUTATIONS))
-    _names_of(tmp_path, COMPUTATION)
-    assert computations.COMPUTATIONS["kurtosis"].claim in catalogue()
-    (text,) = blocks("toml", "docs/extending.md")
-    source, *_ = text.partition("\n[[statement]]\n")
-    (compute,) = set(re.findall(r"compute = \{ what = \"kurtosis\".*?\}", PAGE))
-    path = tmp_path / "course.toml"
-    for printed, outcome in (("4.5", Outcome.HOLDS), ("4.6", Outcome.MISPRINTED)):
-        said = f'text = "The kurtosis is {printed}."\n'
-        part = f'[[statement.part]]\n{said}kind = "prints"\nprinted = "{printed}"\n{compute}\n'
-        entry = f'\n[[statement]]\nid = "kurtosis"\nsource = "course"\n{said}\n{part}'
-        path.write_text(source + entry, encoding="utf-8")
-        (decided,) = decide(read_sources(path), ())
-        assert decided.outcome is outcome
 
 
 def test_every_file_named_is_there() -> None:

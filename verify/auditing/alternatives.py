@@ -595,11 +595,11 @@ def _normed(array: Floats) -> Floats:
     return array / np.where(size > 0, size, 1)
 
 
-KINDS: list[Callable[[Place], Iterator[Variant]]] = [
+KINDS: tuple[Callable[[Place], Iterator[Variant]], ...] = (
     *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, newer, merges),
     *(rotations, groups, layouts, swapped_output, axes),
-]
-"""The kinds of wrong attention; a program of one's own may append to them.
+)
+"""The kinds of wrong attention.
 
 `axes_of_arrays`, which makes all arrays others, goes before them, and `quantised`, which has two numbers of
 its own, comes after them.

@@ -26,7 +26,7 @@ from verify.auditing.rows import Mapper
 from verify.auditing.scales import DEFAULT, scale_expression
 from verify.auditing.statistical import STATISTICAL, Statistical
 from verify.auditing.weighting import weighting
-from verify.errors import RecordingError, SettingsError, VerifyError, naming_arguments, unknown, what_is_wrong
+from verify.errors import RecordingError, SettingsError, naming_arguments, unknown
 from verify.evidence.audits import (
     RESERVED,
     UNSEEN,
@@ -61,39 +61,12 @@ RULE = "split evenly over the statistical findings of all heads, before the data
 _USAGE = "write FINDING or FINDING:LOW..HIGH, such as row-variance:0.5..2"
 _ON_SCALE = ("scale-applied", "scale-implied")
 _PACKAGES = ("numpy", "scipy", "array-api-compat")
-_KINDS: list[FindingKind] = [*EXACT, *STATISTICAL]
+_KINDS: tuple[FindingKind, ...] = (*EXACT, *STATISTICAL)
 
 
 def kinds() -> tuple[FindingKind, ...]:
     """Return all kinds of findings, in the order in which they are made and shown."""
-    return tuple(_KINDS)
-
-
-def register(kind: FindingKind) -> None:
-    """Let audits of this process make findings of one more kind, after all others.
-
-    Raises:
-        SettingsError: one of its findings has the name of another.
-    """
-    taken = {name for one in _KINDS for name in one.names} & set(kind.names)
-    if taken:
-        raise SettingsError(f"finding {min(taken)!r}: there is one of this name; choose another")
-    _KINDS.append(kind)
-
-
-def _found(kind: FindingKind, seen: Seen, subjects: Sequence[Subject]) -> tuple[Finding, ...]:
-    """Return what a kind finds; what a registered one raises is a mistake of its author's.
-
-    Raises:
-        SettingsError: its function fails; the text names it.
-    """
-    try:
-        return tuple(kind.find(seen, subjects))
-    except Exception as error:
-        if isinstance(error, VerifyError) or kind in (*EXACT, *STATISTICAL):
-            raise
-        what = what_is_wrong(error)
-        raise SettingsError(f"finding {kind.name!r}: {what}; correct what was registered") from error
+    return _KINDS
 
 
 def kind_of(finding: str) -> FindingKind:
@@ -498,7 +471,7 @@ class _LayerAudit:
             Subject(self.layer, head, *sizes, intention, alpha, settings.gates, tells, self.mask)
             for head in range(self.heads)
         ]
-        findings = [one for kind in kinds() for one in _found(kind, seen, subjects)]
+        findings = [one for kind in kinds() for one in kind.find(seen, subjects)]
         findings.sort(key=lambda one: -1 if one.head is None else one.head)
         compared = [one.compared for one in seen.batches if one.compared is not None]
         told = self.declared()
