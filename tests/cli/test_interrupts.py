@@ -213,9 +213,7 @@ def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
     process.stdout = None
     ended = finish(process)
     assert (ended.status, ended.out) == (0, "")
-    *progress, counts = ended.err.splitlines()
-    assert sorted(progress) == ["softmax-identities: confirmed", "worked-dot-products: confirmed"]
-    assert counts.startswith("2 claims: ")
+    assert ended.err.startswith("2 claims: ")
     assert (tmp_path / "results.json").is_file()
 
 

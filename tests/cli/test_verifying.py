@@ -105,7 +105,8 @@ def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
     ended = tool("run", "doubled-keys", "--claims", path, *options)
     assert ended.status == status
-    assert ended.out.split()[1:3] == ["doubled-keys", verdict]
+    assert ended.out.startswith(("✓", "✗"))
+    assert f" doubled-keys  {verdict}: " in ended.out
 
 
 CHECKS = "    checks = variances(cells, LABEL, derivation.result)\n"
@@ -181,13 +182,14 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     )  # fmt: skip
     assert ended.status == 0
     lines = ended.out.splitlines()
-    assert [line.split()[:3] for line in lines[:2]] == [
-        ["✓", "score-mean", "confirmed"],
-        ["✓", "worked-dot-products", "confirmed"],
+    # In the order in which they are settled.
+    assert [line[:6] for line in lines[:2]] == ["1/2 ✓ ", "2/2 ✓ "]
+    assert sorted(line[6:38] for line in lines[:2]) == [
+        "score-mean           confirmed: ",
+        "worked-dot-products  confirmed: ",
     ]
     assert lines[2:] == [str(tmp_path / "new" / "folder" / "results.json"), str(junit)]
-    *progress, counts = ended.err.splitlines()
-    assert sorted(progress) == ["score-mean: confirmed", "worked-dot-products: confirmed"]
+    (counts,) = ended.err.splitlines()
     assert re.fullmatch(
         r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 negative controls rejected", counts
     )
@@ -196,6 +198,27 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
         "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95, "device": None,
     }  # fmt: skip
     assert list(content["run"]["phases_s"]) == ["imports", "verification"]
+
+
+def test_results_of_other_claims_are_not_replaced(tool: Tool, tmp_path: Path) -> None:
+    """Before anything is computed: another folder or a word is asked for; more claims may take the place."""
+    results = tmp_path / "results.json"
+    results.write_text(record().to_json(), encoding="utf-8")
+    before = results.read_bytes()
+    given = ("score-variance", "--profile", "quick", "--workers", 1, "--out", tmp_path)
+    for command in ("run", "report"):
+        ended = tool(command, *given)
+        assert ended.status == 2
+        assert ended.complaint == (
+            f"{results}: has results of {CLAIMS[1].id} and {len(CLAIMS) - 2} more, which this run would not "
+            "bring again; give another folder with --out, or --force to replace them"
+        )
+        assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+        assert results.read_bytes() == before
+    assert tool("run", *given, "--force").status == 0
+    assert [claim.id for claim in load(results).claims] == ["score-variance"]
+    assert tool("run", "softmax-identities", *given).status == 0
+    assert len(load(results).claims) == 2
 
 
 def test_a_run_beside_an_earlier_report_says_so(tool: Tool, tmp_path: Path) -> None:
@@ -228,17 +251,17 @@ def test_results_can_be_rendered_elsewhere(
 @pytest.mark.parametrize(
     ("changes", "status", "mark"),
     [
-        pytest.param([], 0, "✓ doubled-keys             confirmed", id="confirmed"),
+        pytest.param([], 0, "✓ doubled-keys  confirmed: ", id="confirmed"),
         pytest.param(
             [("LABEL, derivation.result)", "LABEL, 5 * d)")],
             1,
-            "✗ doubled-keys             refuted",
+            "✗ doubled-keys  refuted: ",
             id="refuted",
         ),
         pytest.param(
             [('is only doubled", 2 * 8)', 'is only doubled", 4 * 8, truth=None)')],
             3,
-            "? doubled-keys             undecided    negative control not rejected: only-doubled",
+            "? doubled-keys  undecided: ",
             id="undecided",
         ),
     ],
@@ -299,9 +322,7 @@ def test_a_step_that_does_not_follow_ends_with_status_1(
         "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
     )
     assert ended.status == 1
-    assert ended.out.startswith(
-        "✗ doubled-keys             undecided    the derivation failed, so nothing was drawn: "
-    )
+    assert ended.out.startswith("✗ doubled-keys  undecided: the derivation failed, so nothing was drawn: ")
     assert tool("show", "doubled-keys", "--claims", path).status == 1
 
 

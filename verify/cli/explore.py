@@ -11,7 +11,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
-from verify.cli.console import fitted
+from verify.cli.console import beside, fitted
 from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.errors import WorkerError, claim_errors
 from verify.evidence import PROFILES, Fact
@@ -25,7 +25,6 @@ from verify.text.numbers import exact
 if TYPE_CHECKING:
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
-_LEAST = 30  # columns that a title needs beside its id
 _ENDINGS = {
     "proved": "Proved",
     "reviewed": "Reviewed, not proved",
@@ -44,18 +43,8 @@ def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None)
         if claim.chapter != last:
             lines += ([""] if lines else []) + [CHAPTERS[claim.chapter].title]
             last = claim.chapter
-        lines.append(_entry(name, width, plain(_title(claim)), columns))
+        lines.append(beside(f"  {name:<{width}} ", plain(_title(claim)), columns))
     return "\n".join(lines)
-
-
-def _entry(name: str, width: int, title: str, columns: int | None) -> str:
-    """Return an id with its title, which hangs beside it or, where that leaves no room, below it."""
-    if columns is None:
-        return f"  {name:<{width}} {title}"
-    beside = columns - width - 3 >= _LEAST
-    indent = " " * (width + 3 if beside else 6)
-    lines = fitted(indent + title, columns, hang=0)
-    return f"  {name:<{width}} {lines.lstrip()}" if beside else f"  {name}\n{lines}"
 
 
 def _title(claim: Claim | ClaimFile) -> str:

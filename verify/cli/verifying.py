@@ -130,6 +130,11 @@ run_options = together(
         help="Do not exit with 1 if a statement of --sources is misprinted or wrong.",
     ),
     out_option("reports"),
+    click.option(
+        "--force",
+        is_flag=True,
+        help="Replace results in DIR even if they are of claims that are not run.",
+    ),
 )
 """All that, and by how many processors, for which statements and where to."""
 
@@ -260,17 +265,20 @@ def _verified(
     # Looking for garbage among what is imported took a thirtieth of a short run.
     with made_for_good():
         from verify import api
-        from verify.cli.progress import closing_lines, following, outcome_line, surprise_line, verdict_line
+        from verify.cli.progress import following
         from verify.engine.catalogue import catalogue
         from verify.files.writing import check_writable
 
         catalogue()
+    claims = [*options.pop("claims"), *options.pop("claim_files")]
+    is_whole, force = not claims and options["sources"] is None, options.pop("force")
 
-    def try_folder() -> None:
+    def try_folder(wanted: tuple[str, ...]) -> None:
+        if not force:
+            _refuse_loss(out / "results.json", wanted, is_whole=is_whole)
         for name in names:
             check_writable(out, name)
 
-    claims = [*options.pop("claims"), *options.pop("claim_files")]
     _prepare_copies(workers, claims)
     imports = time.perf_counter() - begun
     with (
@@ -282,17 +290,49 @@ def _verified(
         callbacks.on_progress = _calling_at_work(on_work, callbacks.on_progress)
         given = {**options, "workers": workers, "store": store or False, "executor": executor}
         record = api.run(claims, callbacks=callbacks, **given)
-    for claim in record.claims:
-        tell(verdict_line(claim))
-    if options["sources"] is not None:
-        for statement in record.statements:
-            tell(outcome_line(statement))
+    _say_outcomes(record, own_sources=options["sources"] is not None)
+    phases = {"imports": round(imports, 3), **record.run.phases_s}
+    return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+def _say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
+    """Say what a bar has left unsaid, what became of statements, and how much the run rests on."""
+    from verify.cli.progress import closing_lines, outcome_line, surprise_line, verdict_line
+
+    if sys.stderr.isatty():
+        width = max((len(claim.id) for claim in record.claims), default=0)
+        for claim in record.claims:
+            say(verdict_line(claim, width, columns=columns(sys.stdout)))
+    for statement in record.statements if own_sources else ():
+        tell(outcome_line(statement))
     for statement in record.surprises():
         tell(surprise_line(statement))
     for line in closing_lines(record):
         log(line)
-    phases = {"imports": round(imports, 3), **record.run.phases_s}
-    return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+def _refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> None:
+    """Refuse to replace results of claims that are not among the ``wanted`` ones.
+
+    A run of the whole catalogue may do so, but for claims of the user's own.
+
+    Raises:
+        OutputError: they would be lost.
+    """
+    from verify.evidence.load import claims_in
+    from verify.spec.claim import USER
+
+    lost = [
+        name
+        for name, chapter in claims_in(results).items()
+        if name not in wanted and (chapter == USER or not is_whole)
+    ]
+    if lost:
+        which = lost[0] if len(lost) == 1 else f"{lost[0]} and {len(lost) - 1} more"
+        raise OutputError(
+            f"{results}: has results of {which}, which this run would not bring again; give another folder "
+            "with --out, or --force to replace them"
+        )
 
 
 def _calling_at_work(
