@@ -25,7 +25,7 @@ from verify.text.numbers import exact
 if TYPE_CHECKING:
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
-_ON_COMPONENTS = frozenset(["independent", "centred", "unit-variance", "normal"])
+_ON_COMPONENTS = frozenset(["independent", "centred", "unit-variance"])
 """Ids of assumptions by which authors say in words what theorems on components assume."""
 
 _ENDINGS = {
@@ -132,9 +132,10 @@ def page(
 
 def _assumed(claim: Claim, examined: ExaminedDerivation, columns: int | None) -> Iterator[str]:
     """Yield what is assumed, each once: by the main theorem, and what its author states besides."""
-    of_theorem = assumed(claim, examined.theorem) if examined.theorem else ()
-    # On components, the theorem says the same by itself, and of which families.
-    said = _ON_COMPONENTS if of_theorem else frozenset()
+    theorem = examined.theorem
+    of_theorem = assumed(claim, theorem) if theorem else ()
+    # A theorem about components says the same by itself, and of which families.
+    said = _ON_COMPONENTS if theorem and theorem.hypotheses.law else frozenset()
     texts = [*of_theorem, *(one.text for one in claim.assumptions if one.id not in said)]
     if texts:
         yield "\n".join(["Assumptions", *(beside("  - ", plain(one), columns) for one in texts)])
