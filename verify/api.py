@@ -21,7 +21,8 @@ from verify.engine.catalogue import (
     look_up,
     numbers,
 )
-from verify.engine.plan import Planned, plan_with
+from verify.engine.plan import Plan
+from verify.engine.plan import plan as plan_claims
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store, default_path
 from verify.errors import SettingsError, StoreError, naming_arguments
@@ -175,22 +176,21 @@ def plan(
     false_alarm: float = defaults.FALSE_ALARM,
     power: float = defaults.POWER,
     workers: Workers | int | None = None,
-) -> tuple[Planned, ...]:
-    """Return what verifying the named claims would take, a row a claim with its cells; see ``run``.
+) -> Plan:
+    """Return what a run of the named claims takes, in seconds: of its start and of each claim; see ``run``.
 
-    Blocks, scores and draws are counts, ``memory`` is in bytes, ``seconds`` are those of one worker on this
-    machine; all are of the first look, and later looks enlarge by half what is still undecided. ``workers``
-    serve claim files only, and change no count.
+    The times of claims that ship were measured, and are scaled by how fast this machine is, which takes a
+    second. Any other claim is run at two coarse tolerances, by ``workers``.
 
     Raises:
-        VerifyError: bad input, or a tolerance out of reach; one line says what, where and how to correct it.
+        VerifyError: bad input; one line says what, where and how to correct it.
     """
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
     with using(workers) as some:
         known, names = _looked_up(claims, some)
-        return tuple(plan_with(some, claim, chosen) for claim in choose(known, names).values())
+        return plan_claims(choose(known, names), chosen, some)
 
 
 def _looked_up(claims: Sequence[ClaimSpecifier], workers: Workers) -> tuple[Entries, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from verify.cli.console import (
     PATH,
     columns,
     end,
+    fitted,
     log,
     out_option,
     rendered,
@@ -225,22 +226,20 @@ def render(results: Path, out: Path | None, edition: str, **words: str | None) -
 
 @click.command()
 @plan_options
-@click.option("--workers", type=int, default=1, show_default=True, help="Workers to plan for.")
-def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int, **options: Any) -> None:
-    """Estimate the cost of verifying claims.
+@click.option("--workers", type=int, help="Workers to plan for.  [default: all]")
+def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None, **options: Any) -> None:
+    """Estimate the time that verifying claims takes.
 
-    The cost is given in blocks, draws, memory and time.
+    It rests on times that were measured; a claim of your own is run at coarse tolerances.
     """
     with processes(claim_files=claim_files) as some:
         from verify import api
         from verify.engine.plan import table
-        from verify.engine.runner import settings
         from verify.executors.machine import processors
 
-        chosen, count = settings(**options), processors(workers, _MOST_PLANNED)
-        rows = api.plan([*claims, *claim_files], workers=some, **options)
-        text = table(rows, chosen, count, columns(sys.stdout))
-    tell(text)
+        count = processors(workers, _MOST_PLANNED)
+        text = table(api.plan([*claims, *claim_files], workers=some, **options), count)
+    say(fitted(text, columns(sys.stdout), hang=0))
     end(0)
 
 
