@@ -127,15 +127,8 @@ def test_what_a_form_writes(key: str, form: str, text: str) -> None:
             for glued in (
                 "1{low}", "{low}5", "{low}{high}", "-{low}", "−{low}", "{low}%", "{low} %", "{low} × 10²",
                 "x{low}", "{low}.5", "1.{low}", "{low}^2", "{low}e5", "1/{low}", "{low} * 2", "{low} \\%",
-                "{low}&#50;", "{low}<sup>2</sup>", "{low}**5**",
-                "5**{low}**", "{low}\u200b5", "{low}٪", "{low}²",
-                "<b>{low}</b>{high}", "−\u200b{low}", "\u2010{low}",
-                "–{low}", "3–{low}", "− {low}", "1/  {low}", "{low}  ×10²", "{low}  %",
-                "{low} &times; 10", "{low} &#215; 10", "{low} \\times 10", "{low} $\\times 10$", "{low} ²",
-                "{low} ٪", "{low}<sup class=x>2</sup>", "{low} <sup>2</sup>", "5\u202f{low}", "5\xa0{low}",
-                "{low} 000", "{low}\u2009000", "{low}’{high}", "{low}'000", "{low}‰", "√{low}", "2 × {low}",
-                "1 {low}", "5\t{low}", "5\u3000{low}", "{low} 5", "{low} {high}", "- {low}", "– {low}",
-                "‐ {low}", "{low}…5", "{low}<!---->5", "{low} ⁻¹", "{low} ％", "{low} \u0305",
+                "{low}<sup>2</sup>", "{low}²", "3–{low}", "{low} &times; 10", "{low} \\times 10", "{low} 000",
+                "√{low}", "2 × {low}", "1 {low}", "{low} 5", "{low} {high}",
             )
         ),
         ("k.c", "digits=99", "no more digits that mean something; ask for fewer"),
