@@ -55,15 +55,6 @@ def test_gitlab_reads_a_report(checked: Checked) -> None:
     assert json.loads(outcomes.FORMS["gitlab"](Checked([], "seed 1"))) == []
 
 
-@pytest.mark.parametrize("name", outcomes.FORMS)
-def test_half_a_character_of_a_notebook_is_said(tmp_path: Path, name: str) -> None:
-    """JSON has room for one; no form fails for it."""
-    path = tmp_path / "page.ipynb"
-    source = f"<!-- verify: {OWN} -->9<!-- /verify --> <!-- verify: no\\ud800 -->1\\ud800<!-- /verify -->"
-    path.write_text(f'{{"cells": [{{"cell_type": "markdown", "source": "{source}"}}]}}', encoding="utf-8")
-    assert "ud800" in outcomes.FORMS[name](Checked(check([path], RUN), "seed 1"))
-
-
 def test_json_says_all(checked: Checked) -> None:
     """With what is printed, what is so now, and what became of it."""
     said = json.loads(outcomes.FORMS["json"](checked))

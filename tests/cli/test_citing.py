@@ -296,18 +296,10 @@ def test_a_run_writes_its_summary(tool: Tool, tmp_path: Path) -> None:
     assert (tmp_path / "junit.xml").is_file()
 
 
-def test_a_long_search_says_what_it_is_at(
-    tool: Tool, tmp_path: Path, results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On standard error; what is no regular file is passed over."""
-    documents = tmp_path / "documents"
-    documents.mkdir()
-    (documents / "page.md").write_text("No quotation.\n", encoding="utf-8")
-    os.mkfifo(documents / "pipe.md")
-    assert tool("check-docs", documents, "--results", results).err == ""
-    monkeypatch.setattr("verify.cli.citing._PATIENCE_S", -1.0)
-    ended = tool("check-docs", documents, "--results", results)
-    assert ended.status == 0
-    lines = ended.err.splitlines()
-    assert lines[0] == f"looking for documents in {documents}; Ctrl-C ends it"
-    assert lines[-1] == f"reading {documents / 'page.md'}, document 1 of 1; Ctrl-C ends it"
+def test_what_is_no_regular_file_is_passed_over(tool: Tool, tmp_path: Path, results: Path) -> None:
+    """A pipe in a folder of documents may have no writer."""
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "page.md").write_text("No quotation.\n", encoding="utf-8")
+    os.mkfifo(tmp_path / "documents" / "pipe.md")
+    ended = tool("check-docs", tmp_path / "documents", "--results", results)
+    assert (ended.status, ended.err) == (0, "")

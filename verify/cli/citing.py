@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, log, out_option, say, say_outdated, tell
+from verify.cli.console import PATH, end, out_option, say, say_outdated, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
@@ -164,40 +162,17 @@ def check_docs(
     if not wanted:
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
-    said = _Patience()
-    files = find_documents(wanted, lambda folder: said.tick(f"looking for documents in {folder}"))
+    files = find_documents(wanted)
     record = _settled(results)
     if adopt:
         tell("\n".join(map(str, adopt_forms(check(files, record), record))))
-    checked = Checked(check(said.reading(files), record, strict=strict), origin(record), written=write)
+    checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
     text = changes(checked.documents).removesuffix("\n") if diff else FORMS[form](checked)
     if text:
         (tell if form == "text" and not diff else say)(text)
     end(1 if checked.left else 0)
-
-
-class _Patience:
-    """Says on standard error every few seconds what a command is at."""
-
-    def __init__(self) -> None:
-        self._since = time.monotonic()
-
-    def tick(self, what: str) -> None:
-        """Say it if nothing was said for some seconds."""
-        if time.monotonic() - self._since > _PATIENCE_S:
-            self._since = time.monotonic()
-            log(f"{what}; Ctrl-C ends it")
-
-    def reading(self, files: Sequence[Path]) -> Iterator[Path]:
-        """Yield the files, each as it is read."""
-        for number, file in enumerate(files, 1):
-            self.tick(f"reading {file}, document {number} of {len(files)}")
-            yield file
-
-
-_PATIENCE_S = 5.0
 
 
 def _present(results: Path | None) -> Evidence:
