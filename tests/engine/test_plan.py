@@ -87,7 +87,7 @@ def test_the_table_says_what_it_rests_on() -> None:
     )
 
 
-@pytest.mark.usefixtures("same_machine")
+@pytest.mark.slow
 def test_a_claim_of_ones_own_is_tried(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:
     """The command takes files as `run` does, and marks what it ran."""
     ended = tool("plan", "sqrt-scaling", "--claims", claim_file(), "--profile", "quick")
