@@ -104,15 +104,6 @@ def test_bare_numbers(text: str, bare: str | None) -> None:
     assert bare_number(Value("k", text, exact, "k")) == bare
 
 
-def test_every_value_is_there_once() -> None:
-    """One line each, under a head that says where they come from."""
-    run = record()
-    text = export(run, values(run))
-    lines = [line for line in text.splitlines() if line.startswith(r"\verifyvalue{")]
-    assert len(lines) == sum(1 for _ in values(run))
-    assert f"seed {run.run.settings.seed}" in text
-
-
 def test_a_stale_bare_number_is_fixed(tmp_path: Path) -> None:
     """It stays bare."""
     run = record()

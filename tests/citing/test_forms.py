@@ -224,22 +224,6 @@ def test_each_language_has_its_markup(language: str, text: str) -> None:
     assert sentence == f"about {markup.written('2.37×10⁻⁹', is_number=True)} *here*"
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "shown"),
-    [
-        ("markdown", "{evil()}", "&#123;evil()}"),
-        ("html", "{{ evil }}", "&#123;&#123; evil }}"),
-        ("org", "@@html:<script>", "@@html:<script>"),
-        ("typst", "see //evil", r"see \/\/evil"),
-    ],
-)
-def test_words_are_no_program_of_a_language(language: str, words: str, shown: str) -> None:
-    """A title may come from anyone: no expression of MDX or Vue, no snippet of Org, no comment of Typst."""
-    made = MARKUPS[language].written(words, is_number=False)
-    assert made.replace("\u200b", "") == shown
-    assert words not in made
-
-
 def test_counts_in_words() -> None:
     """Below a thousand, each another."""
     assert [spelled(n) for n in (0, 13, 40, 59, 312)] == [

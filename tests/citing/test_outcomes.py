@@ -14,7 +14,7 @@ from tests.report.records import record
 from tests.tool import ROOT
 from verify.citing import outcomes
 from verify.citing.documents import check, fix
-from verify.citing.outcomes import Checked, address, changes
+from verify.citing.outcomes import Checked, changes
 from verify.cli.main import cli
 
 
@@ -86,13 +86,6 @@ def test_a_diff_does_what_writing_does(checked: Checked, tmp_path: Path) -> None
     page.write_text(TEXT, encoding="utf-8")
     fix(checked.documents)
     assert page.read_text(encoding="utf-8") == applied != TEXT
-
-
-def test_addresses_are_short_and_portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the present folder where the file is in it."""
-    monkeypatch.chdir(tmp_path)
-    assert address(tmp_path / "docs" / "page.md") == "docs/page.md"
-    assert address(tmp_path.parent / "page.md") == str(tmp_path.parent / "page.md")
 
 
 def calls(text: str) -> list[tuple[str, set[str]]]:

@@ -1,6 +1,5 @@
 """The citing commands as people call them, with their mistakes."""
 
-import json
 import os
 import re
 from collections.abc import Callable
@@ -94,25 +93,6 @@ def test_a_run_and_a_statement_are_cited(tool: Tool, results: Path, form: str, k
     ended = tool("cite", key, "--format", form, "--results", results)
     assert ended.status == 0
     assert key in ended.out
-
-
-def test_a_doi_leads_to_the_results(tool: Tool, results: Path) -> None:
-    """In the place of the page, with seed, profile and digest where styles print them; no file is added."""
-    given = ("cite", "score-variance.slope", "--doi", "10.5281/zenodo.1", "--results", results)
-    digest = record().claims[0].digest
-    csl = json.loads(tool(*given, "--format", "csl-json").out)[0]
-    assert (csl["DOI"], "URL" in csl) == ("10.5281/zenodo.1", False)
-    assert csl["version"] == f"0.1.0 (seed 20170612, profile standard, digest {digest[:12]})"
-    ris = dict(line.split("  - ") for line in tool(*given, "--format", "ris").out.splitlines())
-    assert (ris["TY"], ris["DO"], ris["ET"]) == ("COMP", csl["DOI"], csl["version"])
-    assert "  doi = {10.5281/zenodo.1}," in tool(*given, "--format", "bibtex").out
-    page = json.loads(tool(*given, "--format", "json-ld").out)
-    assert page["identifier"] == "https://doi.org/10.5281/zenodo.1"
-    assert {one["name"] for one in page["isBasedOn"]["additionalProperty"]} == {"seed", "profile", "sha256"}
-    address = ("--url", "https://doi.org/10.5281/zenodo.1", "--format", "bibtex")
-    assert "url = {https://doi.org/10.5281/zenodo.1}" in tool("cite", "score-variance", *address).out
-    whole = ("--url", "https://example.org/r/report.html", "--format", "bibtex")
-    assert "{https://example.org/r/report.html#score-variance}" in tool("cite", "score-variance", *whole).out
 
 
 def test_help_names_every_format() -> None:
@@ -217,14 +197,6 @@ def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:
     assert f"{page}: 2 quotations, 1 fixed, 1 not so" in ended.out
 
 
-def test_documents_without_quotations_are_counted(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """A folder may hold hundreds, of which a few quote."""
-    for number in range(4):
-        (tmp_path / f"{number}.md").write_text("Nothing.\n", encoding="utf-8")
-    ended = tool("check-docs", tmp_path, "--results", results)
-    assert (ended.status, ended.out.splitlines()[0]) == (0, "4 documents: nothing is quoted in them")
-
-
 def test_a_misspelt_marker_ends_with_2(tool: Tool, results: Path, tmp_path: Path) -> None:
     """By file and line, with what to write."""
     page = tmp_path / "page.md"
@@ -283,17 +255,6 @@ def test_export_and_badge_write_files(tool: Tool, results: Path, tmp_path: Path)
     made = tool("badge", "score-variance", "--out", tmp_path, "--results", results)
     assert made.status == 0
     assert made.out.splitlines() == [str(tmp_path / f"score-variance.{kind}") for kind in ("svg", "json")]
-
-
-def test_a_run_writes_its_summary(tool: Tool, tmp_path: Path) -> None:
-    """For a CI job's page, beside JUnit's XML."""
-    options = ("--profile", "quick", "--out", tmp_path, "--summary", tmp_path / "summary.md")
-    ended = tool("run", "worked-dot-products", *options, "--junit", tmp_path / "junit.xml")
-    assert ended.status == 0
-    assert (
-        (tmp_path / "summary.md").read_text(encoding="utf-8").startswith("## sdpa-verify: 1 of 1 claims hold")
-    )
-    assert (tmp_path / "junit.xml").is_file()
 
 
 def test_what_is_no_regular_file_is_passed_over(tool: Tool, tmp_path: Path, results: Path) -> None:

@@ -139,19 +139,6 @@ def test_a_full_disk(reports: Path) -> None:
     assert "; free space" in ended.complaint
 
 
-@pytest.mark.slow
-def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
-    """``| head -1`` costs the lines that are not read, not the results."""
-    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path)
-    process = begin("run", "softmax-identities", "worked-dot-products", *options)
-    process.stdout.close()  # type: ignore[union-attr]  # it is a pipe
-    process.stdout = None
-    ended = finish(process)
-    assert (ended.status, ended.out) == (0, "")
-    assert ended.err.startswith("2 claims: ")
-    assert (tmp_path / "results.json").is_file()
-
-
 @pytest.mark.parametrize(
     "arguments", [["--help"], pytest.param(["show", "score-mean"], marks=pytest.mark.slow)]
 )
@@ -164,18 +151,6 @@ def test_no_reader_at_all(arguments: list[str]) -> None:
     assert "Traceback" not in ended.err
     assert "Exception" not in ended.err
     assert ended.status in {0, 1, 2}
-
-
-@pytest.mark.slow
-def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
-    """What cannot be printed is reported, after the results are written."""
-    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
-        ended = finish(
-            begin("run", "worked-dot-products", "--profile", "quick", "--out", tmp_path, stdout=full)
-        )
-    assert ended.status == 2
-    assert ended.complaint.startswith("standard output: cannot be written (No space left on device)")
-    assert (tmp_path / "results.json").is_file()
 
 
 @pytest.mark.slow

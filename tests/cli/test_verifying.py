@@ -175,11 +175,10 @@ def test_what_is_derived_and_bound_to_nothing_is_a_threshold(
 
 def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) -> None:
     """Standard output holds the verdicts and the files written, and nothing else."""
-    junit = tmp_path / "ci" / "junit.xml"
-    ended = tool(
-        "run", "score-mean", "worked-dot-products", "--profile", "quick", "--seed", 5, "--workers", 1,
-        "--out", tmp_path / "new" / "folder", "--junit", junit,
-    )  # fmt: skip
+    junit, summary = tmp_path / "ci" / "junit.xml", tmp_path / "ci" / "summary.md"
+    claims = ("score-mean", "worked-dot-products")
+    options = ("--profile", "quick", "--seed", 5, "--workers", 1, "--junit", junit, "--summary", summary)
+    ended = tool("run", *claims, *options, "--out", tmp_path / "new" / "folder")
     assert ended.status == 0
     lines = ended.out.splitlines()
     # In the order in which they are settled.
@@ -188,7 +187,8 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
         "score-mean           confirmed: ",
         "worked-dot-products  confirmed: ",
     ]
-    assert lines[2:] == [str(tmp_path / "new" / "folder" / "results.json"), str(junit)]
+    assert lines[2:] == [str(tmp_path / "new" / "folder" / "results.json"), str(junit), str(summary)]
+    assert summary.read_text(encoding="utf-8").startswith("## sdpa-verify: 2 of 2 claims hold")
     (counts,) = ended.err.splitlines()
     assert re.fullmatch(
         r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 negative controls rejected", counts
