@@ -16,9 +16,7 @@ from tests.tool import Ended
 from verify.claims.chapters import CHAPTERS
 from verify.engine import computations
 from verify.engine.catalogue import catalogue
-from verify.engine.computations import (
-    INCOMPATIBLE, SampleLaw, mean_law, variance_law,
-)  # fmt: skip
+from verify.engine.computations import INCOMPATIBLE, SampleLaw, mean_law, variance_law
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError

@@ -92,9 +92,8 @@ def test_a_claim_of_ones_own_is_tried(tool: Callable[..., Ended], claim_file: Ca
     """The command takes files as `run` does, and marks what it ran."""
     ended = tool("plan", "sqrt-scaling", "--claims", claim_file(), "--profile", "quick")
     assert ended.status == 0
-    assert [line.split()[0] for line in ended.out.splitlines()[:4]] == [
-        "claim", "sqrt-scaling", "doubled-keys", "together",
-    ]  # fmt: skip
+    names = [line.split()[0] for line in ended.out.splitlines()[:4]]
+    assert names == ["claim", "sqrt-scaling", "doubled-keys", "together"]
     assert "doubled-keys *" in ended.out
     assert "tolerance 0.05" in ended.out
 
