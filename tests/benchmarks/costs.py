@@ -39,12 +39,12 @@ def costs() -> str:
     (_, coarse), (taken, fine) = (timed(profile, 2) for profile in PROFILES)
     after = speed()
     rates = {name: round((before[name] + after[name]) / 2, 1) for name in before}
-    rows = (
-        f'  "{claim.id}": {json.dumps([round(one, 3) for one in astuple(Times.of(coarse, fine, claim.id))])}'
-        for claim in fine.claims
-    )
-    start = f'"start_s": {taken - fine.run.elapsed_s:.2f}'
-    return f'{{\n "speed": {json.dumps(rates)},\n {start},\n "claims": {{\n' + ",\n".join(rows) + "\n }\n}\n"
+    rows = []
+    for claim in fine.claims:
+        times = [round(seconds, 3) for seconds in astuple(Times.of(coarse, fine, claim.id))]
+        rows.append(f'  "{claim.id}": {json.dumps(times)}')
+    head = f'"speed": {json.dumps(rates)},\n "start_s": {taken - fine.run.elapsed_s:.2f},\n "claims": {{\n'
+    return f"{{\n {head}" + ",\n".join(rows) + "\n }\n}\n"
 
 
 def check(*claims: str) -> None:

@@ -136,9 +136,9 @@ def _assumed(claim: Claim, examined: ExaminedDerivation, columns: int | None) ->
     of_theorem = assumed(claim, theorem) if theorem else ()
     # A theorem about components says the same by itself, and of which families.
     said = _ON_COMPONENTS if theorem and theorem.hypotheses.law else frozenset()
-    texts = [*of_theorem, *(one.text for one in claim.assumptions if one.id not in said)]
+    texts = [*of_theorem, *(stated.text for stated in claim.assumptions if stated.id not in said)]
     if texts:
-        yield "\n".join(["Assumptions", *(beside("  - ", plain(one), columns) for one in texts)])
+        yield "\n".join(["Assumptions", *(beside("  - ", plain(text), columns) for text in texts)])
 
 
 def _art(relation: str, expression: Any, columns: int | None) -> str:

@@ -232,13 +232,13 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
 
     It rests on times that were measured; a claim of your own is run at coarse tolerances.
     """
-    with processes(claim_files=claim_files) as some:
+    with processes(claim_files=claim_files) as pool:
         from verify import api
         from verify.engine.plan import table
         from verify.executors.machine import processors
 
         count = processors(workers, _MOST_PLANNED)
-        text = table(api.plan([*claims, *claim_files], workers=some, **options), count)
+        text = table(api.plan([*claims, *claim_files], workers=pool, **options), count)
     say(fitted(text, columns(sys.stdout), hang=0))
     end(0)
 

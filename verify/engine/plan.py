@@ -31,10 +31,9 @@ _TURN_S = 0.25  # seconds for which one kind of work is timed, twice for each of
 
 @dataclass(frozen=True)
 class Times:
-    """The seconds of a claim: its derivation, and of its simulation what any sample and the usual one takes.
+    """What a claim takes, in seconds: its derivation, and a simulation at the default settings in two parts.
 
-    ``drawn_s`` is that of samples for the default settings, and in proportion of others; ``floor_s`` is
-    spent in any case.
+    ``drawn_s`` grows in proportion to the samples; ``floor_s`` is spent however small they are.
     """
 
     derivation_s: float
@@ -83,8 +82,8 @@ class Plan:
 
         All of them draw, also for a claim that is left at last, but a derivation is made by one.
         """
-        last = max((one.derivation_s + one.simulation_s / workers for one in self.claims), default=0.0)
-        return self.start_s + max(last, sum(one.seconds for one in self.claims) / workers)
+        last = max((row.derivation_s + row.simulation_s / workers for row in self.claims), default=0.0)
+        return self.start_s + max(last, sum(row.seconds for row in self.claims) / workers)
 
 
 def sample_size(settings: Settings) -> float:
@@ -160,26 +159,25 @@ def plan(claims: Mapping[str, Claim | ClaimFile], settings: Settings, workers: W
 def _tried(name: str, claim: Claim | ClaimFile, settings: Settings, workers: Workers | int | None) -> Times:
     coarse, fine = (
         runner.run(
-            {name: claim}, settings.model_copy(update={"tolerance": one}), SourceBook(), workers=workers
+            {name: claim}, settings.model_copy(update={"tolerance": tolerance}), SourceBook(), workers=workers
         )
-        for one in _TRIAL
+        for tolerance in _TRIAL
     )
     return Times.of(coarse, fine, name)
 
 
 def table(plan: Plan, workers: int = 1) -> str:
     """Return a plan as text: a line a claim, the time from start to end, and what both rest on."""
-    rows = [
-        (f"{one.claim}{' *' * one.is_tried}", one.derivation_s, one.simulation_s, one.seconds)
-        for one in plan.claims
-    ]
+    rows = list(plan.claims)
     if len(rows) > 1:
-        rows.append(("together", *(sum(figures) for figures in zip(*(row[1:] for row in rows), strict=True))))
-    width = max(len(name) for name, *_ in (("claim",), *rows))
-    lines = [
-        f"{'claim':<{width}}  derivation  simulation      both",
-        *(f"{name:<{width}}  {d:>8.2f} s  {s:>8.2f} s  {both:>6.2f} s" for name, d, s, both in rows),
-    ]
+        derivations_s = sum(row.derivation_s for row in rows)
+        rows.append(Planned("together", derivations_s, sum(row.simulation_s for row in rows)))
+    names = [f"{row.claim}{' *' * row.is_tried}" for row in rows]
+    width = max(map(len, ["claim", *names]))
+    lines = [f"{'claim':<{width}}  derivation  simulation      both"]
+    for name, row in zip(names, rows, strict=True):
+        times = f"{row.derivation_s:>8.2f} s  {row.simulation_s:>8.2f} s  {row.seconds:>6.2f} s"
+        lines.append(f"{name:<{width}}  {times}")
     chosen, (coarse, fine) = plan.settings, _TRIAL
     said = (
         f"From start to end about {seconds(plan.wall_s(workers))} with {counted(workers, 'worker')}, "
@@ -188,6 +186,6 @@ def table(plan: Plan, workers: int = 1) -> str:
         "in the store and without pages. The times are those of a measured run, scaled by how fast this "
         "machine does algebra and draws."
     )
-    if any(one.is_tried for one in plan.claims):
+    if any(row.is_tried for row in plan.claims):
         said += f" * was tried here, at tolerances {coarse:g} and {fine:g}."
     return "\n".join([*lines, "", said])
