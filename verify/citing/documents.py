@@ -32,10 +32,6 @@ _OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "
 """Folders of what is made or installed, which hold no documents."""
 
 
-_SYSTEM = frozenset(map(Path, ("/dev", "/proc", "/sys")))
-"""Folders whose files are no documents, and some without end."""
-
-
 def find_documents(paths: Sequence[Path]) -> list[Path]:
     """Return the files that the paths name, each once: a folder's documents, the files of a pattern.
 
@@ -65,7 +61,7 @@ def _within(folder: Path) -> Iterator[Path]:
         if path.name.startswith(".") or path.is_symlink():
             continue
         if path.is_dir():
-            if path.name not in _OTHERS and path.absolute() not in _SYSTEM:
+            if path.name not in _OTHERS:
                 yield from _within(path)
         elif path.suffix.lower() in LANGUAGES and path.is_file():
             yield path
