@@ -208,8 +208,8 @@ def test_results_of_other_claims_are_not_replaced(tool: Tool, tmp_path: Path) ->
         ended = tool(command, *given)
         assert ended.status == 2
         assert ended.complaint == (
-            f"{results}: has results of {CLAIMS[1].id} and {len(CLAIMS) - 2} more, which this run would not "
-            "bring again; give another folder with --out, or --force to replace them"
+            f"{results}: has results of {CLAIMS[1].id} and {len(CLAIMS) - 2} more, which this run leaves "
+            "out; give another folder with --out, or --force to replace them"
         )
         assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
         assert results.read_bytes() == before

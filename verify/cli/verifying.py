@@ -329,7 +329,7 @@ def _refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> N
     if lost:
         which = lost[0] if len(lost) == 1 else f"{lost[0]} and {len(lost) - 1} more"
         raise OutputError(
-            f"{results}: has results of {which}, which this run would not bring again; give another folder "
+            f"{results}: has results of {which}, which this run leaves out; give another folder "
             "with --out, or --force to replace them"
         )
 
