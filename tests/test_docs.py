@@ -17,17 +17,12 @@ import pytest
 from matplotlib import pyplot as plt
 
 import verify
-from tests.tool import EXAMPLE, ROOT, Ended, blocks, examples, page
+from tests.tool import EXAMPLE, ROOT, blocks, examples, page
 from verify import spec
-from verify.citing import citations, languages
 from verify.citing.documents import check
 from verify.citing.languages import LANGUAGES
-from verify.citing.markers import quotes_in
 from verify.cli.main import cli
-from verify.engine import computations
-from verify.engine.catalogue import catalogue, load
-from verify.engine.sources import read_sources
-from verify.engine.statements import decide
+from verify.engine.catalogue import load
 from verify.evidence import ClaimRecord, Outcome, RunRecord
 from verify.evidence.load import shipped
 from verify.montecarlo.distributions import moments_contradiction
@@ -37,7 +32,7 @@ from verify.version import __version__
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
-DISTRIBUTION, FORMAT, LANGUAGE, COMPUTATION = "triangular.py", "org.py", "textile.py", "kurtosis.py"
+DISTRIBUTION = "triangular.py"
 
 
 def _names_of(folder: Path, name: str) -> dict[str, Any]:
@@ -59,18 +54,8 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_every_example_is_tested() -> None:
     """Each of its Python blocks is one of those that the tests below run."""
-    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, LANGUAGE, COMPUTATION}
+    assert set(examples()) == {*CLAIMS, DISTRIBUTION}
     assert len(examples()) == PAGE.count("```python\n")
-
-
-def test_the_language_finds_what_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not what a listing shows."""
-    monkeypatch.setattr(languages, "LANGUAGES", dict(languages.LANGUAGES))
-    _names_of(tmp_path, LANGUAGE)
-    language = languages.language_of(tmp_path / "page.textile")
-    quoted = "<!-- verify: {} -->1<!-- /verify -->"
-    text = f"It is {quoted.format('run:seed')}.\n\nbc. {quoted.format('run:shown')}\n\nMore.\n"
-    assert [one.key for one in quotes_in(tmp_path / "page.textile", text, language)] == ["run:seed"]
 
 
 def _notebook() -> dict[str, Any]:
@@ -156,39 +141,6 @@ def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:
     assert moments_contradiction(distribution) is None
     wrong = replace(distribution, base_moments=(*distribution.base_moments[:4], Fraction(3)))
     assert "states a fourth central moment of 3," in str(moments_contradiction(wrong))
-
-
-def test_the_format_is_one_of_a_citation(
-    tool: Callable[..., Ended], tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The command takes its name, and prints the claim with its digest."""
-    monkeypatch.setattr(citations, "FORMS", dict(citations.FORMS))
-    _names_of(tmp_path, FORMAT)
-    (claim,) = small.claims
-    results = tmp_path / "results.json"
-    results.write_text(small.to_json(), encoding="utf-8")
-    ended = tool("cite", claim.id, "--format", "org", "--results", results)
-    assert ended.status == 0
-    assert ended.out.startswith(f"[[report.html#{claim.id}][sdpa-verify ")
-    assert ended.out.endswith(f"Digest ={claim.digest}=.\n")
-
-
-def test_the_computation_decides_a_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the digits it prints: 3 + 6/d_k, of a claim that is in the catalogue."""
-    monkeypatch.setattr(computations, "COMPUTATIONS", dict(computations.COMPUTATIONS))
-    _names_of(tmp_path, COMPUTATION)
-    assert computations.COMPUTATIONS["kurtosis"].claim in catalogue()
-    (text,) = blocks("toml", "docs/extending.md")
-    source, *_ = text.partition("\n[[statement]]\n")
-    (compute,) = set(re.findall(r"compute = \{ what = \"kurtosis\".*?\}", PAGE))
-    path = tmp_path / "course.toml"
-    for printed, outcome in (("4.5", Outcome.HOLDS), ("4.6", Outcome.MISPRINTED)):
-        said = f'text = "The kurtosis is {printed}."\n'
-        part = f'[[statement.part]]\n{said}kind = "prints"\nprinted = "{printed}"\n{compute}\n'
-        entry = f'\n[[statement]]\nid = "kurtosis"\nsource = "course"\n{said}\n{part}'
-        path.write_text(source + entry, encoding="utf-8")
-        (decided,) = decide(read_sources(path), ())
-        assert decided.outcome is outcome
 
 
 def test_every_file_named_is_there() -> None:

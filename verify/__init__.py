@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
     from verify.citing.lookup import values
-    from verify.engine.plan import Planned, PlannedCell
+    from verify.engine.plan import Plan, Planned
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
     from verify.evidence.audits import AuditRecord
@@ -30,8 +30,8 @@ __all__ = [
     "ClaimRecord",
     "ComparisonRecord",
     "ControlRecord",
+    "Plan",
     "Planned",
-    "PlannedCell",
     "Probe",
     "RunRecord",
     "VerifyError",
@@ -59,8 +59,8 @@ _HOME = {
     "ClaimRecord": "verify.evidence",
     "ComparisonRecord": "verify.evidence.comparisons",
     "ControlRecord": "verify.evidence",
+    "Plan": "verify.engine.plan",
     "Planned": "verify.engine.plan",
-    "PlannedCell": "verify.engine.plan",
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
     "audit": "verify.auditing.audit",

@@ -18,15 +18,14 @@ from verify.engine.catalogue import (
     Entries,
     catalogue_with,
     choose,
-    claim_and_origin,
     look_up,
     numbers,
 )
-from verify.engine.plan import Planned
-from verify.engine.plan import plan as planned
+from verify.engine.plan import Plan
+from verify.engine.plan import plan as plan_claims
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store, default_path
-from verify.errors import SettingsError, StoreError, claim_errors, naming_arguments
+from verify.errors import SettingsError, StoreError, naming_arguments
 from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
@@ -175,25 +174,22 @@ def plan(
     tolerance: float | None = None,
     false_alarm: float = defaults.FALSE_ALARM,
     power: float = defaults.POWER,
-) -> tuple[Planned, ...]:
-    """Return what verifying the named claims would take, a row a claim with its cells; see ``run``.
+    workers: Workers | int | None = None,
+) -> Plan:
+    """Return what a run of the named claims takes, in seconds: of its start and of each claim; see ``run``.
 
-    Blocks, scores and draws are counts, ``memory`` is in bytes, ``seconds`` are those of one worker on this
-    machine; all are of the first look, and later looks enlarge by half what is still undecided.
+    The times of claims that ship were measured, and are scaled by how fast this machine is, which takes a
+    second. Any other claim is run at two coarse tolerances, by ``workers``.
 
     Raises:
-        VerifyError: bad input, or a tolerance out of reach; one line says what, where and how to correct it.
+        VerifyError: bad input; one line says what, where and how to correct it.
     """
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
-    known, names = _looked_up(claims)
-    rows = []
-    for entry in choose(known, names).values():
-        claim, origin = claim_and_origin(entry)
-        with claim_errors(claim.id, origin):
-            rows.append(planned(claim, chosen))
-    return tuple(rows)
+    with using(workers) as pool:
+        known, names = _looked_up(claims)
+        return plan_claims(choose(known, names), chosen, pool)
 
 
 def _looked_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
@@ -209,14 +205,13 @@ def _refuse_other_than(kinds: tuple[type, ...], name: str, given: object, wanted
             raise SettingsError(f"{name} {one!r}: give {wanted}")
 
 
-@naming_arguments(since="earlier")
+@naming_arguments()
 def render(
     record: Reported,
     out: Path,
     announce: Callable[[str], None] = lambda _phase: None,
     workers: Workers | int | None = None,
     edition: str = EDITIONS[0],
-    earlier: RunRecord | None = None,
 ) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
 
@@ -226,15 +221,13 @@ def render(
     The PDF of a run has three editions: "report" of at most twelve pages, "brief" of one page, which is
     written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.
 
-    ``workers`` processes draw figures and formulas; None means one for each processor. The page of a run says
-    what changed since an ``earlier`` one.
+    ``workers`` processes draw figures and formulas; None means one for each processor.
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
         ResultsError: this is not the record of a run or of an audit.
-        SettingsError: there is no such edition, or the record is an audit's, which has none and is
-            compared with nothing; or what is to be compared with is no run.
+        SettingsError: there is no such edition, or the record is an audit's, which has no PDF.
     """
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
 
-    return write_report(record, Path(out), announce, workers, edition, earlier)
+    return write_report(record, Path(out), announce, workers, edition)

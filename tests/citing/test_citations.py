@@ -14,7 +14,6 @@ from tests.auditing.records import bad
 from tests.report.records import record
 from verify.citing import citations
 from verify.citing.citations import Citation, cite
-from verify.text.escapes import for_tex
 
 STYLE = """<?xml version="1.0" encoding="utf-8"?>
 <style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">
@@ -197,15 +196,6 @@ def test_restructured_text_is_clean(one: Citation) -> None:
     )
     assert [node["refuri"] for node in tree.findall() if node.tagname == "reference"] == [one.page]
     assert any(node.tagname == "math" for node in tree.findall())
-
-
-def test_latex_signs_mean_themselves() -> None:
-    """Whatever stands in a text compiles, raised digits become exponents."""
-    assert for_tex("50% of a_b & {c} #1 ~ ^ \\ $") == (
-        r"50\% of a\_b \& \textbraceleft{}c\textbraceright{} \#1 "
-        r"\textasciitilde{} \textasciicircum{} \textbackslash{} \$"
-    )
-    assert for_tex("1 − 6.1×10⁻⁷") == r"1 $-$ 6.1$\times$10$^{-7}$"
 
 
 def test_text_has_no_latex(one: Citation) -> None:

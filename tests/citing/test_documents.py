@@ -8,15 +8,13 @@ import pytest
 
 from tests.auditing.records import good
 from tests.report.records import record
-from verify.citing.documents import Problem, ProblemKind, adopt, check, fix
+from verify.citing.documents import ProblemKind, adopt, check, fix
 from verify.citing.documents import find_documents as documents
 from verify.citing.exports import to_latex as export
 from verify.citing.lookup import lookup
-from verify.citing.markers import Quote
 from verify.citing.values import values_of as values
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord
-from verify.text.escapes import for_terminal
 
 KEY = "score-variance.slope"
 FORM = f"{KEY}|default"
@@ -237,33 +235,6 @@ def test_a_full_disk_or_a_locked_folder_is_reported_with_what_helps(
     assert path.read_text(encoding="utf-8") == quoted("7")
 
 
-@pytest.mark.parametrize("name", ["page.md", "page.txt"])
-def test_a_value_that_would_end_its_quotation_is_left_to_the_author(
-    tmp_path: Path, run: RunRecord, name: str
-) -> None:
-    """A claim's title may hold a marker: written, it would change what the document quotes."""
-    title = "It holds <!-- /verify --> indeed"
-    claim = run.claims[0].model_copy(update={"title": title})
-    changed = run.model_copy(update={"claims": (claim, *run.claims[1:])})
-    path = written(tmp_path, quoted("x", f"{claim.id}:title|default"), name)
-    before = path.read_text(encoding="utf-8")
-    documents = check([path], changed)
-    fix(documents)
-    if name == "page.md":
-        # Markdown's own markup keeps it apart.
-        assert check([path], changed)[0].problems == []
-        assert "&lt;!-- /verify --&gt; indeed" in path.read_text(encoding="utf-8")
-        return
-    assert "cannot stand between these markers; write it by hand" in str(documents[0].problems[0])
-    assert path.read_text(encoding="utf-8") == before
-
-
-def test_control_characters_of_a_document_are_shown(tmp_path: Path, run: RunRecord) -> None:
-    """A key may hold them; what is said of it is harmless in a terminal."""
-    (problem,) = problems(written(tmp_path, quoted("1", "\x1b[2Jslope")), run)
-    assert "\\x1b[2Jslope" in for_terminal(problem)
-
-
 RUN = record()
 
 
@@ -345,9 +316,3 @@ def test_nothing_to_be_found_is_an_error(path: str, message: str) -> None:
     with pytest.raises(CitationError) as caught:
         documents([Path(path)])
     assert str(caught.value).startswith(f"{path}: {message}")
-
-
-def test_a_key_without_end_is_cut() -> None:
-    """A document may hold anything."""
-    long = Quote("k" * 5000, 1, 0, 0, None)
-    assert len(str(Problem(Path("p"), long, ProblemKind.UNKNOWN, "is none"))) < 300

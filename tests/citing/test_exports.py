@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import re
-import shutil
-import subprocess
 import tomllib
 from collections.abc import Callable
 from decimal import Decimal
@@ -16,14 +14,12 @@ import pytest
 import yaml
 
 from tests.report.records import record
-from verify.citing.citations import cite, to_bibtex
 from verify.citing.documents import check, fix
 from verify.citing.exports import FORMATS, bare_number, leaves, macro_text, name, tree
 from verify.citing.exports import to_latex as export
 from verify.citing.lookup import by_key, lookup
 from verify.citing.values import ExactNumber, Value
 from verify.citing.values import values_of as values
-from verify.evidence.load import shipped
 
 RUN = record()
 HOSTILE = [
@@ -57,20 +53,6 @@ def test_tables_of_csv_and_attributes_of_asciidoc() -> None:
     assert not any("\\" in line for line in lines)
 
 
-@pytest.mark.slow
-def test_typst_reads_its_module_and_refuses_an_unknown_key(tmp_path: Path) -> None:
-    """In a real build."""
-    program = shutil.which("typst")
-    if program is None:
-        pytest.skip("needs typst on the PATH")
-    (tmp_path / "verify.typ").write_text(FORMATS["typst"].write(RUN, [*values(RUN), *HOSTILE]), "utf-8")
-    page = tmp_path / "page.typ"
-    for key, status in (("slope.estimate", 0), ("nothing", 1)):
-        page.write_text(f'#import "verify.typ": texts\n#texts.score_variance.{key}\n', "utf-8")
-        done = subprocess.run([program, "compile", str(page)], capture_output=True, check=False)
-        assert done.returncode == status, done.stderr
-
-
 def test_typst_texts_are_quoted() -> None:
     """A quotation mark, a backslash or a control character ends no text."""
     text = FORMATS["typst"].write(RUN, HOSTILE)
@@ -91,35 +73,7 @@ def test_the_words_of_a_key_lead_to_its_value() -> None:
     assert name("1st-of-all") == "n1st_of_all"
 
 
-PAPER = r"""\documentclass{article}\usepackage{siunitx}\input{verify}\begin{document}
-%s
-\end{document}
-"""
 KEY = "score-variance.slope"
-
-
-def has_siunitx() -> bool:
-    """Return whether TeX is installed with the package that reads bare numbers."""
-    found = shutil.which("kpsewhich")
-    return bool(found) and called([str(found), "siunitx.sty"], None).returncode == 0
-
-
-def called(command: list[str], folder: Path | None) -> subprocess.CompletedProcess[str]:
-    """Return what a program leaves."""
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
-
-
-needs_tex = pytest.mark.skipif(not has_siunitx(), reason="needs TeX with siunitx on the PATH")
-
-
-def typeset(folder: Path, body: str, engine: str = "pdflatex") -> tuple[int, str]:
-    """Write a paper around the body, typeset it, and return the status and what TeX says."""
-    run = record()
-    (folder / "verify.tex").write_text(export(run, values(run)), encoding="utf-8")
-    (folder / "paper.tex").write_text(PAPER % body, encoding="utf-8")
-    command = [engine, "-interaction=nonstopmode", "-halt-on-error", "paper"]
-    done = called(command, folder)
-    return done.returncode, done.stdout.replace("\n", "")
 
 
 def test_figures_are_set_as_mathematics() -> None:
@@ -150,15 +104,6 @@ def test_bare_numbers(text: str, bare: str | None) -> None:
     assert bare_number(Value("k", text, exact, "k")) == bare
 
 
-def test_every_value_is_there_once() -> None:
-    """One line each, under a head that says where they come from."""
-    run = record()
-    text = export(run, values(run))
-    lines = [line for line in text.splitlines() if line.startswith(r"\verifyvalue{")]
-    assert len(lines) == sum(1 for _ in values(run))
-    assert f"seed {run.run.settings.seed}" in text
-
-
 def test_a_stale_bare_number_is_fixed(tmp_path: Path) -> None:
     """It stays bare."""
     run = record()
@@ -169,59 +114,3 @@ def test_a_stale_bare_number_is_fixed(tmp_path: Path) -> None:
     assert len(documents[0].problems) == 1
     fix(documents)
     assert path.read_text(encoding="utf-8") == right
-
-
-@needs_tex
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["pdflatex", "lualatex"])
-def test_every_value_compiles_anywhere(tmp_path: Path, engine: str) -> None:
-    """In text, in formulas, in subscripts, and bare inside siunitx's macros."""
-    if shutil.which(engine) is None:
-        pytest.skip(f"needs {engine} on the PATH")
-    run = record()
-    body = []
-    for value in values(run):
-        body.append(rf"\verify{{{value.key}}} $x = \verify{{{value.key}}}$")
-        if bare_number(value) is not None:
-            body.append(rf"\num{{\verifynum{{{value.key}}}}}")
-    key = f"{KEY}:interval"
-    body.append(rf"\[ x_\verify{{{key}}} \in \verify{{{key}}}^{{\verify{{{key}}}}} \]")
-    status, said = typeset(tmp_path, "\n\n".join(body), engine)
-    assert status == 0, said[-2000:]
-
-
-@needs_tex
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
-        (r"\verify{score-variance.nothing}", "no value `score-variance.nothing'"),
-        (r"\num{\verifynum{score-variance.nothing}}", "Undefined control sequence"),
-    ],
-)
-def test_an_unknown_key_stops_tex(tmp_path: Path, body: str, what: str) -> None:
-    """With its name."""
-    status, said = typeset(tmp_path, body)
-    assert status != 0
-    assert what in said
-
-
-@needs_tex
-@pytest.mark.slow
-@pytest.mark.parametrize("program", ["bibtex", "biber"])
-def test_every_claim_s_entry_compiles_without_packages(tmp_path: Path, program: str) -> None:
-    """Neither amsmath nor amssymb is needed by what a bibliography prints."""
-    if shutil.which(program) is None:
-        pytest.skip(f"needs {program} on the PATH")
-    run = shipped()
-    cited = [cite(run, claim, part) for claim in run.claims for part in (None, *claim.checks[:2])]
-    (tmp_path / "all.bib").write_text("\n\n".join(map(to_bibtex, cited)), encoding="utf-8")
-    biber = program == "biber"
-    head = r"\usepackage{biblatex}\addbibresource{all.bib}" if biber else ""
-    end = r"\printbibliography" if biber else r"\bibliographystyle{plain}\bibliography{all}"
-    paper = rf"\documentclass{{article}}{head}\begin{{document}}\nocite{{*}}x {end}\end{{document}}"
-    (tmp_path / "paper.tex").write_text(paper, encoding="utf-8")
-    tex = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper"]
-    for command in (tex, [program, "paper"], tex, tex):
-        done = called(command, tmp_path)
-        assert done.returncode == 0, done.stdout[-1500:]
-    assert len((tmp_path / "paper.bbl").read_text(encoding="utf-8")) > 100 * len(run.claims)

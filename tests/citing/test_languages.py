@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.documents import ProblemKind, check, fix
-from verify.citing.languages import LANGUAGES, Language, Passage, language_of
+from verify.citing.languages import LANGUAGES, language_of
 from verify.citing.lookup import lookup
 from verify.errors import CitationError
 
@@ -19,8 +19,6 @@ FORM = f"{KEY}|default"
 HTML = f"<!-- verify: {FORM} -->{{}}<!-- /verify -->"
 MARKED = [
     ("page.md", f"It is {HTML} here.\n"),
-    ("page.markdown", f"It is {HTML} here.\n"),
-    ("page.qmd", f"It is {HTML} here.\n"),
     ("page.Rmd", f"It is {HTML} here.\n"),
     ("page.md", f":::{{note}}\nIt is {HTML} here.\n:::\n"),
     ("page.md", f"````{{admonition}} Title\n```{{tip}}\nIt is {HTML}.\n```\n````\n"),
@@ -34,12 +32,10 @@ MARKED = [
     ("page.md", f"- item\n\n    It is {HTML}, in the item.\n"),
     ("page.md", f"Text\n    goes on, it is {HTML}.\n"),
     ("page.md", f"!!! note\n\n    It is {HTML}.\n"),
-    ("page.md", f"See `<pre>`, it is {HTML}.\n"),
     ("page.mdx", f"<Box>\n\n    It is {{/* verify: {FORM} */}}{{}}{{/* /verify */}}.\n\n</Box>\n"),
     ("page.typ", f"It is /* verify: {FORM} */{{}}/* /verify */ here.\n"),
     ("page.typ", f'// verify: {KEY}|"It is {{text}}."\nIt is {{}}.\n// /verify\n'),
     ("module.py", f'"""A module.\n\nIt is {HTML} here.\n"""\n'),
-    ("module.py", f'"""A module, \u2028 \x85.\n\x0c\n"""\n\x0c\n# It is {HTML} here.\n'),
     ("module.py", f'# verify: {KEY}|"SLOPE = {{text}}"\nSLOPE = {{}}\n# /verify\n'),
     ("settings.yaml", f'# verify: {KEY}|"slope: {{text}}"\nslope: {{}}\n# /verify\n'),
     ("note.txt", f"It is {HTML} here.\n"),
@@ -119,15 +115,9 @@ def test_what_only_shows_how_to_quote_is_no_quotation(tmp_path: Path, name: str,
 
 MISTAKEN = [
     ("page.md", "~~~ a`b\n~~~\n{}\n"),
-    ("page.md", "```\n    ```\n```\n{}\n"),
-    ("page.md", "```\n- ```\n```\n{}\n"),
     ("page.md", "> ```\n> code\n\nIt is {}.\n"),
     ("page.md", "Text\n    ```\nis {}.\n"),
     ("page.md", "The `softmax\nof` is {} for `x`.\n"),
-    ("page.md", "A \\` and {} and \\` too.\n"),
-    ("page.md", "\ufeff```\n```\nIt is {}.\n"),
-    ("page.md", "<!-- it`s --> It is {}, it`s.\n"),
-    ("page.html", "<!-- <pre> --><a title='<script>'><pre-x></pre-x>It is {}.</a>\n"),
     ("page.html", "<pre>It is {}.</pre>\n"),
     ("page.adoc", "Title\n-----\n\nIt is {}.\n"),
     ("page.org", "#+begin_src\n# verify: KEY|default\n7.25\n# /verify\n"),
@@ -229,15 +219,3 @@ def test_every_language_says_its_suffixes() -> None:
     wanted = ".md .rst .tex .ipynb .qmd .rmd .mdx .adoc .org .typ .py .html .txt"
     assert set(wanted.split()) <= LANGUAGES.keys()
     assert language_of(Path("x.unknown")) is language_of(Path("x.TXT"))
-
-
-PLAIN = Language(())
-
-
-def test_a_passage_may_lie_elsewhere_in_its_file() -> None:
-    """As a notebook's text does, whose characters may take several in the file."""
-    passage = Passage("a\nb", [10, 11, 13], [11, 13, 14], PLAIN)
-    assert passage.place(0, 2) == (10, 13)
-    assert passage.place(2, 3) == (13, 14)
-    assert passage.place(3, 3) == (14, 14)
-    assert Passage("", [], [], PLAIN).place(0, 0) == (0, 0)

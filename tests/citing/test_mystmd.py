@@ -2,8 +2,6 @@
 
 import io
 import json
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.report.records import record
-from tests.tool import ROOT
 from verify.citing import mystmd
 from verify.citing.lookup import lookup
 
@@ -65,30 +62,3 @@ def test_what_is_not_so_is_a_node_with_an_error(
     node, shown = asked(monkeypatch, capsys, body)
     assert (node["type"], node["value"]) == ("mystRoleError", body)
     assert what in node["message"] == shown["value"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("key", "is_known"), [(KEY, True), ("score-variance.slop", False)])
-def test_a_site_is_built(project: Path, key: str, is_known: bool) -> None:
-    """By mystmd itself."""
-    myst = shutil.which("myst")
-    if myst is None:
-        pytest.skip("needs mystmd on the PATH")
-    plugin = project / "plugin"
-    plugin.write_text(
-        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-        "from verify.citing.mystmd import main\nmain()\n",
-        encoding="utf-8",
-    )
-    plugin.chmod(0o755)
-    settings = "version: 1\nproject:\n  plugins:\n    - type: executable\n      path: plugin\n"
-    (project / "myst.yml").write_text(settings + "site:\n  template: book-theme\n", encoding="utf-8")
-    (project / "page.md").write_text(f"# Page\n\nIt is {{verify}}`{key}`.\n", encoding="utf-8")
-    command = [myst, "build", "page.md", "--md", "--strict", "--ci"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=100)
-    said = done.stdout + done.stderr
-    made = "".join(path.read_text(encoding="utf-8") for path in (project / "_build").rglob("*.md"))
-    if is_known:
-        assert lookup(record(), KEY).text in made, said
-    else:
-        assert done.returncode != 0 or "did you mean" in said, said

@@ -14,7 +14,7 @@ from tests.report.records import record
 from tests.tool import ROOT
 from verify.citing import outcomes
 from verify.citing.documents import check, fix
-from verify.citing.outcomes import Checked, address, changes
+from verify.citing.outcomes import Checked, changes
 from verify.cli.main import cli
 
 
@@ -55,30 +55,6 @@ def test_gitlab_reads_a_report(checked: Checked) -> None:
     assert json.loads(outcomes.FORMS["gitlab"](Checked([], "seed 1"))) == []
 
 
-@pytest.mark.parametrize("name", outcomes.FORMS)
-def test_half_a_character_of_a_notebook_is_said(tmp_path: Path, name: str) -> None:
-    """JSON has room for one; no form fails for it."""
-    path = tmp_path / "page.ipynb"
-    source = f"<!-- verify: {OWN} -->9<!-- /verify --> <!-- verify: no\\ud800 -->1\\ud800<!-- /verify -->"
-    path.write_text(f'{{"cells": [{{"cell_type": "markdown", "source": "{source}"}}]}}', encoding="utf-8")
-    assert "ud800" in outcomes.FORMS[name](Checked(check([path], RUN), "seed 1"))
-
-
-def test_sarif_has_rules_places_and_fixes(checked: Checked) -> None:
-    """A fix changes exactly what ``--write`` does."""
-    log = json.loads(outcomes.FORMS["sarif"](checked))
-    assert log["version"] == "2.1.0"
-    (run,) = log["runs"]
-    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert [rules[one["ruleIndex"]] for one in run["results"]] == [one["ruleId"] for one in run["results"]]
-    assert [one["level"] for one in run["results"]] == ["error"] * 3 + ["warning"]
-    (fixed,) = [one["fixes"][0] for one in run["results"] if "fixes" in one]
-    (change,) = fixed["artifactChanges"][0]["replacements"]
-    start, length = change["deletedRegion"]["charOffset"], change["deletedRegion"]["charLength"]
-    made = TEXT[:start] + change["insertedContent"]["text"] + TEXT[start + length :]
-    assert made == checked.documents[0].fixed()
-
-
 def test_json_says_all(checked: Checked) -> None:
     """With what is printed, what is so now, and what became of it."""
     said = json.loads(outcomes.FORMS["json"](checked))
@@ -110,13 +86,6 @@ def test_a_diff_does_what_writing_does(checked: Checked, tmp_path: Path) -> None
     page.write_text(TEXT, encoding="utf-8")
     fix(checked.documents)
     assert page.read_text(encoding="utf-8") == applied != TEXT
-
-
-def test_addresses_are_short_and_portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the present folder where the file is in it."""
-    monkeypatch.chdir(tmp_path)
-    assert address(tmp_path / "docs" / "page.md") == "docs/page.md"
-    assert address(tmp_path.parent / "page.md") == str(tmp_path.parent / "page.md")
 
 
 def calls(text: str) -> list[tuple[str, set[str]]]:

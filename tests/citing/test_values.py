@@ -1,6 +1,5 @@
 """Keys and values of runs and audits: each finding has some, texts and figures agree; forms asked for."""
 
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,12 @@ import verify
 from tests.auditing.records import bad, good
 from tests.report.records import record
 from verify.citing.forms import written
-from verify.citing.lookup import by_key, chosen, lookup, lookup_in
+from verify.citing.lookup import by_key, chosen, lookup
 from verify.citing.quotations import fault_of
 from verify.citing.values import Value, level_text, reading
 from verify.citing.values import values_of as values
 from verify.errors import CitationError
-from verify.evidence import Outcome, RunRecord, Verdict
+from verify.evidence import RunRecord, Verdict
 from verify.evidence.audits import AuditRecord
 from verify.report.audit import audit_report
 from verify.text import numbers
@@ -77,18 +76,6 @@ def test_an_unknown_key_is_reported_with_the_nearest(run: RunRecord, key: str, n
         lookup(run, key)
 
 
-def test_how_close_a_bound_is_and_the_kinds_of_checks_have_keys(run: RunRecord) -> None:
-    """The estimate over a derived bound may be quoted, and how many checks are measured and exact."""
-    bound = next(check for claim in run.claims for check in claim.checks if check.relation == "≤")
-    claim = next(claim for claim in run.claims if bound in claim.checks)
-    found = lookup(run, f"{claim.id}.{bound.id}:tightness")
-    assert found.figures[0].exact == Decimal(repr(bound.tightness))
-    assert abs(float(found.text) - bound.estimate / bound.prediction) < 1e-4
-    total = int(lookup(run, "run:checks").text)
-    kinds = [int(lookup(run, f"run:{kind}-checks").text) for kind in ("measured", "exact")]
-    assert total == sum(kinds) == sum(len(claim.checks) for claim in run.claims)
-
-
 def test_values_are_chosen_by_claim_or_by_key(run: RunRecord) -> None:
     """A claim stands for all of its values, a key for its own and those of its parts; none comes twice."""
 
@@ -116,45 +103,8 @@ def test_what_stands_for_nothing_is_refused(run: RunRecord) -> None:
         chosen(run.model_copy(update={"statements": ()}), ["source"])
 
 
-def test_a_statement_s_id_alone_is_taken_for_its_key() -> None:
-    """What lacks nothing but its head is suggested."""
-    known = {"source.a5": lookup(record(), "run:claims"), "score-variance.slope": lookup(record(), "run")}
-    with pytest.raises(CitationError, match=r"did you mean 'source\.a5'\?"):
-        lookup_in(known, "a5")
-
-
 RUN = record()
 VALUES = {value.key: value for value in values(RUN)}
-
-
-def test_counts_are_those_of_the_record() -> None:
-    """As they are printed."""
-    checks = [check for claim in RUN.claims for check in claim.checks]
-    wanted = {
-        "claims": len(RUN.claims),
-        "confirmed": sum(claim.verdict is Verdict.CONFIRMED for claim in RUN.claims),
-        "checks": len(checks),
-        "exact-checks": sum(check.method == "exact" for check in checks),
-        "controls-refuted": sum(
-            one.verdict is Verdict.REFUTED for claim in RUN.claims for one in claim.controls
-        ),
-        "wrong": sum(one.outcome is Outcome.WRONG for one in RUN.statements),
-    }
-    for name, count in wanted.items():
-        (figure,) = VALUES[f"run:{name}"].figures
-        assert figure.exact == count
-    assert VALUES["run"].text == f"{wanted['confirmed']} of {wanted['claims']} claims confirmed"
-
-
-def test_half_the_width_reaches_the_farther_end() -> None:
-    """And is rounded up."""
-    claim = RUN.claim("score-variance")
-    for check in claim.checks:
-        if check.blocks:
-            (figure,) = VALUES[f"{claim.id}.{check.id}:halfwidth"].figures
-            low, high = (Decimal(repr(end)) for end in check.interval)
-            centre = Decimal(repr(check.estimate))
-            assert (figure.exact, figure.rounding) == (max(high - centre, centre - low), "up")
 
 
 def test_what_is_not_confirmed_may_be_quoted_in_doubt_alone() -> None:
@@ -163,23 +113,6 @@ def test_what_is_not_confirmed_may_be_quoted_in_doubt_alone() -> None:
         for value in values(RUN, claim.id):
             doubtful = claim.verdict is not Verdict.CONFIRMED and not value.key.endswith(":verdict")
             assert bool(value.doubt) is doubtful
-
-
-def test_a_power_is_never_rounded_to_certainty() -> None:
-    """Printed as more than 0.9999, and compared with that."""
-    claim = RUN.claim("score-variance")
-    (figure,) = VALUES[f"{claim.id}.{claim.controls[0].id}:power"].figures
-    power = claim.controls[0].power
-    assert figure.exact == Decimal(repr(power))
-    assert figure.rounding == ("fixed" if power > 0.9999 else "down")
-
-
-def test_statements_have_outcomes_and_what_they_print() -> None:
-    """Keys without a text are not there."""
-    for statement in RUN.statements:
-        key = f"source.{statement.id}"
-        assert VALUES[f"{key}:outcome"].text == str(statement.outcome).replace("-", " ")
-        assert (f"{key}:printed" in VALUES) == bool(statement.printed)
 
 
 BAD = bad(2, 2)
@@ -249,16 +182,6 @@ def test_a_layer_or_a_finding_is_chosen_with_its_parts() -> None:
     assert {value.key.partition(".")[0].partition(":")[0] for value in of_layer} == {LAYER}
     of_finding = chosen(BAD, [f"{LAYER}.scale-implied-head-1"])
     assert {value.key.partition(":")[2] for value in of_finding} >= {"", "estimate", "low", "level"}
-
-
-def test_what_is_refuted_or_undecided_is_doubted() -> None:
-    """Its judgement, cause and fix may be said anyway."""
-    for layer in BAD.layers:
-        for finding in layer.findings:
-            doubted = finding.judgement in {"refuted", "undecided"}
-            key = f"{layer.id}.{finding.id}"
-            assert bool(lookup(BAD, key).doubt) is doubted
-            assert not lookup(BAD, f"{key}:judgement").doubt
 
 
 @pytest.mark.parametrize(

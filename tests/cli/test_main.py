@@ -1,6 +1,7 @@
 """The command line as a whole: misuse in one line, help that is quick, the catalogue on a terminal."""
 
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -171,18 +172,25 @@ def _as_taken(step: Step) -> TakenStep:
     return TakenStep(step, step.relation, Reach.ALL_VALUES)
 
 
-@pytest.mark.parametrize("name", ["over-scaling", "softmax-identities", "worked-dot-products"])
-def test_the_steps_of_what_is_shown_are_checked(name: str) -> None:
-    """The last paragraph says what the checks come to."""
-    text, proved = shown(CATALOGUE[name])
-    endings = {
-        "proved": "Proved",
-        "reviewed": "Reviewed, not proved",
-        "checked-at-examples": "Derivation checked at examples",
-        "in-part": "Derived in part",
-    }
-    assert proved
-    assert f"\n{endings[derivation(name).examine().status]}: " in text
+def test_each_line_says_how_it_compares_with_the_one_before() -> None:
+    """By its relation, in a column of its own beside the drawing."""
+    text, proved = shown(CATALOGUE["critical-scaling"], columns=80)
+    assert (proved, text.count("\nProved: ")) == (True, 1)
+    assert re.findall(r"^  ([=≤≥⇒⇔])   (?=\S)", text, re.MULTILINE) == ["≥", "⇒", "≤", "⇒", "=", "=", "⇒"]
+    assert "            1\n      ─────────────\n          u⋅(n - 1)\n      1 + ─────────\n" in text
+    assert "        1\n  ≥   ─────\n      u + 1\n" in text
+
+
+def test_what_is_assumed_is_said_once() -> None:
+    """What authors say in words of components the theorem says by itself; the rest stands beside it."""
+    text, _ = shown(CATALOGUE["score-variance"])
+    assert text.partition("\nAssumptions\n")[2].partition("\n\n")[0].splitlines() == [
+        "  - All q_i and k_i are independent.",
+        "  - Each q_i and k_i has mean 0 and variance 1.",
+        "  - d_k is any positive whole number.",
+    ]
+    text, _ = shown(CATALOGUE["softmax-jacobian"])
+    assert "  - The scores are finite; a masked key counts as no key.\n" in text
 
 
 def test_a_wrong_step_is_marked(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:

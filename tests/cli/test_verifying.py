@@ -86,17 +86,6 @@ def test_what_are_no_results_is_reported_and_left_alone(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["report.html", "results.json"]
 
 
-def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: RunRecord) -> None:
-    """Earlier results that are none end the command before anything is written."""
-    path, old = tmp_path / "results.json", tmp_path / "old.json"
-    path.write_text(small.to_json())
-    old.write_text("[]")
-    ended = tool("render", path, "--since", old)
-    assert ended.status == 2
-    assert ended.complaint.startswith(f"{old}: ")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["old.json", "results.json"]
-
-
 BOUNDED = """    from dataclasses import replace
     bounds = (replace(c, relation="≤", prediction=threshold(SHARE * c.prediction.value)) for c in checks)
     checks = tuple(bounds)
@@ -116,7 +105,8 @@ def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
     ended = tool("run", "doubled-keys", "--claims", path, *options)
     assert ended.status == status
-    assert ended.out.split()[1:3] == ["doubled-keys", verdict]
+    assert ended.out.startswith(("✓", "✗"))
+    assert f" doubled-keys  {verdict}: " in ended.out
 
 
 CHECKS = "    checks = variances(cells, LABEL, derivation.result)\n"
@@ -175,7 +165,6 @@ def test_what_is_derived_and_bound_to_nothing_is_a_threshold(
     assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
     record = load(tmp_path / "out" / "results.json")
     (claim,) = record.claims
-    assert claim.reason.startswith("derived, though not bound to what is measured; ")
     assert claim.derivation.bound == ()
     for check in claim.checks:
         assert (check.origin, check.is_threshold) == ("computed", True)
@@ -185,28 +174,49 @@ def test_what_is_derived_and_bound_to_nothing_is_a_threshold(
 
 def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) -> None:
     """Standard output holds the verdicts and the files written, and nothing else."""
-    junit = tmp_path / "ci" / "junit.xml"
-    ended = tool(
-        "run", "score-mean", "worked-dot-products", "--profile", "quick", "--seed", 5, "--workers", 1,
-        "--out", tmp_path / "new" / "folder", "--junit", junit,
-    )  # fmt: skip
+    junit, summary = tmp_path / "ci" / "junit.xml", tmp_path / "ci" / "summary.md"
+    claims = ("score-mean", "worked-dot-products")
+    options = ("--profile", "quick", "--seed", 5, "--workers", 1, "--junit", junit, "--summary", summary)
+    ended = tool("run", *claims, *options, "--out", tmp_path / "new" / "folder")
     assert ended.status == 0
     lines = ended.out.splitlines()
-    assert [line.split()[:3] for line in lines[:2]] == [
-        ["✓", "score-mean", "confirmed"],
-        ["✓", "worked-dot-products", "confirmed"],
+    # In the order in which they are settled.
+    assert [line[:6] for line in lines[:2]] == ["1/2 ✓ ", "2/2 ✓ "]
+    assert sorted(line[6:38] for line in lines[:2]) == [
+        "score-mean           confirmed: ",
+        "worked-dot-products  confirmed: ",
     ]
-    assert lines[2:] == [str(tmp_path / "new" / "folder" / "results.json"), str(junit)]
-    *progress, counts = ended.err.splitlines()
-    assert sorted(progress) == ["score-mean: confirmed", "worked-dot-products: confirmed"]
+    assert lines[2:] == [str(tmp_path / "new" / "folder" / "results.json"), str(junit), str(summary)]
+    assert summary.read_text(encoding="utf-8").startswith("## sdpa-verify: 2 of 2 claims hold")
+    (counts,) = ended.err.splitlines()
     assert re.fullmatch(
         r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 negative controls rejected", counts
     )
     content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
-    assert content["run"]["settings"] == {
-        "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95, "device": None,
-    }  # fmt: skip
+    chosen = {"seed": 5, "profile": "quick", "tolerance": 0.05}
+    assert content["run"]["settings"] == {**chosen, "false_alarm": 1e-3, "power": 0.95, "device": None}
     assert list(content["run"]["phases_s"]) == ["imports", "verification"]
+
+
+def test_results_of_other_claims_are_not_replaced(tool: Tool, tmp_path: Path) -> None:
+    """Before anything is computed: another folder or a word is asked for; more claims may take the place."""
+    results = tmp_path / "results.json"
+    results.write_text(record().to_json(), encoding="utf-8")
+    before = results.read_bytes()
+    given = ("score-variance", "--profile", "quick", "--workers", 1, "--out", tmp_path)
+    for command in ("run", "report"):
+        ended = tool(command, *given)
+        assert ended.status == 2
+        assert ended.complaint == (
+            f"{results}: has results of {CLAIMS[1].id} and {len(CLAIMS) - 2} more, which this run leaves "
+            "out; give another folder with --out, or --force to replace them"
+        )
+        assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+        assert results.read_bytes() == before
+    assert tool("run", *given, "--force").status == 0
+    assert [claim.id for claim in load(results).claims] == ["score-variance"]
+    assert tool("run", "softmax-identities", *given).status == 0
+    assert len(load(results).claims) == 2
 
 
 def test_a_run_beside_an_earlier_report_says_so(tool: Tool, tmp_path: Path) -> None:
@@ -239,17 +249,17 @@ def test_results_can_be_rendered_elsewhere(
 @pytest.mark.parametrize(
     ("changes", "status", "mark"),
     [
-        pytest.param([], 0, "✓ doubled-keys             confirmed", id="confirmed"),
+        pytest.param([], 0, "✓ doubled-keys  confirmed: ", id="confirmed"),
         pytest.param(
             [("LABEL, derivation.result)", "LABEL, 5 * d)")],
             1,
-            "✗ doubled-keys             refuted",
+            "✗ doubled-keys  refuted: ",
             id="refuted",
         ),
         pytest.param(
             [('is only doubled", 2 * 8)', 'is only doubled", 4 * 8, truth=None)')],
             3,
-            "? doubled-keys             undecided    negative control not rejected: only-doubled",
+            "? doubled-keys  undecided: ",
             id="undecided",
         ),
     ],
@@ -310,9 +320,7 @@ def test_a_step_that_does_not_follow_ends_with_status_1(
         "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
     )
     assert ended.status == 1
-    assert ended.out.startswith(
-        "✗ doubled-keys             undecided    the derivation failed, so nothing was drawn: "
-    )
+    assert ended.out.startswith("✗ doubled-keys  undecided: the derivation failed")
     assert tool("show", "doubled-keys", "--claims", path).status == 1
 
 

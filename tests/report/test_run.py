@@ -45,20 +45,6 @@ def reference() -> Report:
     return report_of(shipped())
 
 
-def test_a_page_says_what_changed_since() -> None:
-    """With the verdict of before and of now, the rule by which values have moved, and keys that came."""
-    first, *others = PAIRWISE.checks
-    refuted = first.model_copy(update={"verdict": Verdict.REFUTED})
-    earlier = record(PAIRWISE.model_copy(update={"checks": (refuted, *others)}).sealed())
-    page = render("changes.j2", report_of(record(), earlier), Formulas(), Spelled())
-    text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
-    assert f"{PAIRWISE.id}.{first.id}" in text
-    assert "refuted approximate" in text
-    assert f"0 of {len(CLAIMS)} have the same evidence to ten digits." in text
-    assert "Keys that are new:" in text
-    assert report_of(record()).changes is None
-
-
 def test_counts_add_up() -> None:
     """The counts are those of the record."""
     seen = report_of(record())

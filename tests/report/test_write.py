@@ -458,14 +458,14 @@ def test_a_killed_report_leaves_whole_files_and_those_of_another_run_are_named(
 
 @pytest.mark.slow
 def test_a_report_that_is_there_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless a page was changed or is gone, or is of another record, edition or earlier run."""
+    """Unless a page was changed or is gone, or is of another record or edition."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
     out, made = tmp_path / "out", record(PAIRWISE)
     page = out / "report.html"
 
-    def phases(one: RunRecord = made, edition: str = "report", earlier: RunRecord | None = None) -> list[str]:
-        return list(write_report(one, out, lambda _phase: None, 1, edition, earlier).phases_s)
+    def phases(one: RunRecord = made, edition: str = "report") -> list[str]:
+        return list(write_report(one, out, lambda _phase: None, 1, edition).phases_s)
 
     assert phases() == PHASES
     before = page.read_bytes()
@@ -473,7 +473,7 @@ def test_a_report_that_is_there_is_not_made_again(tmp_path: Path, monkeypatch: p
     assert [path.name for path in again.paths] == ["results.json", "report.html", "report.pdf"]
     assert phases() == []
     assert phases(edition="brief") == PHASES
-    assert phases(earlier=record(SCORE_VARIANCE)) == PHASES
+    assert phases(record(SCORE_VARIANCE)) == PHASES
     assert page.read_bytes() != before
     assert phases() == PHASES
     assert page.read_bytes() == before

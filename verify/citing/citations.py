@@ -513,4 +513,4 @@ FORMS: dict[str, Callable[[Citation], str]] = {
     "rst": partial(_paragraph, form="rst"),
     "text": partial(_paragraph, form="text"),
 }
-"""The forms by their names; an author may add one."""
+"""The forms by their names."""

@@ -32,18 +32,13 @@ _HOW = ("block", "drawn in", "generator")
 
 
 class Change(NamedTuple):
-    """What became of what a key names; ``why`` says of a value how it is known to have moved.
-
-    ``link`` is its place in the report of the later record, and ``tone`` that of what it is ``after``.
-    """
+    """What became of what a key names; ``why`` says of a value how it is known to have moved."""
 
     key: str
     what: Prose
     before: str
     after: str
     why: str = ""
-    link: str = ""
-    tone: str = "idle"
 
 
 class Changes(NamedTuple):
@@ -97,7 +92,6 @@ class _Judged(NamedTuple):
 
     what: str
     badges: tuple[Badge, ...]
-    link: str
 
 
 class _Comparable(NamedTuple):
@@ -134,7 +128,7 @@ def compare(old: Evidence, new: Evidence) -> Changes:
         return before[key].text, after[key].text
 
     def change(key: str, why: str = "") -> Change:
-        return Change(key, Prose(_what(after[key])), *printed(key), why, after[key].anchor)
+        return Change(key, Prose(_what(after[key])), *printed(key), why)
 
     turned = list(_turned(_judged(before), _judged(after)))
     statements = tuple(one for one in turned if one.key.startswith(f"{SOURCE}."))
@@ -197,7 +191,7 @@ def _turned(old: Mapping[str, _Judged], new: Mapping[str, _Judged]) -> Iterator[
     for key, seen in new.items():
         words, earlier = (", ".join(one.word for one in some.badges) for some in (seen, old.get(key, seen)))
         if words != earlier:
-            yield Change(key, Prose(seen.what), earlier, words, "", seen.link, seen.badges[-1].tone)
+            yield Change(key, Prose(seen.what), earlier, words)
 
 
 def _judged(known: Mapping[str, Value]) -> dict[str, _Judged]:
@@ -220,7 +214,7 @@ def _judged(known: Mapping[str, Value]) -> dict[str, _Judged]:
                 what, badges = one.text, (badge(one.outcome),)
             case _:
                 continue
-        found[key] = _Judged(what, badges, value.anchor)
+        found[key] = _Judged(what, badges)
     return found
 
 

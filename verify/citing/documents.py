@@ -9,8 +9,8 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice
@@ -32,24 +32,18 @@ _OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "
 """Folders of what is made or installed, which hold no documents."""
 
 
-_SYSTEM = frozenset(map(Path, ("/dev", "/proc", "/sys")))
-"""Folders whose files are no documents, and some without end."""
-
-
-def find_documents(paths: Sequence[Path], enter: Callable[[Path], None] = lambda _folder: None) -> list[Path]:
+def find_documents(paths: Sequence[Path]) -> list[Path]:
     """Return the files that the paths name, each once: a folder's documents, the files of a pattern.
-
-    ``enter`` is called with each folder that is looked through.
 
     Raises:
         CitationError: a pattern fits no file, or a folder holds no document.
     """
-    return list(dict.fromkeys(file for path in paths for file in _files(path, enter)))
+    return list(dict.fromkeys(file for path in paths for file in _files(path)))
 
 
-def _files(path: Path, enter: Callable[[Path], None]) -> list[Path]:
+def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(_within(path, enter))
+        found = sorted(_within(path))
         if not found:
             raise CitationError(f"{path}: holds no document that can be checked; give another")
         return found
@@ -62,14 +56,13 @@ def _files(path: Path, enter: Callable[[Path], None]) -> list[Path]:
     return [path]
 
 
-def _within(folder: Path, enter: Callable[[Path], None]) -> Iterator[Path]:
-    enter(folder)
+def _within(folder: Path) -> Iterator[Path]:
     for path in folder.iterdir():
         if path.name.startswith(".") or path.is_symlink():
             continue
         if path.is_dir():
-            if path.name not in _OTHERS and path.absolute() not in _SYSTEM:
-                yield from _within(path, enter)
+            if path.name not in _OTHERS:
+                yield from _within(path)
         elif path.suffix.lower() in LANGUAGES and path.is_file():
             yield path
 
@@ -181,7 +174,6 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
     for document in documents:
         for quote in document.quotes:
             document.problems += _problems(document, quote, values)
-        _leave_what_changes_the_quotations(document, values.known)
         if strict:
             document.problems += [
                 Problem(document.path, Quote(key, line, 0, 0, None), ProblemKind.OUTSIDE, what)
@@ -249,8 +241,7 @@ def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
 def _adoption(document: Document, quote: Quote, values: _LookedUp) -> Adoption:
     text = quote.quoted or ""
     forms = forms_for(values.known, quote.key, text, quote.language.markup)
-    changes = [(quote, "", _added(document, quote, form)) for form in forms]
-    if len(changes) == 1 and _is_read_again(document, changes, values.known):
+    if len(forms) == 1:
         return Adoption(document.path, quote, forms[0], f"has the form {forms[0]} now")
     why = f"several forms fit: {'; '.join(forms)}" if len(forms) > 1 else "no form writes this text"
     return Adoption(document.path, quote, "", f"{shortened(text)!r} stays its author's: {why}")
@@ -402,34 +393,6 @@ def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
                 seen.add(name)
                 what = f"is named here and is {doubtful[name]}; see whether the text still holds"
                 yield Problem(document.path, Quote(name, number, 0, 0, None), ProblemKind.MENTION, what)
-
-
-def _leave_what_changes_the_quotations(document: Document, known: Collection[str]) -> None:
-    """Leave to the author what would not be read again as it is written, such as a title with a marker."""
-    changes = [(one.quote, one.new or "", "") for one in document.changes]
-    if not changes or _is_read_again(document, changes, known):
-        return
-    for place, one in enumerate(document.problems):
-        if one.new is not None and not _is_read_again(document, [(one.quote, one.new, "")], known):
-            what = f"{shortened(one.new)!r} cannot stand between these markers; write it by hand"
-            document.problems[place] = replace(one, new=None, what=what)
-
-
-def _is_read_again(
-    document: Document, changes: Sequence[tuple[Quote, str, str]], known: Collection[str]
-) -> bool:
-    """Return whether a document is read as it is meant with these texts, or with additions to keys."""
-    wanted = {one.start: (one.key, one.quoted) for one in document.quotes}
-    places = []
-    for quote, text, added in changes:
-        place = (quote.key_end, quote.key_end) if added else (quote.start, quote.end)
-        places.append((*place, added or text))
-        wanted[quote.start] = (quote.key + added.removeprefix("\\"), quote.quoted if added else text)
-    try:
-        again = quotes_in(document.path, _replaced(document, places), document.language, known)
-    except CitationError:
-        return False
-    return [(one.key, one.quoted) for one in again] == list(wanted.values())
 
 
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")

@@ -236,4 +236,4 @@ FORMATS: dict[str, Format] = {
     "typst": Format(".typ", to_typst),
     "yaml": Format(".yml", to_yaml),
 }
-"""The forms by their names; an author may add one."""
+"""The forms by their names."""

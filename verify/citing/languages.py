@@ -503,7 +503,7 @@ LANGUAGES: dict[str, Language] = {
     **dict.fromkeys((".py", ".pyi"), PYTHON),
     **dict.fromkeys((".ipynb",), NOTEBOOK),
 }
-"""The languages by the endings of their files' names; an author may add one."""
+"""The languages by the endings of their files' names."""
 
 
 def language_of(path: Path) -> Language:

@@ -4,14 +4,13 @@ import difflib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from verify.citing.documents import Document, Problem, ProblemKind
+from verify.citing.documents import Document, Problem
 from verify.text.escapes import one_line
-from verify.version import __version__
 
 
 @dataclass(frozen=True)
@@ -172,58 +171,10 @@ def _in_json(checked: Checked, problem: Problem) -> dict[str, Any]:
     }
 
 
-_RULES: dict[str, str] = {
-    ProblemKind.STALE: "What a form writes is no longer what the results say.",
-    ProblemKind.UNSUPPORTED: "A text of its author's has a number that is none of the value's.",
-    ProblemKind.OUTSIDE: "A number outside markers is a value of a claim named beside it, or near one.",
-    ProblemKind.UNKNOWN: "A document quotes a key that the results do not have.",
-    ProblemKind.FORM: "A marker asks for a form that its value does not have.",
-    ProblemKind.DOUBT: "A document rests on a claim that is no longer confirmed.",
-    ProblemKind.RAW_LINE: "A marker at the start of a line turns the line's Markdown into raw HTML.",
-    ProblemKind.MENTION: "A document names a claim that is not confirmed.",
-}
-
-
-def as_sarif(checked: Checked) -> str:
-    """Return the log of one run."""
-    results = [_result(one) for one in (*checked.left, *checked.warnings)]
-    return sarif_log(__version__, _RULES, results, columnKind="unicodeCodePoints")
-
-
-def sarif_log(version: str, rules: Mapping[str, str], results: list[dict[str, Any]], **more: str) -> str:
-    """Return a log of SARIF with one run of a version of this tool, whose rules have texts by their ids."""
-    described = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
-    driver = {"name": "sdpa-verify", "version": version, "rules": described}
-    run = {"tool": {"driver": driver}, **more, "results": results}
-    schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
-
-
-def _result(problem: Problem) -> dict[str, Any]:
-    artifact = {"artifactLocation": {"uri": address(problem.path)}}
-    result: dict[str, Any] = {
-        "ruleId": problem.kind.value,
-        "ruleIndex": list(_RULES).index(problem.kind),
-        "level": "warning" if problem.is_warning else "error",
-        "message": {"text": f"{problem.quote.key}: {problem.what}"},
-        "locations": [{"physicalLocation": {**artifact, "region": {"startLine": problem.quote.line}}}],
-    }
-    if problem.new is not None:
-        start, end = problem.quote.start, problem.quote.end
-        region = {"charOffset": start, "charLength": end - start}
-        change = {
-            **artifact,
-            "replacements": [{"deletedRegion": region, "insertedContent": {"text": problem.new}}],
-        }
-        result["fixes"] = [{"description": {"text": "Write the present value."}, "artifactChanges": [change]}]
-    return result
-
-
 FORMS: dict[str, Callable[[Checked], str]] = {
     "github": as_github,
     "gitlab": as_gitlab,
     "json": as_json,
-    "sarif": as_sarif,
     "text": as_text,
 }
-"""The forms by their names; an author may add one."""
+"""The forms by their names."""

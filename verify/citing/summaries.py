@@ -1,14 +1,11 @@
-"""A run or an audit in short: JUnit XML, SARIF and Markdown for CI, badges for a README."""
+"""A run or an audit in short: JUnit XML and Markdown for CI, badges for a README."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from verify.citing.outcomes import address, sarif_log
-from verify.citing.values import SOURCE
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
 from verify.evidence.words import badge, figures, most_serious, tallies
@@ -109,59 +106,6 @@ def _cases(claim: ClaimRecord) -> Iterator[Case]:
 def _case(record: RunRecord, statement: Statement) -> Case:
     problem = "failure" if record.fails(statement) else "skipped" * (statement.outcome is Outcome.OPEN)
     return statement.id, problem, f"{badge(statement.outcome).word}: {plain(statement.note)}"
-
-
-_RULES = {
-    "claim": "A claim about scaled dot-product attention, derived and measured.",
-    "statement": "A statement of a document, compared with derivation and measurement.",
-}
-_KINDS: dict[Verdict | Outcome, str] = {
-    Verdict.CONFIRMED: "pass",
-    Verdict.APPROXIMATE: "pass",
-    Verdict.REFUTED: "fail",
-    Verdict.UNDECIDED: "open",
-    Outcome.HOLDS: "pass",
-    Outcome.WITH_CONDITIONS: "informational",
-    Outcome.MISPRINTED: "fail",
-    Outcome.WRONG: "fail",
-    Outcome.OPEN: "open",
-}
-"""What SARIF calls what was found; members of both kinds are texts, of which no two are equal."""
-
-
-def to_sarif(record: RunRecord, sources: Path | None = None, lines: Mapping[str, int] | None = None) -> bytes:
-    """Return SARIF of a run: a result for each claim and each statement, failing, passing or open.
-
-    ``lines`` are those on which statements start in the file ``sources``. What fails is an error; a statement
-    that ships with the tool and is known not to be right is but a note.
-    """
-    results = []
-    for claim in record.claims:
-        shield = badge_of(record, claim)
-        kind = "fail" if shield.is_error else _KINDS[claim.verdict]
-        text = f"{claim.id}: {shield.message}. {plain(claim.reason)}"
-        results.append(_result("claim", claim.id, kind, text))
-    for one in record.statements:
-        kind = _KINDS[one.outcome]
-        level = "error" if record.fails(one) else "note"
-        text = f"{one.id}: {badge(one.outcome).word}. {plain(one.note)}"
-        results.append(_result("statement", f"{SOURCE}.{one.id}", kind, text, level))
-        if sources is not None and lines and one.id in lines:
-            artifact = {"artifactLocation": {"uri": address(sources)}}
-            place = {"physicalLocation": {**artifact, "region": {"startLine": lines[one.id]}}}
-            results[-1]["locations"][0] |= place
-    return sarif_log(record.tool.version, _RULES, results).encode() + b"\n"
-
-
-def _result(rule: str, key: str, kind: str, text: str, level: str = "error") -> dict[str, Any]:
-    return {
-        "ruleId": rule,
-        "ruleIndex": list(_RULES).index(rule),
-        "kind": kind,
-        "level": level if kind == "fail" else "none",
-        "message": {"text": text},
-        "locations": [{"logicalLocations": [{"fullyQualifiedName": key}]}],
-    }
 
 
 _MARKS = {Verdict.CONFIRMED: "✅", Verdict.APPROXIMATE: "🟡", Verdict.REFUTED: "❌", Verdict.UNDECIDED: "⚪"}

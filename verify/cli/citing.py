@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import time
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, log, out_option, say, say_outdated, tell
+from verify.cli.console import PATH, end, out_option, say, say_outdated, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
     from verify.citing.values import Evidence
     from verify.evidence import RunRecord
 
-_Form = TypeVar("_Form")
-
-
-class _FormatOption(click.Option):
-    """An option whose metavar names a table in `verify.citing`, which is loaded to show its keys."""
-
-    def make_metavar(self, *_: object, **__: object) -> str:
-        """Return the keys."""
-        module, table = str(self.metavar).split(".")
-        return "|".join(getattr(importlib.import_module(f"verify.citing.{module}"), table))
+CITATIONS = ("bibtex", "csl-json", "html", "json", "json-ld", "latex", "markdown", "ris", "rst", "text")
+OUTCOMES = ("github", "gitlab", "json", "text")
+EXPORTS = ("asciidoc", "csv", "json", "latex", "toml", "typst", "yaml")
+"""The formats of `verify.citing`'s tables, which help names without loading them."""
 
 
 _results = click.option(
@@ -72,10 +63,9 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 @click.option(
     "--format",
     "form",
+    type=click.Choice(CITATIONS),
     default="text",
     show_default=True,
-    cls=_FormatOption,
-    metavar="citations.FORMS",
     help="Format of the citation.",
 )
 @click.option(
@@ -94,7 +84,6 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     from verify.citing.configuration import configuration
     from verify.citing.lookup import lookup
 
-    render = _chosen(form, FORMS)
     settings = configuration()
     site = "" if url else settings.site
     url = url or settings.report
@@ -107,8 +96,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
     cited = cite(record, value.subject, value.part, url, doi, settings.authors, site)
-    text = _text(form, render(cited))
-    (tell if form == "text" else say)(text)
+    (tell if form == "text" else say)(FORMS[form](cited))
     end(0)
 
 
@@ -131,10 +119,9 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 @click.option(
     "--format",
     "form",
+    type=click.Choice(OUTCOMES),
     default="text",
     show_default=True,
-    cls=_FormatOption,
-    metavar="outcomes.FORMS",
     help="Output format: for people, for the display of a CI system, or for programs.",
 )
 @_results
@@ -171,45 +158,21 @@ def check_docs(
         raise click.UsageError(f"{' and '.join(modes)}: give one of them")
     if (diff or adopt) and form != "text":
         raise click.UsageError(f"{modes[0]} and --format {form}: give one of them")
-    render = _chosen(form, FORMS)
     wanted = documents or configuration().document_paths
     if not wanted:
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
-    said = _Patience()
-    files = find_documents(wanted, lambda folder: said.tick(f"looking for documents in {folder}"))
+    files = find_documents(wanted)
     record = _settled(results)
     if adopt:
         tell("\n".join(map(str, adopt_forms(check(files, record), record))))
-    checked = Checked(check(said.reading(files), record, strict=strict), origin(record), written=write)
+    checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
-    text = changes(checked.documents).removesuffix("\n") if diff else _text(form, render(checked))
+    text = changes(checked.documents).removesuffix("\n") if diff else FORMS[form](checked)
     if text:
         (tell if form == "text" and not diff else say)(text)
     end(1 if checked.left else 0)
-
-
-class _Patience:
-    """Says on standard error every few seconds what a command is at."""
-
-    def __init__(self) -> None:
-        self._since = time.monotonic()
-
-    def tick(self, what: str) -> None:
-        """Say it if nothing was said for some seconds."""
-        if time.monotonic() - self._since > _PATIENCE_S:
-            self._since = time.monotonic()
-            log(f"{what}; Ctrl-C ends it")
-
-    def reading(self, files: Sequence[Path]) -> Iterator[Path]:
-        """Yield the files, each as it is read."""
-        for number, file in enumerate(files, 1):
-            self.tick(f"reading {file}, document {number} of {len(files)}")
-            yield file
-
-
-_PATIENCE_S = 5.0
 
 
 def _present(results: Path | None) -> Evidence:
@@ -250,10 +213,9 @@ def _settled(results: Path | None) -> Evidence:
 @click.option(
     "--format",
     "form",
+    type=click.Choice(EXPORTS),
     default="latex",
     show_default=True,
-    cls=_FormatOption,
-    metavar="exports.FORMATS",
     help="Format of the values.",
 )
 @click.option(
@@ -274,10 +236,10 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
     from verify.citing.lookup import chosen
     from verify.files.writing import write_whole
 
-    wanted = _chosen(form, FORMATS)
     record = _present(results)
-    path = out or Path(f"verify{wanted.suffix}")
-    write_whole(path, _text(form, wanted.write(record, chosen(record, names))).encode())
+    suffix, write = FORMATS[form]
+    path = out or Path(f"verify{suffix}")
+    write_whole(path, write(record, chosen(record, names)).encode())
     say(path)
     end(0)
 
@@ -308,20 +270,6 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     for path in files:
         say(path)
     end(0)
-
-
-def _text(form: str, made: object) -> str:
-    """Return what the function of a form has made: one that another program registers may return anything."""
-    if not isinstance(made, str):
-        what = "nothing" if made is None else f"a {type(made).__name__}"
-        raise CitationError(f"format {form!r}: its function returns {what}; let it return the text")
-    return made
-
-
-def _chosen(form: str, forms: Mapping[str, _Form]) -> _Form:
-    if form not in forms:
-        raise CitationError(f"no format {form!r}; choose {', '.join(forms)}")
-    return forms[form]
 
 
 @click.command()

@@ -19,7 +19,6 @@ from verify.files.names import EDITIONS
 from verify.text.escapes import for_terminal, one_line
 
 if TYPE_CHECKING:
-    from verify.evidence import RunRecord
     from verify.evidence.load import Reported
     from verify.executors.workers import Workers
 
@@ -39,6 +38,8 @@ def out_option(folder: str, text: str = "Folder to write to.") -> Decorator:
     """Return the option of where to write, with a default."""
     return click.option("--out", type=PATH, default=Path(folder), show_default=True, metavar="DIR", help=text)
 
+
+_LEAST = 80  # columns that are laid out for at least
 
 _UNSAID = "verify.unsaid"  # where a command's context keeps why standard output could not be written
 
@@ -62,11 +63,11 @@ def tell(text: object) -> None:
 
 
 def columns(stream: TextIO) -> int | None:
-    """Return how many columns a terminal has, as the environment or the terminal says; None of a pipe."""
+    """Return how many columns a terminal has, at least 80, as it or the environment says; None of a pipe."""
     if (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given):
-        return int(given)
+        return max(_LEAST, int(given))
     try:
-        return os.get_terminal_size(stream.fileno()).columns or None
+        return max(_LEAST, os.get_terminal_size(stream.fileno()).columns)
     except (OSError, ValueError):
         return None
 
@@ -74,26 +75,28 @@ def columns(stream: TextIO) -> int | None:
 def fitted(text: str, width: int | None, hang: int = 4) -> str:
     """Return text whose lines are broken between words, the rest of each set in by ``hang`` more.
 
-    A longer word, such as a key, a path or a digest, is never broken, so that it can be copied: it alone may
-    be longer than the line, and the terminal wraps it.
+    A longer word, such as a key, a path or a digest, is never broken, so that it can be copied.
     """
     if width is None:
         return text
-    return "\n".join(_broken(line, width, hang) for line in text.split("\n"))
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        # Gaps between columns of a line that does not fit say nothing.
+        words = " ".join(line.split())
+        lines.append(line if len(line) <= width else beside(indent, words, width, indent + " " * hang))
+    return "\n".join(lines)
 
 
-def _broken(line: str, width: int, hang: int) -> str:
-    if len(line) <= width:
-        return line
-    indent = " " * (len(line) - len(line.lstrip()))
-    # Gaps between columns of a line that does not fit say nothing.
-    words = " ".join(line.split())
-    further = indent + " " * (hang if width >= 2 * hang + len(indent) else 0)
+def beside(head: str, text: str, width: int | None, indent: str | None = None) -> str:
+    """Return ``text`` behind ``head``; where it takes several lines, they hang below the first word of it."""
+    if width is None:
+        return head + text
     return textwrap.fill(
-        words,
+        text,
         width,
-        initial_indent=indent,
-        subsequent_indent=further,
+        initial_indent=head,
+        subsequent_indent=" " * len(head) if indent is None else indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -155,9 +158,8 @@ def rendered(
     workers: Workers | int | None = None,
     phases_s: Mapping[str, float] | None = None,
     edition: str = EDITIONS[0],
-    earlier: RunRecord | None = None,
 ) -> None:
-    """Write the report, compared with an ``earlier`` run, and log the times after those of phases before it.
+    """Write the report, and log the times after those of phases before it.
 
     If a rendering step could not be done, say so and end with its exit status.
     """
@@ -166,7 +168,7 @@ def rendered(
     from verify.report.write import write_report
 
     with temporary_files_together(), rendering() as announce:
-        written = write_report(record, out, announce, workers, edition, earlier)
+        written = write_report(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)
     called = names(record)

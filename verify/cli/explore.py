@@ -11,7 +11,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
-from verify.cli.console import fitted
+from verify.cli.console import beside, fitted
 from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
@@ -24,7 +24,9 @@ from verify.text.numbers import exact
 if TYPE_CHECKING:
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
-_LEAST = 30  # columns that a title needs beside its id
+_ON_COMPONENTS = frozenset(["independent", "centred", "unit-variance"])
+"""Ids of assumptions by which authors say in words what theorems on components assume."""
+
 _ENDINGS = {
     "proved": "Proved",
     "reviewed": "Reviewed, not proved",
@@ -43,18 +45,8 @@ def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None)
         if claim.chapter != last:
             lines += ([""] if lines else []) + [CHAPTERS[claim.chapter].title]
             last = claim.chapter
-        lines.append(_entry(name, width, plain(titled(claim_and_origin(claim)[0])), columns))
+        lines.append(beside(f"  {name:<{width}} ", plain(titled(claim_and_origin(claim)[0])), columns))
     return "\n".join(lines)
-
-
-def _entry(name: str, width: int, title: str, columns: int | None) -> str:
-    """Return an id with its title, which hangs beside it or, where that leaves no room, below it."""
-    if columns is None:
-        return f"  {name:<{width}} {title}"
-    beside = columns - width - 3 >= _LEAST
-    indent = " " * (width + 3 if beside else 6)
-    lines = fitted(indent + title, columns, hang=0)
-    return f"  {name:<{width}} {lines.lstrip()}" if beside else f"  {name}\n{lines}"
 
 
 def shown(entry: Claim | ClaimFile, columns: int | None = None) -> tuple[str, bool]:
@@ -91,36 +83,41 @@ def page(
         f"Chapter: {CHAPTERS[claim.chapter].title}",
         plain(said["statement"]),
         plain(said["meaning"]),
-        *_assumed(claim, examined),
+        *_assumed(claim, examined, columns),
     ]
     for followed in examined.routes:
         route = followed.route
         meaning = plain(derivation.meaning_of(route.start))
         opening = f"\n  Definition: {meaning}" if meaning else ""
-        blocks.append(f"Derivation: {plain(route.title)}{opening}\n\n{_art(route.start, columns)}")
+        art = _art("", route.start, columns)
+        blocks.append(f"Derivation: {plain(route.title)}{opening}\n\n{art}")
         for one in followed.steps:
             checked = f"{'✓' if one.holds else '✗'} {plain(one.step.rule.label)}"
-            blocks.append(f"  {plain(one.step.words)}\n  {checked}\n\n{_art(one.step.expression, columns)}")
+            art = _art(one.relation, one.step.expression, columns)
+            blocks.append(f"  {plain(one.step.words)}\n  {checked}\n\n{art}")
     blocks.append(f"{_ENDINGS[examined.status]}: {examined.reason}")
     if facts:
-        lines = (f"  {fact.id}: {plain(fact.what)}, {exact(fact.value)}" for fact in facts)
-        blocks.append("Exact values that documents print\n" + "\n".join(lines))
+        values = ((fact.id, f"{exact(fact.value)}, {plain(fact.what)}") for fact in facts)
+        lines = (beside(f"  {name}: ", text, columns, " " * 6) for name, text in values)
+        blocks.append("\n".join(["Exact values that documents print", *lines]))
     if derivation.beyond:
         blocks.append(f"Beyond the derivation: {plain(derivation.beyond)}")
     return "\n\n".join(fitted(block, columns, hang=0) for block in blocks)
 
 
-def _assumed(claim: Claim, examined: ExaminedDerivation) -> Iterator[str]:
-    """Yield what the main theorem assumes, and what the author states besides."""
-    of_theorem = assumed(claim, examined.theorem) if examined.theorem else ()
-    stated = tuple(one.text for one in claim.assumptions)
-    for heading, texts in (("Assumptions", of_theorem), ("Also stated, not used", stated)):
-        if texts:
-            yield f"{heading}\n" + "\n".join(f"  - {plain(one)}" for one in texts)
+def _assumed(claim: Claim, examined: ExaminedDerivation, columns: int | None) -> Iterator[str]:
+    """Yield what is assumed, each once: by the main theorem, and what its author states besides."""
+    theorem = examined.theorem
+    of_theorem = assumed(claim, theorem) if theorem else ()
+    # A theorem about components says the same by itself, and of which families.
+    said = _ON_COMPONENTS if theorem and theorem.hypotheses.law else frozenset()
+    texts = [*of_theorem, *(stated.text for stated in claim.assumptions if stated.id not in said)]
+    if texts:
+        yield "\n".join(["Assumptions", *(beside("  - ", plain(text), columns) for text in texts)])
 
 
-def _art(expression: Any, columns: int | None) -> str:
-    """Return an expression drawn in Unicode, set in from the left; LaTeX in names of symbols as text.
+def _art(relation: str, expression: Any, columns: int | None) -> str:
+    """Return an expression drawn in Unicode behind its relation to the one before; LaTeX in names as text.
 
     Where the drawing is wider than the ``columns``, the expression is text that breaks between words.
     """
@@ -137,9 +134,9 @@ def _art(expression: Any, columns: int | None) -> str:
     # SymPy asks the terminal whether it knows Unicode, and half obeys its printer's own setting.
     before = pretty_use_unicode(True)
     try:
-        lines = unicode_art(expression.xreplace(names)).splitlines()
+        lines = unicode_art(expression.xreplace(names), f"  {relation:<4}").splitlines()
     finally:
         pretty_use_unicode(before)
-    if columns is not None and max(map(len, lines)) > columns - 6:
-        return fitted(f"      {spoken(latex(expression))}", columns, hang=2)
-    return "\n".join(f"      {line}".rstrip() for line in lines)
+    if columns is not None and max(map(len, lines)) > columns:
+        return beside(f"  {relation:<4}", spoken(latex(expression)), columns)
+    return "\n".join(line.rstrip() for line in lines)

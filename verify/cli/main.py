@@ -3,45 +3,21 @@
 import io
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from verify.cli import auditing, citing, storing, verifying
-from verify.cli.console import PATH, columns, complain, end, fitted, say, silence
+from verify.cli.console import PATH, columns, complain, end, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.errors import VerifyError, described, naming_options
 from verify.version import __version__
 
 
-class _Formatter(click.HelpFormatter):
-    """Sets help within any width: on a narrow terminal what an option does stands below it."""
-
-    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """Write options with what they do."""
-        if self.width >= _NARROW:
-            super().write_dl(rows, col_max, col_spacing)
-            return
-        for name, text in rows:
-            for indent, part in (("  ", name), ("    ", text)):
-                self.write(f"{fitted(indent + part, self.width, hang=2)}\n")
-
-
-class _Context(click.Context):
-    formatter_class = _Formatter
-
-    def make_formatter(self) -> click.HelpFormatter:
-        """Return a formatter as wide as the terminal, at most 100 columns."""
-        return _Formatter(width=min(columns(sys.stdout) or 80, _WIDEST))
-
-
-_NARROW, _WIDEST = 60, 100
-# Commands make contexts of their own kind each.
-click.Command.context_class = _Context
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, no_args_is_help=False
+)
 @click.version_option(__version__, prog_name="sdpa-verify")
 def cli() -> None:
     """Verify claims about scaled dot-product attention: derive, measure, judge, report."""

@@ -1,4 +1,4 @@
-"""What a person sees while it runs: a progress bar on a terminal, plain lines in a pipe."""
+"""What a person sees of a run: a bar on a terminal, elsewhere each verdict as its claim is settled."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
 )
 from rich.table import Column
 
-from verify.cli.console import log
+from verify.cli.console import beside, columns, say
 from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, StoreUse, Verdict
 from verify.text import numbers
 from verify.text.latex import plain
@@ -29,40 +28,37 @@ if TYPE_CHECKING:
     from verify.engine.runner import Callbacks
     from verify.engine.schedule import RunProgress
 
-_WIDE = 60  # columns from which on a terminal has room for a bar
 _REFRESH_S = 0.2  # seconds between two looks of the progress bar
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 
 
 @contextmanager
-def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
-    """Yield callbacks that show the progress of a run on standard error, and call ``begin`` before it."""
+def following(begin: Callable[[tuple[str, ...]], None]) -> Iterator[Callbacks]:
+    """Yield callbacks that show a run on standard error; ``begin`` is called before it, with its claims.
+
+    Where standard error is no terminal, each verdict is printed as soon as its claim is settled.
+    """
     from verify.engine.runner import Callbacks
 
     if not sys.stderr.isatty():
-        yield Callbacks(
-            on_begin=lambda _count: begin(), on_finish=lambda record: log(f"{record.id}: {record.verdict}")
-        )
+        yield _printing(begin)
         return
-    console = Console(stderr=True)
     whole = Column(no_wrap=True, min_width=7)
-    shown: list[ProgressColumn] = [
+    with Progress(
+        BarColumn(bar_width=10, table_column=Column(min_width=10)),
         MofNCompleteColumn(table_column=whole),
         TimeElapsedColumn(table_column=whole),
-    ]
-    if console.width >= _WIDE:
-        shown.insert(0, BarColumn(bar_width=10, table_column=Column(min_width=10)))
-    # Two counts of seven columns, the bar, and a blank after each.
-    room = console.width - (16 if console.width < _WIDE else 27)
-    text = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"))
-    with Progress(*shown, text, console=console, transient=True) as bar:
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
         task = bar.add_task("starting", total=None)
         shown_at = 0.0
 
-        def on_begin(count: int) -> None:
-            begin()
-            bar.update(task, total=count)
+        def on_begin(claims: tuple[str, ...]) -> None:
+            begin(claims)
+            bar.update(task, total=len(claims))
 
         def on_start(claim: str) -> None:
             bar.update(task, description=f"deriving {claim}")
@@ -71,23 +67,39 @@ def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
             nonlocal shown_at
             if progress.drawn and time.monotonic() - shown_at > _REFRESH_S:
                 shown_at = time.monotonic()
-                bar.update(task, description=progress_line(progress, room))
+                bar.update(task, description=progress_line(progress))
 
         yield Callbacks(on_start, lambda _record: bar.update(task, advance=1), on_begin, on_progress)
 
 
-def progress_line(progress: RunProgress, room: int = 80) -> str:
-    """Return what is left, how much is drawn, how fast, and by how many workers, as far as there is room."""
-    words = [f"{progress.left_s:.0f} s left"] if progress.left_s is not None else []
-    words.append(f"{progress.drawn:.1e} drawn")
-    if progress.left_s is not None:
-        words.append(f"{progress.rate:.1e}/s")
-    words.append(f"{progress.workers} working")
-    if progress.stored:
-        words.append(f"{progress.stored:.1e} stored")
-    while len(words) > 1 and len(" · ".join(words)) > room:
-        words.pop()
-    return " · ".join(words)
+def _printing(begin: Callable[[tuple[str, ...]], None]) -> Callbacks:
+    """Return callbacks that print each verdict, where there are several with how many there are so far."""
+    from verify.engine.runner import Callbacks
+
+    names: tuple[str, ...] = ()
+    settled = 0
+
+    def on_begin(claims: tuple[str, ...]) -> None:
+        nonlocal names
+        begin(claims)
+        names = claims
+
+    def on_finish(record: ClaimRecord) -> None:
+        nonlocal settled
+        settled += 1
+        total = str(len(names))
+        count = f"{settled:>{len(total)}}/{total} " if len(names) > 1 else ""
+        say(verdict_line(record, max(map(len, names)), count, columns(sys.stdout)))
+
+    return Callbacks(on_begin=on_begin, on_finish=on_finish)
+
+
+def progress_line(progress: RunProgress) -> str:
+    """Return what is left, how much is drawn, how fast, and by how many workers, in some fifty columns."""
+    if progress.left_s is None:
+        return f"{progress.drawn:.1e} drawn · {progress.workers} working"
+    drawn = f"{progress.drawn:.1e} drawn, {progress.rate:.1e}/s"
+    return f"{progress.left_s:.0f} s left · {drawn} · {progress.workers} working"
 
 
 def stored_line(stored: StoreUse) -> str:
@@ -121,20 +133,14 @@ def closing_lines(record: RunRecord) -> Iterator[str]:
         yield stored_line(stored)
 
 
-def verdict_line(record: ClaimRecord) -> str:
-    """Return one line on a claim: mark, id, verdict and reason, and how close its tightest bound is."""
+def verdict_line(record: ClaimRecord, width: int = 0, count: str = "", columns: int | None = None) -> str:
+    """Return a claim's mark, id, verdict and reason behind a ``count``; ``width`` is that of the longest id.
+
+    Within a number of ``columns`` the reason takes several lines, which start below the verdict.
+    """
     failed = record.derivation.status is Proof.FAILED
     mark = "✗" if failed else _MARKS[record.verdict]
-    return f"{mark} {record.id:<24} {record.verdict:<12} {record.reason}{_tightest(record)}"
-
-
-def _tightest(record: ClaimRecord) -> str:
-    """Return the derived bound whose estimate is nearest to it in proportion, nothing where there is none."""
-    bounds = {check.id: check.tightness for check in record.checks if check.tightness is not None}
-    if not bounds:
-        return ""
-    name = min(bounds, key=lambda one: abs(bounds[one] - 1))
-    return f"; tightest bound {name}: estimate ÷ bound {numbers.exact(bounds[name], 4)}"
+    return beside(f"{count}{mark} {record.id:<{width}}  ", f"{record.verdict}: {record.reason}", columns)
 
 
 def counts_line(record: RunRecord) -> str:

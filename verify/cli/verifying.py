@@ -17,6 +17,7 @@ from verify.cli.console import (
     PATH,
     columns,
     end,
+    fitted,
     log,
     out_option,
     rendered,
@@ -83,12 +84,6 @@ edition_option = click.option(
     show_default=True,
     help="The PDF: at most 14 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
 )
-since_option = click.option(
-    "--since",
-    type=PATH,
-    metavar="OLD",
-    help="An earlier results.json; the page then says what changed since.",
-)
 words_options = together(
     click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
     click.option("--question", metavar="TEXT", help="The question that its first page answers."),
@@ -135,6 +130,11 @@ run_options = together(
         help="Do not exit with 1 if a statement of --sources is misprinted or wrong.",
     ),
     out_option("reports"),
+    click.option(
+        "--force",
+        is_flag=True,
+        help="Replace results in DIR even if they are of claims that are not run.",
+    ),
 )
 """All that, and by how many processors, for which statements and where to."""
 
@@ -142,8 +142,7 @@ run_options = together(
 @click.command()
 @run_options
 @edition_option
-@since_option
-def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool, **options: Any) -> None:
+def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) -> None:
     """Verify claims and write the page, the PDF and the results.
 
     These are report.html, report.pdf and results.json.
@@ -153,15 +152,13 @@ def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool
     from verify.report.cache import usable_caches
     from verify.report.write import prepare_for_pdf
 
-    # Before anything is measured, and before this run's results may take the place of the earlier ones.
-    earlier = _earlier(since)
     with usable_caches(), processes(**options) as workers:
         names = RUN.evidence, RUN.page, RUN.sheet_of(edition)
         if not (out / RUN.page).exists():
             prepare_for_pdf(workers)
         found = _verified(out, options, workers, names, lambda: prepare_for_pdf(workers))
         record = as_written(found, out / RUN.evidence)
-        rendered(record, out, workers, found.run.phases_s, edition, earlier)
+        rendered(record, out, workers, found.run.phases_s, edition)
     end(record.lenient_exit_status if lenient_sources else record.exit_status)
 
 
@@ -171,35 +168,15 @@ def report(out: Path, edition: str, since: Path | None, *, lenient_sources: bool
 @click.option(
     "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
 )
-@click.option(
-    "--sarif",
-    type=PATH,
-    metavar="FILE",
-    help="Write claims and statements as SARIF as well, for code scanning.",
-)
 def run(
-    out: Path,
-    junit: Path | None,
-    summary: Path | None,
-    sarif: Path | None,
-    *,
-    lenient_sources: bool,
-    **options: Any,
+    out: Path, junit: Path | None, summary: Path | None, *, lenient_sources: bool, **options: Any
 ) -> None:
     """Verify claims and write results.json only."""
-    from verify.citing.summaries import to_junit, to_markdown, to_sarif
-    from verify.engine.sources import lines_of_statements
+    from verify.citing.summaries import to_junit, to_markdown
     from verify.files.writing import check_writable, write_together, write_whole
 
     results = out / "results.json"
-    sources = options["sources"]
-    # What a pipe gives can be read but once.
-    lines = lines_of_statements(sources) if sarif and sources and str(sources) != "-" else {}
-
-    def in_place(record: RunRecord) -> bytes:
-        return to_sarif(record, sources, lines)
-
-    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown), (sarif, "--sarif", in_place))
+    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
     taken = {os.path.realpath(results): "the results go"}
     for path, option, _ in forms:
         if path is not None:
@@ -225,9 +202,8 @@ def run(
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
-@since_option
 @words_options
-def render(results: Path, out: Path | None, edition: str, since: Path | None, **words: str | None) -> None:
+def render(results: Path, out: Path | None, edition: str, **words: str | None) -> None:
     """Rebuild the report from RESULTS.
 
     Nothing is derived or drawn. RESULTS is a results.json of at most 32 MB, an audit.json or comparison.json
@@ -243,38 +219,27 @@ def render(results: Path, out: Path | None, edition: str, since: Path | None, **
         if not isinstance(record, RunRecord):
             raise click.UsageError("--title, --question and --author: only a run's report has them")
         record = record.presented(presentation(**words))
-    rendered(record, out or results.parent, edition=edition, earlier=_earlier(since))
+    rendered(record, out or results.parent, edition=edition)
     end(record.exit_status)
 
 
 @click.command()
 @plan_options
-@click.option("--workers", type=int, default=1, show_default=True, help="Workers to plan for.")
-def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int, **options: Any) -> None:
-    """Estimate the cost of verifying claims.
+@click.option("--workers", type=int, help="Workers to plan for.  [default: all]")
+def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None, **options: Any) -> None:
+    """Estimate the time that verifying claims takes.
 
-    The cost is given in blocks, draws, memory and time.
+    It rests on times that were measured; a claim of your own is run at coarse tolerances.
     """
-    from verify import api
-    from verify.engine.plan import table
-    from verify.engine.runner import settings
-    from verify.executors.machine import keep_freed, processors
+    with processes() as pool:
+        from verify import api
+        from verify.engine.plan import table
+        from verify.executors.machine import processors
 
-    keep_freed()
-    chosen, count = settings(**options), processors(workers, _MOST_PLANNED)
-    rows = api.plan([*claims, *claim_files], **options)
-    text = table(rows, chosen, count, columns(sys.stdout))
-    tell(text)
+        count = processors(workers, _MOST_PLANNED)
+        text = table(api.plan([*claims, *claim_files], workers=pool, **options), count)
+    say(fitted(text, columns(sys.stdout), hang=0))
     end(0)
-
-
-def _earlier(path: Path | None) -> RunRecord | None:
-    """Return the run that is to be compared with, if there is one."""
-    if path is None:
-        return None
-    from verify.evidence.load import load
-
-    return load(path)
 
 
 def _verified(
@@ -298,17 +263,20 @@ def _verified(
     # Looking for garbage among what is imported took a thirtieth of a short run.
     with made_for_good():
         from verify import api
-        from verify.cli.progress import closing_lines, following, outcome_line, surprise_line, verdict_line
+        from verify.cli.progress import following
         from verify.engine.catalogue import catalogue
         from verify.files.writing import check_writable
 
         catalogue()
+    claims = [*options.pop("claims"), *options.pop("claim_files")]
+    is_whole, force = not claims and options["sources"] is None, options.pop("force")
 
-    def try_folder() -> None:
+    def try_folder(wanted: tuple[str, ...]) -> None:
+        if not force:
+            _refuse_loss(out / "results.json", wanted, is_whole=is_whole)
         for name in names:
             check_writable(out, name)
 
-    claims = [*options.pop("claims"), *options.pop("claim_files")]
     _prepare_copies(workers, claims)
     imports = time.perf_counter() - begun
     with (
@@ -320,17 +288,49 @@ def _verified(
         callbacks.on_progress = _calling_at_work(on_work, callbacks.on_progress)
         given = {**options, "workers": workers, "store": store or False, "executor": executor}
         record = api.run(claims, callbacks=callbacks, **given)
-    for claim in record.claims:
-        tell(verdict_line(claim))
-    if options["sources"] is not None:
-        for statement in record.statements:
-            tell(outcome_line(statement))
+    _say_outcomes(record, own_sources=options["sources"] is not None)
+    phases = {"imports": round(imports, 3), **record.run.phases_s}
+    return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+def _say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
+    """Say what a bar has left unsaid, what became of statements, and how much the run rests on."""
+    from verify.cli.progress import closing_lines, outcome_line, surprise_line, verdict_line
+
+    if sys.stderr.isatty():
+        width = max((len(claim.id) for claim in record.claims), default=0)
+        for claim in record.claims:
+            say(verdict_line(claim, width, columns=columns(sys.stdout)))
+    for statement in record.statements if own_sources else ():
+        tell(outcome_line(statement))
     for statement in record.surprises():
         tell(surprise_line(statement))
     for line in closing_lines(record):
         log(line)
-    phases = {"imports": round(imports, 3), **record.run.phases_s}
-    return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+def _refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> None:
+    """Refuse to replace results of claims that are not among the ``wanted`` ones.
+
+    A run of the whole catalogue may do so, but for claims of the user's own.
+
+    Raises:
+        OutputError: they would be lost.
+    """
+    from verify.evidence.load import claims_in
+    from verify.spec.claim import USER
+
+    lost = [
+        name
+        for name, chapter in claims_in(results).items()
+        if name not in wanted and (chapter == USER or not is_whole)
+    ]
+    if lost:
+        which = lost[0] if len(lost) == 1 else f"{lost[0]} and {len(lost) - 1} more"
+        raise OutputError(
+            f"{results}: has results of {which}, which this run leaves out; give another folder "
+            "with --out, or --force to replace them"
+        )
 
 
 def _calling_at_work(

@@ -275,7 +275,7 @@ COMPUTATIONS = {
     "softmax": Computation("softmax-saturation", Softmax, softmax_weight),
     "variance": Computation("score-variance", Variance, variance),
 }
-"""All computations by their names; an author adds a line."""
+"""All computations by their names."""
 
 
 def inputs_of(table: dict[str, Any]) -> tuple[str, Record]:

@@ -1,197 +1,191 @@
-"""What a verification will take, before it is run: blocks, draws, memory and time of each claim."""
+"""What a run will take: predicted from the times that its claims took before, scaled to this machine."""
 
+from __future__ import annotations
+
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
 
-from threadpoolctl import threadpool_limits
+import numpy as np
 
-from verify.engine.measure import Samples, drawn_by
-from verify.engine.validation import validate
-from verify.evidence import Record, Setting, Settings
-from verify.evidence.judging import ErrorBudget
-from verify.evidence.texts import Count, Line, Many, Named, Positive
-from verify.executors.machine import peak_memory
-from verify.montecarlo.blocks import Cell, CellSampler
-from verify.montecarlo.distributions import stream
-from verify.montecarlo.experiment import cells_of, every_comparison
-from verify.spec.claim import Claim, several
-from verify.spec.words import Words
+from verify.engine import runner
+from verify.engine.catalogue import ClaimFile
+from verify.engine.sources import SourceBook
+from verify.evidence import RunRecord, Settings
+from verify.evidence.judging import PLANNED_LOOK, ErrorBudget
+from verify.executors.workers import Workers
+from verify.files.names import shipped_folder
+from verify.montecarlo.intervals import normal_quantile
+from verify.spec.claim import Claim
+from verify.text.numbers import counted, seconds
+
+_TRIAL = (0.05, 0.02)
+"""Tolerances at which a claim is tried of which no times are stored."""
+
+_TURN_S = 0.25  # seconds for which one kind of work is timed, twice for each of the two
 
 
-class PlannedCell(Record):
-    """What one cell will take at its first look; later looks enlarge by half what is still undecided.
+@dataclass(frozen=True)
+class Times:
+    """What a claim takes, in seconds: its derivation, and a simulation at the default settings in two parts.
 
-    ``settings`` say what is drawn, as the record of a check says it. ``draws`` are random components;
-    ``memory`` is in bytes for one worker and does not grow with the draws; ``seconds`` is the time of one
-    worker, from timing one batch on this machine, and ``chunk_s`` that of the longest chunk, the work that
-    is never shared.
+    ``drawn_s`` grows in proportion to the samples; ``floor_s`` is spent however small they are.
     """
 
-    id: Line
-    settings: Named[Setting]
-    blocks: Count
-    scores: Count
-    draws: Count
-    memory: Count
-    seconds: Positive
-    chunk_s: Positive = 0.0
+    derivation_s: float
+    floor_s: float
+    drawn_s: float
+
+    @classmethod
+    def of(cls, coarse: RunRecord, fine: RunRecord, claim: str) -> Times:
+        """Return those that a claim took in two runs, of which the second drew larger samples."""
+        (few, first), (many, second) = (
+            (sample_size(run.run.settings), run.run.spent_s[claim]["simulation"]) for run in (coarse, fine)
+        )
+        drawn_s = max(0.0, second - first) / (many - few)
+        derivation_s = min(run.run.spent_s[claim]["derivation"] for run in (coarse, fine))
+        return cls(derivation_s, max(0.0, second - drawn_s * many), drawn_s)
 
 
-class Planned(Record):
-    """What one claim will take at its first look: its checks and controls counted, and its cells.
+@dataclass(frozen=True)
+class Planned:
+    """What a claim takes one worker of this machine, in seconds.
 
-    ``blocks``, ``scores``, ``draws`` and ``seconds`` are sums over the cells; ``memory``, in bytes, is that
-    of the largest, for they are drawn one after another.
+    ``is_tried`` says that it was run for this at coarse tolerances, as no times of it are stored.
     """
 
-    claim: Line
-    checks: Count
-    controls: Count
-    cells: Many[PlannedCell]
-
-    @property
-    def blocks(self) -> int:
-        """Blocks to be drawn."""
-        return sum(cell.blocks for cell in self.cells)
-
-    @property
-    def scores(self) -> int:
-        """Scores that these blocks hold."""
-        return sum(cell.scores for cell in self.cells)
-
-    @property
-    def draws(self) -> int:
-        """Random components to be drawn."""
-        return sum(cell.draws for cell in self.cells)
-
-    @property
-    def memory(self) -> int:
-        """Bytes that one worker needs."""
-        return max((cell.memory for cell in self.cells), default=0)
+    claim: str
+    derivation_s: float
+    simulation_s: float
+    is_tried: bool = False
 
     @property
     def seconds(self) -> float:
-        """Time of one worker on this machine."""
-        return sum(cell.seconds for cell in self.cells)
+        """Both together."""
+        return self.derivation_s + self.simulation_s
 
-    def wall_s(self, workers: int) -> float:
-        """Return the seconds within which ``workers`` like those of this machine draw everything.
 
-        A free worker takes the next chunk, so all are at work until the last ones are begun (Graham 1966).
+@dataclass(frozen=True)
+class Plan:
+    """What a run takes with nothing in the store: each claim, and ``start_s`` until libraries are loaded."""
+
+    settings: Settings
+    start_s: float
+    claims: tuple[Planned, ...]
+
+    def wall_s(self, workers: int = 1) -> float:
+        """Return the seconds from start to end with ``workers`` like those of this machine.
+
+        All of them draw, also for a claim that is left at last, but a derivation is made by one.
         """
-        longest = max((cell.chunk_s for cell in self.cells), default=0.0)
-        return self.seconds if workers == 1 else self.seconds / workers + longest
+        last = max((row.derivation_s + row.simulation_s / workers for row in self.claims), default=0.0)
+        return self.start_s + max(last, sum(row.seconds for row in self.claims) / workers)
 
 
-def plan(claim: Claim, settings: Settings) -> Planned:
-    """Return what ``claim`` takes for the wanted tolerance, false-alarm rate and power.
+def sample_size(settings: Settings) -> float:
+    """Return how large samples are, as a multiple of those for the default settings.
 
-    Where a block's variance is not derived, a pilot sample is drawn to estimate it.
+    The tolerance spans as many standard errors as the false-alarm rate and the power ask for.
+    """
+
+    def squared(chosen: Settings) -> float:
+        share = ErrorBudget(chosen.false_alarm).share(PLANNED_LOOK)
+        return ((normal_quantile(share) + normal_quantile(1 - chosen.power)) / chosen.tolerance) ** 2
+
+    return squared(settings) / squared(Settings())
+
+
+@cache
+def measured_costs() -> dict[str, Any]:
+    """Return the times that ship with this version, written by ``tests/benchmarks/costs.py``.
+
+    ``claims`` has the three of each claim, ``start_s`` that of a start, ``speed`` the machine's.
+    """
+    content: dict[str, Any] = json.loads((shipped_folder("data") / "costs.json").read_text(encoding="utf-8"))
+    return content
+
+
+def speed() -> dict[str, float]:
+    """Time this machine for a second: what it does in one of ``algebra``, in Python, and of ``draws``."""
+    rng = np.random.Generator(np.random.SFC64(1))
+
+    def algebra() -> None:
+        sum(Fraction(1, number) for number in range(1, 60))
+
+    def draws() -> None:
+        q, k = rng.standard_normal((2, 256, 16, 64), np.float32)
+        np.einsum("bnd,bnd->bn", q, k).var()
+
+    # By turns, since other programs may take the processor for a while.
+    rates = [_rate(work) for work in (algebra, draws, algebra, draws)]
+    return {"algebra": sum(rates[::2]) / 2, "draws": sum(rates[1::2]) / 2}
+
+
+def _rate(work: Callable[[], None]) -> float:
+    """Return how often some work is done in a second."""
+    begun, done, spent = time.perf_counter(), 0, 0.0
+    while spent < _TURN_S:
+        work()
+        done, spent = done + 1, time.perf_counter() - begun
+    return done / spent
+
+
+def plan(claims: Mapping[str, Claim | ClaimFile], settings: Settings, workers: Workers | int | None) -> Plan:
+    """Return what a run of these claims takes.
+
+    A claim of which no times are stored is run by ``workers``, at two coarse tolerances.
 
     Raises:
-        SettingsError: the plan is out of reach; the message says which cell and what to change.
-        ClaimError: the claim's words type a formula, or name something unknown.
+        VerifyError: such a claim is broken.
     """
-    derivation = claim.derived()
-    experiment = claim.measured_by(derivation, settings.tolerance)
-    validate(experiment, claim.id)
-    words = Words(claim, derivation, several(claim.facts(derivation)), experiment)
-    words.said()
-    words.spoken(experiment)
-    samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm))
-    drawn_by(CellSampler(claim.id, settings.seed), samples.plan(experiment))
-    cells = cells_of(every_comparison(experiment))
-    return Planned(
-        claim=claim.id,
-        checks=len(experiment.checks),
-        controls=len(experiment.controls),
-        cells=tuple(_planned_cell(cell, samples.planned[cell.id]) for cell in cells),
+    costs, here = measured_costs(), speed()
+    algebra, draws = (costs["speed"][name] / here[name] for name in ("algebra", "draws"))
+    size = sample_size(settings)
+    rows = []
+    for name, claim in claims.items():
+        is_tried = name not in costs["claims"]
+        times = _tried(name, claim, settings, workers) if is_tried else Times(*costs["claims"][name])
+        derivation_s, simulation_s = times.derivation_s, times.floor_s + size * times.drawn_s
+        if not is_tried:
+            derivation_s, simulation_s = algebra * derivation_s, draws * simulation_s
+        rows.append(Planned(name, derivation_s, simulation_s, is_tried))
+    return Plan(settings, algebra * costs["start_s"], tuple(rows))
+
+
+def _tried(name: str, claim: Claim | ClaimFile, settings: Settings, workers: Workers | int | None) -> Times:
+    coarse, fine = (
+        runner.run(
+            {name: claim}, settings.model_copy(update={"tolerance": tolerance}), SourceBook(), workers=workers
+        )
+        for tolerance in _TRIAL
     )
+    return Times.of(coarse, fine, name)
 
 
-def _planned_cell(cell: Cell, wanted: int) -> PlannedCell:
-    """Return what it takes to draw the ``wanted`` blocks, which come in whole batches."""
-    batches = -(-wanted // cell.batch_blocks)
-    blocks = batches * cell.batch_blocks
-    seconds = _batch_seconds(cell)
-    return PlannedCell(
-        id=cell.id,
-        settings=dict(cell.settings),
-        blocks=blocks,
-        scores=blocks * cell.sampler.scores,
-        draws=blocks * cell.sampler.coordinates,
-        memory=cell.batch_bytes,
-        seconds=batches * seconds,
-        chunk_s=min(batches, cell.chunk_batches) * seconds,
+def table(plan: Plan, workers: int = 1) -> str:
+    """Return a plan as text: a line a claim, the time from start to end, and what both rest on."""
+    rows = list(plan.claims)
+    if len(rows) > 1:
+        derivations_s = sum(row.derivation_s for row in rows)
+        rows.append(Planned("together", derivations_s, sum(row.simulation_s for row in rows)))
+    names = [f"{row.claim}{' *' * row.is_tried}" for row in rows]
+    width = max(map(len, ["claim", *names]))
+    lines = [f"{'claim':<{width}}  derivation  simulation      both"]
+    for name, row in zip(names, rows, strict=True):
+        times = f"{row.derivation_s:>8.2f} s  {row.simulation_s:>8.2f} s  {row.seconds:>6.2f} s"
+        lines.append(f"{name:<{width}}  {times}")
+    chosen, (coarse, fine) = plan.settings, _TRIAL
+    said = (
+        f"From start to end about {seconds(plan.wall_s(workers))} with {counted(workers, 'worker')}, "
+        f"{seconds(plan.start_s)} of it to load libraries: at tolerance {chosen.tolerance:g}, power "
+        f"{chosen.power:g} and a false-alarm rate of {chosen.false_alarm:g} for the whole run, with nothing "
+        "in the store and without pages. The times are those of a measured run, scaled by how fast this "
+        "machine does algebra and draws."
     )
-
-
-_DISPENSABLE = ("scores", "cells", "controls", "blocks", "checks", "memory", "draws")
-"""Columns of a plan that a narrow terminal does without, in this order."""
-
-
-def table(rows: Sequence[Planned], settings: Settings, workers: int = 1, columns: int | None = None) -> str:
-    """Return the plans as text, a line a claim and one of totals, under the settings they are for.
-
-    Within a number of ``columns``, the table leaves out what does not fit, counts of cells and scores first.
-
-    The memory of whole processes is what this one has taken, which has derived the claims as a worker does.
-    """
-    taken = peak_memory()
-    in_all = f"\na worker's whole process takes about {taken / 1e6:.0f} MB, as this one did" if taken else ""
-    whose = "per worker" if workers == 1 else f"for {workers} workers like those of this machine"
-    head = (
-        f"tolerance {settings.tolerance:g}, false alarms {settings.false_alarm:g} for the whole run, "
-        f"power {settings.power:g}; memory and time {whose}{in_all}"
-    )
-    names = ("claim", "checks", "controls", "cells", "blocks", "scores", "draws", "memory", "time")
-    lines = [names, *(_cells(row, workers) for row in (*rows, together(rows)))]
-    for name in (*_DISPENSABLE, ""):
-        drawn = list(_columns(lines))
-        if columns is None or max(map(len, drawn)) <= columns or not name:
-            break
-        place = lines[0].index(name)
-        lines = [(*line[:place], *line[place + 1 :]) for line in lines]
-    return "\n".join([head, "", *drawn])
-
-
-def together(rows: Sequence[Planned]) -> Planned:
-    """Return the plans of several claims as one."""
-    return Planned(
-        claim="together",
-        checks=sum(row.checks for row in rows),
-        controls=sum(row.controls for row in rows),
-        cells=tuple(cell for row in rows for cell in row.cells),
-    )
-
-
-def _columns(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    for line in lines:
-        yield "  ".join(
-            cell.ljust(w) if not n else cell.rjust(w)
-            for n, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-
-
-def _cells(row: Planned, workers: int) -> tuple[str, ...]:
-    counts = (row.checks, row.controls, len(row.cells), row.blocks)
-    large = (f"{number:.1e}" if number >= 100_000 else str(number) for number in (row.scores, row.draws))
-    return (
-        row.claim,
-        *map(str, counts),
-        *large,
-        f"{workers * row.memory / 1e6:.0f} MB",
-        f"{row.wall_s(workers):.2f} s",
-    )
-
-
-def _batch_seconds(cell: Cell) -> float:
-    """Return the shortest of three timings of one batch; the first also warms the caches."""
-    durations = []
-    with threadpool_limits(limits=1):
-        for attempt in range(3):
-            begun = time.perf_counter()
-            cell.sampler.sample(stream(attempt, "plan", cell.id, 0), cell.batch_blocks)
-            durations.append(time.perf_counter() - begun)
-    return min(durations)
+    if any(row.is_tried for row in plan.claims):
+        said += f" * was tried here, at tolerances {coarse:g} and {fine:g}."
+    return "\n".join([*lines, "", said])

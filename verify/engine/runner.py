@@ -52,15 +52,15 @@ class Callbacks:
     """Functions that a run calls as it goes on; the default ones do nothing.
 
     ``on_start(claim)`` is called before each claim's derivation and measurement, and ``on_finish(record)``
-    after it; claims overlap and need not finish in order. ``on_begin(count)`` is called
-    once before all, with the number of claims, when the arguments were found good, and may still refuse
+    after it; claims overlap and need not finish in order. ``on_begin(claims)`` is called
+    once before all, with the ids of the claims, when the arguments were found good, and may still refuse
     the run. ``on_progress(progress)`` is called often, with how much is drawn, and ``on_sums(claim, sums)``,
     if there is such a function, with what was drawn for each settled claim.
     """
 
     on_start: Callable[[str], None] = field(default=lambda _claim: None)
     on_finish: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
-    on_begin: Callable[[int], None] = field(default=lambda _count: None)
+    on_begin: Callable[[tuple[str, ...]], None] = field(default=lambda _claims: None)
     on_progress: Callable[[RunProgress], None] = field(default=lambda _progress: None)
     on_sums: OnSums | None = None
 
@@ -176,7 +176,7 @@ def run(
     """
     begun = time.perf_counter()
     callbacks = callbacks or Callbacks()
-    callbacks.on_begin(len(claims))
+    callbacks.on_begin(tuple(claims))
     if store is not None or executor is not None:
         # Libraries that a claim file may bring are no part of what all keys depend on.
         made_by()

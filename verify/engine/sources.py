@@ -220,10 +220,6 @@ class SourceBook(Record):
             return f"statement {self.statements[statement].id}"
         return self._origin.at(("statement", statement, "part", part, key))
 
-    def line(self, statement: int) -> int:
-        """Return the line on which a statement starts in the file that this was read from, else 1."""
-        return 1 if self._origin is None else self._origin.line(("statement", statement))
-
     def read_from(self, origin: Origin, pack: str | None) -> SourceBook:
         """Return this book with the file that errors are to name, and the name of its pack if it ships."""
         self._origin, self._pack = origin, pack
@@ -325,16 +321,6 @@ def read_sources(path: Path | None = None) -> SourceBook:
     for place, remedy in contradictions(book.sources, book.statements):
         raise SourcesError(f"{origin.at(place)} {remedy}")
     return book.read_from(origin, None if shipped is None else shipped.stem)
-
-
-def lines_of_statements(path: Path) -> dict[str, int]:
-    """Return the line of each statement of a file, by its id.
-
-    Raises:
-        SourcesError: the file cannot be read, has over 1 MB or is malformed; the text says where and how.
-    """
-    book = read_sources(path)
-    return {one.id: book.line(place) for place, one in enumerate(book.statements)}
 
 
 def _syntax(name: str, text: str, message: str) -> str:

@@ -199,6 +199,14 @@ def as_written(record: RunRecord, path: Path) -> RunRecord:
     return record
 
 
+def claims_in(path: Path) -> dict[str, str]:
+    """Return the chapters of the claims in a results file, by their ids; none where it cannot be read."""
+    with contextlib.suppress(ResultsError, LookupError, TypeError, AttributeError):
+        claims = _content(path, _RESULTS.kind, _RESULTS.again)["claims"]
+        return {str(claim["id"]): str(claim["chapter"]) for claim in claims}
+    return {}
+
+
 def load_audit(path: Path) -> AuditRecord:
     """Read the file of an audit, of at most 128 MB; ``-`` is standard input.
 

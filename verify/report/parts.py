@@ -55,10 +55,10 @@ class Parts:
         return cls(report, draw_formulas(report), figures)
 
 
-def report_on(record: Reported, earlier: RunRecord | None = None) -> Report | Audit | Comparison:
-    """Return what the report prints about a record, of a run compared with an ``earlier`` one."""
+def report_on(record: Reported) -> Report | Audit | Comparison:
+    """Return what the report prints about a record."""
     if isinstance(record, RunRecord):
-        return report_of(record, earlier)
+        return report_of(record)
     if isinstance(record, ComparisonRecord):
         return comparison_report(record)
     return audit_report(record)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from verify.citing import citations
 from verify.citing.citations import Citation, cite
-from verify.citing.compare import Changes, compare
 from verify.evidence import (
     Calibration,
     ClaimRecord,
@@ -171,7 +170,6 @@ class Report(NamedTuple):
     panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
     lesson: tuple[LessonScene, ...]
-    changes: Changes | None
     levels: tuple[Level, ...]
     example: str
     entries: tuple[tuple[str, str], ...]
@@ -304,8 +302,8 @@ class Report(NamedTuple):
         return tuple(dict.fromkeys(waiting or filter(None, [statement.claim])))
 
 
-def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
-    """Return what the report prints about a run, and how it differs from an ``earlier`` one, if given."""
+def report_of(record: RunRecord) -> Report:
+    """Return what the report prints about a run."""
     claims = {claim.id: claim for claim in record.claims}
     example = _example(record)
     chapters = tuple(_chapter(record, some, place) for place, some in enumerate(_by_chapter(record), 1))
@@ -342,7 +340,6 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
             if one.claim.chapter == _LIMITS and not led
         ),
         lesson=() if led else tuple(one._replace(still=at_front(one.still)) for one in scenes(cards)),
-        changes=compare(earlier, record) if earlier else None,
         levels=tuple(_levels(record.calibration)),
         example=example.key if example else "",
         entries=tuple((name, citations.FORMS[form](example)) for name, form in _ENTRIES) if example else (),

@@ -46,13 +46,12 @@ def write_report(
     announce: Callable[[str], None],
     workers: Workers | int | None = None,
     edition: str = EDITIONS[0],
-    earlier: RunRecord | None = None,
 ) -> Written:
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
     Of an audit, these are ``audit.json`` and ``audit.html``, of a comparison the same with ``comparison`` in
     their names: they have no PDF. ``edition`` is that of a run's PDF, one of `EDITIONS`; those other than the
-    first have its name in theirs. The page says what changed since the ``earlier`` run, if there is one.
+    first have its name in theirs.
 
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
     ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor;
@@ -66,10 +65,9 @@ def write_report(
     Raises:
         OutputError: the results cannot be written; what was there before is untouched.
         ResultsError: this is not the record of a run or of an audit.
-        SettingsError: there is no such edition, or the record is an audit's, which has none and is
-            compared with nothing; or what is to be compared with is no run.
+        SettingsError: there is no such edition, or the record is an audit's, which has no PDF.
     """
-    _refuse_other_than_records(record, edition, earlier)
+    _refuse_other_than_records(record, edition)
     phases: dict[str, float] = {}
 
     @contextlib.contextmanager
@@ -85,7 +83,7 @@ def write_report(
     wanted = [out / name for name in called.made(edition)]
     results = out / called.evidence
     write_whole(results, record.to_json().encode())
-    made = MadePages(edition, record.to_json(), earlier.to_json() if earlier else "")
+    made = MadePages(edition, record.to_json())
     if made.has(*wanted):
         return Written((results, *wanted), phases, None)
     pages: dict[Path, bytes] = {}
@@ -93,7 +91,7 @@ def write_report(
     try:
         with unforeseen(), usable_caches(), using(workers) as some:
             apart = prepare_for_pdf(some) if called.editions else ""
-            parts, problem = _drawn(record, some, edition, earlier, phase)
+            parts, problem = _drawn(record, some, edition, phase)
             with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415 - libraries that may fail to load
                 from verify.report.pdf import render_pdf  # noqa: PLC0415
@@ -124,7 +122,6 @@ def _drawn(
     record: Reported,
     workers: Workers,
     edition: str,
-    earlier: RunRecord | None,
     phase: Callable[[str], AbstractContextManager[None]],
 ) -> tuple[Parts, RenderError | None]:
     """Return what page and print share, and why its formulas are plain text, if they are."""
@@ -136,14 +133,14 @@ def _drawn(
         from verify.report.formulas import Formulas  # noqa: PLC0415
         from verify.report.parts import Parts, draw_formulas, report_on  # noqa: PLC0415
 
-        report = report_on(record, earlier)
+        report = report_on(record)
         try:
             return Parts(report, draw_formulas(report, workers), figures), None
         except FormulaError as error:
             return Parts(report, Formulas(as_text=True), figures), error
 
 
-def _refuse_other_than_records(record: object, edition: str, earlier: object) -> None:
+def _refuse_other_than_records(record: object, edition: str) -> None:
     if edition not in EDITIONS:
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
     if not isinstance(record, Reported):
@@ -152,8 +149,6 @@ def _refuse_other_than_records(record: object, edition: str, earlier: object) ->
         )
     if not isinstance(record, RunRecord) and edition != EDITIONS[0]:
         raise SettingsError(f"edition {edition!r}: an audit or a comparison has no PDF; leave it out")
-    if earlier is not None and not (isinstance(earlier, RunRecord) and isinstance(record, RunRecord)):
-        raise SettingsError("--since: only a run can be compared, with an earlier run; give two results.json")
 
 
 def prepare_for_pdf(workers: Workers) -> str:

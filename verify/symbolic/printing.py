@@ -29,6 +29,7 @@ from sympy import (
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pretty.pretty import PrettyPrinter
+from sympy.printing.pretty.stringpict import prettyForm
 from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
@@ -205,10 +206,11 @@ def plain(expression: Any) -> str:
     return str.__str__(_Plain().doprint(expression))
 
 
-def unicode_art(expression: Any) -> str:
-    """Return a SymPy expression or relation drawn with Unicode characters, on several lines."""
+def unicode_art(expression: Any, before: str = "") -> str:
+    """Return a SymPy expression drawn with Unicode characters, on several lines, behind a text before it."""
     entries = {entry: _as_symbol(entry) for entry in expression.atoms(Indexed)}
-    text: str = _ART.doprint(expression.xreplace(entries))
+    drawn = prettyForm(*_ART._print(expression.xreplace(entries)).left(before))
+    text: str = drawn.render(wrap_line=False)
     return text
 
 
