@@ -171,7 +171,7 @@ def _digests(record: Evidence) -> set[tuple[str, str]]:
 def _rate(record: Evidence) -> float:
     """Return the probability, at most, that not all of a record's intervals hold what they are of."""
     if isinstance(record, RunRecord):
-        return record.run.budget.spent
+        return record.spent
     return math.fsum(1 - one.level for _, one in _findings(record))
 
 

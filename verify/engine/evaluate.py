@@ -31,7 +31,7 @@ from verify.evidence import (
     Settings,
     StepRecord,
 )
-from verify.evidence.judging import ErrorBudget, claim_verdict
+from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import no_garbage_collection, one_blas_thread
 from verify.montecarlo.blocks import Cell, Chunk, Request, Sums, draw_chunk
 from verify.montecarlo.blocks import Settings as CellSettings
@@ -209,7 +209,7 @@ class ClaimEvaluation:
         refuse_absent_evidence(work.wanted, claim.id, experiment.checks, comparisons, facts)
         # A claim that outgrows the error budget is refused before it is measured.
         drawn = sum(not isinstance(check, Exact) for check in experiment.checks)
-        ErrorBudget(work.settings.false_alarm).record(drawn, 0)
+        ErrorBudget.refuse_too_many(drawn)
         words = Words(claim, derivation, facts, experiment)
         words.said()
         return words.spoken(experiment), facts
@@ -316,14 +316,13 @@ def claim_record(
     controls: tuple[ControlRecord, ...] = (),
     **others: Any,
 ) -> ClaimRecord:
-    """Return the sealed record of a claim in these ``words``, with its evidence and verdict."""
+    """Return the record of a claim in these ``words``, with its evidence and digest."""
     claim, ids = words.claim, [one.id for one in checks]
     if claim.headline and ids and claim.headline not in ids:
         near = nearest(claim.headline, ids)
         raise ClaimError(
             f"claim {claim.id}: its headline {claim.headline!r} is no check of it; {near or 'name one'}"
         )
-    verdict, reason = claim_verdict(proof.status, proof.reason, checks, controls)
     return ClaimRecord(
         id=claim.id,
         chapter=claim.chapter,
@@ -333,8 +332,6 @@ def claim_record(
         references=claim.references,
         authors=claim.authors,
         headline=claim.headline,
-        verdict=verdict,
-        reason=reason,
         derivation=proof,
         checks=checks,
         controls=controls,

@@ -15,7 +15,7 @@ from scipy import special
 from verify import evidence
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
-from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget, judge, judge_exact
+from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
@@ -286,9 +286,6 @@ class Samples:
         return comparison.fit.coefficient(comparison.target, points, alpha)
 
 
-_ENDLESS = 1e12  # the number of blocks that is never reached
-
-
 def measure(
     experiment: Experiment,
     claim: str,
@@ -351,15 +348,11 @@ def judged(
     if isinstance(comparison, Exact):
         size, of, because = comparison.allowance.size, comparison.allowance.of, ""
         within = band(prediction.value, size, comparison.relation)
-        verdict, look, alpha = judge_exact(found.value, within), 0, 0.0
+        look, alpha = 0, 0.0
     else:
         own = comparison.tolerance
         size, of, because = own.factor * tolerance, own.of, own.because
         within = band(prediction.value, own.width(prediction.value, tolerance), comparison.relation)
-        verdict = judge(found.interval, prediction.value, within, reliable=found.reliable)
-    reason = found.basis
-    if verdict is Verdict.UNDECIDED:
-        reason = found.doubt or _still_open(found, prediction.value, within)
     low, high = (end if math.isfinite(end) else None for end in within)
     return evidence.Check(
         id=comparison.id,
@@ -379,9 +372,8 @@ def judged(
         tolerance_because=because,
         uncontrolled=comparison.uncontrolled,
         band=(low, high),
-        verdict=verdict,
-        reason=reason,
-        tightness=evidence.tightness(comparison.relation, prediction.origin, found.value, prediction.value),
+        basis=found.basis,
+        doubt=found.doubt,
         looks=look,
         blocks=found.blocks,
         draws=found.coordinates,
@@ -399,28 +391,6 @@ def control_record(control: Control, check: evidence.Check, measured: Measured) 
         **{name: getattr(check, name) for name in same},
         what=control.what,
         power=refuting_power(measured, within, control.truth),
-    )
-
-
-def _still_open(measured: Measured, prediction: float, within: tuple[float, float]) -> str:
-    """Return how many blocks would take an interval that reaches over the band's edge to one side of it.
-
-    Of a bound, to one side of the bound itself will do.
-    """
-    (low, high), value = measured.interval, measured.value
-    needed = [
-        ((value - low if edge < value else high - value) / (edge - value)) ** 2 if edge != value else math.inf
-        for edge in {*within, *tenable(prediction, within)}
-        if low < edge < high
-    ]
-    every = all(map(math.isfinite, within))
-    times = (max if every else min)(needed, default=math.inf)
-    if times * measured.blocks > _ENDLESS:
-        return "the estimate lies on the edge of the band, where no number of blocks would decide"
-    blocks = math.ceil(times * measured.blocks)
-    return (
-        f"the interval reaches over the edge of the band; about {blocks:,} blocks would decide, "
-        "if the estimate is right"
     )
 
 

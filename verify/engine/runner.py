@@ -180,13 +180,12 @@ def run(
     if store is not None or executor is not None:
         # Libraries that a claim file may bring are no part of what all keys depend on.
         made_by()
-    budget = ErrorBudget(chosen.false_alarm)
     token = str(time.time_ns())
     works = [Work(reference(claim), chosen, book.wanted(name), token) for name, claim in claims.items()]
     with using(workers) as some, _backends(some, executor, len(claims)) as backends:
         called = callbacks.on_start, callbacks.on_progress, callbacks.on_sums
         schedule = Schedule(works, backends.of, store, *called)
-        settled = _settled(schedule, budget, callbacks)
+        settled = _settled(schedule, callbacks)
     records = tuple(record for record, _ in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
@@ -198,7 +197,6 @@ def run(
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
             own_sources=own_sources,
             pack=pack,
-            budget=budget.record(_drawn(records), sum(len(record.controls) for record in records)),
             environment=environment(backends.others.workers, _PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
@@ -221,9 +219,7 @@ def run(
     ).sealed()
 
 
-def _settled(
-    schedule: Schedule, budget: ErrorBudget, callbacks: Callbacks
-) -> tuple[tuple[ClaimRecord, dict[str, float]], ...]:
+def _settled(schedule: Schedule, callbacks: Callbacks) -> tuple[tuple[ClaimRecord, dict[str, float]], ...]:
     """Return the record of every claim, in their order, with the seconds of its parts."""
     done: dict[int, tuple[ClaimRecord, dict[str, float]]] = {}
     drawn = 0
@@ -231,8 +227,8 @@ def _settled(
         record = one.record
         done[one.place] = record, {name: round(seconds, 3) for name, seconds in one.spent_s.items()}
         # All claims share one budget; a run that outgrows it ends here.
-        drawn += _drawn([record])
-        budget.record(drawn, 0)
+        drawn += record.measured_checks
+        ErrorBudget.refuse_too_many(drawn)
         callbacks.on_finish(record)
     return tuple(done[place] for place in sorted(done))
 
@@ -258,8 +254,3 @@ def _backends(workers: Workers, executor: Executor | None, claims: int) -> Itera
         yield _Backends(here, local if executor is None else ExecutorBackend(executor, local))
     finally:
         here.close()
-
-
-def _drawn(records: Sequence[ClaimRecord]) -> int:
-    """Return the number of checks that could raise a false alarm."""
-    return sum(check.method != "exact" for record in records for check in record.checks)

@@ -87,12 +87,13 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
             printed=part.printed,
             computed=finding.computed,
             holds=finding.holds,
+            exactly=finding.exactly,
             reason=finding.reason,
         )
         for part, finding in zip(entry.parts, findings, strict=True)
     )
     figures = [part for part in parts if part.printed is not None]
-    outcome = outcome_of(parts, exactly=all(finding.exactly for finding in findings))
+    outcome = outcome_of(parts)
     return Statement(
         id=entry.id,
         source=entry.source,
@@ -100,7 +101,6 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
         claim=entry.claim,
         printed=_listed(part.printed for part in figures),
         computed=_listed(part.computed for part in figures),
-        outcome=outcome,
         noted=entry.noted,
         note=_note(entry, outcome, parts),
         parts=parts,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field
 
 from verify.errors import ClaimError
+from verify.evidence.judging import Interval, claim_verdict, judge, judge_exact, still_open
 from verify.evidence.plots import Figure, plot_figure, plot_interval
 from verify.evidence.records import (
     Frame,
     Record,
     Shown,
     by_id,
+    computed_property,
     digest_of,
     frame_of,
     refuse_unknown_rows,
@@ -37,9 +38,8 @@ from verify.evidence.texts import (
     Share,
     Slug,
     Text,
-    refuse,
-    refuse_repeated,
 )
+from verify.evidence.verdicts import Proof, Verdict
 from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
@@ -53,15 +53,6 @@ Origin = Literal["derived", "computed", "set"]
 Method = Literal["monte-carlo", "fit", "exact"]
 
 
-class Verdict(StrEnum):
-    """What the measurement says of a prediction or of a whole claim."""
-
-    CONFIRMED = "confirmed"
-    APPROXIMATE = "approximate"
-    REFUTED = "refuted"
-    UNDECIDED = "undecided"
-
-
 class Check(Record):
     """One comparison of an estimate with its prediction, which by ``relation`` is its value or a bound.
 
@@ -69,10 +60,9 @@ class Check(Record):
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
     a fraction of, ``tolerance_because`` why it is wide, if it is, and ``uncontrolled`` why no control goes
     through the same code, if none does. The prediction is ``derived`` where a theorem says it of just what is
-    measured; any other is a threshold, ``computed`` from what is derived or ``set`` in advance. ``tightness``
-    is the estimate over a bound, None where the prediction is no bound, set in advance, or 0. ``reason`` says
-    of an undecided check what keeps it open and what would help, of others which interval decided it if not
-    the usual one.
+    measured; any other is a threshold, ``computed`` from what is derived or ``set`` in advance. ``basis``
+    names the interval where it is not the usual one, and ``doubt`` says why it cannot be relied on and what
+    would help, if so.
 
     An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute, and
     ``tolerance_of`` says what it is for: rounding, the distance from a limit, …
@@ -95,31 +85,33 @@ class Check(Record):
     tolerance_because: Text = ""
     uncontrolled: Text = ""
     band: Band
-    verdict: Verdict
-    reason: Text = ""
-    tightness: float | None = None
+    basis: Text = ""
+    doubt: Text = ""
     looks: Count
     blocks: Count
     draws: Count
 
-    @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        refuse(*_misplaced(self))
-        wanted = tightness(self.relation, self.origin, self.estimate, self.prediction)
-        refuse((self.tightness not in {None, wanted}, "its tightness is not estimate over bound"))
-        return self
+    @computed_property
+    def verdict(self) -> Verdict:
+        """What its interval, or its computed value, says of the prediction."""
+        return _judged(self, exact=self.method == "exact")
 
-    def __repr_args__(self) -> Shown:
-        return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict")
+    @computed_property
+    def reason(self) -> str:
+        """What keeps it open and what would help, else the interval that decided if not the usual one."""
+        if self.verdict is not Verdict.UNDECIDED:
+            return self.basis
+        return self.doubt or still_open(
+            self.estimate, self.interval, self.prediction, _ends(self.band), self.blocks
+        )
 
-    def _repr_html_(self) -> str:
-        """Return the check as a table of one row, which notebooks show."""
-        return table_of([self])
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Return matplotlib's axes, new ones if none are given, with interval, prediction and band."""
-        found = self.estimate, self.prediction, self.interval, self.band
-        return plot_interval(f"{self.id}\n{self.verdict}", self.quantity, *found, ax)
+    @computed_property
+    def tightness(self) -> float | None:
+        """The estimate over a bound; None where there is none, or it is set in advance or next to 0."""
+        if self.relation == "=" or self.origin == "set" or self.prediction == 0:
+            return None
+        quotient = self.estimate / self.prediction
+        return quotient if math.isfinite(quotient) else None
 
     @property
     def is_threshold(self) -> bool:
@@ -131,11 +123,24 @@ class Check(Record):
         """How far the band reaches from the prediction, in the quantity's units."""
         return next(abs(end - self.prediction) for end in self.band if end is not None)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Return matplotlib's axes, new ones if none are given, with interval, prediction and band."""
+        numbers = self.estimate, self.prediction, self.interval, self.band
+        return plot_interval(f"{self.id}\n{self.verdict}", self.quantity, *numbers, ax)
+
+    def __repr_args__(self) -> Shown:
+        return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict")
+
+    def _repr_html_(self) -> str:
+        """Return the check as a table of one row, which notebooks show."""
+        return table_of([self])
+
 
 class ControlRecord(Record):
     """A deliberately wrong version of the claim; it is in order only when its verdict is refuted.
 
-    ``power`` is the probability, at the sample size used, that the wrong version is refuted.
+    ``power`` is the probability, at the sample size used, that the wrong version is refuted, and ``doubt``
+    says why its interval cannot be relied on, if so. Nothing is drawn for one that compares computed values.
     """
 
     id: Slug
@@ -146,43 +151,35 @@ class ControlRecord(Record):
     interval: tuple[float, float]
     relation: Relation = "="
     band: Band
-    verdict: Verdict
+    doubt: Text = ""
     power: Share
     blocks: Count
     draws: Count
+
+    @computed_property
+    def verdict(self) -> Verdict:
+        """What its interval, or its computed value, says of the wrong prediction."""
+        return _judged(self, exact=not self.blocks)
 
     @property
     def is_near_miss(self) -> bool:
         """Whether it is the claim with one number moved just too far; told by its id."""
         return self.id.startswith(("biased-", "bent-")) or self.id.endswith("-sharper")
 
-    @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        refuse(*_misplaced(self))
-        return self
-
     def __repr_args__(self) -> Shown:
         return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict", "power")
 
 
-def tightness(relation: Relation, origin: Origin, estimate: float, prediction: float) -> float | None:
-    """Return the estimate over its bound; None where the prediction is none, set in advance, or next to 0."""
-    if relation == "=" or origin == "set" or prediction == 0:
-        return None
-    quotient = estimate / prediction
-    return quotient if math.isfinite(quotient) else None
+def _judged(finding: Check | ControlRecord, *, exact: bool) -> Verdict:
+    within = _ends(finding.band)
+    if exact:
+        return judge_exact(finding.estimate, within)
+    return judge(finding.interval, finding.prediction, within, reliable=not finding.doubt)
 
 
-def _misplaced(finding: Check | ControlRecord) -> Iterator[tuple[bool, str]]:
-    """Yield what may be wrong between a finding's numbers, and whether it is."""
-    (low, high), (lowest, highest) = finding.interval, finding.band
-    yield low > high, "its interval is upside down"
-    yield not low <= finding.estimate <= high, "its estimate lies outside its interval"
-    open_sides = {"=": (False, False), "≤": (True, False), "≥": (False, True)}[finding.relation]
-    yield (lowest is None, highest is None) != open_sides, "its band does not fit its relation"
-    below = lowest is not None and finding.prediction < lowest
-    above = highest is not None and finding.prediction > highest
-    yield below or above, "its prediction lies outside its band"
+def _ends(band: Band) -> Interval:
+    low, high = band
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 class OrdinaryFit(Record):
@@ -221,24 +218,6 @@ def _row(check: Check) -> tuple[str, ...]:
 Reach = Literal["all-values", "these-values", "reviewed", "numerically"]
 RESERVED = frozenset(["run", "source"])
 """What keys of citations start with that are no claim's."""
-
-
-class Proof(StrEnum):
-    """What the symbolic side says of a claim.
-
-    Proved: the kernel's rules make a theorem of every chain, for all values of its hypotheses; of nothing
-    else is it said without more that it is derived. Reviewed: some step stands on a rule of its author's,
-    which a reader has checked. At examples: some step holds at given values or numerically only. In part: the
-    statement says more than was derived, and the record says what. Failed: some step does not hold; then
-    nothing was drawn, and the record has no checks.
-    """
-
-    PROVED = "proved"
-    REVIEWED = "reviewed"
-    AT_EXAMPLES = "checked-at-examples"
-    IN_PART = "in-part"
-    FAILED = "failed"
-    NOT_CLAIMED = "not-claimed"
 
 
 class Assumption(Record):
@@ -314,7 +293,7 @@ class DerivationRecord(Record):
 
 
 class ClaimRecord(Record):
-    """All evidence for one claim; ``digest`` covers everything else in it.
+    """All evidence for one claim; ``digest`` covers everything else in it that is not computed from the rest.
 
     ``headline`` is the id of the check of what the title speaks of, empty where the claim names none.
     """
@@ -327,8 +306,6 @@ class ClaimRecord(Record):
     meaning: Text
     assumptions: Many[Assumption]
     references: Many[Reference]
-    verdict: Verdict
-    reason: Text
     derivation: DerivationRecord
     checks: Many[Check]
     controls: Many[ControlRecord]
@@ -339,23 +316,19 @@ class ClaimRecord(Record):
     headline: Slug | Literal[""] = ""
     digest: Digest = ""
 
-    @model_validator(mode="after")
-    def _names_each_once(self) -> Self:
-        refuse((self.id in RESERVED, f"{self.id} means something else in keys; choose another id"))
-        named: tuple[Check | ControlRecord | Fact, ...] = (*self.checks, *self.controls, *self.facts)
-        refuse_repeated((one.id for one in named), "findings")
-        refuse_repeated((one.id for one in self.series), "figures")
-        absent = self.headline and self.checks and self.headline not in {one.id for one in self.checks}
-        refuse((bool(absent), f"its headline {self.headline} is no check of it"))
-        return self
+    @computed_property
+    def verdict(self) -> Verdict:
+        """What derivation, checks and controls come to."""
+        return self._judged[0]
 
-    @model_serializer(mode="wrap")
-    def _without_empty_headline(self, serialised: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Leave out a headline that is not named: so the records made before it keep digest and seal."""
-        content: dict[str, object] = serialised(self)
-        if not self.headline:
-            content.pop("headline", None)
-        return content
+    @computed_property
+    def reason(self) -> str:
+        """Why, in one sentence."""
+        return self._judged[1]
+
+    @property
+    def _judged(self) -> tuple[Verdict, str]:
+        return claim_verdict(self.derivation.status, self.derivation.reason, self.checks, self.controls)
 
     def check(self, name: str) -> Check:
         """Return the check of this id.

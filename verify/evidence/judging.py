@@ -1,31 +1,29 @@
 """The one judge: from intervals and bands to verdicts, within one false-alarm budget for the whole run.
 
-A run judges by it, and so does whatever reads a record: of a file, a store or a cluster nothing is believed
-that these rules can work out again.
+Records ask it whenever a verdict is read, so none is ever stored that its numbers contradict.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from verify.errors import SettingsError
-from verify.evidence.claims import Check, ControlRecord, Proof, Verdict
-from verify.evidence.runs import Budget, Outcome, Part
+from verify.evidence.verdicts import Outcome, Proof, Verdict
+
+if TYPE_CHECKING:
+    from verify.evidence.claims import Check, ControlRecord
+    from verify.evidence.runs import Part
 
 Interval = tuple[float, float]
 
 PLACES = 1000
 """Shares of the budget. A fixed number, so that no check's level depends on which claims are run."""
+RULE = f"each check has 1/{PLACES} of the rate, look k of it 6/(π²k²) of that"
 WIDE = 2.0
 """A tolerance of more than this many times the run's needs a reason in words."""
-OF_ITSELF = "the prediction"
-"""What a tolerance is a fraction of, where nothing else is said."""
-_DERIVED = {
-    Proof.PROVED: "derived, and ",
-    Proof.REVIEWED: "its derivation is reviewed, not proved, and ",
-    Proof.AT_EXAMPLES: "its derivation is checked at examples, and ",
-    Proof.IN_PART: "derived in part, and ",
-}
 GROWTH, PLANNED_LOOK, MAX_LOOKS = 1.5, 2, 11
 """A sample grows by half of itself at each look after the first.
 
@@ -33,6 +31,14 @@ The second is of the planned size, of a bound the first. Two of three checks are
 and of those that are open at the planned size most by the next half. The last is of 38 times the planned
 size; then a check is undecided.
 """
+_DERIVED = {
+    Proof.PROVED: "derived; ",
+    Proof.REVIEWED: "derivation reviewed; ",
+    Proof.AT_EXAMPLES: "derivation checked at examples; ",
+    Proof.IN_PART: "derived in part; ",
+}
+_KINDS = {"monte-carlo": "measurement", "fit": "fit", "exact": "computed value"}
+_ENDLESS = 1e12  # the number of blocks that is never reached
 
 
 @dataclass(frozen=True)
@@ -49,24 +55,21 @@ class ErrorBudget:
         """Return the false-exclusion rate of one check at its look number ``look``, from 1 on."""
         return self.rate / PLACES * 6 / (math.pi * look) ** 2
 
-    def record(self, checks: int, controls: int) -> Budget:
-        """Return the budget as evidence.
+    def spent(self, checks: int) -> float:
+        """Return the false-alarm rate of a run of so many measured checks."""
+        return self.rate * checks / PLACES
+
+    @staticmethod
+    def refuse_too_many(checks: int) -> None:
+        """Refuse more measured checks than there are shares.
 
         Raises:
-            SettingsError: there are more checks than places.
+            SettingsError: there are too many.
         """
         if checks > PLACES:
             raise SettingsError(
                 f"{checks} checks, but the false-alarm budget has {PLACES} places; run fewer claims at once"
             )
-        return Budget(
-            false_alarm=self.rate,
-            places=PLACES,
-            checks=checks,
-            controls=controls,
-            spent=self.rate * checks / PLACES,
-            rule=f"each check has 1/{PLACES} of the rate, look k of it 6/(π²k²) of that",
-        )
 
 
 def judge(interval: Interval, prediction: float, within: Interval, *, reliable: bool = True) -> Verdict:
@@ -80,8 +83,7 @@ def judge(interval: Interval, prediction: float, within: Interval, *, reliable: 
     low, high = interval
     if not reliable:
         return Verdict.UNDECIDED
-    least = prediction if within[1] == math.inf else within[0]
-    most = prediction if within[0] == -math.inf else within[1]
+    least, most = _tenable(prediction, within)
     if high < least or low > most:
         return Verdict.REFUTED
     if within[0] <= low and high <= within[1]:
@@ -95,17 +97,48 @@ def judge_exact(value: float, within: Interval) -> Verdict:
     return Verdict.CONFIRMED if within[0] <= value <= within[1] else Verdict.REFUTED
 
 
+def still_open(estimate: float, interval: Interval, prediction: float, within: Interval, blocks: int) -> str:
+    """Return how many blocks would take an interval that reaches over the band's edge to one side of it.
+
+    Of a bound, to one side of the bound itself will do.
+    """
+    low, high = interval
+    needed = [
+        (
+            math.inf
+            if edge == estimate
+            else ((estimate - low if edge < estimate else high - estimate) / (edge - estimate)) ** 2
+        )
+        for edge in {*within, *_tenable(prediction, within)}
+        if low < edge < high
+    ]
+    every = all(map(math.isfinite, within))
+    times = (max if every else min)(needed, default=math.inf)
+    if times * blocks > _ENDLESS:
+        return "the estimate lies on the edge of the band, where no number of blocks would decide"
+    return (
+        f"the interval reaches over the edge of the band; about {math.ceil(times * blocks):,} blocks "
+        "would decide, if the estimate is right"
+    )
+
+
+def _tenable(prediction: float, within: Interval) -> Interval:
+    """Return the ends of what an interval that does not refute reaches: the band, or what keeps a bound."""
+    low, high = within
+    return prediction if high == math.inf else low, prediction if low == -math.inf else high
+
+
 def claim_verdict(
     proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[ControlRecord]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""
-    refuted, approximate = (_named(checks, one) for one in (Verdict.REFUTED, Verdict.APPROXIMATE))
+    refuted, approximate = (_named(checks, verdict) for verdict in (Verdict.REFUTED, Verdict.APPROXIMATE))
     undecided = "; ".join(
         f"{check.id} ({check.reason})" if check.reason else check.id
         for check in checks
         if check.verdict is Verdict.UNDECIDED
     )
-    standing = ", ".join(c.id for c in controls if c.verdict is not Verdict.REFUTED)
+    standing = ", ".join(control.id for control in controls if control.verdict is not Verdict.REFUTED)
     unmeasured = not checks or not controls
     failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
     cases = (
@@ -131,35 +164,20 @@ def _named(checks: Iterable[Check], verdict: Verdict) -> str:
 
 
 def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
-    derived = _DERIVED.get(proof, "")
-    measured = [check for check in checks if check.method != "exact"]
-    held = sum(check.origin == "derived" for check in measured)
-    if derived and held < len(measured):
-        part = f"{held} of {len(measured)} checks bound to it, and "
-        derived = derived.removesuffix("and ") + (part if held else "though not bound to what is measured; ")
-    exact = sum(check.method == "exact" for check in checks)
-    kinds = {"measured": len(checks) - exact, "exact": exact}
-    counted = [f"{count} {kind}" for kind, count in kinds.items() if count]
-    if len(checks) == 1:
-        agreed = f"its {counted[0].removeprefix('1 ')} check agrees"
-    else:
-        agreed = f"{_all(' and '.join(counted))} checks agree"
-    wrong = (
-        "its negative control is rejected"
-        if controls == 1
-        else f"{_all(str(controls))} negative controls are rejected"
-    )
-    return f"{derived}{agreed}; {wrong}"
+    """Return such as "derived; 16 measurements and 1 fit agree, 6 wrong versions rejected"."""
+    counts = {name: sum(check.method == method for check in checks) for method, name in _KINDS.items()}
+    *others, last = (_counted(number, name) for name, number in counts.items() if number)
+    agreeing = f"{', '.join(others)} and {last}" if others else last
+    verb = "agrees" if len(checks) == 1 else "agree"
+    return f"{_DERIVED.get(proof, '')}{agreeing} {verb}, {_counted(controls, 'wrong version')} rejected"
 
 
-def _all(counted: str) -> str:
-    """Return ``all 3``, ``all 2 measured and 1 exact``, but ``both`` where there are two of a kind."""
-    number, _, kind = counted.partition(" ")
-    return f"both {kind}".strip() if number == "2" and " " not in kind else f"all {counted}"
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def outcome_of(parts: Sequence[Part], *, exactly: bool) -> Outcome:
-    """Return what a statement's parts come to; ``exactly`` is false where one holds within tolerance only."""
+def outcome_of(parts: Sequence[Part]) -> Outcome:
+    """Return what a statement's parts come to."""
     if any(part.holds is None for part in parts):
         return Outcome.OPEN
     if any(part.kind == "prints" and not part.holds for part in parts):
@@ -170,4 +188,5 @@ def outcome_of(parts: Sequence[Part], *, exactly: bool) -> Outcome:
         said and not any(part.holds for part in said)
     ):
         return Outcome.WRONG
+    exactly = all(part.exactly for part in parts)
     return Outcome.HOLDS if all(part.holds for part in said) and exactly else Outcome.WITH_CONDITIONS

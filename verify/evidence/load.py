@@ -17,10 +17,10 @@ from pydantic import ValidationError
 
 from verify.defaults import PROFILES
 from verify.errors import ResultsError, what_is_wrong
-from verify.evidence import Calibration, FalseClaims, Falsified, Record, Run, RunRecord, digest_of
+from verify.evidence import Calibration, FalseClaims, Falsified, Record, Run, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
-from verify.evidence.contradictions import contradictions
+from verify.evidence.records import seal_of
 from verify.evidence.texts import in_utc
 from verify.files.names import AUDIT, COMPARISON, RUN, Names, shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
@@ -136,7 +136,7 @@ _EITHER = InputKind(
 
 def json_schema(record: type[Reported] = RunRecord) -> dict[str, Any]:
     """Return the JSON Schema of ``results.json``, or that of another record, such as ``AuditRecord``."""
-    return record.model_json_schema(by_alias=True)
+    return record.model_json_schema(by_alias=True, mode="serialization")
 
 
 def stored_table(kind: type[_Table], path: Path | None = None) -> _Table:
@@ -239,21 +239,13 @@ def load_either(path: Path) -> RunRecord | AuditRecord:
 
 def _content(path: Path, kind: InputKind, again: str) -> Any:
     try:
-        return json.loads(read_text(path, kind).removeprefix("\ufeff"), object_pairs_hook=_each_once)
+        return json.loads(read_text(path, kind).removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         raise ResultsError(
             f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {again}"
         ) from error
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{path}: is not a results file; {kind.wanted}") from error
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object whose keys stand there once: of two, readers take the one or the other."""
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        raise ValueError("a key stands there twice")
-    return table
 
 
 def _loaded(path: Path, kind: InputKind, again: str, *forms: _RecordFile) -> Any:
@@ -269,15 +261,14 @@ def _loaded(path: Path, kind: InputKind, again: str, *forms: _RecordFile) -> Any
     if form is None or schema is None:
         wanted = (form.kind if form else kind).wanted
         raise ResultsError(f'{path}: has no "{(form or forms[-1]).schema}"; {wanted}')
-    if type(schema) is not int or schema != form.version:
+    if schema != form.version:
         raise ResultsError(
             f"{path}: {form.schema} {json.dumps(schema)[:20]}, this version reads {form.schema} "
             f"{form.version}; install the sdpa-verify that wrote it, or {form.maker}"
         )
     record = _validated(form.record, content, path, form.again)
-    _refuse_changed(record, path, form.again)
-    if wrong := next(contradictions(record), ""):
-        raise ResultsError(f"{path}: {wrong}; {form.again}")
+    if record.seal != seal_of(content):
+        raise ResultsError(f"{path}: changed since it was written; {form.again}")
     return record
 
 
@@ -286,18 +277,3 @@ def _validated(kind: type[_Record], content: Any, path: Path, again: str) -> _Re
         return kind.model_validate(content)
     except ValidationError as error:
         raise ResultsError(f"{path}: {what_is_wrong(error)}; {again}") from error
-
-
-def _refuse_changed(record: Reported, path: Path, again: str) -> None:
-    for claim in record.claims if isinstance(record, RunRecord) else ():
-        if claim.digest != digest_of(claim):
-            raise ResultsError(
-                f"{path}: claim {claim.id}: its digest does not fit its content, so the file was changed "
-                f"after the run; {again}"
-            )
-    if not record.seal:
-        raise ResultsError(f"{path}: has no seal; {again}")
-    if record.seal != record.fitting_seal():
-        raise ResultsError(
-            f"{path}: its seal does not fit its content, so the file was changed afterwards; {again}"
-        )

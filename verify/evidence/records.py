@@ -1,5 +1,8 @@
 """What all records have in common: they are frozen, fingerprinted, shown in a line, and columns of a frame.
 
+What follows from the rest of a record is computed whenever it is read. It is written to files for other
+programs, and on loading ignored.
+
 A claim's digest is over rounded numbers, the same whatever libraries computed them: another version of NumPy
 or SciPy adds in another order, and differs in the last of sixteen digits. Each number counts with ten
 significant digits: of itself or, where numbers belong together, of the largest of them, since what is left of
@@ -14,13 +17,17 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, computed_field, model_validator
 
 from verify.errors import ClaimError, SettingsError, unknown
-from verify.evidence.texts import few
 from verify.text.escapes import for_html
+
+if TYPE_CHECKING:
+    computed_property = property  # to type checkers it is nothing else
+else:
+    computed_property = computed_field
 
 
 class Record(BaseModel):
@@ -36,8 +43,11 @@ class Record(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_few_keys(cls, data: object) -> object:
-        return few(data)
+    def _without_computed(cls, data: object) -> object:
+        """Leave out what is computed, whatever a file says of it."""
+        if not isinstance(data, dict):
+            return data
+        return {name: value for name, value in data.items() if name not in cls.model_computed_fields}
 
 
 def _hashable(value: object) -> object:
@@ -91,6 +101,11 @@ def fingerprint(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def seal_of(content: Mapping[str, Any]) -> str:
+    """Return the digest of all that a file holds, but for the digest itself."""
+    return fingerprint({name: value for name, value in content.items() if name != "seal"})
+
+
 class Sealed(Record):
     """A record that fills a file, whose last field ``seal`` is a digest of all the rest."""
 
@@ -100,7 +115,7 @@ class Sealed(Record):
 
     def fitting_seal(self) -> str:
         """Return the seal that fits the content."""
-        return fingerprint(self.model_dump(mode="json", by_alias=True, exclude={"seal"}))
+        return seal_of(self.model_dump(mode="json", by_alias=True))
 
     def to_json(self) -> str:
         """Return the JSON text of this record, ending with a newline."""
@@ -117,14 +132,15 @@ _TOGETHER = (
 
 
 def digest_of(claim: Record) -> str:
-    """Return the SHA-256, in hexadecimal, of a claim's record as canonical JSON without its digest.
+    """Return the SHA-256, in hexadecimal, of a claim's evidence and words as canonical JSON.
 
-    Numbers are rounded: those of a check, a control or a fit, and those of a layer of a figure, to the tenth
-    digit of the largest among them; any other to its own. Where an exact check allows for rounding errors in
-    place of 0, what is below its tolerance counts as 0. ``tightness`` is left out, as it is a quotient of two
-    numbers that are there.
+    Verdicts and all else that is computed from them are left out. Numbers are rounded: those of a check, a
+    control or a fit, and those of a layer of a figure, to the tenth digit of the largest among them; any
+    other to its own. Where an exact check allows for rounding errors in place of 0, what is below its
+    tolerance counts as 0.
     """
-    content = claim.model_dump(mode="json", exclude={"digest": True, "checks": {"__all__": {"tightness"}}})
+    # A round trip takes no computed fields.
+    content = claim.model_dump(mode="json", round_trip=True, exclude={"digest"})
     for kind, names in _TOGETHER:
         for finding in content[kind]:
             is_zero = finding.get("method") == "exact" and finding["prediction"] == 0
@@ -182,7 +198,7 @@ def row_of(record: Record, *names: str, **before: object) -> dict[str, Any]:
     names, such as ``cell_d_k``.
     """
     row: dict[str, Any] = dict(before)
-    for name in names or type(record).model_fields:
+    for name in names or (*type(record).model_fields, *type(record).model_computed_fields):
         value = getattr(record, name)
         if isinstance(value, dict):
             row |= {f"{name}_{key}": one for key, one in value.items()}

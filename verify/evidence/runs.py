@@ -2,19 +2,20 @@
 
 from collections import Counter
 from collections.abc import Set as AbstractSet
-from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field
 
 from verify import defaults
-from verify.evidence.claims import ClaimRecord, Proof, Verdict
+from verify.evidence.claims import ClaimRecord
+from verify.evidence.judging import PLACES, RULE, ErrorBudget, outcome_of
 from verify.evidence.records import (
     Frame,
     Record,
     Sealed,
     Shown,
     by_id,
+    computed_property,
     frame_of,
     refuse_unknown_rows,
     row_of,
@@ -38,9 +39,8 @@ from verify.evidence.texts import (
     Text,
     Trials,
     Version,
-    refuse,
-    refuse_repeated,
 )
+from verify.evidence.verdicts import Outcome, Proof, Verdict
 
 
 class Counted(Record):
@@ -61,14 +61,6 @@ class Counted(Record):
     low: Share
     high: Share
 
-    @model_validator(mode="after")
-    def _counts(self) -> Self:
-        refuse(
-            (self.events > self.trials, "it has more events than trials"),
-            (self.low > self.high, "its bounds are upside down"),
-        )
-        return self
-
     @property
     def in_order(self) -> bool:
         """Whether what was counted is compatible with what the design allows or promises."""
@@ -87,15 +79,6 @@ class Calibration(Record):
     confidence: Share
     rows: Many[Counted]
     together: Many[Counted] = ()
-
-    @model_validator(mode="after")
-    def _counts_something_together(self) -> Self:
-        for one in self.together:
-            refuse(
-                (one.level is None, f"{one.what!r} is counted together at no level"),
-                (not self.cells(one), f"no row belongs to {one.what!r}, counted together"),
-            )
-        return self
 
     def cells(self, one: Counted) -> tuple[Counted, ...]:
         """Return the rows that ``one`` of ``together`` counts as one."""
@@ -117,14 +100,6 @@ class FalseKind(Record):
     caught: Count
     by: Named[Count]
     neighbours: Count
-
-    @model_validator(mode="after")
-    def _counts(self) -> Self:
-        refuse(
-            (max(self.caught, self.neighbours) > self.of, f"more of kind {self.kind!r} than there are"),
-            (sum(self.by.values()) != self.caught, f"those of kind {self.kind!r} do not add up"),
-        )
-        return self
 
 
 class FalseClaims(Record):
@@ -172,18 +147,11 @@ class Falsified(Record):
     why: Named[Count]
 
 
-class Outcome(StrEnum):
-    """What the run says of a statement of a source document."""
-
-    HOLDS = "holds"
-    WITH_CONDITIONS = "holds-with-conditions"
-    MISPRINTED = "misprinted"
-    WRONG = "wrong"
-    OPEN = "open"
-
-
 class Part(Record):
-    """One thing that a statement says, decided by one piece of evidence; ``holds`` is None while open."""
+    """One thing that a statement says, decided by one piece of evidence; ``holds`` is None while open.
+
+    ``exactly`` is false where it holds within the tolerance only, and the source says more than that.
+    """
 
     text: Text
     claim: Slug
@@ -192,6 +160,7 @@ class Part(Record):
     printed: Text | None
     computed: Text | None
     holds: bool | None
+    exactly: bool = True
     reason: Text
 
 
@@ -210,7 +179,7 @@ class SourceRecord(Record):
 
 
 class Statement(Record):
-    """Something a source says, with the outcome that the run computed.
+    """Something a source says, with the outcome that its parts come to.
 
     ``noted`` is the outcome that its note was written for: the known one, which a run may contradict.
     """
@@ -221,10 +190,14 @@ class Statement(Record):
     claim: Slug | None
     printed: Text | None
     computed: Text | None
-    outcome: Outcome
     noted: Outcome | None = None
     note: Text
     parts: Many[Part]
+
+    @computed_property
+    def outcome(self) -> Outcome:
+        """What the run says of it."""
+        return outcome_of(self.parts)
 
     def contradicts_its_note(self, claims: AbstractSet[str]) -> bool:
         """Return whether the outcome is not the known one, though the ``claims`` run decide all its parts."""
@@ -270,17 +243,13 @@ class Settings(Record):
 
 
 class Budget(Record):
-    """How the false-alarm rate of the whole run is shared out.
+    """How the false-alarm rate of a whole run is shared out.
 
-    ``places`` equal shares exist whatever claims run; ``checks`` of them are used, so the run's own
-    bound is ``spent``, at most ``false_alarm``.
+    ``places`` equal shares exist whatever claims run; each measured check uses up one of them.
     """
 
     false_alarm: Share
     places: Count
-    checks: Count
-    controls: Count
-    spent: Share
     rule: Text
 
 
@@ -313,7 +282,7 @@ class Run(Record):
     and ``pack`` is the name of a pack that ships. ``spent_s`` are the seconds of each claim's derivation and
     simulation, which overlap where there are several workers. ``stored`` says what came from a store, None
     where none was asked. ``numbers`` are those of the claims in the catalogue, by id, where only some of them
-    ran. What is empty of these and of ``presentation`` is not written.
+    ran.
     """
 
     settings: Settings
@@ -321,7 +290,6 @@ class Run(Record):
     claim_files: Count = 0
     own_sources: bool = False
     pack: Slug | None = None
-    budget: Budget
     environment: Named[Line]
     created: Moment
     elapsed_s: Positive
@@ -331,15 +299,10 @@ class Run(Record):
     numbers: Named[Line] = Field(default_factory=dict)
     presentation: Presentation = Field(default_factory=Presentation)
 
-    @model_serializer(mode="wrap")
-    def _as_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what is not given, so that the seal of a record without these fields still fits."""
-        content: dict[str, Any] = write(self)
-        if not any((content.get("presentation") or {}).values()):
-            content.pop("presentation", None)
-        if not content.get("numbers"):
-            content.pop("numbers", None)
-        return content
+    @computed_property
+    def budget(self) -> Budget:
+        """How its false-alarm rate is shared out."""
+        return Budget(false_alarm=self.settings.false_alarm, places=PLACES, rule=RULE)
 
 
 _OF_A_CLAIM = ("id", "chapter", "title", "verdict", "reason")
@@ -364,14 +327,10 @@ class RunRecord(Sealed):
     falsified: Falsified | None = None
     seal: Digest = ""
 
-    @model_validator(mode="after")
-    def _names_each_once(self) -> Self:
-        refuse_repeated((claim.id for claim in self.claims), "claims")
-        refuse_repeated((source.id for source in self.sources), "sources")
-        refuse_repeated((statement.id for statement in self.statements), "statements")
-        known = {source.id for source in self.sources}
-        refuse(*((one.source not in known, f"statement {one.id} is of no source") for one in self.statements))
-        return self
+    @computed_property
+    def spent(self) -> float:
+        """The part of its false-alarm rate that the run's measured checks use up."""
+        return ErrorBudget(self.run.settings.false_alarm).spent(self.measured_checks)
 
     def claim(self, name: str) -> ClaimRecord:
         """Return the record of the claim of this id.
@@ -390,6 +349,11 @@ class RunRecord(Sealed):
     def exact_checks(self) -> int:
         """How many checks compare computed values, with nothing drawn."""
         return sum(claim.exact_checks for claim in self.claims)
+
+    @property
+    def controls(self) -> int:
+        """How many negative controls there are."""
+        return sum(len(claim.controls) for claim in self.claims)
 
     def to_frame(self, of: str = "claims") -> Frame:
         """Return columns for ``pandas.DataFrame`` or ``polars.DataFrame``.

@@ -1,9 +1,4 @@
-"""What texts, formulas and numbers of a record may hold.
-
-A results file may come from anyone, whatever its seal says. Citations and exports hand formulas on to TeX,
-where commands could read files, write them or redefine what follows: so a formula holds mathematics alone.
-The names are those of LaTeX, amsmath and amssymb that only set mathematics.
-"""
+"""The simple types of records: texts of one line, formulas whose braces pair, slugs, counts and shares."""
 
 import re
 from collections.abc import Iterable
@@ -11,117 +6,53 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, FailFast, Field
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from verify.text.escapes import CONTROLS, pieces
 
 _LONGEST = 20_000
-_DEEPEST = 100
-_TOKEN = re.compile(r"\\(?P<name>[A-Za-z]+|.|\Z)|(?P<brace>[{}])|(?P<foreign>[%#$`@\"]|\^\^)", re.DOTALL)
-_SIGNS = frozenset(",;:!>{}|%#$&_ \\")
-_ENVIRONMENT = re.compile(r"\s*\{(?P<name>[a-z]+)\*?\}")
-_NAMES = """
-alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa varkappa lambda mu nu xi
-omicron pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda
-Xi Pi Sigma Upsilon Phi Psi Omega digamma varGamma varDelta varTheta varLambda varXi varPi varSigma
-varUpsilon varPhi varPsi varOmega aleph beth gimel daleth ell hbar hslash imath jmath wp Re Im eth partial
-nabla infty emptyset varnothing forall exists nexists neg lnot top bot angle measuredangle sphericalangle
-triangle square blacksquare diamond Diamond lozenge star bigstar surd complement prime backprime degree
-dagger ddagger sharp flat natural frac dfrac tfrac cfrac binom dbinom tbinom sqrt root genfrac stackrel
-overset underset substack overbrace underbrace overline underline overrightarrow overleftarrow widehat
-widetilde hat check breve acute grave tilde bar vec dot ddot dddot mathring not sum prod coprod int iint
-iiint oint bigcup bigcap bigsqcup bigvee bigwedge bigoplus bigotimes bigodot biguplus limits nolimits
-displaylimits lim limsup liminf varlimsup varliminf injlim projlim arccos arcsin arctan arg cos cosh cot
-coth csc deg det dim exp gcd hom inf ker lg ln log max min Pr sec sin sinh sup tan tanh operatorname
-operatornamewithlimits mathop mathbin mathrel mathord mathopen mathclose mathpunct mathinner bmod pmod mod
-pod le leq ge geq ne neq equiv approx approxeq sim simeq cong propto asymp doteq models prec succ preceq
-succeq ll gg lll ggg leqslant geqslant lesssim gtrsim lessgtr gtrless lt gt nless ngtr nleq ngeq nsim
-ncong in ni notin subset supset subseteq supseteq nsubseteq nsupseteq subsetneq supsetneq sqsubset
-sqsupset mid nmid parallel nparallel perp vdash dashv vDash smile frown bowtie to gets mapsto longmapsto
-leftarrow rightarrow leftrightarrow longleftarrow longrightarrow longleftrightarrow Leftarrow Rightarrow
-Leftrightarrow Longleftarrow Longrightarrow Longleftrightarrow uparrow downarrow updownarrow Uparrow
-Downarrow Updownarrow nearrow searrow swarrow nwarrow hookrightarrow hookleftarrow rightharpoonup
-rightharpoondown leftharpoonup leftharpoondown rightleftharpoons xrightarrow xleftarrow implies impliedby
-iff leadsto therefore because pm mp times div cdot ast circ bullet cap cup uplus sqcap sqcup vee wedge
-land lor setminus smallsetminus oplus ominus otimes oslash odot bigcirc dotplus ltimes rtimes amalg wr
-dots ldots cdots vdots ddots dotsb dotsc dotsi dotsm dotso colon vert Vert lvert rvert lVert rVert
-backslash left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr bigm Bigm biggm
-Biggm lbrace rbrace lbrack rbrack langle rangle lfloor rfloor lceil rceil ulcorner urcorner llcorner
-lrcorner mathrm mathbf mathit mathsf mathtt mathcal mathbb mathfrak mathscr mathnormal boldsymbol bm pmb
-text textrm textbf textit textsf texttt mbox displaystyle textstyle scriptstyle scriptscriptstyle rm bf it
-sf tt cal quad qquad enspace thinspace medspace thickspace negthinspace negmedspace negthickspace phantom
-hphantom vphantom smash mathstrut strut cancel boxed begin end hline cr
-"""
-_COMMANDS = frozenset(_NAMES.split())
-_ARRAYS = "aligned alignedat array bmatrix cases gathered matrix pmatrix smallmatrix split vmatrix"
-_ENVIRONMENTS = frozenset(_ARRAYS.split())
-
-
-def formula(latex: str) -> str:
-    """Return a formula as it is.
-
-    Raises:
-        PydanticCustomError: it is no mathematics, its braces do not pair, or it is too long or too deep.
-    """
-    if len(latex) > _LONGEST:
-        raise PydanticCustomError("long", "is longer than {most} characters; shorten it", {"most": _LONGEST})
-    if found := CONTROLS.search(latex):
-        raise _refusal(found[0])
-    depth = 0
-    for token in _TOKEN.finditer(latex):
-        depth += {"{": 1, "}": -1}.get(token["brace"] or "", 0)
-        wrong = token["foreign"] or _foreign(token, latex)
-        if wrong or not 0 <= depth <= _DEEPEST:
-            shown = wrong or ("}" if depth < 0 else "{")
-            raise _refusal(shown)
-    if depth:
-        raise _refusal("{")
-    return latex
-
-
-def _foreign(token: re.Match[str], latex: str) -> str:
-    """Return what of a command is no mathematics, or nothing."""
-    name = token["name"]
-    if name is None:
-        return ""
-    if name in {"begin", "end"}:
-        environment = _ENVIRONMENT.match(latex, token.end())
-        known = environment is not None and environment["name"] in _ENVIRONMENTS
-        return "" if known else token[0]
-    return "" if name in _SIGNS or name in _COMMANDS else token[0]
-
-
-def _refusal(sign: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "formula",
-        "has a formula with {sign}, which is unpaired or no mathematics; correct the formula",
-        {"sign": sign if sign.isprintable() else ascii(sign)},
-    )
-
-
-_MOST = 1000
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _AT_HAND = 1024  # texts that need not be looked at again: four of five in a record stand there before
 _Item = TypeVar("_Item")
 
 
 def line(text: str) -> str:
-    """Return plain text as it is.
+    """Validate plain text.
 
     Raises:
         PydanticCustomError: it is too long, or has more than one line or other control characters.
     """
     if len(text) > _LONGEST:
         raise PydanticCustomError("long", "has more than {most} characters; shorten it", {"most": _LONGEST})
-    if found := CONTROLS.search(text):
-        sign = found[0].encode("unicode_escape").decode("ascii")
+    if control := CONTROLS.search(text):
+        sign = control[0].encode("unicode_escape").decode("ascii")
         raise PydanticCustomError("control", "holds the control character {sign}; remove it", {"sign": sign})
     return text
 
 
+def formula(latex: str) -> str:
+    """Validate LaTeX.
+
+    Raises:
+        PydanticCustomError: `line` refuses it, or its braces do not pair.
+    """
+    depth = 0
+    for brace in _BRACE.findall(line(latex)):
+        depth += {"{": 1, "}": -1}.get(brace, 0)
+        if depth < 0:
+            break
+    if depth:
+        sign = "{" if depth > 0 else "}"
+        raise PydanticCustomError(
+            "formula", "has a formula with an unpaired {sign}; correct the formula", {"sign": sign}
+        )
+    return latex
+
+
 @lru_cache(maxsize=_AT_HAND)
 def prose(text: str) -> str:
-    """Return text that may hold formulas between dollar signs as it is.
+    """Validate text that may hold formulas between dollar signs.
 
     Raises:
         PydanticCustomError: `line` or `formula` refuses it.
@@ -133,7 +64,7 @@ def prose(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return plain text in any number of lines as it is.
+    """Validate plain text in any number of lines.
 
     Raises:
         PydanticCustomError: `line` refuses one of them.
@@ -155,19 +86,8 @@ def in_utc(text: str) -> datetime:
         raise ValueError("is out of range in UTC") from error
 
 
-def few(data: object) -> object:
-    """Return what is given as it is; of millions of names each would be a mistake to keep in mind.
-
-    Raises:
-        PydanticCustomError: it has more names than any part of a record.
-    """
-    if isinstance(data, dict) and len(data) > _MOST:
-        raise PydanticCustomError("many", "has more than {most} names; remove some", {"most": _MOST})
-    return data
-
-
 def moment(text: str) -> str:
-    """Return a date and time in ISO 8601 as it is.
+    """Validate a date and time in ISO 8601.
 
     Raises:
         ValueError: `in_utc` refuses it.
@@ -201,10 +121,8 @@ def refuse_repeated(names: Iterable[str], of: str) -> None:
 
 Line = Annotated[str, AfterValidator(line)]
 Text = Annotated[str, AfterValidator(prose)]
-Many = Annotated[tuple[_Item, ...], FailFast()]
-"""Any number of items; where one is wrong, the next are not looked at."""
-Named = Annotated[dict[Text, _Item], BeforeValidator(few)]
-"""A few items by their names."""
+Many = tuple[_Item, ...]
+Named = dict[Text, _Item]
 Formula = Annotated[str, AfterValidator(formula)]
 Code = Annotated[str, AfterValidator(code)]
 Moment = Annotated[str, AfterValidator(moment)]

@@ -7,8 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
 from verify.evidence.audits import Finding, Judgement, LayerRecord
-from verify.evidence.claims import Check, ControlRecord, Proof, Setting, Verdict
-from verify.evidence.runs import Outcome
+from verify.evidence.claims import Check, ControlRecord, Setting
+from verify.evidence.verdicts import Outcome, Proof, Verdict
 from verify.text import numbers
 from verify.text.escapes import as_prose
 from verify.text.latex import Prose, slashed

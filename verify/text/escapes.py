@@ -1,6 +1,6 @@
 """Text of other people, escaped for what it goes into: one function for each kind of output.
 
-Formulas keep their LaTeX: `verify.evidence.texts` lets only mathematics into a record.
+Formulas keep their LaTeX.
 """
 
 import html
