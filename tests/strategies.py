@@ -6,9 +6,8 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tests.judged import judged
 from verify import evidence
-from verify.evidence import Outcome, Proof, Verdict
+from verify.evidence import Proof
 from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, Distribution
 from verify.montecarlo.estimands import Measured
 from verify.text.escapes import CONTROLS
@@ -66,7 +65,6 @@ _SLUGS = st.from_regex(r"[a-z0-9]{1,6}(-[a-z0-9]{1,4}){0,2}", fullmatch=True)
 _NUMBERS = floats(-1e300, 1e300)
 _COUNTS = st.integers(0, 10**15)
 _CELLS = st.dictionaries(_TEXTS, st.integers(-(10**6), 10**6) | _NUMBERS | _TEXTS, max_size=3)
-_VERDICTS = st.sampled_from(Verdict)
 
 
 def _texts(*names: str) -> dict[str, st.SearchStrategy[str]]:
@@ -93,9 +91,7 @@ def _findings(kind: type[evidence.Check | evidence.ControlRecord], **more: Any) 
         return {**numbers, "prediction": around[1], "band": band, "relation": relation}
 
     together = st.builds(fitting, three, three, st.sampled_from("=≤≥"))
-    rest = st.fixed_dictionaries(
-        {"cell": _CELLS, "verdict": _VERDICTS, "blocks": _COUNTS, "draws": _COUNTS, **more}
-    )
+    rest = st.fixed_dictionaries({"cell": _CELLS, "blocks": _COUNTS, "draws": _COUNTS, **more})
     return st.builds(lambda one, other: kind(**one, **other), together, rest)
 
 
@@ -141,7 +137,7 @@ CLAIM_RECORDS = st.builds(
     evidence.ClaimRecord,
     id=_SLUGS.filter(lambda name: name not in evidence.RESERVED),
     chapter=_SLUGS,
-    **_texts("chapter_title", "title", "statement", "meaning", "reason"),
+    **_texts("chapter_title", "title", "statement", "meaning"),
     assumptions=_some(st.builds(evidence.Assumption, id=_SLUGS, text=_TEXTS)),
     references=_some(
         st.builds(
@@ -150,7 +146,6 @@ CLAIM_RECORDS = st.builds(
             url=st.none() | st.just("https://example.org/a?b=c#d"),
         )
     ),
-    verdict=_VERDICTS,
     derivation=DERIVATIONS,
     checks=_named(CHECKS),
     controls=_named(WRONG_VERSIONS),
@@ -168,7 +163,6 @@ _STATEMENTS = st.builds(
     claim=st.none() | _SLUGS,
     printed=st.none() | _TEXTS,
     computed=st.none() | _TEXTS,
-    outcome=st.sampled_from(Outcome),
     **_texts("text", "note"),
     parts=st.tuples(
         st.builds(
@@ -183,16 +177,6 @@ _STATEMENTS = st.builds(
     ),
 )
 
-_BUDGETS = st.builds(
-    evidence.Budget,
-    false_alarm=floats(0, 1),
-    places=_COUNTS,
-    checks=_COUNTS,
-    controls=_COUNTS,
-    spent=floats(0, 1),
-    rule=_TEXTS,
-)
-
 RUN_RECORDS = st.builds(
     evidence.RunRecord,
     tool=st.builds(
@@ -201,7 +185,6 @@ RUN_RECORDS = st.builds(
     run=st.builds(
         evidence.Run,
         settings=st.builds(evidence.Settings, seed=_COUNTS),
-        budget=_BUDGETS,
         environment=st.dictionaries(_TEXTS, _TEXTS, max_size=2),
         created=st.datetimes().map(lambda moment: moment.isoformat()),
         elapsed_s=floats(0, 1e6),
@@ -210,4 +193,4 @@ RUN_RECORDS = st.builds(
     claims=_named(CLAIM_RECORDS.map(lambda record: record.sealed())),
     sources=st.tuples(st.builds(evidence.SourceRecord, id=st.just("a-source"), title=_TEXTS, kind=_TEXTS)),
     statements=_named(_STATEMENTS),
-).map(judged)
+).map(lambda record: record.sealed())

@@ -55,10 +55,12 @@ DAMAGES = [
     pytest.param(first_finding(head=-1), r"head: Input should be greater", id="head-below-0"),
     pytest.param(first_finding(judgement="maybe"), r"judgement: Input should be", id="judgement"),
     pytest.param(first_finding(fix="a\x1b[2J"), r"holds the control character", id="control"),
-    pytest.param(first_finding(cause=r"$\input{x}$"), r"cause: .*; run", id="formula"),
-    pytest.param(first_finding(sequences=1), r"its seal does not fit", id="changed"),
-    pytest.param(edited(lambda c: c.update(layers=[])), r"its seal does not fit", id="layers-left-out"),
-    pytest.param(edited(lambda c: c.pop("seal")), r"has no seal; run", id="no-seal"),
+    pytest.param(first_finding(cause=r"$\frac{x$"), r"cause: .*; run", id="formula"),
+    pytest.param(first_finding(sequences=1), r"changed since it was written", id="changed"),
+    pytest.param(
+        edited(lambda c: c.update(layers=[])), r"changed since it was written", id="left-out"
+    ),
+    pytest.param(edited(lambda c: c.pop("seal")), r"changed since it was written; run", id="no-seal"),
 ]
 
 

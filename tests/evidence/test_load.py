@@ -9,14 +9,13 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from tests.auditing.records import bad
 from tests.report.records import PAIRWISE, record
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ResultsError
 from verify.evidence import RunRecord
-from verify.evidence.load import SCHEMA, json_schema, load
+from verify.evidence.load import json_schema, load
 
 SMALL = record(PAIRWISE, statements=())
 
@@ -68,14 +67,9 @@ DAMAGES = [
     pytest.param('{"schema": 1}', r"schema 1, this version reads schema 3; install", id="older-schema"),
     pytest.param('{"schema": 4}', r"schema 4, this version reads schema 3; install", id="newer-schema"),
     pytest.param('{"schema": "1"}', r'schema "1", this version reads', id="schema-as-text"),
-    pytest.param('{"schema": true}', r"schema true, this version reads", id="schema-as-truth"),
     pytest.param('{"schema": 3}', r"tool: Field required; run", id="nothing-else"),
     pytest.param("[" * 100_000, r"is not a results file; give", id="nested-too-deep"),
-    pytest.param('{"seal": "", ' + SMALL.to_json()[1:], r"is not a results file; give", id="doubled-key"),
     pytest.param('{"schema": ' + "9" * 5000 + "}", r"is not a results file; give", id="number-too-long"),
-    pytest.param(
-        edited(lambda c: c["claims"][0].update(verdict="maybe")), r"claims\.0\.verdict: Input", id="verdict"
-    ),
     pytest.param(edited(lambda c: c["claims"][0].pop("title")), r"claims\.0\.title: Field", id="missing"),
     pytest.param(edited(lambda c: c["run"].update(more=1)), r"run\.more: Extra inputs", id="unknown"),
     pytest.param(edited(lambda c: c["run"].update(elapsed_s="long")), r"run\.elapsed_s: Input", id="type"),
@@ -96,14 +90,14 @@ DAMAGES = [
     pytest.param(
         edited(lambda c: c["run"].update(claims=["a\nb"])), r"run\.claims\.0: String", id="no-claim"
     ),
-    pytest.param(edited(lambda c: c["run"]["settings"].update(seed=7)), r"its seal does not fit", id="seed"),
-    pytest.param(edited(lambda c: c.update(claims=[])), r"its seal does not fit", id="claims-left-out"),
     pytest.param(
-        edited(lambda c: c["claims"].append(c["claims"][0])),
-        r"pairwise-estimator is the name of two claims; run",
-        id="claim-twice",
+        edited(lambda c: c["run"]["settings"].update(seed=7)), r"changed since it was written; run", id="seed"
     ),
-    pytest.param(edited(lambda c: c.pop("seal")), r"has no seal; run", id="no-seal"),
+    pytest.param(edited(lambda c: c.update(claims=[])), r"changed since it was written", id="left-out"),
+    pytest.param(
+        edited(lambda c: c["claims"][0].update(verdict="refuted")), r"changed since", id="another-verdict"
+    ),
+    pytest.param(edited(lambda c: c.pop("seal")), r"changed since it was written; run", id="no-seal"),
 ]
 
 
@@ -140,19 +134,3 @@ def test_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, length: int) -> 
     path.write_text(SMALL.to_json()[:length], encoding="utf-8")
     with pytest.raises(ResultsError, match="not complete JSON"):
         load(path)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"claims": [1] * 100_000},
-        {f"k{number}": 1 for number in range(100_000)},
-        {"run": {"phases_s": {f"k{number}": "x" for number in range(100_000)}}},
-    ],
-    ids=["items", "keys", "names"],
-)
-def test_of_many_mistakes_few_are_kept(content: dict[str, Any]) -> None:
-    """A large file of nothing but mistakes takes no memory for each of them."""
-    with pytest.raises(ValidationError) as caught:
-        RunRecord.model_validate({"schema": SCHEMA, **content})
-    assert caught.value.error_count() < 20

@@ -14,9 +14,21 @@ from verify.errors import ClaimError
 from verify.evidence import Check, Fact
 from verify.evidence.records import Record, by_id, fingerprint
 from verify.evidence.texts import (
-    Address, Count, Digest, Evidence, Rate, Share, Trials, Version, code, few, formula, in_utc, line, moment,
+    Address,
+    Count,
+    Digest,
+    Evidence,
+    Rate,
+    Share,
+    Trials,
+    Version,
+    code,
+    formula,
+    in_utc,
+    line,
+    moment,
     prose,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("name", ["", "Two", "two words", "two_words", "-two", "two-", "two--words", "zwölf"])
@@ -32,7 +44,7 @@ def test_texts() -> None:
     assert line("50% of a_b") == "50% of a_b"
     assert code("a\nb") == "a\nb"
     assert prose("$a$ and $5") == "$a$ and $5"
-    for refused, read in (("a\nb", line), ("a\rb", code), ("a\u202eb", line), (r"$\input{x}$", prose)):
+    for refused, read in (("a\nb", line), ("a\rb", code), ("a\u202eb", line), (r"$\frac{x$", prose)):
         with pytest.raises(PydanticCustomError):
             read(refused)
 
@@ -65,15 +77,6 @@ def test_a_moment_without_a_zone_counts_as_utc(given: str, in_it: str) -> None:
     assert moment(given) == given
 
 
-def test_names_are_few() -> None:
-    """A thousand are taken; whatever is no mapping is left to others."""
-    full = {str(number): number for number in range(1000)}
-    assert few(full) is full
-    assert few([1]) == [1]
-    with pytest.raises(PydanticCustomError, match="has more than 1000 names; remove some"):
-        few(full | {"one": 1})
-
-
 @pytest.mark.parametrize(
     ("kind", "good", "bad"),
     [
@@ -104,27 +107,15 @@ def test_kinds_of_texts_and_numbers(kind: Any, good: list[Any], bad: list[Any]) 
 @pytest.mark.parametrize(
     ("latex", "sign"),
     [
-        (r"\input{x}", r"\\input"),
-        (r"\write18{id}", r"\\write"),
-        (r"\def\a{b}", r"\\def"),
-        (r"\href{javascript:x}{y}", r"\\href"),
-        (r"\begin{filecontents}", r"\\begin"),
-        (r"\frac{a", r"with \{,"),
-        ("a}{b", r"with \},"),
-        ("a\\", "with "),
-        ("a % b", "with %"),
-        ("#1", "with #"),
-        ("a$b", r"with \$"),
-        ("a`b", "with `"),
-        ("^^5cinput", r"with \^\^"),
-        ("a\nb", r"with '\\n'"),
-        ("a\x1bb", r"with '\\x1b'"),
-        ("{" * 200 + "}" * 200, r"with \{,"),
-        ("x" * 20_001, "longer than 20000"),
+        (r"\frac{a", r"unpaired \{; correct"),
+        ("a}{b", r"unpaired \}; correct"),
+        ("a\nb", r"control character"),
+        ("x" * 20_001, "more than 20000"),
     ],
 )
-def test_all_else_is_refused(latex: str, sign: str) -> None:
-    """The sign is named."""
+def test_malformed_latex_is_refused(latex: str, sign: str) -> None:
+    """The sign is named; a brace after a backslash is none."""
+    assert formula(r"\left\{a, b\right\}") == r"\left\{a, b\right\}"
     with pytest.raises(PydanticCustomError, match=sign):
         formula(latex)
 
@@ -136,7 +127,7 @@ def test_records_are_frozen_and_strict(check: Check) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(check, "estimate", 1.0)  # noqa: B010  # mypy would refuse the plain assignment
     with pytest.raises(ValidationError, match="Extra inputs"):
-        Check.model_validate({**check.model_dump(), "estimates": 1.0})
+        Check.model_validate({**check.model_dump(round_trip=True), "estimates": 1.0})
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -7,48 +7,61 @@ import pytest
 from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome, Verdict
 from verify.evidence.words import (
-    capitalised, closed, control_badge, counted_checks, decisive_check, largest_deviation, remark, sentence,
-    tallies, tolerance_text,
-)  # fmt: skip
+    capitalised,
+    closed,
+    control_badge,
+    counted_checks,
+    decisive_check,
+    largest_deviation,
+    remark,
+    sentence,
+    tallies,
+    tolerance_text,
+)
 from verify.report.tables import check_table
 
 
 @pytest.mark.parametrize(
-    ("verdict", "ending"),
+    ("estimate", "error", "ending"),
     [
-        (Verdict.CONFIRMED, "it lies within ±1% of the prediction and contains the derived 64."),
+        (64.02, 0.096, "it lies within ±1% of the prediction and contains the derived 64."),
         (
-            Verdict.APPROXIMATE,
+            64.3,
+            0.02,
             "it lies within ±1% of the prediction around the predicted 64, but leaves that value itself out.",
         ),
-        (Verdict.REFUTED, "it lies wholly outside ±1% of the prediction around the predicted 64."),
-        (
-            Verdict.UNDECIDED,
-            "it is neither within nor outside ±1% of the prediction around the predicted 64.",
-        ),
+        (66, 0.096, "it lies wholly outside ±1% of the prediction around the predicted 64."),
+        (64.02, 0.2, "it is neither within nor outside ±1% of the prediction around the predicted 64."),
     ],
 )
-def test_sentences(verdict: Verdict, ending: str) -> None:
-    """One sentence holds value, error, interval, level, tolerance and prediction, for each verdict."""
-    made = check("at", 64.02, 64, verdict=verdict, cell={"d_k": 64, "law": "normal"}, quantity="Var")
-    assert spaced(sentence(made, derived=verdict is Verdict.CONFIRMED)) == (
+def test_sentences(estimate: float, error: float, ending: str) -> None:
+    """They end with what the interval says of the prediction, for each verdict."""
+    made = check("at", estimate, 64, error=error)
+    assert spaced(sentence(made, derived=made.verdict is Verdict.CONFIRMED)).endswith(f"; {ending}")
+
+
+def test_a_sentence_is_complete() -> None:
+    """One sentence holds value, error, interval, level, tolerance and prediction."""
+    made = check("at", 64.02, 64, cell={"d_k": 64, "law": "normal"}, quantity="Var")
+    assert spaced(sentence(made, derived=True)) == (
         "Var at $d_{k}$ = 64, law normal: 64.02 ± 0.10, simultaneous interval [63.54, 64.52] "
-        f"at level 1 − 6.1×10⁻⁷; {ending}"
+        "at level 1 − 6.1×10⁻⁷; it lies within ±1% of the prediction and contains the derived 64."
     )
 
 
 @pytest.mark.parametrize(
-    ("relation", "verdict", "ending"),
+    ("relation", "estimate", "error", "ending"),
     [
-        ("≤", Verdict.CONFIRMED, "it stays below the derived bound 64 with its allowance of +1%"),
-        ("≤", Verdict.APPROXIMATE, "it lies wholly above the derived bound 64."),
-        ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64."),
-        ("≥", Verdict.UNDECIDED, "it lies neither wholly above nor wholly below the derived bound 64 with"),
+        ("≤", 64.02, 0.096, "it stays below the derived bound 64 with its allowance of +1%"),
+        ("≥", 62, 0.096, "it lies wholly below the derived bound 64."),
+        ("≥", 63.9, 0.2, "it lies neither wholly above nor wholly below the derived bound 64 with"),
     ],
 )
-def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdict, ending: str) -> None:
+def test_sentences_about_bounds(
+    relation: Literal["≤", "≥"], estimate: float, error: float, ending: str
+) -> None:
     """A bound is called one, and on which side of it the value lies."""
-    made = check("at", 64.02, 64, verdict=verdict, relation=relation)
+    made = check("at", estimate, 64, error=error, relation=relation)
     assert ending in spaced(sentence(made, derived=True))
     name = {"≤": "upper", "≥": "lower"}[relation]
     sign = {"≤": "+", "≥": "−"}[relation]
@@ -103,7 +116,7 @@ def test_an_allowance_says_how_much_and_for_what(of: str) -> None:
 def test_the_decisive_check_is_the_most_serious_then_the_tightest() -> None:
     """An undecided check goes before confirmed ones; among equals the one nearest its band's edge."""
     calm, close = check("calm", 64, 64), check("close", 64.1, 64)
-    undecided = check("undecided", 64, 64, verdict=Verdict.UNDECIDED)
+    undecided = check("undecided", 64, 64, doubt="it is too skewed")
     assert decisive_check((calm, close)) is close
     assert decisive_check((calm, undecided, close)) is undecided
     assert decisive_check(()) is None

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from verify.evidence import Check, ControlRecord, StepRecord, Verdict, tightness
+from verify.evidence import Check, ControlRecord, StepRecord, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.text.numbers import GAP, NO_BREAK
 
@@ -30,7 +30,6 @@ def check(
     estimate: float,
     prediction: float,
     *,
-    verdict: Verdict = Verdict.CONFIRMED,
     error: float | None = None,
     scale: float | None = None,
     quantity: str = r"$\operatorname{Var}(q \cdot k)$",
@@ -40,9 +39,12 @@ def check(
     latex: str = "d_k",
     tolerance: float = 0.01,
     relation: Literal["=", "≤", "≥"] = "=",
-    reason: str = "",
+    doubt: str = "",
 ) -> Check:
-    """Return a check; ``scale`` is what the tolerance is a fraction of, the prediction if not given."""
+    """Return a check, undecided where there is a ``doubt``.
+
+    ``scale`` is what the tolerance is a fraction of, the prediction if not given.
+    """
     error = abs(prediction) * 0.0015 if error is None else error
     scale = abs(prediction) if scale is None else scale
     return Check.model_validate(
@@ -64,14 +66,32 @@ def check(
                 None if relation == "≤" else prediction - tolerance * scale,
                 None if relation == "≥" else prediction + tolerance * scale,
             ),
-            "verdict": verdict,
-            "reason": reason,
-            "tightness": tightness(relation, "derived", estimate, prediction),
+            "doubt": doubt,
             "looks": 1,
             "blocks": 4096 if method == "monte-carlo" else 36864,
             "draws": 16_777_216,
         }
     )
+
+
+_ESTIMATES = {
+    Verdict.CONFIRMED: 1.0,
+    Verdict.APPROXIMATE: 1.005,
+    Verdict.REFUTED: 2.0,
+    Verdict.UNDECIDED: 1.0,
+}
+
+
+def check_that_is(verdict: Verdict, name: str) -> Check:
+    """Return a check of the prediction 1 that comes out so."""
+    doubt = "it is made up" if verdict is Verdict.UNDECIDED else ""
+    return check(name, _ESTIMATES[verdict], 1, error=0.0005, doubt=doubt)
+
+
+def control_that_is(verdict: Verdict, name: str) -> ControlRecord:
+    """Return a control of the prediction 1 that comes out so."""
+    made = check_that_is(verdict, name)
+    return control(name, "", 1, made.estimate, interval=made.interval, doubt=made.doubt)
 
 
 def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:
@@ -91,7 +111,6 @@ def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:
             "tolerance": 0,
             "tolerance_of": "",
             "band": (value, value),
-            "verdict": "confirmed",
             "looks": 0,
             "blocks": 0,
             "draws": 0,
@@ -100,7 +119,7 @@ def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:
 
 
 def control(name: str, what: str, prediction: float, estimate: float, **more: object) -> ControlRecord:
-    """Return a control that comes out refuted unless ``verdict`` says otherwise."""
+    """Return a control, undecided where there is a ``doubt``."""
     spread = 0.0075 * abs(estimate)
     return ControlRecord.model_validate(
         {
@@ -111,7 +130,6 @@ def control(name: str, what: str, prediction: float, estimate: float, **more: ob
             "estimate": estimate,
             "interval": (estimate - spread, estimate + spread),
             "band": (0.99 * prediction, 1.01 * prediction),
-            "verdict": "refuted",
             "power": 0.99998,
             "blocks": 4096,
             "draws": 16_777_216,

@@ -103,18 +103,16 @@ def still_open(estimate: float, interval: Interval, prediction: float, within: I
     Of a bound, to one side of the bound itself will do.
     """
     low, high = interval
-    needed = [
-        (
-            math.inf
-            if edge == estimate
-            else ((estimate - low if edge < estimate else high - estimate) / (edge - estimate)) ** 2
-        )
-        for edge in {*within, *_tenable(prediction, within)}
-        if low < edge < high
-    ]
+    needed = []
+    for edge in {*within, *_tenable(prediction, within)}:
+        if low < edge < high:
+            side = estimate - low if edge < estimate else high - estimate
+            # The width shrinks with the root of the blocks.
+            times = side / abs(edge - estimate) if edge != estimate else math.inf
+            needed.append(times * times)
     every = all(map(math.isfinite, within))
     times = (max if every else min)(needed, default=math.inf)
-    if times * blocks > _ENDLESS:
+    if not times * blocks <= _ENDLESS:  # infinity times no blocks is neither
         return "the estimate lies on the edge of the band, where no number of blocks would decide"
     return (
         f"the interval reaches over the edge of the band; about {math.ceil(times * blocks):,} blocks "
