@@ -175,10 +175,8 @@ def unpicklable() -> Any:
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (sys.exit, (0,), r"SystemExit: 0"),
         (os._exit, (0,), r"ended its process with status 0 before there was a result"),
         (end_by, (signal.SIGKILL,), r"its process was ended by SIGKILL, which .* when memory runs out"),
-        pytest.param(end_by, (signal.SIGTERM,), r"its process was ended by SIGTERM", marks=pytest.mark.slow),
         pytest.param(end_by, (signal.SIGSEGV,), r"its process was ended by SIGSEGV", marks=pytest.mark.slow),
         (unpicklable, (), r".*(P|p)ickl.*"),
     ],
