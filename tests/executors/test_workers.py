@@ -109,7 +109,7 @@ def test_a_process_gets_ready_ahead_of_its_first_task() -> None:
     with Workers(2) as workers:
         workers.prepare("called", faulthandler.enable)
         workers.prepare("failed", fail)
-        assert threading.active_count() == threads  # else no process could be copied from here on
+        assert threading.active_count() <= threads  # else no process could be copied from here on
         found = [workers.call(Task(is_enabled, near=key)) for key in ("called", "failed", "")]
         pids = {workers.call(Task(os.getpid, near=key)) for key in ("called", "failed", "")}
     assert found == [True, False, False]
