@@ -15,8 +15,15 @@ from tests.report.builders import check
 from verify.engine import evaluate
 from verify.engine.catalogue import BuiltIn, InMemoryClaim
 from verify.engine.evaluate import (
-    NeedsDraws, Settled, Work, begin, derivation_record, draw_chunks, forget, resume,
-)  # fmt: skip
+    NeedsDraws,
+    Settled,
+    Work,
+    begin,
+    derivation_record,
+    draw_chunks,
+    forget,
+    resume,
+)
 from verify.engine.runner import settings
 from verify.engine.validation import validate
 from verify.errors import ClaimError, WorkerError
@@ -25,8 +32,14 @@ from verify.montecarlo.blocks import Cell, Drawn, Sums
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import (
-    Allowance, Comparison, Control, Exact, Experiment, Prediction, Tolerance,
-)  # fmt: skip
+    Allowance,
+    Comparison,
+    Control,
+    Exact,
+    Experiment,
+    Prediction,
+    Tolerance,
+)
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments
 from verify.spec.cells import cell_of, score_cell
@@ -51,8 +64,10 @@ def test_a_derivation_is_on_record_step_by_step(proof: DerivationRecord) -> None
     """As it was examined: expressions printed, rules, checks and whether they hold."""
     derived = derivation(NAME)
     assert (proof.status, proof.result, proof.subject) == (
-        Proof.PROVED, plain(derived.result), latex(derived.subject),
-    )  # fmt: skip
+        Proof.PROVED,
+        plain(derived.result),
+        latex(derived.subject),
+    )
     routes = (*derived.lemmas, *derived.routes)
     assert [route.title for route in proof.routes] == [route.title for route in routes]
     for shown, route in zip(proof.routes, routes, strict=True):

@@ -224,15 +224,6 @@ def cell() -> CellToDraw:
     return replace(awaited.cells[0], batches=5, chunk_batches=2)
 
 
-def test_keys_are_for_a_store(cell: CellToDraw) -> None:
-    """Where there is none, none is computed: that takes a run without a store a fiftieth of its time."""
-    for has_store in (True, False):
-        claim = PendingClaim(0, WORK, InProcessBackend(1), has_store)
-        claim.ask(cell)
-        found = claim.settled_key, claim.derivation_key, claim.cells[cell.id].key
-        assert [bool(key) for key in found] == 3 * [has_store]
-
-
 def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw) -> None:
     """As many as fill its time, but not before that is known, nor more than leave something for all."""
     backend = ExecutorBackend(Few(4), InProcessBackend(1))

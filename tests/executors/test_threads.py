@@ -126,6 +126,7 @@ def test_freed_memory_is_taken_again_without_a_page_fault() -> None:
     assert given_back > 1000
 
 
+@pytest.mark.slow
 def test_the_peak_is_that_of_this_process() -> None:
     """It has Python and NumPy in it, never falls, and grows with what is taken."""
     before = peak_memory()

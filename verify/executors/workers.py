@@ -48,10 +48,11 @@ class Task:
 class _Process:
     """One process in a pool of its own, started at once; no thread is started before its first task.
 
-    One that is ``apart`` has only tasks of that ``near`` key.
+    One that is ``apart`` has only tasks of that ``near`` key; it calls ``first`` while it has no task.
     """
 
     apart: str = ""
+    first: Callable[[], object] | None = None
     method: str = "spawn"
     near: set[str] = field(default_factory=set)
     open: set[Future[Any]] = field(default_factory=set)
@@ -59,7 +60,7 @@ class _Process:
 
     def __post_init__(self) -> None:
         context: Any = multiprocessing.get_context(self.method)
-        self._pool = cast("Any", ProcessPoolExecutor(1, context, _start))
+        self._pool = cast("Any", ProcessPoolExecutor(1, context, _start, (self.first,)))
         # No signal finds it half made.
         with _hidden_main(), signals_blocked(set(signal.valid_signals())):
             # Later, the first task would start it, after the threads of other pools.
@@ -160,15 +161,15 @@ class Workers:
         self._processes = []
 
     def prepare(self, near: str, function: Callable[[], object]) -> None:
-        """Start one more process, for tasks of this ``near`` key alone, which calls ``function`` first.
+        """Start one more process, for tasks of this ``near`` key alone, which calls ``function`` meanwhile.
 
-        What fails is left to the task that needs it.
+        What fails is left to the task that needs it. No thread is started, so copies can still be made.
 
         Raises:
             VerifyError: the system allows no more processes.
         """
         if not self.serves(near):
-            self._start_process(near).hand_out(Task(function, near=near))
+            self._start_process(near, function).near.add(near)
 
     def prepare_copies(self, count: int) -> None:
         """Start ``count`` processes as copies of this one, with all that is imported here.
@@ -241,10 +242,10 @@ class Workers:
         usable = [process for process in self._processes if process.is_usable and process.apart in {"", near}]
         return [process for process in usable if near and near in process.near] or usable
 
-    def _start_process(self, apart: str = "") -> _Process:
+    def _start_process(self, apart: str = "", first: Callable[[], object] | None = None) -> _Process:
         try:
             start_tracker()
-            process = _Process(apart)
+            process = _Process(apart, first)
         except OSError as error:
             raise VerifyError(
                 f"{sys.executable or 'python'}: a process cannot be started ({error.strerror}); "
@@ -310,8 +311,8 @@ def start_tracker() -> None:
 # What follows runs in the worker process.
 
 
-def _start() -> None:
-    """Make a worker of a new process."""
+def _start(first: Callable[[], object] | None) -> None:
+    """Make a worker of a new process, and call ``first`` while it has no task."""
     if os.name == "posix":
         os.setpgid(0, 0)
     for number in signal.valid_signals():
@@ -325,8 +326,9 @@ def _start() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _redirect_output()
     keep_freed()
-    with made_for_good():
-        pass
+    with made_for_good(), contextlib.suppress(Exception):
+        if first is not None:
+            first()
 
 
 def _end_with_parent() -> None:

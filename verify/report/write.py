@@ -21,7 +21,6 @@ from verify.errors import (
 )
 from verify.evidence import RunRecord
 from verify.evidence.load import Reported, names
-from verify.executors.machine import made_for_good
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole
@@ -167,10 +166,9 @@ def prepare_for_pdf(workers: Workers) -> str:
 
 
 def _get_ready() -> None:
-    with made_for_good():
-        from verify.report.pdf import get_ready  # noqa: PLC0415 - libraries that may fail to load
+    from verify.report.pdf import get_ready  # noqa: PLC0415 - libraries that may fail to load
 
-        get_ready()
+    get_ready()
 
 
 def _as_render_error(error: VerifyError | OSError, phase: str) -> RenderError:
