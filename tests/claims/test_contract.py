@@ -409,7 +409,6 @@ def test_a_failed_derivation_ends_its_claim() -> None:
         run = runner.run({one.id: one}, chosen, read_sources(), workers=1)
         (record,) = run.claims
         assert run.exit_status == status, record.reason
-        assert run.run.budget.checks == record.measured_checks
         if status:
             assert record.verdict is Verdict.UNDECIDED
             for evidence in (record.checks, record.controls, record.facts, record.series, record.fits):

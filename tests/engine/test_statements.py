@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from tests.report.builders import control, exact_check
+from tests.report.builders import check_that_is, control_that_is, exact_check
 from verify.engine.sources import PartEntry, SourceBook, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -26,24 +26,35 @@ def claim(
     facts: Mapping[str, float] | None = None,
     status: Proof = Proof.PROVED,
 ) -> ClaimRecord:
-    """Return the record of a claim with the given evidence and nothing else."""
+    """Return the record of a claim with the given evidence and nothing else.
+
+    A claim that is asked for its verdict has one check that comes out so, and a control that is rejected.
+    """
     pairs = {
         key: value if isinstance(value, tuple) else (value, 0.0) for key, value in (checks or {}).items()
     }
+    evidence = tuple(_exact(key, *pair) for key, pair in pairs.items()) or (check_that_is(verdict, "it"),)
     return ClaimRecord(
-        id=name, chapter="c", chapter_title="C", title="", statement="", meaning="", assumptions=(),
-        references=(), verdict=verdict, reason="",
+        id=name,
+        chapter="c",
+        chapter_title="C",
+        title="",
+        statement="",
+        meaning="",
+        assumptions=(),
+        references=(),
         derivation=DerivationRecord(
             status=status, subject="", result="", latex="", routes=(), agreement="", reason=""
         ),
-        checks=tuple(_exact(key, *pair) for key, pair in pairs.items()),
-        controls=tuple(control(key, "", 0, 0, verdict=one) for key, one in (controls or {}).items()),
+        checks=evidence,
+        controls=tuple(control_that_is(one, key) for key, one in (controls or {"never-so": REFUTED}).items()),
         facts=tuple(Fact(id=key, what="", latex="", value=value) for key, value in (facts or {}).items()),
-    )  # fmt: skip
+    )
 
 
 def _exact(name: str, verdict: Verdict, value: float) -> Check:
-    return exact_check(name, value, "", "").model_copy(update={"verdict": verdict})
+    """Return a check that comes out so, if confirmed of this value."""
+    return exact_check(name, value, "", "") if verdict is CONFIRMED else check_that_is(verdict, name)
 
 
 def part(

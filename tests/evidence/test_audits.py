@@ -57,9 +57,7 @@ DAMAGES = [
     pytest.param(first_finding(fix="a\x1b[2J"), r"holds the control character", id="control"),
     pytest.param(first_finding(cause=r"$\frac{x$"), r"cause: .*; run", id="formula"),
     pytest.param(first_finding(sequences=1), r"changed since it was written", id="changed"),
-    pytest.param(
-        edited(lambda c: c.update(layers=[])), r"changed since it was written", id="left-out"
-    ),
+    pytest.param(edited(lambda c: c.update(layers=[])), r"changed since it was written", id="left-out"),
     pytest.param(edited(lambda c: c.pop("seal")), r"changed since it was written; run", id="no-seal"),
 ]
 
