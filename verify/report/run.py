@@ -24,6 +24,7 @@ from verify.evidence import (
 from verify.evidence.load import creation
 from verify.evidence.words import Tally, counted_checks, tallies
 from verify.report.cards import Card, FigureView, card, has_contrast
+from verify.report.confirmation import HISTOGRAMS, Confirmation, confirmation, ratios
 from verify.report.front import (
     FEW,
     STILLS,
@@ -48,6 +49,8 @@ HALF, FRONT = "half.", "front."
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _LIMITS = "limits"
+_IN_LINES = {"modern", "newer"}
+"""Chapters of which the usual report has a line for each claim, to leave room for the first pages."""
 _ROOM = {0: 0, 1: 8, 2: 4, 3: 3}  # numbers of a claim on the first page, by the number of claims
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
 _FRONT_FIGURES = (
@@ -81,12 +84,16 @@ _NOTATION = tuple(
 
 
 class ChapterView(NamedTuple):
-    """The claims of a chapter; its ``number`` is empty where all claims are the user's own."""
+    """The claims of a chapter; its ``number`` is empty where all claims are the user's own.
+
+    ``in_lines`` is whether the short print has a line for each of them.
+    """
 
     id: str
     number: str
     title: Prose
     cards: tuple[Card, ...]
+    in_lines: bool
 
 
 class Stated(NamedTuple):
@@ -168,6 +175,7 @@ class Report(NamedTuple):
     sources: tuple[Stated, ...]
     answer: tuple[tuple[Prose, tuple[Prose, ...]], ...]
     keys: tuple[KeyNumber, ...]
+    confirmation: Confirmation | None
     panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
     lesson: tuple[LessonScene, ...]
@@ -334,6 +342,7 @@ def report_of(record: RunRecord, earlier: RunRecord | None = None) -> Report:
         sources=_sources(record),
         answer=() if led else answers(claims),
         keys=key_numbers(record),
+        confirmation=None if led else _at_front(confirmation(cards)),
         panels=() if led else front,
         limits=tuple(
             (one, Prose(f"${latex}$" if (latex := one.claim.derivation.latex) else one.claim.statement))
@@ -361,6 +370,7 @@ def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> Ch
         number=number if point else "",
         title=Prose(claims[0].chapter_title),
         cards=tuple(card(record, claim, found[claim.id]) for claim in claims),
+        in_lines=claims[0].chapter in _IN_LINES and not is_led(record),
     )
 
 
@@ -379,8 +389,11 @@ def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
     figures = _figures(record.claims)
     first = _first_figures(record)
-    small = (*(first if len(first) > 1 else ()), *(() if is_led(record) else STILLS))
+    usual = () if is_led(record) else (*HISTOGRAMS, *STILLS)
+    small = (*(first if len(first) > 1 else ()), *usual)
     front = {FRONT + key: one for key, one in figures.items() if key in small}
+    if not is_led(record):
+        front |= {FRONT + key: one for key, one in ratios({c.id: c for c in record.claims}).items()}
     half = (
         (key, one)
         for key, one in figures.items()
@@ -392,6 +405,13 @@ def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
 def at_front(figure: FigureView) -> FigureView:
     """Return a figure as it is drawn for the first page and the lesson."""
     return figure._replace(key=FRONT + figure.key)
+
+
+def _at_front(opening: Confirmation | None) -> Confirmation | None:
+    """Return the start of the report with its figures as they are drawn there."""
+    return opening and opening._replace(
+        histograms=tuple(map(at_front, opening.histograms)), ratios=tuple(map(at_front, opening.ratios))
+    )
 
 
 def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:

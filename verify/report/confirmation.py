@@ -1,0 +1,210 @@
+"""What opens the report: how the variances of scores are derived, and how draws confirm it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from verify.evidence import Axis, Check, ClaimRecord, Figure, OrdinaryFit, PlotLayer, Proof, RouteRecord
+from verify.evidence.words import Badge, cell_text, tolerance_text
+from verify.report.cards import Card, FigureView, drawing
+from verify.report.tables import TableCell, TableRow, check_table, sample_size, shared_settings
+from verify.text import numbers
+from verify.text.latex import Prose, Tex
+
+HISTOGRAMS = ("score-spread.histograms", "score-spread.scaled-histograms")
+"""The figures of scores in few and in many dimensions, without and with the scale."""
+
+_RATIO = "ratio"
+_DERIVED = {"score-variance": r"$q\cdot k$", "sqrt-scaling": r"$q\cdot k/\sqrt{d_k}$"}
+"""The claims that are derived and confirmed at the start, with the score that each is about."""
+_SUM, _SCORE = r"\sum_{i=1}^{d_{k}} q_{i} k_{i}", r"q\cdot k"
+_SQUARED_MEAN = re.compile(r"(\\mathbb\{E\}\\left\[(?:(?!\\left|\\right).)*\\right\])\^\{2\}")
+_SAME_EVERYWHERE = ("d_k", "block")  # settings of points that differ, or say nothing of the law
+
+
+class Line(NamedTuple):
+    """A line of a derivation; only the first has something before its relation."""
+
+    left: Tex | None
+    relation: str
+    right: Tex
+    reason: Prose
+
+
+class Chain(NamedTuple):
+    """A derivation from what is asked to its result; ``number`` and ``claim`` are those of its claim."""
+
+    claim: str
+    number: str
+    lines: tuple[Line, ...]
+
+
+class FitRow(NamedTuple):
+    """A coefficient of a fitted line, or how far the line is from the points.
+
+    ``cells`` are its prediction, estimate, standard error and the ends of its interval, ``band`` is where
+    that interval has to lie.
+    """
+
+    what: Prose
+    cells: tuple[TableCell, ...]
+    band: str
+    verdict: Badge
+
+
+class FittedLine(NamedTuple):
+    """The line through a claim's measured variances; ``about`` names what, its law and how much was drawn."""
+
+    claim: str
+    number: str
+    about: Prose
+    rows: tuple[FitRow, ...]
+
+
+class Confirmation(NamedTuple):
+    """The start of the report: assumptions and derivations, fitted lines, figures.
+
+    ``level`` is that of each interval of the fits; ``ordinary`` is an unweighted fit, if one is on record.
+    """
+
+    assumptions: tuple[Prose, ...]
+    chains: tuple[Chain, ...]
+    proof: Badge
+    fits: tuple[FittedLine, ...]
+    level: str
+    ordinary: OrdinaryFit | None
+    histograms: tuple[FigureView, ...]
+    ratios: tuple[FigureView, ...]
+
+
+def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
+    """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
+    opening = [cards[name] for name in _DERIVED if name in cards]
+    if len(opening) < len(_DERIVED) or any(
+        one.claim.derivation.status is not Proof.PROVED for one in opening
+    ):
+        return None
+    routes = [min(one.claim.derivation.routes, key=lambda route: len(route.steps)) for one in opening]
+    fits = tuple(_fitted(one) for one in opening if _fits(one.claim))
+    levels = [check.level for one in opening for check in _fits(one.claim)]
+    figures = {one.key: one for card in cards.values() for one in card.figures}
+    return Confirmation(
+        assumptions=tuple(
+            Prose(text) for text in dict.fromkeys(a for one in routes for a in one.assumptions)
+        ),
+        chains=tuple(
+            Chain(card.claim.id, card.number, tuple(_lines(route, unfolds=place == 0)))
+            for place, (card, route) in enumerate(zip(opening, routes, strict=True))
+        ),
+        proof=opening[0].proof,
+        fits=fits,
+        level=numbers.level(min(levels)) if levels else "",
+        ordinary=next(iter(opening[0].claim.fits), None),
+        histograms=tuple(figures[key] for key in HISTOGRAMS if key in figures),
+        ratios=tuple(
+            drawing(key, figure)._replace(number=cards[key.partition(".")[0]].number)
+            for key, figure in ratios({one.claim.id: one.claim for one in opening}).items()
+        ),
+    )
+
+
+def _lines(route: RouteRecord, *, unfolds: bool) -> Iterator[Line]:
+    """Yield the lines of a route from a score, which stands for its sum.
+
+    A route that ``unfolds`` says so in its first line, and goes on with the sum.
+    """
+
+    def formula(latex: str) -> Tex:
+        shown = latex if unfolds else latex.replace(_SUM, _SCORE)
+        return Tex(_SQUARED_MEAN.sub(r"\\left(\1\\right)^{2}", shown))
+
+    left: Tex | None = Tex(route.start_latex.replace(_SUM, _SCORE))
+    if unfolds and left != route.start_latex:
+        yield Line(left, "=", formula(route.start_latex), Prose("A score is a sum over components"))
+        left = None
+    for step in route.steps:
+        yield Line(left, step.relation, formula(step.latex), Prose(step.rule))
+        left = None
+
+
+def _fits(claim: ClaimRecord) -> tuple[Check, ...]:
+    return tuple(check for check in claim.checks if check.method == "fit")
+
+
+def _points(claim: ClaimRecord) -> tuple[Check, ...]:
+    """Return the variances through which the claim's lines go."""
+    return tuple(
+        check
+        for check in claim.checks
+        if check.method == "monte-carlo" and isinstance(check.cell.get("d_k"), int) and check.prediction > 0
+    )
+
+
+def _fitted(card: Card) -> FittedLine:
+    checks = _fits(card.claim)
+    fit = checks[0]
+    law = cell_text(shared_settings(_points(card.claim)), without=_SAME_EVERYWHERE)
+    reach = " to ".join(numbers.exact(float(fit.cell[end])) for end in ("from", "to"))
+    quantity = fit.quantity.partition(" of ")[2]
+    about = (
+        f"{quantity}: {law}; {fit.cell['points']} dimensions from {reach}; "
+        f"{sample_size(fit).replace('/', 'blocks,')} numbers drawn"
+    )
+    rows = [row for group in check_table(card.claim.id, checks).groups for row in group.rows]
+    return FittedLine(
+        claim=card.claim.id,
+        number=card.number,
+        about=Prose(about),
+        rows=tuple(_fit_row(check, row) for check, row in zip(checks, rows, strict=True)),
+    )
+
+
+def _fit_row(check: Check, row: TableRow) -> FitRow:
+    tolerance = tolerance_text(check.model_copy(update={"tolerance_because": ""}))
+    low, high = (end if end is None else numbers.exact(end, 3) for end in check.band)
+    what = check.quantity.partition(" of ")[0]
+    return FitRow(Prose(f"{what} ({tolerance})"), row.cells, f"{low or ''} to {high or ''}", row.verdict)
+
+
+def ratios(claims: Mapping[str, ClaimRecord]) -> dict[str, Figure]:
+    """Return the figures of measured over derived variances by key, of those of the claims that a run has."""
+    return {
+        f"{name}.{_RATIO}": _ratio(score, points)
+        for name, score in _DERIVED.items()
+        if name in claims and len(points := _points(claims[name])) > 1
+    }
+
+
+def _ratio(score: str, points: Sequence[Check]) -> Figure:
+    """Draw each estimate over its prediction, with its interval, before the band of what is tolerated.
+
+    On an axis of powers of ten neither an interval nor a tolerance of 1% can be seen.
+    """
+    places = tuple(float(check.cell["d_k"]) for check in points)
+    band = PlotLayer(
+        kind="band",
+        role="truth",
+        label=f"derived, ±{numbers.percent(points[0].tolerance)}",
+        x=places,
+        y=(1.0,) * len(places),
+        lo=tuple(1 - check.tolerance for check in points),
+        hi=tuple(1 + check.tolerance for check in points),
+    )
+    measured = PlotLayer(
+        kind="points",
+        role="measured",
+        label="measured",
+        x=places,
+        y=tuple(check.estimate / check.prediction for check in points),
+        lo=tuple(check.interval[0] / check.prediction for check in points),
+        hi=tuple(check.interval[1] / check.prediction for check in points),
+    )
+    return Figure(
+        id=_RATIO,
+        title=f"The same as a ratio: measured over derived variance of {score}",
+        alt=f"Measured over derived variances of {score} with their intervals, from {places[0]:g} to "
+        f"{places[-1]:g} dimensions, before the band of what is tolerated around 1.",
+        x=Axis(label="dimension $d_k$", scale="log"),
+        y=Axis(label="measured over derived variance"),
+        layers=(band, measured),
+    )
