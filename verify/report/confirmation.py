@@ -1,10 +1,20 @@
 """What opens the report: how the variances of scores are derived, and how draws confirm it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from verify.evidence import Axis, Check, ClaimRecord, Figure, OrdinaryFit, PlotLayer, Proof, RouteRecord
+from verify.evidence import (
+    Axis,
+    Check,
+    ClaimRecord,
+    Figure,
+    OrdinaryFit,
+    PlotLayer,
+    Proof,
+    RouteRecord,
+    Verdict,
+)
 from verify.evidence.words import Badge, cell_text, tolerance_text
 from verify.report.cards import Card, FigureView, drawing
 from verify.report.tables import TableCell, TableRow, check_table, sample_size, shared_settings
@@ -17,8 +27,10 @@ HISTOGRAMS = ("score-spread.histograms", "score-spread.scaled-histograms")
 _RATIO = "ratio"
 _DERIVED = {"score-variance": r"$q\cdot k$", "sqrt-scaling": r"$q\cdot k/\sqrt{d_k}$"}
 """The claims that are derived and confirmed at the start, with the score that each is about."""
+_LOW = re.compile(r"\\left(\(|\[)((?:(?!\\left|\\right|\\sum|\\frac).)*)\\right(\)|\])")
 _SUM, _SCORE = r"\sum_{i=1}^{d_{k}} q_{i} k_{i}", r"q\cdot k"
 _SQUARED_MEAN = re.compile(r"(\\mathbb\{E\}\\left\[(?:(?!\\left|\\right).)*\\right\])\^\{2\}")
+_FINER = 30  # parts of a band that its printed ends tell apart
 _SAME_EVERYWHERE = ("d_k", "block")  # settings of points that differ, or say nothing of the law
 
 
@@ -102,7 +114,7 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
         ordinary=next(iter(opening[0].claim.fits), None),
         histograms=tuple(figures[key] for key in HISTOGRAMS if key in figures),
         ratios=tuple(
-            drawing(key, figure)._replace(number=cards[key.partition(".")[0]].number)
+            drawing(key, figure)._replace(number=f"{cards[key.partition('.')[0]].number}, as a ratio:")
             for key, figure in ratios({one.claim.id: one.claim for one in opening}).items()
         ),
     )
@@ -113,18 +125,23 @@ def _lines(route: RouteRecord, *, unfolds: bool) -> Iterator[Line]:
 
     A route that ``unfolds`` says so in its first line, and goes on with the sum.
     """
-
-    def formula(latex: str) -> Tex:
-        shown = latex if unfolds else latex.replace(_SUM, _SCORE)
-        return Tex(_SQUARED_MEAN.sub(r"\\left(\1\\right)^{2}", shown))
-
-    left: Tex | None = Tex(route.start_latex.replace(_SUM, _SCORE))
-    if unfolds and left != route.start_latex:
-        yield Line(left, "=", formula(route.start_latex), Prose("A score is a sum over components"))
+    start = route.start_latex.replace(_SUM, _SCORE)
+    left: Tex | None = _as_written(start)
+    if unfolds and start != route.start_latex:
+        yield Line(left, "=", _as_written(route.start_latex), Prose("A score is a sum over components"))
         left = None
     for step in route.steps:
-        yield Line(left, step.relation, formula(step.latex), Prose(step.rule))
+        latex = step.latex if unfolds else step.latex.replace(_SUM, _SCORE)
+        yield Line(left, step.relation, _as_written(latex), Prose(step.rule))
         left = None
+
+
+def _as_written(latex: str) -> Tex:
+    """Return a formula as it is written by hand: squared means in parentheses, brackets as high as needed."""
+    latex = _SQUARED_MEAN.sub(r"\\left(\1\\right)^{2}", latex)
+    while (lower := _LOW.sub(r"\1\2\3", latex)) != latex:
+        latex = lower
+    return Tex(latex)
 
 
 def _fits(claim: ClaimRecord) -> tuple[Check, ...]:
@@ -145,7 +162,7 @@ def _fitted(card: Card) -> FittedLine:
     fit = checks[0]
     law = cell_text(shared_settings(_points(card.claim)), without=_SAME_EVERYWHERE)
     reach = " to ".join(numbers.exact(float(fit.cell[end])) for end in ("from", "to"))
-    quantity = fit.quantity.partition(" of ")[2]
+    quantity = fit.quantity.rpartition(" of ")[2]
     about = (
         f"{quantity}: {law}; {fit.cell['points']} dimensions from {reach}; "
         f"{sample_size(fit).replace('/', 'blocks,')} numbers drawn"
@@ -161,30 +178,36 @@ def _fitted(card: Card) -> FittedLine:
 
 def _fit_row(check: Check, row: TableRow) -> FitRow:
     tolerance = tolerance_text(check.model_copy(update={"tolerance_because": ""}))
-    low, high = (end if end is None else numbers.exact(end, 3) for end in check.band)
-    what = check.quantity.partition(" of ")[0]
-    return FitRow(Prose(f"{what} ({tolerance})"), row.cells, f"{low or ''} to {high or ''}", row.verdict)
+    band = [end for end in check.band if end is not None]
+    shown = [numbers.beside(end, (max(band) - min(band)) / _FINER) for end in band]
+    what = check.quantity.rpartition(" of ")[0]
+    return FitRow(Prose(f"{what} ({tolerance})"), row.cells, " to ".join(shown), row.verdict)
 
 
 def ratios(claims: Mapping[str, ClaimRecord]) -> dict[str, Figure]:
     """Return the figures of measured over derived variances by key, of those of the claims that a run has."""
     return {
-        f"{name}.{_RATIO}": _ratio(score, points)
+        f"{name}.{_RATIO}": _ratio(score, claims[name])
         for name, score in _DERIVED.items()
-        if name in claims and len(points := _points(claims[name])) > 1
+        if name in claims and len(_points(claims[name])) > 1
     }
 
 
-def _ratio(score: str, points: Sequence[Check]) -> Figure:
+def _ratio(score: str, claim: ClaimRecord) -> Figure:
     """Draw each estimate over its prediction, with its interval, before the band of what is tolerated.
 
-    On an axis of powers of ten neither an interval nor a tolerance of 1% can be seen.
+    On an axis of powers of ten neither an interval nor a tolerance of 1% can be seen. What the controls
+    predict that move a value just too far stands beside.
     """
+    points = _points(claim)
+    derived = {check.cell["d_k"]: check.prediction for check in points}
     places = tuple(float(check.cell["d_k"]) for check in points)
+    share = numbers.percent(points[0].tolerance)
+    holds = all(check.verdict is Verdict.CONFIRMED for check in points)
     band = PlotLayer(
         kind="band",
         role="truth",
-        label=f"derived, ±{numbers.percent(points[0].tolerance)}",
+        label=f"derived, ±{share}",
         x=places,
         y=(1.0,) * len(places),
         lo=tuple(1 - check.tolerance for check in points),
@@ -199,12 +222,26 @@ def _ratio(score: str, points: Sequence[Check]) -> Figure:
         lo=tuple(check.interval[0] / check.prediction for check in points),
         hi=tuple(check.interval[1] / check.prediction for check in points),
     )
+    too_far = {
+        float(one.cell["d_k"]): one.prediction / derived[one.cell["d_k"]]
+        for one in claim.controls
+        if one.is_near_miss and one.cell.get("d_k") in derived
+    }
+    wrong = PlotLayer(
+        kind="points",
+        role="control",
+        label="".join(f"wrong: {numbers.percent(ratio - 1)} more" for ratio in [*too_far.values()][:1]),
+        x=tuple(too_far),
+        y=tuple(too_far.values()),
+    )
     return Figure(
         id=_RATIO,
-        title=f"The same as a ratio: measured over derived variance of {score}",
+        title=f"Within {share} of the derived variance in every dimension"
+        if holds
+        else "The derived variance",
         alt=f"Measured over derived variances of {score} with their intervals, from {places[0]:g} to "
         f"{places[-1]:g} dimensions, before the band of what is tolerated around 1.",
         x=Axis(label="dimension $d_k$", scale="log"),
-        y=Axis(label="measured over derived variance"),
-        layers=(band, measured),
+        y=Axis(label=f"variance of {score}, measured over derived"),
+        layers=(band, measured, wrong),
     )

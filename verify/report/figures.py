@@ -177,7 +177,7 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
             getattr(axes, f"set_{axis.axis_name}scale")("log")
             axis.set_major_locator(_log_locator(*axis.get_view_interval(), most))
         else:
-            axis.set_major_locator(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10]))
+            axis.set_major_locator(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(_tick(record)))
     axes.grid(visible=True, which="major", color=INK, alpha=0.13, lw=0.6)
@@ -350,7 +350,7 @@ def _end(axes: Axes, layer: PlotLayer) -> float:
 
 def _mark(axes: Axes, layer: PlotLayer, style: LayerStyle, left: float, right: float, height: float) -> None:
     drawn: list[Artist] = []
-    if layer.kind == "band":
+    if layer.kind in {"band", "steps"}:
         drawn.append(Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, color=style.colour))
     if layer.kind == "points":
         middle = (left + right) / 2
@@ -358,7 +358,8 @@ def _mark(axes: Axes, layer: PlotLayer, style: LayerStyle, left: float, right: f
             Line2D([middle], [height], ls="", marker=style.marker, ms=5.5, mew=0, color=style.colour)
         )
     else:
-        drawn.append(Line2D([left, right], [height] * 2, lw=1.5, ls=style.dashes, color=style.colour))
+        dashes = "-" if layer.kind == "steps" else style.dashes
+        drawn.append(Line2D([left, right], [height] * 2, lw=1.5, ls=dashes, color=style.colour))
     for artist in drawn:
         artist.set_transform(None)
         artist.set_clip_on(False)

@@ -173,7 +173,7 @@ measured              measured points with their intervals
 beside                both: a line and what is measured beside it
 estimates             points or a band of estimates that no check compares
 scatter               points without intervals
-histogram             measured shares between edges, as bars or as their outline
+histogram             measured shares between edges, as bars that touch
 """
 
 from typing import TYPE_CHECKING

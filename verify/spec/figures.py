@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -164,14 +163,10 @@ def scatter(label: str, x: Iterable[float], y: Any, role: Role = "measured") -> 
     return _layer("points", role, label, x, y)
 
 
-def histogram(label: str, edges: Iterable[float], shares: Iterable[float], *, filled: bool) -> PlotLayer:
-    """Return the measured shares between neighbouring ``edges`` as bars, or as their outline alone."""
-    ends, heights = tuple(map(float, edges)), tuple(map(float, shares))
-    x = [end for pair in pairwise(ends) for end in pair]
-    y = [height for height in heights for _ in range(2)]
-    if not filled:
-        return _layer("line", "measured", label, x, y)
-    return PlotLayer(kind="band", role="measured", label=label, x=x, y=y, lo=[0.0] * len(y), hi=y)
+def histogram(label: str, edges: Iterable[float], shares: Iterable[float]) -> PlotLayer:
+    """Return the measured shares between neighbouring ``edges`` as bars that touch."""
+    x, y = tuple(map(float, edges)), (*map(float, shares), 0.0)
+    return PlotLayer(kind="steps", role="measured", label=label, x=x, y=y)
 
 
 def _layer(kind: Literal["line", "points"], role: Role, label: str, x: Iterable[float], y: Any) -> PlotLayer:

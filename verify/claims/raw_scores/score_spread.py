@@ -30,8 +30,8 @@ NORMAL_POINT = sqrt(2) * erfinv(2 * EXACTLY - 1)
 IN_UNITS = np.concatenate([np.arange(1, 1.55, 0.05), np.arange(1.55, 1.9, 0.0025), np.arange(1.9, 2.5, 0.05)])
 """Where shares are counted, in standard deviations above the mean: closely about all 95% points."""
 BIN = 0.25
-EDGES = np.arange(-4, 4 + BIN, BIN)
-"""The bins of the histograms, in standard deviations from the mean."""
+EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
+"""The ends of the bins of the histograms, in standard deviations from the mean."""
 
 _CELLS = 2048  # intervals into which (0, 1) is cut to convolve the law of a product numerically
 
@@ -179,9 +179,7 @@ def _histograms(findings: Findings, name: str, title: str, shown: str, *, is_sca
         deviation = math.sqrt(n)
         drawn = 1.0 if is_scaled else deviation
         shares = np.diff(findings.samples[f"normal-d{n}"].mean[-len(EDGES) :])
-        bars.append(
-            histogram(printed(f"$d_k = {n}$"), EDGES * drawn, shares, filled=n == NORMAL_DIMENSIONS[0])
-        )
+        bars.append(histogram(printed(f"$d_k = {n}$"), EDGES * drawn, shares))
         places = np.linspace(EDGES[0], EDGES[-1], 201)
         below, above = (
             np.array([score_law.below(n, deviation * (place + side)) for place in places])
@@ -193,9 +191,9 @@ def _histograms(findings: Findings, name: str, title: str, shown: str, *, is_sca
         title,
         "Histograms of scores of normal components in {normal-point-d2:d_k} and {normal-point-d100:d_k} "
         f"dimensions: {shown}; the curves of the exact law lie on both.",
-        "share of scores in a bin, a quarter of a standard deviation wide",
-        *bars,
+        "share of scores, in bins of a quarter deviation",
         *laws,
+        *bars,
         x="{scaled_score}" if is_scaled else "{score}",
         x_scale="linear",
         y_scale="linear",
