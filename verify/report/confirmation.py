@@ -236,9 +236,7 @@ def _ratio(score: str, claim: ClaimRecord) -> Figure:
     )
     return Figure(
         id=_RATIO,
-        title=f"Within {share} of the derived variance in every dimension"
-        if holds
-        else "The derived variance",
+        title=f"Within {share} of the derived variance" if holds else "Beside the derived variance",
         alt=f"Measured over derived variances of {score} with their intervals, from {places[0]:g} to "
         f"{places[-1]:g} dimensions, before the band of what is tolerated around 1.",
         x=Axis(label="dimension $d_k$", scale="log"),

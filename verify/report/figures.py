@@ -188,10 +188,12 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
 def _log_locator(low: float, high: float, most: int = 7) -> Locator:
     """Return where a log axis has its ticks: at powers of ten, within two of which there is more to name."""
     if _powers(low, high) > 1:
-        return LogLocator(numticks=most)
+        return LogLocator(subs=(1,) if _powers(low, high) > 2 else (1, 3), numticks=most)
     named = sum(_powers(low / digit, high / digit) for digit in (1, 2, 5))
     return (
-        LogLocator(subs=(1, 2, 5), numticks=most) if named > 2 else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+        LogLocator(subs=(1, 2, 5), numticks=most)
+        if named > 2
+        else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3)
     )
 
 
