@@ -2,9 +2,11 @@
 
 import base64
 import logging
+import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import pairwise
@@ -17,7 +19,6 @@ import pikepdf
 import pytest
 from fontTools.ttLib import TTFont
 
-from tests.report.records import PAIRWISE, record
 from verify import api
 from verify.errors import RenderError, SettingsError
 from verify.evidence import RunRecord
@@ -108,16 +109,29 @@ def test_copied_formulas_are_text(opened: pikepdf.Pdf) -> None:
     assert {"d_k", "Var(q·k) = d_k"} <= set(texts)
 
 
-@pytest.mark.slow  # an audit is written twice, by default, in test_audit.py
-def test_same_record_same_bytes(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
-    """The same record gives the same bytes, in a process that got ready first as well; nothing is printed."""
-    made = record(PAIRWISE)
+@pytest.mark.parametrize("subsetter", ["HarfBuzz", "fontTools"])
+def test_same_record_same_bytes(
+    subsetter: str,
+    run: RunRecord,
+    parts: Parts,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A record gives the same bytes a day later, by whichever library cuts faces down; nothing is printed."""
+    if subsetter == "fontTools":
+        monkeypatch.setattr("weasyprint.pdf.fonts.harfbuzz_subset", None)
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     with caplog.at_level(logging.WARNING):
-        first = render_pdf(made)
-        get_ready()
-    assert [entry.getMessage() for entry in caplog.records] == []
+        first = render_pdf(run, parts, "brief")
+    warned = [entry.getMessage() for entry in caplog.records]
+    assert all("Using fontTools instead of HarfBuzz-Subset" in line for line in warned)
+    assert bool(warned) == (subsetter == "fontTools")
     assert capfd.readouterr() == ("", "")
-    assert render_pdf(made) == first
+    later = time.time() + 86_400
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert render_pdf(run, parts, "brief") == first
+    assert "SOURCE_DATE_EPOCH" not in os.environ
 
 
 @pytest.mark.slow

@@ -159,14 +159,13 @@ def _points(claim: ClaimRecord) -> tuple[Check, ...]:
 
 def _fitted(card: Card) -> FittedLine:
     checks = _fits(card.claim)
-    fit = checks[0]
-    law = cell_text(shared_settings(_points(card.claim)), without=_SAME_EVERYWHERE)
-    reach = " to ".join(numbers.exact(float(fit.cell[end])) for end in ("from", "to"))
+    fit, points = checks[0], _points(card.claim)
+    law = cell_text(shared_settings(points), without=_SAME_EVERYWHERE)
+    dimensions = [check.cell["d_k"] for check in points]
+    reach = f"{len(points)} dimensions from {min(dimensions)} to {max(dimensions)}" if points else ""
+    drawn = f"{sample_size(fit).replace('/', 'blocks,')} numbers drawn"
     quantity = fit.quantity.rpartition(" of ")[2]
-    about = (
-        f"{quantity}: {law}; {fit.cell['points']} dimensions from {reach}; "
-        f"{sample_size(fit).replace('/', 'blocks,')} numbers drawn"
-    )
+    about = f"{quantity}: {'; '.join(filter(None, [law, reach, drawn]))}"
     rows = [row for group in check_table(card.claim.id, checks).groups for row in group.rows]
     return FittedLine(
         claim=card.claim.id,
@@ -241,5 +240,5 @@ def _ratio(score: str, claim: ClaimRecord) -> Figure:
         f"{places[-1]:g} dimensions, before the band of what is tolerated around 1.",
         x=Axis(label="dimension $d_k$", scale="log"),
         y=Axis(label=f"variance of {score}, measured over derived"),
-        layers=(band, measured, wrong),
+        layers=(band, measured, wrong) if too_far else (band, measured),
     )
