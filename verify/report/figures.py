@@ -407,7 +407,7 @@ def _without_idle_groups(svg: str) -> str:
             return "" if idle[-1] else tag[0]
         return "" if idle.pop() else tag[0]
 
-    return re.sub(r"</?g\b[^>]*>", kept, svg)
+    return re.sub(r"</?g\b[^>]*>", kept, re.sub(r"<g\b[^>]*/>", "", svg))
 
 
 def _without_idle_paths(svg: str) -> str:

@@ -387,16 +387,15 @@ def _first_figures(record: RunRecord) -> tuple[str, ...]:
 
 def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
-    figures = _figures(record.claims)
-    first = _first_figures(record)
-    usual = () if is_led(record) else (*HISTOGRAMS, *STILLS)
-    small = (*(first if len(first) > 1 else ()), *usual)
-    front = {FRONT + key: one for key, one in figures.items() if key in small}
-    if not is_led(record):
+    first, led = _first_figures(record), is_led(record)
+    small = (*(first if len(first) > 1 else ()), *(() if led else (*HISTOGRAMS, *STILLS)))
+    front = {FRONT + key: one for key, one in _figures(record.claims).items() if key in small}
+    if not led:
         front |= {FRONT + key: one for key, one in ratios({c.id: c for c in record.claims}).items()}
+    in_full = [one for one in record.claims if edition == "full" or led or one.chapter not in _IN_LINES]
     half = (
         (key, one)
-        for key, one in figures.items()
+        for key, one in _figures(in_full).items()
         if edition == "full" or (has_contrast(one) and key not in first)
     )
     return front | {HALF + key: one for key, one in half}
