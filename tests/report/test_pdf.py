@@ -4,15 +4,12 @@ import base64
 import logging
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
 import pikepdf
@@ -23,9 +20,8 @@ from verify import api
 from verify.errors import RenderError, SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.load import shipped
-from verify.executors.workers import Task, Workers
 from verify.files.names import AUDIT, EDITIONS, RUN, shipped_folder
-from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_print, rules_for_screen
+from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_screen
 from verify.report.parts import Parts
 from verify.report.pdf import render_pdf
 
@@ -132,19 +128,6 @@ def test_same_record_same_bytes(
     monkeypatch.setattr(time, "time", lambda: later)
     assert render_pdf(run, parts, "brief") == first
     assert "SOURCE_DATE_EPOCH" not in os.environ
-
-
-@pytest.mark.slow
-def test_getting_ready_leaves_the_first_document_less_to_do() -> None:
-    """WeasyPrint has declared to C what a page of text needs."""
-    with Workers(2) as workers:
-        workers.prepare("pdf", "verify.report.pdf:get_ready")
-        assert workers.call(Task(_is_ready, isolate="pdf"))
-        assert not workers.call(Task(_is_ready, isolate="other"))
-
-
-def _is_ready() -> bool:
-    return "weasyprint.pdf.tags" in sys.modules
 
 
 def test_missing_pango_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:
@@ -355,14 +338,6 @@ def screen() -> list[tuple[str, str, str, str, str]]:
     return rules(rules_for_screen(CHARACTERS, ""))
 
 
-def test_print_has_the_installed_files() -> None:
-    """Every rule's address leads to the face's own file, PostScript outlines but for code."""
-    found = rules(rules_for_print())
-    assert [rule[:3] for rule in found] == [(one.family, str(one.weight), one.style) for one in FACES]
-    assert [Path(unquote(urlsplit(rule[3]).path)) for rule in found] == [one.for_print for one in FACES]
-    assert [rule[4] for rule in found] == ["opentype"] * 6 + ["truetype"]
-
-
 @pytest.mark.parametrize("place", range(len(FACES)))
 def test_the_screen_carries_what_it_shows(screen: list[tuple[str, str, str, str, str]], place: int) -> None:
     """Each character of the page has a glyph as wide as in the whole face, and no other has one."""
@@ -378,11 +353,3 @@ def test_the_screen_carries_what_it_shows(screen: list[tuple[str, str, str, str,
             assert font["hmtx"][name][0] == whole["hmtx"][whole.getBestCmap()[code]][0]
         kerned = style == "normal" and (family, int(weight)) != (SERIF, 600)
         assert ("GPOS" in font) == (kerned and family != MONO)
-
-
-def test_what_only_draws_is_not_loaded_for_pages() -> None:
-    """Faces are files: neither Matplotlib nor what cuts them is needed to know where they are."""
-    program = "import sys, verify.report.html; print({'matplotlib', 'fontTools.subset'} & set(sys.modules))"
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert said.stdout == "set()\n"
-    assert all(face.for_print.is_file() and face.for_screen.is_file() for face in FACES)

@@ -72,9 +72,9 @@ def render_pdf(record: Reported, parts: Parts | None = None, edition: str = EDIT
     }  # fmt: skip
     places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
-    # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
-    # Without HarfBuzz's library for it, fontTools cuts faces down, and dates them by this variable or the clock.
+    # Without HarfBuzz's library for that, fontTools cuts faces down; it dates them by this, or by the clock.
     dated = environment(SOURCE_DATE_EPOCH=str(int(created.timestamp())))
+    # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
     with dated, no_garbage_collection(), _quietly(), _fonts(weasyprint) as fonts:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in _sheets()]
         try:
