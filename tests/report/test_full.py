@@ -1,4 +1,4 @@
-"""What the full edition says once: shared arguments, ways of checking, settings, figures' numbers, terms."""
+"""What the full edition says once: shared arguments, ways of checking, settings, figures' numbers."""
 
 import re
 from collections.abc import Sequence
@@ -59,17 +59,6 @@ def test_the_first_makes_the_argument_and_the_others_cite_it() -> None:
     assert [one.link for one in cited.steps] == ["argument-A", ""]
     # A lone way of checking is said once for all steps.
     assert cards[0].legend == (("", "SymPy"),)
-
-
-def terms(*texts: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return the index of claims, each with an id, a meaning and a title."""
-    made = [
-        SCORE_VARIANCE.model_copy(
-            update={"id": name, "meaning": meaning, "statement": "", "title": title[0] if title else "None"}
-        )
-        for name, meaning, *title in texts
-    ]
-    return {term: [card.claim.id for card in cards] for term, cards in edition(made).terms}
 
 
 @pytest.fixture(scope="module")
@@ -137,9 +126,3 @@ def test_each_step_is_as_wide_as_its_formula() -> None:
     assert len(rooms) == sum(1 + len(route.steps) for one in full.cards for route in one.routes)
     assert all(float(formula) < float(room) for room, formula in rooms)
     assert 40 < max(float(room) for room, _ in rooms) < 188 / 25.4 * 72 / 7.6  # 188 mm, in em of 7.6 points
-
-
-def test_a_term_leads_to_the_claims_that_use_it() -> None:
-    """Terms that nothing uses are left out; upper case does not matter."""
-    found = terms(("one", "Its entropy falls."), ("two", "Cauchy components"))
-    assert found == {"Cauchy distribution": ["two"], "entropy": ["one"]}
