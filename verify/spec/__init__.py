@@ -173,7 +173,6 @@ measured              measured points with their intervals
 beside                both: a line and what is measured beside it
 estimates             points or a band of estimates that no check compares
 scatter               points without intervals
-histogram             measured shares between edges, as bars that touch
 """
 
 from typing import TYPE_CHECKING
@@ -209,7 +208,7 @@ from verify.spec.checks import (
 from verify.spec.claim import (
     HOEFFDING, INDEPENDENT, STANDARD_COMPONENTS, STEIN, VASWANI, Claim, Findings, assume, cite,
 )  # fmt: skip
-from verify.spec.figures import beside, estimates, figure, histogram, line, measured, scatter
+from verify.spec.figures import beside, estimates, figure, line, measured, scatter
 from verify.spec.fitting import fits
 from verify.spec.notation import Notation, printed
 from verify.symbolic import attention as matrices
@@ -241,13 +240,13 @@ if TYPE_CHECKING:
         "Simulated", "Smooth", "SoftmaxRows", "Statistic", "Step", "Tolerance", "Var", "VectorSource",
         "assume", "beside", "biased", "capped", "cell_of", "cells_of", "characteristic", "cite",
         "complex_step", "component", "computed", "covariance", "d", "effective_keys", "estimates",
-        "evaluate", "fact", "figure", "fits", "fitting", "for_components", "function", "gauss",
-        "histogram", "i", "in_single_precision", "in_turn", "index", "integrated", "j", "k", "kurtosis",
-        "kurtosis_route", "largest_difference", "latex", "line", "loops", "matrices", "mean_of_rows",
-        "mean_route", "means", "measured", "moment_steps", "mu_k", "mu_q", "n", "no_distance", "normal",
-        "of_deviation", "of_probability", "one_product", "one_step", "ordered", "over_cells", "p",
-        "prediction", "printed", "probabilities", "q", "ratio", "row_integrals", "row_means", "rules", "s",
-        "scaled", "scatter", "score", "score_cell", "score_law", "sharper", "sigma", "sigma_k", "sigma_q",
-        "softmax", "stream", "threshold", "unfold", "variance", "variance_of_scores", "variance_route",
-        "variances", "wrong", "wrong_fits",
+        "evaluate", "fact", "figure", "fits", "fitting", "for_components", "function", "gauss", "i",
+        "in_single_precision", "in_turn", "index", "integrated", "j", "k", "kurtosis", "kurtosis_route",
+        "largest_difference", "latex", "line", "loops", "matrices", "mean_of_rows", "mean_route", "means",
+        "measured", "moment_steps", "mu_k", "mu_q", "n", "no_distance", "normal", "of_deviation",
+        "of_probability", "one_product", "one_step", "ordered", "over_cells", "p", "prediction", "printed",
+        "probabilities", "q", "ratio", "row_integrals", "row_means", "rules", "s", "scaled", "scatter",
+        "score", "score_cell", "score_law", "sharper", "sigma", "sigma_k", "sigma_q", "softmax", "stream",
+        "threshold", "unfold", "variance", "variance_of_scores", "variance_route", "variances", "wrong",
+        "wrong_fits",
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from verify.claims.raw_scores.shared import with_moments
 from verify.spec import (
     E, GENERAL, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact, Experiment,
     Figure, Findings, PairShares, Quantile, Quantity, Route, Simulated, Step, biased, capped, cell_of, d,
-    figure, function, histogram, integrated, line, mu_k, mu_q, one_step, prediction, printed, scatter, score,
+    figure, function, integrated, line, mu_k, mu_q, one_step, prediction, printed, scatter, score,
     score_law, variance_route, wrong,
 )  # fmt: skip
 from verify.spec.rules import (
@@ -179,7 +179,7 @@ def _histograms(findings: Findings, name: str, title: str, shown: str, *, is_sca
         deviation = math.sqrt(n)
         drawn = 1.0 if is_scaled else deviation
         shares = np.diff(findings.samples[f"normal-d{n}"].mean[-len(EDGES) :])
-        bars.append(histogram(printed(f"$d_k = {n}$"), EDGES * drawn, shares))
+        bars.append(scatter(printed(f"$d_k = {n}$"), EDGES * drawn, shares, bars=True))
         places = np.linspace(EDGES[0], EDGES[-1], 201)
         below, above = (
             np.array([score_law.below(n, deviation * (place + side)) for place in places])
