@@ -48,6 +48,7 @@ class Chain(NamedTuple):
 
     claim: str
     number: str
+    proof: Badge
     lines: tuple[Line, ...]
 
 
@@ -67,8 +68,6 @@ class FitRow(NamedTuple):
 class FittedLine(NamedTuple):
     """The line through a claim's measured variances; ``about`` names what, its law and how much was drawn."""
 
-    claim: str
-    number: str
     about: Prose
     rows: tuple[FitRow, ...]
 
@@ -81,7 +80,6 @@ class Confirmation(NamedTuple):
 
     assumptions: tuple[Prose, ...]
     chains: tuple[Chain, ...]
-    proof: Badge
     fits: tuple[FittedLine, ...]
     level: str
     ordinary: OrdinaryFit | None
@@ -92,30 +90,28 @@ class Confirmation(NamedTuple):
 def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
     """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
     opening = [cards[name] for name in _DERIVED if name in cards]
-    if len(opening) < len(_DERIVED) or any(
-        one.claim.derivation.status is not Proof.PROVED for one in opening
-    ):
+    derivations = [card.claim.derivation for card in opening]
+    derived = [chain for chain in derivations if chain.status is Proof.PROVED and chain.routes]
+    if len(derived) < len(_DERIVED):
         return None
-    routes = [min(one.claim.derivation.routes, key=lambda route: len(route.steps)) for one in opening]
-    fits = tuple(_fitted(one) for one in opening if _fits(one.claim))
-    levels = [check.level for one in opening for check in _fits(one.claim)]
-    figures = {one.key: one for card in cards.values() for one in card.figures}
+    routes = [min(chain.routes, key=lambda route: len(route.steps)) for chain in derived]
+    fits = tuple(_fitted(card) for card in opening if _fits(card.claim))
+    levels = [check.level for card in opening for check in _fits(card.claim)]
+    figures = {view.key: view for card in cards.values() for view in card.figures}
+    assumptions = dict.fromkeys(text for route in routes for text in route.assumptions)
     return Confirmation(
-        assumptions=tuple(
-            Prose(text) for text in dict.fromkeys(a for one in routes for a in one.assumptions)
-        ),
+        assumptions=tuple(map(Prose, assumptions)),
         chains=tuple(
-            Chain(card.claim.id, card.number, tuple(_lines(route, unfolds=place == 0)))
+            Chain(card.claim.id, card.number, card.proof, tuple(_lines(route, unfolds=place == 0)))
             for place, (card, route) in enumerate(zip(opening, routes, strict=True))
         ),
-        proof=opening[0].proof,
         fits=fits,
         level=numbers.level(min(levels)) if levels else "",
         ordinary=next(iter(opening[0].claim.fits), None),
         histograms=tuple(figures[key] for key in HISTOGRAMS if key in figures),
         ratios=tuple(
             drawing(key, figure)._replace(number=f"{cards[key.partition('.')[0]].number}, as a ratio:")
-            for key, figure in ratios({one.claim.id: one.claim for one in opening}).items()
+            for key, figure in ratios({card.claim.id: card.claim for card in opening}).items()
         ),
     )
 
@@ -168,8 +164,6 @@ def _fitted(card: Card) -> FittedLine:
     about = f"{quantity}: {'; '.join(filter(None, [law, reach, drawn]))}"
     rows = [row for group in check_table(card.claim.id, checks).groups for row in group.rows]
     return FittedLine(
-        claim=card.claim.id,
-        number=card.number,
         about=Prose(about),
         rows=tuple(_fit_row(check, row) for check, row in zip(checks, rows, strict=True)),
     )
@@ -222,9 +216,9 @@ def _ratio(score: str, claim: ClaimRecord) -> Figure:
         hi=tuple(check.interval[1] / check.prediction for check in points),
     )
     too_far = {
-        float(one.cell["d_k"]): one.prediction / derived[one.cell["d_k"]]
-        for one in claim.controls
-        if one.is_near_miss and one.cell.get("d_k") in derived
+        float(control.cell["d_k"]): control.prediction / derived[control.cell["d_k"]]
+        for control in claim.controls
+        if control.is_near_miss and control.cell.get("d_k") in derived
     }
     wrong = PlotLayer(
         kind="points",
