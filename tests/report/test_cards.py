@@ -1,7 +1,5 @@
 """A claim's card: its alarms, sentences, number and tables; cards and audits' pages word for word."""
 
-import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,15 +11,12 @@ from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
-from verify.evidence.load import shipped
 from verify.evidence.words import badge
 from verify.report.cards import Card, aliases, card
 from verify.report.formulas import Formulas
 from verify.report.run import report_of
-from verify.report.tables import CheckTable, ControlTable, aligned, check_table, control_table
+from verify.report.tables import CheckTable, aligned, check_table, control_table
 from verify.report.typeset import render
-from verify.text.escapes import pieces
-from verify.text.latex import Prose
 
 
 @pytest.mark.parametrize(
@@ -61,24 +56,6 @@ def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
         f"digest {PAIRWISE.digest}.",
     ):
         assert part in spaced("".join(made.citation))
-
-
-@pytest.mark.parametrize(
-    ("agreement", "latex", "sentence"),
-    [
-        ("2 routes end in the same result", "d_k", "Two routes end in (1.1)."),
-        ("the route ends in the stated result", "d_k", "The route ends in (1.1)."),
-        ("the routes do not all end in the stated result", "d_k", "The routes do not all end in (1.1)."),
-        ("the route ends in the stated result", "", "The route ends in the stated result."),
-        ("12 routes end in the same result", "d_k", "12 routes end in (1.1)."),
-        ("", "d_k", ""),
-    ],
-)
-def test_routes_end_in_the_numbered_result(agreement: str, latex: str, sentence: str) -> None:
-    """The sentence names the equation where there is one."""
-    derivation = SCORE_VARIANCE.derivation.model_copy(update={"agreement": agreement, "latex": latex})
-    (chapter,) = report_of(record(SCORE_VARIANCE.model_copy(update={"derivation": derivation}))).chapters
-    assert chapter.cards[0].agreement == sentence
 
 
 def of(**changes: Any) -> Card:
@@ -127,15 +104,6 @@ def test_a_standing_control_takes_the_verdict_its_word(changes: dict[str, Any], 
         assert shown.alarms[0].startswith(
             f"{len(SCORE_VARIANCE.controls)} negative controls were not rejected"
         )
-
-
-@pytest.mark.parametrize(
-    ("levels", "shown"), [((0.99, 0.99), "99%"), ((0.99, 0.95), "at least 95%"), ((), "")]
-)
-def test_the_level_is_that_of_all_intervals(levels: tuple[float, ...], shown: str) -> None:
-    """The least of them where they differ; exact checks have none."""
-    made = [check(f"c{n}", 64, 64).model_copy(update={"level": level}) for n, level in enumerate(levels)]
-    assert of(checks=(*made, exact_check("e", 1, "1", "p"))).level == shown
 
 
 def test_what_goes_beyond_the_derivation_is_said() -> None:
@@ -260,29 +228,6 @@ def test_how_close_a_bound_is_stands_beside_it(estimate: float, error: float, sh
     assert check_table("c", (check("at", 64, 64),)).groups[0].rows[0].remark == ""
 
 
-def test_what_keeps_a_check_open_stands_beside_it() -> None:
-    """The reason of an undecided check is in its row, after how close its bound is."""
-    made = check("at", 60.0, 64, relation="≤", verdict=Verdict.UNDECIDED, reason="too skewed")
-    assert check_table("c", (made,)).groups[0].rows[0].remark.endswith("; too skewed")
-
-
-def test_checks_of_one_fit_stand_together() -> None:
-    """A fit's slope, intercept and so on share a title that says what was fitted."""
-    last = check_table("c", SCORE_VARIANCE.checks).groups[-1]
-    assert last.title is not None
-    assert last.title.quantity == "Weighted fit"
-    assert [row.anchor for row in last.rows][:2] == ["c.slope", "c.intercept"]
-
-
-def test_settings_may_hold_formulas() -> None:
-    """A cell's value with LaTeX between dollar signs is typeset, in tables and sentences."""
-    cells = [{"scale": r"$1/\sqrt{d_k}$", "d_k": d} for d in (1, 2)]
-    made = tuple(check(f"c{n}", 1, 1, cell={**cell}) for n, cell in enumerate(cells))
-    (group,) = check_table("c", made).groups
-    assert group.title is not None
-    assert [piece.text for piece in pieces(group.title.note) if piece.is_formula] == [r"1/\sqrt{d_k}"]
-
-
 def test_settings_of_all_checks_are_printed_once() -> None:
     """What all checks, or all simulated ones, have alike stands above the table and not in each title."""
     long: dict[str, int | float | str] = {
@@ -318,31 +263,6 @@ def test_a_table_of_controls_says_how_many_are_refuted() -> None:
     assert [row.verdict.tone for row in table.rows] == ["good", "bad"]
     assert spaced(table.rows[0].power) == "> 0.9999"
     assert spaced(table.rows[0].found) == "64.00 in [63.52, 64.48]"
-
-
-def test_a_single_control_has_its_settings_to_itself() -> None:
-    """Nothing stands above; one of computed values has no power and no interval."""
-    exact = control("one", "it is 1", 1, 2, interval=(2.0, 2.0), blocks=0, draws=0, cell={"d_k": 4})
-    table = control_table("c", [exact])
-    assert table.common == ""
-    (row,) = table.rows
-    assert (spaced(row.what), row.found, row.power) == ("it is 1 ($d_{k}$ = 4)", "2", "exact")
-    assert control_table("c", []) == ControlTable((), Prose(""), (), 0)
-
-
-@pytest.mark.parametrize(
-    ("blocks", "draws", "shown"),
-    [
-        (0, 0, ""),
-        (64, 999_999, "64 / 999 999"),
-        (4096, 1_000_000, "4096 / 1 M"),
-        (20_000, 16_777_216, "20 000 / 16.8 M"),
-    ],
-)
-def test_samples_are_blocks_and_draws(blocks: int, draws: int, shown: str) -> None:
-    """Millions in short; nothing where nothing is drawn."""
-    made = check("c", 1, 1).model_copy(update={"blocks": blocks, "draws": draws})
-    assert spaced(check_table("c", [made]).groups[0].rows[0].sample) == shown
 
 
 def test_rows_of_one_quantity_stand_under_one_title() -> None:
@@ -410,55 +330,6 @@ def test_the_headline_is_what_a_claim_names() -> None:
         made = of(checks=(FIRST, LAST, OTHER), controls=controls, headline=LAST.id).contrast
         assert made is not None
         assert (made.check, spaced(made.wrong)) == (LAST.id, wrong)
-
-
-WITHOUT, ROOT, WHOLE = (1, "1 and $1/\\sqrt{d_k}$"), ("$\\frac{1}{\\sqrt{d_{k}}}$",), ("$\\frac{1}{d_{k}}$",)
-SPOKEN_OF: tuple[tuple[str, Callable[[Check], bool]], ...] = (
-    (
-        r"^Without scaling|^Unscaled|unscaled scores",
-        lambda one: scale_of(one) in WITHOUT or "unscaled" in one.quantity,
-    ),
-    (r"^Dividing by the root|scaled attention keeps|^Scaling brings back", lambda one: scale_of(one) in ROOT),
-    (r"^Dividing by the dimension", lambda one: scale_of(one) in WHOLE),
-    (r"width of one head", lambda one: scale_of(one) in ROOT),
-    (r"^Under a causal mask", lambda one: one.cell["mask"] == "causal"),
-    (r"^With two keys", lambda one: one.cell["n"] == 2),
-    (r"tokens has no influence", lambda one: "tokens" in one.cell),
-    (r"^Correlated components", lambda one: one.cell["correlation"] != 0),
-    (r"^Attention dilutes with length", lambda one: number(one, "n") > 100),
-    (r"^Components without a second moment", lambda one: one.cell["query"] == "Cauchy"),
-    (r"as the dimension (grows|passes)|in high dimension", lambda one: number(one, "d_k") >= 32),
-)
-"""What of a title says which cell it speaks of, and what that cell has."""
-
-
-def number(one: Check, setting: str) -> float:
-    """Return a setting of a check's cell that is a number."""
-    return float(one.cell[setting])
-
-
-def scale_of(one: Check) -> object:
-    """Return the factor of the scores of a check's cell; without any they are as they are."""
-    return one.cell.get("scale", 1)
-
-
-def test_the_number_beside_a_title_is_of_the_cell_that_it_speaks_of() -> None:
-    """Over all claims: by the words of the title that name a scale, a mask, keys, tokens or a dimension."""
-    run, spoken = shipped(), set()
-    named = {name: claim.headline for name, claim in CATALOGUE.items()}
-    for claim in run.claims:
-        made = card(run, claim.model_copy(update={"headline": named[claim.id]}), "1.1").contrast
-        assert made is not None
-        check = claim.check(made.check)
-        for words, holds in SPOKEN_OF:
-            if re.search(words, claim.title):
-                spoken.add(words)
-                assert holds(check), (claim.id, check.id, check.cell)
-    assert spoken == {words for words, _ in SPOKEN_OF}
-    saturates = run.claim("softmax-saturation")
-    shown = card(run, saturates.model_copy(update={"headline": named[saturates.id]}), "3.4").contrast
-    assert shown is not None
-    assert (shown.check, "0.922" in shown.found) == ("raw-many-keys-d256", True)
 
 
 def test_every_claim_has_other_names() -> None:

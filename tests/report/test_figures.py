@@ -15,7 +15,7 @@ from verify.evidence import Axis, Figure, PlotLayer
 from verify.evidence.plots import INK, layer_styles
 from verify.files.names import shipped_folder
 from verify.report import figures
-from verify.report.figures import draw, spread, tidy
+from verify.report.figures import draw, spread
 
 FIGURE = SCORE_VARIANCE.series[0]
 
@@ -79,17 +79,6 @@ def test_is_well_formed_and_leaks_nothing(figure: Figure) -> None:
     assert "<style" not in svg
     assert "metadata" not in svg
     assert "http" not in svg.replace("http://www.w3.org/", "")
-
-
-@pytest.mark.parametrize("figure", [FIGURE, KINDS])
-def test_says_nothing_idle(figure: Figure) -> None:
-    """Places go to a hundredth of a point, and shapes that draw nothing are left out."""
-    svg = draw(figure, "x.")
-    places = re.findall(r' (?:d|x|y|width|height)="([^"]*)"|translate\(([^)]*)', svg)
-    assert len(places) > 50
-    assert not re.search(r"\.\d{3}", " ".join(map("".join, places)))
-    assert 'style="fill: none"' not in svg
-    assert "rotate" not in svg
 
 
 def test_bad_latex_in_a_label_is_an_error() -> None:
@@ -202,39 +191,3 @@ def test_three_labelled_layers_of_a_role_differ_in_print_without_colour(kind: st
     for start in range(0, len(styles), 3):
         of_role = styles[start : start + 3]
         assert len({one.marker if kind == "points" else one.dashes for one in of_role}) == 3
-
-
-def test_layers_without_a_label_belong_to_the_one_before() -> None:
-    """Only where one of their kind and role came before; else each has a look of its own."""
-    first, second, third = layer_styles(
-        [layer("line", "other"), layer("line", "other", ""), layer("line", "other")]
-    )
-    assert first == second != third
-    one, other = layer_styles([layer("line", "other", "")] * 2)
-    assert one != other
-
-
-def tidied(inner: str) -> str:
-    """Return what becomes of a drawing."""
-    return tidy(f'<?xml?><svg viewBox="0 0 1 1">{inner}</svg>', "x.", ink="#010203", family="Some Face")
-
-
-def test_letters_become_words() -> None:
-    """Letters of one line and style share an element, each in its place."""
-    letters = [
-        ("0.125", "-1", "a", "d"),
-        ("5.5", "-1", "a", "i"),
-        ("9", "-1", "b", "m"),
-        ("12", "2", "b", "&lt;"),
-    ]
-    done = tidied("\n".join(
-        f'<tspan x="{x}" y="{y}" style="{style}">{text}</tspan>' for x, y, style, text in letters
-    ))  # fmt: skip
-    assert '<tspan x="0.1 5.5" y="-1" style="a">di</tspan><tspan x="9" y="-1" style="b">m</tspan>' in done
-    assert done.count("<tspan") == 3
-
-
-def test_points_that_change_nothing_go() -> None:
-    """Of a polyline: what lies on the line between others; a side along an axis needs one number."""
-    done = tidied('<path d="M 0 0.01 L 1.26 0.02 L 9 0.01 L 9 5.04 L 4 9" style="stroke: red"/>')
-    assert 'd="M0 0H9V5L4 9"' in done

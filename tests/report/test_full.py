@@ -1,4 +1,4 @@
-"""What the full edition says once: shared arguments, ways of checking, settings, figures' numbers, terms."""
+"""What the full edition says once: shared arguments, ways of checking, settings, figures' numbers."""
 
 import re
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from markupsafe import Markup
 from tests.report.builders import step
 from tests.report.golden import Spelled
 from tests.report.records import SCORE_VARIANCE, record
-from verify.evidence import ClaimRecord, RouteRecord, RunRecord, Verdict
+from verify.evidence import ClaimRecord, RouteRecord, RunRecord
 from verify.evidence.load import shipped
 from verify.report.formulas import Formula, Formulas
-from verify.report.full import Argument, FullEdition, full_edition, rules_of, shared_arguments
+from verify.report.full import Argument, FullEdition, full_edition, shared_arguments
 from verify.report.run import report_of
 from verify.report.typeset import render
 
@@ -44,26 +44,6 @@ def test_what_four_claims_share_gets_a_name() -> None:
     assert found == (Argument("A", tuple(("=", rule) for rule in SPLIT), "claim-1", 0),)
 
 
-def test_too_few_or_too_short_is_not_worth_it() -> None:
-    """Three claims share nothing, nor do many that have two steps in common."""
-    assert shared_arguments(claims(SPLIT, SPLIT, SPLIT)) == ()
-    assert shared_arguments(claims(*((*SPLIT[:2], str(own)) for own in range(6)))) == ()
-
-
-def test_a_second_argument_is_another_one() -> None:
-    """Parts and continuations of an argument that has a name get none of their own."""
-    other = ("a", "b", "c")
-    names = [
-        one.name for one in shared_arguments(claims(*[SPLIT] * 5, *[(*SPLIT, "more")] * 4, *[other] * 4))
-    ]
-    assert names == ["A", "B"]
-
-
-def test_a_step_that_fails_ends_a_run() -> None:
-    """Nothing is cited that does not follow."""
-    assert rules_of(route(SPLIT, fails=2)) == (("=", "definition"), ("=", "indices apart"))
-
-
 def edition(some: Sequence[ClaimRecord]) -> FullEdition:
     """Return the full edition of a run of these claims."""
     return full_edition(report_of(record(*some)))
@@ -79,26 +59,6 @@ def test_the_first_makes_the_argument_and_the_others_cite_it() -> None:
     assert [one.link for one in cited.steps] == ["argument-A", ""]
     # A lone way of checking is said once for all steps.
     assert cards[0].legend == (("", "SymPy"),)
-
-
-def test_each_way_of_checking_has_a_letter() -> None:
-    """Every step carries the letter under which the legend has its way."""
-    (shown,) = edition([SCORE_VARIANCE]).cards
-    ways = dict(shown.legend)
-    assert list(ways) == list("abcdef")[: len(ways)]
-    for made in shown.routes:
-        assert [ways[one.marks] for one in made.steps] == [one.checked_by for one in made.route.steps]
-
-
-def terms(*texts: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return the index of claims, each with an id, a meaning and a title."""
-    made = [
-        SCORE_VARIANCE.model_copy(
-            update={"id": name, "meaning": meaning, "statement": "", "title": title[0] if title else "None"}
-        )
-        for name, meaning, *title in texts
-    ]
-    return {term: [card.claim.id for card in cards] for term, cards in edition(made).terms}
 
 
 @pytest.fixture(scope="module")
@@ -127,31 +87,6 @@ def test_checks_stand_in_two_tables_none_twice(full: FullEdition, run: RunRecord
         assert len(rows[0]) + len(rows[1]) == len(claim.checks)
         assert all(row.cells[3].text for row in rows[0])
         assert not any(row.cells[3].text or row.sample for row in rows[1])
-
-
-def test_no_check_stands_alone_under_a_heading(full: FullEdition) -> None:
-    """A single check carries its own title."""
-    for shown in full.cards:
-        for group in shown.measured.groups + shown.exact.groups:
-            assert group.title is None or len(group.rows) > 1
-
-
-def test_no_note_is_repeated_row_by_row(full: FullEdition) -> None:
-    """What all rows of a group say besides stands in its head; no head is without words of its own."""
-    for shown in full.cards:
-        for group in shown.measured.groups:
-            notes = [row.title.note for row in group.rows if row.title]
-            if group.title and len(notes) > 1:
-                assert group.title.note
-                assert len(set(notes)) > 1 or not notes[0]
-
-
-def test_what_never_varies_is_said_once(full: FullEdition, run: RunRecord) -> None:
-    """Verdicts and powers have columns only where they differ or do not simply hold."""
-    for shown, claim in zip(full.cards, run.claims, strict=True):
-        assert shown.confirmed == all(check.verdict is Verdict.CONFIRMED for check in claim.checks)
-        assert shown.refuted == all(control.verdict is Verdict.REFUTED for control in claim.controls)
-        assert bool(shown.power) == (len({row.power for row in shown.card.controls.rows}) == 1)
 
 
 def test_the_sheet_prints_verdicts_that_differ_and_counts_those_that_do_not() -> None:
@@ -191,16 +126,3 @@ def test_each_step_is_as_wide_as_its_formula() -> None:
     assert len(rooms) == sum(1 + len(route.steps) for one in full.cards for route in one.routes)
     assert all(float(formula) < float(room) for room, formula in rooms)
     assert 40 < max(float(room) for room, _ in rooms) < 188 / 25.4 * 72 / 7.6  # 188 mm, in em of 7.6 points
-
-
-def test_a_term_leads_to_the_claims_that_use_it() -> None:
-    """Terms that nothing uses are left out; upper case does not matter."""
-    found = terms(("one", "Its entropy falls."), ("two", "Cauchy components"))
-    assert found == {"Cauchy distribution": ["two"], "entropy": ["one"]}
-
-
-def test_a_term_of_many_texts_leads_to_titles_alone() -> None:
-    """Where more than eight claims use it, those whose titles have it are worth a page number."""
-    many = [(f"text-{place}", "the softmax") for place in range(9)]
-    found = terms(*many, ("title", "", "What the softmax does"))
-    assert found["softmax"] == ["title"]

@@ -25,7 +25,7 @@ from verify.report.formulas import Formulas
 from verify.report.html import HtmlMedium, compact, linked_data, render_html
 from verify.report.pdf import PdfMedium
 from verify.report.run import report_of
-from verify.report.typeset import MARKS, render, step_formula
+from verify.report.typeset import MARKS, render
 from verify.text.latex import spoken
 
 VOID = {"meta", "col", "link", "br", "wbr", "img", "input", "hr"}
@@ -245,12 +245,6 @@ def test_a_page_reads_the_same(page: str) -> None:
     assert after.text == before.text
 
 
-def test_what_is_set_as_it_is_stays() -> None:
-    """Texts to copy and scripts are not looked into."""
-    kept = '<pre><b class="a">x</b></pre><script type="a">if ("<a b=\\"c\\">") x</script>'
-    assert compact(kept) == kept
-
-
 def test_the_article_names_its_software_and_its_data() -> None:
     """Each once, with the digest of the evidence and the file that holds it."""
     run = record()
@@ -351,15 +345,6 @@ def test_nothing_of_a_sentence_is_lost(words: list[str]) -> None:
 def test_negative_powers_are_raised(paper: PdfMedium, text: str, markup: str) -> None:
     """No face has a superscript minus; positive powers have signs of their own; text is escaped."""
     assert filled("{{ text }}", paper, text=text) == markup
-
-
-def test_steps_get_the_room_that_they_need() -> None:
-    """Beside rule and check, in the place of the check, or on lines of their own."""
-    found = [step_formula(FORMULAS, latex) for latex in ("a", "a" * 50, " + ".join(["a^2"] * 60), "a" * 90)]
-    assert [room for _, room in found] == ["", "wide", "wide", "full"]
-    # A sum breaks at its signs; where nothing breaks, lines of its own are all that can be given.
-    assert 21 < found[1][0].width <= 32.5 * 1.1
-    assert found[2][0].width <= 32.5 * 1.1 < found[3][0].width
 
 
 def test_print_fetches_pictures_by_their_names(paper: PdfMedium) -> None:

@@ -7,23 +7,22 @@ import pytest
 from scipy import stats
 
 from tests.calibration.study import CONFIDENCE, together
-from tests.evidence.test_runs import kind
 from tests.report.builders import check, exact_check, spaced
 from tests.report.golden import Spelled
 from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, STATEMENTS, record
 from verify.engine.runner import presentation
 from verify.errors import SettingsError
 from verify.evidence import (
-    Calibration, Check, ClaimRecord, Counted, DeviceRecord, Fact, FalseClaims, Falsified, Outcome, Part,
+    Calibration, Check, ClaimRecord, Counted, DeviceRecord, Outcome, Part,
     Presentation, RunRecord, Settings, StoreUse, Verdict,
 )  # fmt: skip
-from verify.evidence.load import digest, shipped, stored_table
+from verify.evidence.load import digest, shipped
 from verify.report import html
 from verify.report.formulas import Formulas
 from verify.report.front import failures, is_led
 from verify.report.html import linked_data, render_html
 from verify.report.parts import Parts
-from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
+from verify.report.run import HALF, Report, drawn_small, report_of
 from verify.report.typeset import render
 
 
@@ -107,17 +106,16 @@ def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
 
 
 def test_small_figures_are_drawn_where_they_are_shown(reference: Report) -> None:
-    """Those of page 1, of the scenes, and of claims that show a wrong version beside what is measured."""
+    """Those of the first pages, of the scenes, and of claims with a wrong version beside what is measured."""
     run, seen = reference.record, reference
+    assert seen.confirmation is not None
     drawn = drawn_small(run, "report")
-    beside = [one for card in seen.cards for one in seen.beside(card)]
-    assert {one.key for one in (*seen.panels, *(scene.still for scene in seen.lesson), *beside)} == set(drawn)
+    in_rows = [card for chapter in seen.chapters if not chapter.in_lines for card in chapter.cards]
+    beside = [one for card in in_rows for one in seen.beside(card)]
+    first = (*seen.panels, *seen.confirmation.histograms, *seen.confirmation.ratios)
+    assert {one.key for one in (*first, *(scene.still for scene in seen.lesson), *beside)} == set(drawn)
     assert [one.number for one in seen.panels] == ["1.2", "2.2", "3.4", "4.6"]
     assert not {one.number for one in seen.panels} & {one.number for one in beside}
-    assert {one.number.partition(".")[0] for one in (*seen.panels, *beside)} >= set("123467")
-    for key, figure in drawn.items():
-        claim, _, _ = key.removeprefix(HALF).removeprefix(FRONT).partition(".")
-        assert figure in run.claim(claim).series
     every = {f"{HALF}{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
     assert {key for key in drawn_small(run, "full") if key.startswith(HALF)} == every
 
@@ -198,22 +196,6 @@ def test_a_part_has_an_outcome(changes: dict[str, object], outcome: Outcome) -> 
     assert report_of(record()).outcome_of(PART.model_copy(update=changes)) is outcome
 
 
-@pytest.mark.parametrize(
-    ("evidence", "name", "link"),
-    [
-        ("fact:softmax", "sqrt-scaling.softmax", "sqrt-scaling.softmax"),
-        ("verdict", "sqrt-scaling", "sqrt-scaling"),
-        ("check:gone", "sqrt-scaling.gone", "sqrt-scaling"),
-    ],
-)
-def test_a_part_links_to_what_decided_it(evidence: str, name: str, link: str) -> None:
-    """To the finding, else to its claim."""
-    fact = Fact(id="softmax", what="", latex="", value=0.881)
-    claim = SCORE_VARIANCE.model_copy(update={"id": "sqrt-scaling", "facts": (fact,)})
-    seen = report_of(record(claim))
-    assert seen.evidence_of(PART.model_copy(update={"evidence": evidence})) == (name, link)
-
-
 # What made the run.
 
 
@@ -245,14 +227,6 @@ def test_what_came_from_the_store_is_printed() -> None:
         "derived before, from the store": f"1 of {len(CLAIMS)} derivations",
     }
     assert digest(warm.record) == digest(record())
-
-
-def test_a_place_of_the_budget_has_an_equal_share() -> None:
-    """A thousandth of a thousandth; without places there is none to have."""
-    run = record()
-    assert report_of(run).share == "1×10⁻⁶"
-    assert "places 1000 share of one place 1×10 −6" in method(run)
-    assert report_of(changed(budget=run.run.budget.model_copy(update={"places": 0}))).share == "0"
 
 
 # The studies that the chapter on the method prints.
@@ -289,41 +263,6 @@ def test_rows_of_a_level_are_summed_and_the_worst_is_named() -> None:
     tail = (1 - CONFIDENCE) / 2
     low, high = stats.beta.ppf(tail, 13, 1988), stats.beta.isf(tail, 14, 1987)
     assert f"An interval misses 0.01 2 2000 13 0.0065 {low:.2g} to {high:.2g} 9 of 1000: b Event" in text
-
-
-def test_levels_come_from_large_to_small_and_other_events_apart() -> None:
-    """Rows without a level form the second table; a row out of order says so."""
-    study = calibrated(row(0, level=0.001), row(5, level=0.01), row(950, at_least=True))
-    assert [one.together.level for one in report_of(study).levels] == [0.01, 0.001]
-    assert "an interval misses 1000 950 0.48 to 1 at least 0.9" in method(study)
-    assert method(calibrated(row(50, level=0.01), row(300, at_least=True))).count("not in order") == 2
-
-
-def test_the_level_at_which_nothing_was_missed_says_how_far_it_sees() -> None:
-    """No miss in 1000 trials leaves rates up to 0.99% open; a miss says more than that."""
-    said = "At 1×10 −6 , 1000 trials without a miss bound the rate by 0.0099."
-    assert said in method(calibrated(row(0, level=1e-6), row(5, level=0.01)))
-    assert "without a miss" not in method(calibrated(row(1, level=1e-6)))
-    assert "without a miss" not in method(record())
-
-
-def test_a_kind_of_false_claims_says_what_it_is_about_and_what_catches_it() -> None:
-    """In words, with the counts; one that gets through is not in order."""
-    missed = kind(kind="other", caught=1, by={"words": 1})
-    table = FalseClaims(command="c", version="0", kinds=(kind(), missed))
-    text = method(record().model_copy(update={"false_claims": table}))
-    assert "a law other than the assumed one 2 2 kernel 2 2 other 1 2 words 1 not in order 2" in text
-    assert f"{table.caught} of them are caught" in text
-
-
-def test_reasons_are_printed_in_plain_words() -> None:
-    """Each with the number of statements; one that has no others is printed as it is."""
-    found = stored_table(Falsified).model_copy(
-        update={"held": 123456, "refuted": 1, "why": {"the balls are too wide": 7, "other": 2}}
-    )
-    text = method(record().model_copy(update={"falsified": found}))
-    assert "held at 123 456 points; false are 1 ." in text
-    assert "rounding is not bounded closely enough (7); other (2)." in text
 
 
 def run_of(*names: str, numbers: dict[str, str] | None = None, **words: str) -> RunRecord:

@@ -1,12 +1,8 @@
 """Writing the report: all files or the ones that can be; what was drawn is kept, and not for long."""
 
-import contextlib
 import errno
-import io
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -15,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
-from verify.cli.console import say_outdated
 from verify.errors import RenderError
 from verify.evidence import RunRecord, load
 from verify.report import cache as cache_module
@@ -267,20 +262,6 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return temporary
 
 
-def test_a_user_with_a_home_has_a_cache_of_the_tool(cache: Path) -> None:
-    """The folder is made, below the one that the user's environment names."""
-    folder = user_cache()
-    assert folder is not None
-    assert folder.is_dir()
-    assert cache in folder.parents
-
-
-@pytest.mark.usefixtures("nowhere")
-def test_a_place_that_cannot_be_written_is_none() -> None:
-    """A file in the way, or a folder that may not be written to."""
-    assert user_cache() is None
-
-
 @pytest.mark.parametrize("error", [RuntimeError("no home"), OSError("no home")])
 def test_a_user_without_a_home_has_none(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the library raises, or returns a path that is relative."""
@@ -361,138 +342,3 @@ def test_of_two_reports_into_one_folder_all_files_are_the_last_ones(
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert PAIRWISE.title in page
     assert SCORE_VARIANCE.title not in page
-
-
-IN_PROCESSES = """
-import os, signal, sys
-from pathlib import Path
-from verify.evidence.load import load
-from verify.report import html, pdf, write
-
-def fake(record, *_):
-    created = record.run.created.replace("-", "").replace(":", "").replace("T", "")
-    return f"%PDF {record.seal} D:{created}".encode()
-
-pdf.render_pdf, html.rules_for_screen = fake, lambda *_: ""
-first, second, what, folder = sys.argv[1:]
-records, out, moved = [load(Path(first)), load(Path(second))], Path(folder), [0]
-replace = Path.replace
-
-def end(_phase):
-    if _phase == what:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-def moving(path, to):
-    if what == f"after {moved[0]}":
-        os.kill(os.getpid(), signal.SIGKILL)
-    moved[0] += path.parent == out
-    return replace(path, to)
-
-for record in [] if what == "both" else records[:1]:
-    write.write_report(record, out, lambda _phase: None, 1)
-for record in records if what == "both" else records[1:]:
-    if not os.fork():
-        Path.replace = replace if what == "both" else moving
-        for _ in range(3 if what == "both" else 1):
-            write.write_report(record, out, end, 1)
-        os._exit(0)
-for _ in records if what == "both" else records[1:]:
-    os.wait()
-"""
-
-
-def files_after(what: str, folder: Path) -> tuple[list[str], str]:
-    """Return of which of two records results, page and PDF are, and which pages a command calls outdated."""
-    records = record(PAIRWISE), record(SCORE_VARIANCE)
-    later = records[1].run.model_copy(update={"created": "2031-05-06T07:08:09+00:00"})
-    records = records[0], records[1].model_copy(update={"run": later}).sealed()
-    for number, one in enumerate(records):
-        (folder / f"{number}.json").write_text(one.to_json(), encoding="utf-8")
-    out = folder / "out"
-    names = [str(folder / "0.json"), str(folder / "1.json"), what, str(out)]
-    ended = subprocess.run(
-        [sys.executable, "-c", IN_PROCESSES, *names], capture_output=True, text=True, check=False
-    )
-    assert ended.stderr == ""
-    results = load.load(out / "results.json")
-    page = (out / "report.html").read_text(encoding="utf-8")
-    assert page.rstrip().endswith("</html>")
-    titles = PAIRWISE.title, SCORE_VARIANCE.title
-    found = [
-        [one == results for one in records].index(True),
-        [title in page for title in titles].index(True),
-        [one.seal.encode() in (out / "report.pdf").read_bytes() for one in records].index(True),
-    ]
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
-        say_outdated(results, out)
-    return ["earlier" if one == 0 else "later" for one in found], said.getvalue().partition(" in ")[0]
-
-
-@pytest.mark.slow
-def test_of_two_processes_that_report_at_once_all_files_are_of_one(tmp_path: Path) -> None:
-    """Whichever is the last, and however they take turns."""
-    files, outdated = files_after("both", tmp_path)
-    assert len(set(files)) == 1
-    assert outdated == ""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("killed", "files", "outdated"),
-    [
-        ("after 0", ["earlier"] * 3, ""),
-        ("figures", ["later", "earlier", "earlier"], "report.html, report.pdf"),
-        ("write", ["later", "earlier", "earlier"], "report.html, report.pdf"),
-        ("after 1", ["later", "earlier", "earlier"], "report.html, report.pdf"),
-        ("after 3", ["later", "later", "earlier"], "report.pdf"),
-        ("never", ["later"] * 3, ""),
-    ],
-)
-def test_a_killed_report_leaves_whole_files_and_those_of_another_run_are_named(
-    tmp_path: Path, killed: str, files: list[str], outdated: str
-) -> None:
-    """Killed at any stage, or between the moves of its files to their places."""
-    assert files_after(killed, tmp_path) == (files, outdated)
-
-
-@pytest.mark.slow
-def test_a_report_that_is_there_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless a page was changed or is gone, or is of another record or edition."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
-    out, made = tmp_path / "out", record(PAIRWISE)
-    page = out / "report.html"
-
-    def phases(one: RunRecord = made, edition: str = "report") -> list[str]:
-        return list(write_report(one, out, lambda _phase: None, 1, edition).phases_s)
-
-    assert phases() == PHASES
-    before = page.read_bytes()
-    again = write_report(made, out, lambda _phase: None, 1)
-    assert [path.name for path in again.paths] == ["results.json", "report.html", "report.pdf"]
-    assert phases() == []
-    assert phases(edition="brief") == PHASES
-    assert phases(record(SCORE_VARIANCE)) == PHASES
-    assert page.read_bytes() != before
-    assert phases() == PHASES
-    assert page.read_bytes() == before
-    page.write_bytes(before[:-1])
-    assert phases() == PHASES
-    (out / "report.pdf").unlink()
-    assert phases() == PHASES
-    for kept in (tmp_path / "cache").rglob("drawings/*/*"):
-        kept.write_text("spoiled")
-    assert phases() == PHASES
-    assert phases(record(SCORE_VARIANCE)) == PHASES
-
-
-def test_plain_text_formulas_are_set_once_they_can_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A page with a problem is made again."""
-    monkeypatch.setattr(pdf, "render_pdf", no_pango)
-    made = record(PAIRWISE)
-    assert write_report(made, tmp_path, lambda _phase: None, 1).problem is not None
-    monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
-    assert list(write_report(made, tmp_path, lambda _phase: None, 1).phases_s) == PHASES

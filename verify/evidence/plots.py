@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from pydantic import model_validator
@@ -28,7 +27,10 @@ class Axis(Record):
 
 
 class PlotLayer(Record):
-    """One set of points of a figure; ``lo`` and ``hi`` are its interval, empty where it has none."""
+    """One set of points of a figure; ``lo`` and ``hi`` are its interval, empty where it has none.
+
+    Of "steps", each y reaches from its x to the next, as the bars of a histogram do.
+    """
 
     kind: Literal["points", "line", "band", "steps"]
     role: Literal["truth", "measured", "control", "other"]
@@ -134,9 +136,11 @@ def draw_layer(axes: Axes, layer: PlotLayer, style: LayerStyle) -> list[Line2D]:
         )
     if layer.kind == "band":
         axes.fill_between(layer.x, layer.lo, layer.hi, color=style.colour, alpha=0.22, lw=0, zorder=1)
-    draw = axes.plot if layer.kind != "steps" else partial(axes.step, where="mid")
+    if layer.kind == "steps":
+        axes.fill_between(layer.x, layer.y, step="post", color=style.colour, alpha=0.22, lw=0, zorder=1)
+        return axes.step(layer.x, layer.y, where="post", color=style.colour, lw=0.9, zorder=2)
     width = 1.5 if layer.kind == "line" else 1.2
-    return draw(layer.x, layer.y, color=style.colour, lw=width, ls=style.dashes, zorder=2)
+    return axes.plot(layer.x, layer.y, color=style.colour, lw=width, ls=style.dashes, zorder=2)
 
 
 def _whiskers(layer: PlotLayer) -> tuple[list[float], list[float]]:

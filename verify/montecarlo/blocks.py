@@ -45,6 +45,8 @@ class Outputs(dict[str, Any]):
 
 SHARE = "share"
 """Names the shares at the points of a grid, each with its number."""
+OUTLINE = "outline"
+"""Names the shares at the points between which a figure draws a histogram."""
 
 
 def numbered(name: str, many: int) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from verify.montecarlo.blocks import SHARE, Settings, double, numbered
+from verify.montecarlo.blocks import OUTLINE, SHARE, Settings, double, numbered
 from verify.montecarlo.distributions import QUERIES, Array, VectorSource
 from verify.montecarlo.inputs import Input, Shape
 
@@ -258,26 +258,32 @@ class OwnKeys(Statistic):
 
 @dataclass(frozen=True)
 class PairShares(OwnKeys):
-    """The share of scores at or below each point of ``grid``, of independent pairs."""
+    """The share of scores at or below each point of ``grid``, of independent pairs.
+
+    The shares at the points of ``outline`` are counted as well: no check compares them, figures draw them.
+    """
 
     grid: tuple[float, ...]
+    outline: tuple[float, ...] = ()
 
     order = 1
 
     @property
     def names(self) -> tuple[str, ...]:
-        return numbered(SHARE, len(self.grid))
+        return numbered(SHARE, len(self.grid)) + numbered(OUTLINE, len(self.outline))
 
     def settings(self, shape: Shape) -> Settings:  # noqa: ARG002  # pairs are independent, however many
         """Return the point, or how many there are."""
         return (("points", len(self.grid)) if len(self.grid) > 1 else ("point", self.grid[0]),)
 
     def held(self, shape: Shape) -> int:
-        return 2 * shape.m + 2 * len(self.grid)
+        return 2 * shape.m + 2 * (len(self.grid) + len(self.outline))
 
     def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return the shares at or below the grid's points, shape (blocks, points)."""
-        return shares_within(np.einsum("bpd,bpd->bp", queries, keys), self.grid)
+        """Return the shares at or below the grid's points, then the outline's, shape (blocks, points)."""
+        scores = np.einsum("bpd,bpd->bp", queries, keys)
+        shares = [shares_within(scores, points) for points in (self.grid, self.outline) if points]
+        return np.concatenate(shares, axis=1)
 
 
 @dataclass(frozen=True)

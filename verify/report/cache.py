@@ -4,22 +4,14 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
 from verify.errors import OutputError
-from verify.files.names import shipped_folder
 from verify.files.writing import clear_leftovers, environment, temporary_folder, write_together
-
-_LIBRARIES = (
-    *("weasyprint", "pydyf", "matplotlib", "mini-racer", "django-static-mathjax", "jinja2", "fonttools"),
-    *("ziamath", "font-source-serif-pro", "font-source-sans-pro"),
-)
-"""What the bytes of pages depend on beside this tool."""
 
 _KEPT_DAYS = 60
 _DAY = 86_400.0
@@ -57,30 +49,6 @@ def usable_caches() -> Iterator[None]:
             return
         stack.enter_context(environment(**dict.fromkeys(_VARIABLES, str(folder))))
         yield
-
-
-class MadePages:
-    """Remembers the digests of pages by all that they are made of: the record, and what makes pages of it.
-
-    A page in a folder that has the bytes that were made of the same is not made again.
-    """
-
-    def __init__(self, *made_of: str) -> None:
-        versions = (f"{name} {version(name)}" for name in _LIBRARIES)
-        self._cache = DrawingCache("page", _all_that_ships(), *versions)
-        self._made_of = _hash("\n\n".join(made_of))
-
-    def has(self, *pages: Path) -> bool:
-        """Return whether all of these files are such pages."""
-        with contextlib.suppress(OSError):
-            known = ((self._cache.get(f"{self._made_of} {page.name}"), page) for page in pages)
-            return all(digest == hashlib.sha256(page.read_bytes()).hexdigest() for digest, page in known)
-        return False
-
-    def add(self, pages: Mapping[Path, bytes]) -> None:
-        """Remember pages that were made."""
-        for page, content in pages.items():
-            self._cache.put(f"{self._made_of} {page.name}", hashlib.sha256(content).hexdigest())
 
 
 class DrawingCache:
@@ -138,14 +106,6 @@ def _hash(text: str) -> str:
 @cache
 def _package_digest() -> str:
     return _digest(Path(__file__).parent.glob("*.py"))
-
-
-@cache
-def _all_that_ships() -> str:
-    """Return a digest of the code, the templates, the data and the reference run."""
-    folders = (Path(__file__).parents[1], shipped_folder("templates"), shipped_folder("data"))
-    files = (path for folder in folders for path in folder.rglob("*") if "__pycache__" not in path.parts)
-    return _digest((*filter(Path.is_file, files), shipped_folder("reference") / "results.json"))
 
 
 def _digest(files: Iterable[Path]) -> str:

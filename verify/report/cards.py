@@ -46,6 +46,8 @@ _REACHES: dict[Reach, str] = {
     "reviewed": "reviewed",
     "numerically": "numerically at a few points",
 }
+_ON_COMPONENTS = frozenset(["independent", "centred", "unit-variance", "normal"])
+"""Ids of assumptions by which authors say in words what theorems on components assume."""
 _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _EXACT = 7  # digits of an exact value
 
@@ -80,6 +82,7 @@ class Contrast(NamedTuple):
 class Card(NamedTuple):
     """What the report prints of a claim.
 
+    ``assumptions`` are what the main theorem assumes, and what its author states besides.
     ``contrast`` is the number that stands for it where there is room for one, None without a check.
     ``headline`` is a label and a sentence about the decisive check, None where nothing is measured.
     ``citation`` is in parts, of which the second is a key and the fourth what was measured: those of others
@@ -92,6 +95,7 @@ class Card(NamedTuple):
     verdict: Badge
     proof: Badge
     alarms: tuple[str, ...]
+    assumptions: tuple[Prose, ...]
     outcome: str
     headline: tuple[str, Prose] | None
     contrast: Contrast | None
@@ -126,6 +130,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         verdict=badge(claim.verdict),
         proof=badge(derivation.status),
         alarms=alarms,
+        assumptions=_assumptions(claim),
         outcome=_outcome(claim, alarms),
         headline=(_headline_label(claim, decisive), sentence(decisive, derived=derived))
         if decisive
@@ -194,6 +199,13 @@ def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, 
     elif standing:
         found.append(f"{standing} negative controls were not rejected, so the measurement is inconclusive.")
     return tuple(found)
+
+
+def _assumptions(claim: ClaimRecord) -> tuple[Prose, ...]:
+    of_theorem = claim.derivation.assumptions
+    # On components, the theorem says the same by itself, and of which families.
+    said = _ON_COMPONENTS if of_theorem else frozenset()
+    return tuple(map(Prose, (*of_theorem, *(one.text for one in claim.assumptions if one.id not in said))))
 
 
 def _outcome(claim: ClaimRecord, alarms: tuple[str, ...]) -> str:

@@ -177,7 +177,7 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
             getattr(axes, f"set_{axis.axis_name}scale")("log")
             axis.set_major_locator(_log_locator(*axis.get_view_interval(), most))
         else:
-            axis.set_major_locator(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10]))
+            axis.set_major_locator(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(_tick(record)))
     axes.grid(visible=True, which="major", color=INK, alpha=0.13, lw=0.6)
@@ -188,10 +188,12 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
 def _log_locator(low: float, high: float, most: int = 7) -> Locator:
     """Return where a log axis has its ticks: at powers of ten, within two of which there is more to name."""
     if _powers(low, high) > 1:
-        return LogLocator(numticks=most)
+        return LogLocator(subs=(1,) if _powers(low, high) > 2 else (1, 3), numticks=most)
     named = sum(_powers(low / digit, high / digit) for digit in (1, 2, 5))
     return (
-        LogLocator(subs=(1, 2, 5), numticks=most) if named > 2 else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+        LogLocator(subs=(1, 2, 5), numticks=most)
+        if named > 2
+        else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3)
     )
 
 
@@ -350,7 +352,7 @@ def _end(axes: Axes, layer: PlotLayer) -> float:
 
 def _mark(axes: Axes, layer: PlotLayer, style: LayerStyle, left: float, right: float, height: float) -> None:
     drawn: list[Artist] = []
-    if layer.kind == "band":
+    if layer.kind in {"band", "steps"}:
         drawn.append(Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, color=style.colour))
     if layer.kind == "points":
         middle = (left + right) / 2
@@ -358,7 +360,8 @@ def _mark(axes: Axes, layer: PlotLayer, style: LayerStyle, left: float, right: f
             Line2D([middle], [height], ls="", marker=style.marker, ms=5.5, mew=0, color=style.colour)
         )
     else:
-        drawn.append(Line2D([left, right], [height] * 2, lw=1.5, ls=style.dashes, color=style.colour))
+        dashes = "-" if layer.kind == "steps" else style.dashes
+        drawn.append(Line2D([left, right], [height] * 2, lw=1.5, ls=dashes, color=style.colour))
     for artist in drawn:
         artist.set_transform(None)
         artist.set_clip_on(False)
@@ -404,7 +407,7 @@ def _without_idle_groups(svg: str) -> str:
             return "" if idle[-1] else tag[0]
         return "" if idle.pop() else tag[0]
 
-    return re.sub(r"</?g\b[^>]*>", kept, svg)
+    return re.sub(r"</?g\b[^>]*>", kept, re.sub(r"<g\b[^>]*/>", "", svg))
 
 
 def _without_idle_paths(svg: str) -> str:

@@ -1,7 +1,6 @@
 """The full edition: all evidence of a run for print, with arguments and ways of checking said once."""
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
@@ -14,51 +13,6 @@ from verify.report.tables import CheckTable, check_table
 
 _SHORTEST = 3  # steps of an argument
 _FEWEST = 4  # claims that share it
-_MOST = 8  # claims; a term of the index that more of them use says nothing
-_TERMS = {
-    "attention, definition of": r"attention of|definition of attention",
-    "causal mask": r"causal|mask",
-    "Cauchy distribution": r"Cauchy",
-    "characteristic function": r"characteristic function",
-    "correlated components": r"correlat",
-    "cosine similarity": r"cosine",
-    "effective number of keys": r"effective",
-    "entropy": r"entrop",
-    "gradient, exploding": r"explod",
-    "gradient, of queries and keys": r"gradient",
-    "gradient, vanishing": r"vanish",
-    "half precision": r"half[- ]precision|float16|bfloat16",
-    "heads, number of": r"\bheads\b",
-    "heavy tails": r"heavy|tails",
-    "identity of weights under shifts": r"shift",
-    "independence": r"independent",
-    "Jacobian": r"Jacobian",
-    "kurtosis": r"kurtosis",
-    "layers": r"\blayers?\b",
-    "layer normalisation": r"layer ?norm|normalis",
-    "learning rate": r"learning rate|\brate\b",
-    "length of the sequence": r"length of (?:the|a) (?:sequence|context)|tokens",
-    "normal limit": r"normal limit|tends? to (?:the )?normal|nearly normal",
-    "one-hot weights": r"one-hot|one hot",
-    "order of scores": r"\border\b",
-    "padding": r"padd",
-    "projections": r"project",
-    "Rademacher components": r"Rademacher",
-    "rotary embedding": r"rotary|rotat",
-    "row of weights": r"\brows?\b",
-    "saturation": r"saturat",
-    "scale, estimated from outputs": r"from (?:the |its )?outputs?",
-    "scaling by $1/\\sqrt{d_k}$": r"\\sqrt\{?d_k",
-    "shapes": r"\bshapes?\b",
-    "softmax": r"softmax",
-    "temperature": r"temperature",
-    "training": r"train",
-    "uniform components": r"uniform|U\(0",
-    "values": r"\bvalues\b",
-    "variance, between and within rows": r"within rows|between rows",
-    "variance, of a score": r"variance of (?:a|the) (?:raw )?score",
-    "width of the model": r"width of the model|model.s width",
-}
 
 Rules = tuple[tuple[str, str], ...]
 """The relation and the rule of each step of a route."""
@@ -113,10 +67,9 @@ class FullCard(NamedTuple):
 
 
 class FullEdition(NamedTuple):
-    """The claims of a run for print, each chapter with its cards, and terms with the claims that use them."""
+    """The claims of a run for print, each chapter with its cards."""
 
     chapters: tuple[tuple[ChapterView, tuple[FullCard, ...]], ...]
-    terms: tuple[tuple[str, tuple[Card, ...]], ...]
 
     @property
     def cards(self) -> tuple[FullCard, ...]:
@@ -138,7 +91,6 @@ def full_edition(report: Report) -> FullEdition:
             (chapter, tuple(_card(card, arguments, numbers) for card in chapter.cards))
             for chapter in report.chapters
         ),
-        terms=tuple(sorted(_index(report.cards), key=lambda entry: entry[0].casefold())),
     )
 
 
@@ -212,15 +164,3 @@ def rules_of(route: RouteRecord) -> Rules:
     """Return the rules of a route's steps as far as they hold."""
     holding = itertools.takewhile(lambda step: step.holds, route.steps)
     return tuple((step.relation, step.rule) for step in holding)
-
-
-def _index(cards: Sequence[Card]) -> Iterator[tuple[str, tuple[Card, ...]]]:
-    """Yield each term with the claims that use it; a term in many texts leads to the titles that have it."""
-    for term, words in _TERMS.items():
-        wanted = re.compile(words, re.IGNORECASE)
-        texts = (f"{one.claim.title}\n{one.claim.statement}\n{one.claim.meaning}" for one in cards)
-        found = [one for one, text in zip(cards, texts, strict=True) if wanted.search(text)]
-        if len(found) > _MOST:
-            found = [one for one in found if wanted.search(one.claim.title)]
-        if found:
-            yield term, tuple(found[:_MOST])

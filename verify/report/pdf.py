@@ -16,7 +16,7 @@ from verify.errors import RenderError
 from verify.evidence.load import creation, names
 from verify.executors.machine import no_garbage_collection
 from verify.files.names import EDITIONS, shipped_folder
-from verify.files.writing import temporary_folder
+from verify.files.writing import environment, temporary_folder
 from verify.report.finishing import drop_nested_links, make_accessible, name_places, write_once
 from verify.report.fonts import rules_for_print
 from verify.report.full import FullEdition, full_edition
@@ -73,8 +73,10 @@ def render_pdf(record: RunRecord, parts: Parts | None = None, edition: str = EDI
     }  # fmt: skip
     places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
+    # Without HarfBuzz's library for that, fontTools cuts faces down; it dates them by this, or by the clock.
+    dated = environment(SOURCE_DATE_EPOCH=str(int(created.timestamp())))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
-    with no_garbage_collection(), _quietly(), _fonts(weasyprint) as fonts:
+    with dated, no_garbage_collection(), _quietly(), _fonts(weasyprint) as fonts:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in _sheets()]
         try:
             laid_out = document.render(

@@ -23,6 +23,7 @@ from verify.evidence import (
 from verify.evidence.load import creation
 from verify.evidence.words import Tally, counted_checks, tallies
 from verify.report.cards import Card, FigureView, card, has_contrast
+from verify.report.confirmation import HISTOGRAMS, Confirmation, confirmation, ratios
 from verify.report.front import (
     FEW,
     STILLS,
@@ -47,6 +48,8 @@ HALF, FRONT = "half.", "front."
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _LIMITS = "limits"
+_IN_LINES = {"modern", "newer"}
+"""Chapters of which the usual report has a line for each claim, to leave room for the first pages."""
 _ROOM = {0: 0, 1: 8, 2: 4, 3: 3}  # numbers of a claim on the first page, by the number of claims
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
 _FRONT_FIGURES = (
@@ -80,12 +83,16 @@ _NOTATION = tuple(
 
 
 class ChapterView(NamedTuple):
-    """The claims of a chapter; its ``number`` is empty where all claims are the user's own."""
+    """The claims of a chapter; its ``number`` is empty where all claims are the user's own.
+
+    ``in_lines`` is whether the short print has a line for each of them.
+    """
 
     id: str
     number: str
     title: Prose
     cards: tuple[Card, ...]
+    in_lines: bool
 
 
 class Stated(NamedTuple):
@@ -167,6 +174,7 @@ class Report(NamedTuple):
     sources: tuple[Stated, ...]
     answer: tuple[tuple[Prose, tuple[Prose, ...]], ...]
     keys: tuple[KeyNumber, ...]
+    confirmation: Confirmation | None
     panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
     lesson: tuple[LessonScene, ...]
@@ -332,6 +340,7 @@ def report_of(record: RunRecord) -> Report:
         sources=_sources(record),
         answer=() if led else answers(claims),
         keys=key_numbers(record),
+        confirmation=None if led else _at_front(confirmation(cards)),
         panels=() if led else front,
         limits=tuple(
             (one, Prose(f"${latex}$" if (latex := one.claim.derivation.latex) else one.claim.statement))
@@ -358,6 +367,7 @@ def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> Ch
         number=number if point else "",
         title=Prose(claims[0].chapter_title),
         cards=tuple(card(record, claim, found[claim.id]) for claim in claims),
+        in_lines=claims[0].chapter in _IN_LINES and not is_led(record),
     )
 
 
@@ -374,13 +384,15 @@ def _first_figures(record: RunRecord) -> tuple[str, ...]:
 
 def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
-    figures = _figures(record.claims)
-    first = _first_figures(record)
-    small = (*(first if len(first) > 1 else ()), *(() if is_led(record) else STILLS))
-    front = {FRONT + key: one for key, one in figures.items() if key in small}
+    first, led = _first_figures(record), is_led(record)
+    small = (*(first if len(first) > 1 else ()), *(() if led else (*HISTOGRAMS, *STILLS)))
+    front = {FRONT + key: one for key, one in _figures(record.claims).items() if key in small}
+    if not led:
+        front |= {FRONT + key: one for key, one in ratios({c.id: c for c in record.claims}).items()}
+    in_full = [one for one in record.claims if edition == "full" or led or one.chapter not in _IN_LINES]
     half = (
         (key, one)
-        for key, one in figures.items()
+        for key, one in _figures(in_full).items()
         if edition == "full" or (has_contrast(one) and key not in first)
     )
     return front | {HALF + key: one for key, one in half}
@@ -389,6 +401,13 @@ def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
 def at_front(figure: FigureView) -> FigureView:
     """Return a figure as it is drawn for the first page and the lesson."""
     return figure._replace(key=FRONT + figure.key)
+
+
+def _at_front(opening: Confirmation | None) -> Confirmation | None:
+    """Return the start of the report with its figures as they are drawn there."""
+    return opening and opening._replace(
+        histograms=tuple(map(at_front, opening.histograms)), ratios=tuple(map(at_front, opening.ratios))
+    )
 
 
 def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:

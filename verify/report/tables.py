@@ -155,7 +155,7 @@ def control_table(claim: str, controls: Sequence[ControlRecord]) -> ControlTable
     """Return a claim's controls, in their order; ``claim`` is its id."""
     drawn = [control for control in controls if control.blocks]
     members = drawn if len(drawn) > 1 else controls
-    common = _shared_settings(members) if len(members) > 1 else {}
+    common = shared_settings(members) if len(members) > 1 else {}
     rows = tuple(_control(claim, one, tuple(common) if one in members else ()) for one in controls)
     owners = "controls" if len(members) == len(controls) else "simulated controls"
     return ControlTable(
@@ -178,13 +178,13 @@ def _common(checks: Sequence[Check]) -> tuple[_Common, ...]:
     for scope in dict.fromkeys((methods, *((method,) for method in methods))):
         members = [check for check in checks if check.method in scope]
         stated = {key for one in found for key in one.settings}
-        settings = {key: value for key, value in _shared_settings(members).items() if key not in stated}
+        settings = {key: value for key, value in shared_settings(members).items() if key not in stated}
         if settings and sum(1 for _ in groupby(members, key=_group_key)) > 1:
             found.append(_Common("checks" if scope == methods else _KINDS[scope[0]], settings, scope))
     return tuple(found)
 
 
-def _shared_settings(of: Sequence[Check | ControlRecord]) -> dict[str, Setting]:
+def shared_settings(of: Sequence[Check | ControlRecord]) -> dict[str, Setting]:
     """Return the settings that are the same for all: of a single one, all of them."""
     first = of[0].cell if of else {}
     return {
@@ -239,7 +239,7 @@ def _group_key(check: Check) -> tuple[object, ...]:
     return check.method, check.quantity, check.relation, check.origin, *said
 
 
-def _sample_size(check: Check) -> str:
+def sample_size(check: Check) -> str:
     """Return blocks and draws, such as ``4096 / 16.8 M``; nothing for an exact value."""
     if check.blocks == 0:
         return ""
@@ -261,7 +261,7 @@ def _usual_allowance(checks: Sequence[Check]) -> tuple[str, tuple[Prose, ...]]:
 
 def _group(table: _Table, checks: tuple[Check, ...], stated: Collection[str]) -> Group:
     first = checks[0]
-    common = tuple(_shared_settings(checks))
+    common = tuple(shared_settings(checks))
     own = cell_text({key: first.cell[key] for key in common if key not in stated})
     alone = len(checks) == 1
     if first.method == "fit" and not (table.wide and alone):
@@ -294,7 +294,7 @@ def _with_titles(
         settings = Prose("; ".join(filter(None, [settings, *notes])))
         titles = [title._replace(note=Prose("")) for title in titles]
     shown = None if table.wide and not settings else Title(Prose(heading), Prose(""), settings)
-    return Group(shown, _rows(table, checks, tuple(_shared_settings(checks)), titles))
+    return Group(shown, _rows(table, checks, tuple(shared_settings(checks)), titles))
 
 
 def _title(checks: tuple[Check, ...], settings: Prose, usual: str, *, bare: bool = False) -> Title:
@@ -364,7 +364,7 @@ def _row(anchor: str, check: Check, place: int | None, label: Prose, title: Titl
             TableCell(found.low + found.times if measured else ""),
             TableCell(found.high + found.times if measured else ""),
         ),
-        sample=_sample_size(check),
+        sample=sample_size(check),
         verdict=badge(check.verdict),
     )
 

@@ -24,7 +24,7 @@ from verify.evidence.load import Reported, names
 from verify.executors.workers import Task, Workers, using
 from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole
-from verify.report.cache import MadePages, usable_caches
+from verify.report.cache import usable_caches
 
 if TYPE_CHECKING:
     from verify.report.parts import Parts
@@ -54,8 +54,7 @@ def write_report(
 
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
     ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor;
-    page and PDF are made at the same time, so the time of the PDF is what it takes beyond the page's. Where
-    both are there already, made of this very record by this version, they stay, and there is no such phase.
+    page and PDF are made at the same time, so the time of the PDF is what it takes beyond the page's.
     What cannot be rendered is left out and named in ``problem``, along with any older one that stays in
     its place; the results are written all the same. All files are moved to their places together, when they
     are complete; a report that is killed before leaves the new results, and older pages as they were, which
@@ -79,12 +78,8 @@ def write_report(
             phases[name] = time.perf_counter() - start
 
     called = names(record)
-    wanted = [out / name for name in called.made(edition)]
     results = out / called.evidence
     write_whole(results, record.to_json().encode())
-    made = MadePages(edition, record.to_json())
-    if made.has(*wanted):
-        return Written((results, *wanted), phases, None)
     pages: dict[Path, bytes] = {}
     problem: RenderError | None = None
     try:
@@ -110,9 +105,7 @@ def write_report(
     except OutputError as error:
         problem = RenderError(f"{error}; the results are written")
         pages.clear()
-    if problem is None:
-        made.add(pages)
-    else:
+    if problem is not None:
         problem = _with_leftovers(problem, out, {*called.made(edition)} - {path.name for path in pages})
     return Written((results, *pages), phases, problem)
 

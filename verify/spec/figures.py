@@ -156,12 +156,19 @@ def line(
     return Line(label, role, of, points, over)
 
 
-def scatter(label: str, x: Iterable[float], y: Any, role: Role = "measured") -> PlotLayer:
-    """Return points without intervals at ``x``: a function of the place, or the values themselves."""
-    return _layer("points", role, label, x, y)
+def scatter(
+    label: str, x: Iterable[float], y: Any, role: Role = "measured", *, bars: bool = False
+) -> PlotLayer:
+    """Return points without intervals at ``x``: a function of the place, or the values themselves.
+
+    Values may be ``bars`` of a histogram, of which ``x`` are the edges, one more than there are bars.
+    """
+    return _layer("steps", role, label, x, [*y, 0.0]) if bars else _layer("points", role, label, x, y)
 
 
-def _layer(kind: Literal["line", "points"], role: Role, label: str, x: Iterable[float], y: Any) -> PlotLayer:
+def _layer(
+    kind: Literal["line", "points", "steps"], role: Role, label: str, x: Iterable[float], y: Any
+) -> PlotLayer:
     places = tuple(map(float, x))
     values = map(y, places) if callable(y) else y
     return PlotLayer(kind=kind, role=role, label=label, x=places, y=tuple(map(float, values)))

@@ -29,6 +29,9 @@ NORMAL_POINT = sqrt(2) * erfinv(2 * EXACTLY - 1)
 
 IN_UNITS = np.concatenate([np.arange(1, 1.55, 0.05), np.arange(1.55, 1.9, 0.0025), np.arange(1.9, 2.5, 0.05)])
 """Where shares are counted, in standard deviations above the mean: closely about all 95% points."""
+BIN = 0.25
+EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
+"""The ends of the bins of the histograms, in standard deviations from the mean."""
 
 _CELLS = 2048  # intervals into which (0, 1) is cut to convolve the law of a product numerically
 
@@ -112,8 +115,9 @@ def _measured(derivation: Derivation, law: Distribution, n: int, tolerance: floa
     name, point = ("normal", _normal_point) if law is NORMAL else ("uniform", _uniform_point)
     steps = IN_UNITS * _deviation(derivation, law, n)
     grid = tuple(map(float, n * float(law.mean) ** 2 + steps))
+    outline = tuple(map(float, EDGES * _deviation(derivation, law, n))) if law is NORMAL else ()
     pairs = 64 if n < 1000 else 16
-    cell = cell_of(f"{name}-d{n}", Simulated(law, law, pairs, pairs, n), PairShares(grid))
+    cell = cell_of(f"{name}-d{n}", Simulated(law, law, pairs, pairs, n), PairShares(grid, outline))
     estimand, expected = Quantile(tuple(map(float, steps)), level=LEVEL), integrated(point(n), 5)
     wide = capped(3.0, tolerance, "few scores lie near a point so far out")
     return Quantity(f"{name}-point-d{n}", LABEL, cell, estimand, expected, wide)
@@ -148,7 +152,55 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     ))  # fmt: skip
 
 
-def figures(findings: Findings) -> Figure:
+def figures(findings: Findings) -> tuple[Figure, ...]:
+    """Draw the histograms of normal components, raw and scaled, and the upper tails of uniform ones."""
+    raw = _histograms(
+        findings,
+        "histograms",
+        "Scores spread wider in more dimensions",
+        "a narrow peak in the first, far wider in the second",
+        is_scaled=False,
+    )
+    scaled = _histograms(
+        findings,
+        "scaled-histograms",
+        "Divided by {root_d}, scores have one width",
+        "as wide in both, with a sharper peak in the first",
+        is_scaled=True,
+    )
+    return raw, scaled, _tails(findings)
+
+
+def _histograms(findings: Findings, name: str, title: str, shown: str, *, is_scaled: bool) -> Figure:
+    """Draw the measured histograms of normal components, and the exact law through them."""
+    bars, laws = [], []
+    half = BIN / 2
+    for n in NORMAL_DIMENSIONS:
+        deviation = math.sqrt(n)
+        drawn = 1.0 if is_scaled else deviation
+        shares = np.diff(findings.samples[f"normal-d{n}"].mean[-len(EDGES) :])
+        bars.append(scatter(f"$d_k = {n}$", EDGES * drawn, shares, bars=True))
+        places = np.linspace(EDGES[0], EDGES[-1], 201)
+        below, above = (
+            np.array([score_law.below(n, deviation * (place + side)) for place in places])
+            for side in (-half, half)
+        )
+        laws.append(line("exact law", above - below, at=places * drawn))
+    return figure(
+        name,
+        title,
+        "Histograms of scores of normal components in {normal-point-d2:d_k} and {normal-point-d100:d_k} "
+        f"dimensions: {shown}; the curves of the exact law lie on both.",
+        "share of scores, in bins of a quarter deviation",
+        *laws,
+        *bars,
+        x="{scaled_score}" if is_scaled else "{score}",
+        x_scale="linear",
+        y_scale="linear",
+    )
+
+
+def _tails(findings: Findings) -> Figure:
     """Draw the upper tails of uniform components at three dimensions, each from its mean on."""
     layers = []
     for n in UNIFORM_DIMENSIONS:

@@ -1,0 +1,85 @@
+"""The start of the report: algebra, fitted lines and ratios of the reference run, or nothing of them."""
+
+import pytest
+
+from tests.report.builders import spaced
+from verify.evidence import Proof, RunRecord, Verdict
+from verify.evidence.load import shipped
+from verify.report.confirmation import Confirmation, confirmation, ratios
+from verify.report.run import report_of
+
+CLAIMS = ("score-variance", "sqrt-scaling")
+
+
+@pytest.fixture(scope="module")
+def opening() -> Confirmation:
+    """Return the start of the reference run's report."""
+    made = report_of(shipped()).confirmation
+    assert made is not None
+    return made
+
+
+def test_the_algebra_stands_line_by_line(opening: Confirmation) -> None:
+    """From the variance asked for to its value: a relation before each line, its reason beside it."""
+    raw, scaled = opening.chains
+    assert [(line.left, line.relation) for line in raw.lines] == [
+        (r"\operatorname{Var}(q\cdot k)", "="),
+        *[(None, "=")] * 4,
+    ]
+    assert raw.lines[1].right == (
+        r"\mathbb{E}\left[\left(\sum_{i=1}^{d_{k}} q_{i} k_{i}\right)^{2}\right] - "
+        r"\left(\mathbb{E}\left[\sum_{i=1}^{d_{k}} q_{i} k_{i}\right]\right)^{2}"
+    )
+    assert [line.right for line in scaled.lines] == [r"\frac{\operatorname{Var}(q\cdot k)}{d_{k}}", "1"]
+    assert raw.lines[-1].right == "d_{k}"
+    assert all(line.reason for chain in opening.chains for line in chain.lines)
+    assert len(set(opening.assumptions)) == len(opening.assumptions) == 3
+
+
+def test_the_lines_are_those_that_were_fitted(opening: Confirmation) -> None:
+    """Each coefficient with its interval, its band and verdict; law and sample stand at its line's head."""
+    run = shipped()
+    for claim, line in zip(map(run.claim, CLAIMS), opening.fits, strict=True):
+        fits = [check for check in claim.checks if check.method == "fit"]
+        for check, row in zip(fits, line.rows, strict=True):
+            assert row.what.startswith(check.quantity.rpartition(" of ")[0])
+            assert row.verdict.word == check.verdict
+            assert row.band.count(" to ") == 1
+            assert len(row.cells) == 5
+    about = spaced(opening.fits[0].about)
+    assert "query normal, key normal; 9 dimensions from 1 to 1024; 12 960 blocks, 77.3 M numbers" in about
+    assert opening.ordinary is not None
+
+
+def test_ratios_are_estimates_over_predictions() -> None:
+    """With their intervals, in the band of the tolerance, beside what a control predicts."""
+    run = shipped()
+    claim = run.claim("score-variance")
+    figure = ratios({claim.id: claim})["score-variance.ratio"]
+    band, measured, wrong = figure.layers
+    points = [check for check in claim.checks if check.id.startswith("variance-d")]
+    assert measured.x == tuple(check.cell["d_k"] for check in points)
+    assert measured.y == tuple(check.estimate / check.prediction for check in points)
+    assert all(low < 1 < high for low, high in zip(measured.lo, measured.hi, strict=True))
+    assert (set(band.lo), set(band.hi), wrong.y) == ({0.99}, {1.01}, (1.02,))
+    missed = [one.model_copy(update={"verdict": Verdict.UNDECIDED}) for one in claim.checks]
+    open_claim = claim.model_copy(update={"checks": tuple(missed)})
+    assert "Within" not in ratios({claim.id: open_claim})["score-variance.ratio"].title
+
+
+def test_nothing_stands_there_without_its_claims_or_their_proofs() -> None:
+    """A report of some claims, or a run in which one of the two is not derived, begins as it did."""
+    run = shipped()
+    cards = {one.claim.id: one for one in report_of(run).cards}
+    assert confirmation({name: one for name, one in cards.items() if name != "sqrt-scaling"}) is None
+    claim = run.claim("sqrt-scaling")
+    failed = claim.derivation.model_copy(update={"status": Proof.FAILED})
+    card = cards[claim.id]._replace(claim=claim.model_copy(update={"derivation": failed}))
+    assert confirmation(cards | {claim.id: card}) is None
+    assert report_of(asked_for(run, "score-variance")).confirmation is None
+
+
+def asked_for(run: RunRecord, name: str) -> RunRecord:
+    """Return the run of a single claim of a run, asked for by its name."""
+    made = run.run.model_copy(update={"claims": (name,)})
+    return run.model_copy(update={"run": made, "claims": (run.claim(name),)})

@@ -1,0 +1,238 @@
+"""What opens the report: how the variances of scores are derived, and how draws confirm it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from verify.evidence import (
+    Axis,
+    Check,
+    ClaimRecord,
+    Figure,
+    OrdinaryFit,
+    PlotLayer,
+    Proof,
+    RouteRecord,
+    Verdict,
+)
+from verify.evidence.words import Badge, cell_text, tolerance_text
+from verify.report.cards import Card, FigureView, drawing
+from verify.report.tables import TableCell, TableRow, check_table, sample_size, shared_settings
+from verify.text import numbers
+from verify.text.latex import Prose, Tex
+
+HISTOGRAMS = ("score-spread.histograms", "score-spread.scaled-histograms")
+"""The figures of scores in few and in many dimensions, without and with the scale."""
+
+_RATIO = "ratio"
+_DERIVED = {"score-variance": r"$q\cdot k$", "sqrt-scaling": r"$q\cdot k/\sqrt{d_k}$"}
+"""The claims that are derived and confirmed at the start, with the score that each is about."""
+_LOW = re.compile(r"\\left(\(|\[)((?:(?!\\left|\\right|\\sum|\\frac).)*)\\right(\)|\])")
+_SUM, _SCORE = r"\sum_{i=1}^{d_{k}} q_{i} k_{i}", r"q\cdot k"
+_SQUARED_MEAN = re.compile(r"(\\mathbb\{E\}\\left\[(?:(?!\\left|\\right).)*\\right\])\^\{2\}")
+_FINER = 30  # parts of a band that its printed ends tell apart
+_SAME_EVERYWHERE = ("d_k", "block")  # settings of points that differ, or say nothing of the law
+
+
+class Line(NamedTuple):
+    """A line of a derivation; only the first has something before its relation."""
+
+    left: Tex | None
+    relation: str
+    right: Tex
+    reason: Prose
+
+
+class Chain(NamedTuple):
+    """A derivation from what is asked to its result; ``number`` and ``claim`` are those of its claim."""
+
+    claim: str
+    number: str
+    proof: Badge
+    lines: tuple[Line, ...]
+
+
+class FitRow(NamedTuple):
+    """A coefficient of a fitted line, or how far the line is from the points.
+
+    ``cells`` are its prediction, estimate, standard error and the ends of its interval, ``band`` is where
+    that interval has to lie.
+    """
+
+    what: Prose
+    cells: tuple[TableCell, ...]
+    band: str
+    verdict: Badge
+
+
+class FittedLine(NamedTuple):
+    """The line through a claim's measured variances; ``about`` names what, its law and how much was drawn."""
+
+    about: Prose
+    rows: tuple[FitRow, ...]
+
+
+class Confirmation(NamedTuple):
+    """The start of the report: assumptions and derivations, fitted lines, figures.
+
+    ``level`` is that of each interval of the fits; ``ordinary`` is an unweighted fit, if one is on record.
+    """
+
+    assumptions: tuple[Prose, ...]
+    chains: tuple[Chain, ...]
+    fits: tuple[FittedLine, ...]
+    level: str
+    ordinary: OrdinaryFit | None
+    histograms: tuple[FigureView, ...]
+    ratios: tuple[FigureView, ...]
+
+
+def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
+    """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
+    opening = [cards[name] for name in _DERIVED if name in cards]
+    derivations = [card.claim.derivation for card in opening]
+    derived = [chain for chain in derivations if chain.status is Proof.PROVED and chain.routes]
+    if len(derived) < len(_DERIVED):
+        return None
+    routes = [min(chain.routes, key=lambda route: len(route.steps)) for chain in derived]
+    fits = tuple(_fitted(card) for card in opening if _fits(card.claim))
+    levels = [check.level for card in opening for check in _fits(card.claim)]
+    figures = {view.key: view for card in cards.values() for view in card.figures}
+    assumptions = dict.fromkeys(text for route in routes for text in route.assumptions)
+    return Confirmation(
+        assumptions=tuple(map(Prose, assumptions)),
+        chains=tuple(
+            Chain(card.claim.id, card.number, card.proof, tuple(_lines(route, unfolds=place == 0)))
+            for place, (card, route) in enumerate(zip(opening, routes, strict=True))
+        ),
+        fits=fits,
+        level=numbers.level(min(levels)) if levels else "",
+        ordinary=next(iter(opening[0].claim.fits), None),
+        histograms=tuple(figures[key] for key in HISTOGRAMS if key in figures),
+        ratios=tuple(
+            drawing(key, figure)._replace(number=f"{cards[key.partition('.')[0]].number}, as a ratio:")
+            for key, figure in ratios({card.claim.id: card.claim for card in opening}).items()
+        ),
+    )
+
+
+def _lines(route: RouteRecord, *, unfolds: bool) -> Iterator[Line]:
+    """Yield the lines of a route from a score, which stands for its sum.
+
+    A route that ``unfolds`` says so in its first line, and goes on with the sum.
+    """
+    start = route.start_latex.replace(_SUM, _SCORE)
+    left: Tex | None = _as_written(start)
+    if unfolds and start != route.start_latex:
+        yield Line(left, "=", _as_written(route.start_latex), Prose("A score is a sum over components"))
+        left = None
+    for step in route.steps:
+        latex = step.latex if unfolds else step.latex.replace(_SUM, _SCORE)
+        yield Line(left, step.relation, _as_written(latex), Prose(step.rule))
+        left = None
+
+
+def _as_written(latex: str) -> Tex:
+    """Return a formula as it is written by hand: squared means in parentheses, brackets as high as needed."""
+    latex = _SQUARED_MEAN.sub(r"\\left(\1\\right)^{2}", latex)
+    while (lower := _LOW.sub(r"\1\2\3", latex)) != latex:
+        latex = lower
+    return Tex(latex)
+
+
+def _fits(claim: ClaimRecord) -> tuple[Check, ...]:
+    return tuple(check for check in claim.checks if check.method == "fit")
+
+
+def _points(claim: ClaimRecord) -> tuple[Check, ...]:
+    """Return the variances through which the claim's lines go."""
+    return tuple(
+        check
+        for check in claim.checks
+        if check.method == "monte-carlo" and isinstance(check.cell.get("d_k"), int) and check.prediction > 0
+    )
+
+
+def _fitted(card: Card) -> FittedLine:
+    checks = _fits(card.claim)
+    fit, points = checks[0], _points(card.claim)
+    law = cell_text(shared_settings(points), without=_SAME_EVERYWHERE)
+    dimensions = [check.cell["d_k"] for check in points]
+    reach = f"{len(points)} dimensions from {min(dimensions)} to {max(dimensions)}" if points else ""
+    drawn = f"{sample_size(fit).replace('/', 'blocks,')} numbers drawn"
+    quantity = fit.quantity.rpartition(" of ")[2]
+    about = f"{quantity}: {'; '.join(filter(None, [law, reach, drawn]))}"
+    rows = [row for group in check_table(card.claim.id, checks).groups for row in group.rows]
+    return FittedLine(
+        about=Prose(about),
+        rows=tuple(_fit_row(check, row) for check, row in zip(checks, rows, strict=True)),
+    )
+
+
+def _fit_row(check: Check, row: TableRow) -> FitRow:
+    tolerance = tolerance_text(check.model_copy(update={"tolerance_because": ""}))
+    band = [end for end in check.band if end is not None]
+    shown = [numbers.beside(end, (max(band) - min(band)) / _FINER) for end in band]
+    what = check.quantity.rpartition(" of ")[0]
+    return FitRow(Prose(f"{what} ({tolerance})"), row.cells, " to ".join(shown), row.verdict)
+
+
+def ratios(claims: Mapping[str, ClaimRecord]) -> dict[str, Figure]:
+    """Return the figures of measured over derived variances by key, of those of the claims that a run has."""
+    return {
+        f"{name}.{_RATIO}": _ratio(score, claims[name])
+        for name, score in _DERIVED.items()
+        if name in claims and len(_points(claims[name])) > 1
+    }
+
+
+def _ratio(score: str, claim: ClaimRecord) -> Figure:
+    """Draw each estimate over its prediction, with its interval, before the band of what is tolerated.
+
+    On an axis of powers of ten neither an interval nor a tolerance of 1% can be seen. What the controls
+    predict that move a value just too far stands beside.
+    """
+    points = _points(claim)
+    derived = {check.cell["d_k"]: check.prediction for check in points}
+    places = tuple(float(check.cell["d_k"]) for check in points)
+    share = numbers.percent(points[0].tolerance)
+    holds = all(check.verdict is Verdict.CONFIRMED for check in points)
+    band = PlotLayer(
+        kind="band",
+        role="truth",
+        label=f"derived, ±{share}",
+        x=places,
+        y=(1.0,) * len(places),
+        lo=tuple(1 - check.tolerance for check in points),
+        hi=tuple(1 + check.tolerance for check in points),
+    )
+    measured = PlotLayer(
+        kind="points",
+        role="measured",
+        label="measured",
+        x=places,
+        y=tuple(check.estimate / check.prediction for check in points),
+        lo=tuple(check.interval[0] / check.prediction for check in points),
+        hi=tuple(check.interval[1] / check.prediction for check in points),
+    )
+    too_far = {
+        float(control.cell["d_k"]): control.prediction / derived[control.cell["d_k"]]
+        for control in claim.controls
+        if control.is_near_miss and control.cell.get("d_k") in derived
+    }
+    wrong = PlotLayer(
+        kind="points",
+        role="control",
+        label="".join(f"wrong: {numbers.percent(ratio - 1)} more" for ratio in [*too_far.values()][:1]),
+        x=tuple(too_far),
+        y=tuple(too_far.values()),
+    )
+    return Figure(
+        id=_RATIO,
+        title=f"Within {share} of the derived variance" if holds else "Beside the derived variance",
+        alt=f"Measured over derived variances of {score} with their intervals, from {places[0]:g} to "
+        f"{places[-1]:g} dimensions, before the band of what is tolerated around 1.",
+        x=Axis(label="dimension $d_k$", scale="log"),
+        y=Axis(label=f"variance of {score}, measured over derived"),
+        layers=(band, measured, wrong) if too_far else (band, measured),
+    )
