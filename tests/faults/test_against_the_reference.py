@@ -7,7 +7,6 @@ within what the claim allows, is seen here.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ import pytest
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation, experiment
 from verify.engine.measure import control_record, judged
 from verify.evidence import Check, ClaimRecord, ControlRecord, PlotLayer, Record, RunRecord
-from verify.evidence.load import load, shipped
 from verify.montecarlo.estimands import DistanceToLaw, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
 from verify.spec.claim import several
@@ -36,16 +34,9 @@ DRAWN = {"estimate", "standard_error", "interval", "level", "verdict", "reason",
 
 
 @pytest.fixture(scope="module")
-def reference_run(pytestconfig: pytest.Config) -> RunRecord:
-    """Return the committed reference, or the run that a campaign of faults compares with."""
-    chosen = pytestconfig.getoption("reference")
-    return load(Path(chosen)) if chosen else shipped()
-
-
-@pytest.fixture(scope="module")
-def pairs(quick: RunRecord, reference_run: RunRecord) -> list[tuple[ClaimRecord, ClaimRecord]]:
+def pairs(quick: RunRecord, reference: RunRecord) -> list[tuple[ClaimRecord, ClaimRecord]]:
     """Return each claim of the quick run, and the same of the reference."""
-    return [(claim, reference_run.claim(claim.id)) for claim in quick.claims]
+    return [(claim, reference.claim(claim.id)) for claim in quick.claims]
 
 
 def nearly(one: Any, other: Any, allowed: float = SAME) -> bool:
@@ -87,10 +78,10 @@ def _same(name: str) -> float:
 
 @EACH_QUICKLY_MADE
 def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
-    reference_run: RunRecord, name: str
+    reference: RunRecord, name: str
 ) -> None:
     """And so are relations, labels, words of controls; values computed without draws to their rounding."""
-    known, tolerance = reference_run.claim(name), reference_run.run.settings.tolerance
+    known, tolerance = reference.claim(name), reference.run.settings.tolerance
     claim, derived = CATALOGUE[name], derivation(name)
     facts = several(claim.facts(derived))
     planned = experiment(name, tolerance)
