@@ -7,7 +7,6 @@ prints which fault is the first to refute each check; a check that none refutes 
 
 import sys
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.catalogue import CATALOGUE, derivation
+from verify.claims.newer.shared import rounding
 from verify.engine.measure import Samples, drawn_by, judged
 from verify.engine.runner import settings
 from verify.errors import ClaimError
@@ -72,28 +72,20 @@ def _at_temperature(temperature: float, right: Callable[[Array], Array] = attent
     return _softmax(lambda scores: right(scores / temperature))
 
 
-def _probabilities(
-    scale: Callable[[Any], Any] = lambda scale: scale,
-    mask: Callable[[Array], Array | None] = lambda mask: mask,
-) -> Plant:
+def _mask_ignored(patch: pytest.MonkeyPatch) -> None:
     right = attention.probabilities
-
-    def wrong(queries: Array, keys: Array, of: Any, hidden: Array | None = None) -> Array:
-        return right(queries, keys, scale(of), hidden if hidden is None else mask(hidden))
-
-    return lambda patch: everywhere(patch, right, wrong)
+    everywhere(patch, right, lambda queries, keys, scale, _=None: right(queries, keys, scale))
 
 
-def _gradients(**changes: Callable[[Array], Array]) -> Plant:
-    right = attention.gradients
+def _coarser_above_one(values: Array, bits: int, right: Any = rounding.rounded) -> Array:
+    coarse: Array = np.where(np.abs(values) > 1, right(values, bits - 2), right(values, bits))
+    return coarse
 
-    def wrong(*arguments: Any) -> attention.Gradients:
-        gradients = right(*arguments)
-        spoiled = copy(gradients)
-        vars(spoiled).update({name: change(getattr(gradients, name)) for name, change in changes.items()})
-        return spoiled
 
-    return lambda patch: everywhere(patch, right, wrong)
+def _in_equal_steps(values: Array, bits: int) -> Array:
+    step = np.abs(values).max() / 2**bits
+    nearest: Array = step * np.rint(values / step)
+    return nearest
 
 
 def _spectral_norms(factor: float) -> Plant:
@@ -229,8 +221,6 @@ FAULTS: dict[str, Plant] = {
     "statistics in each other's place": _statistics(lambda values: np.roll(values, 1, axis=1)),
     "means over rows divided by one less": _means_over_one_less,
     "one component more": _sampling("d", lambda d, _: d + 1),
-    "scale left out": _sampling("scale", lambda _, __: 1.0),
-    "scale 30% larger": _sampling("scale", lambda scale, _: 1.3 * scale),
     "scale with another power of the dimension": _sampling("scale", lambda scale, d: scale * d**0.1),
     "scales in reverse order": _sampling("scales", lambda scales, _: scales[::-1]),
     "softmax at temperature 1.3": _at_temperature(1.3),
@@ -238,12 +228,13 @@ FAULTS: dict[str, Plant] = {
     "softmax over the queries": _softmax(_over_queries),
     "softmax divided by the number of keys": _softmax(_not_normalised),
     "softmax without subtraction": _softmax(_without_subtraction),
-    "attention at 1.3 times its scale": _probabilities(lambda scale: 1.3 * scale),
-    "mask ignored": _probabilities(mask=lambda _: None),
-    "mask moved by a key": _probabilities(mask=lambda mask: np.roll(mask, 1, axis=-1)),
-    "gradients of the wrong sign": _gradients(queries=np.negative, keys=np.negative),
-    "gradients 30% larger": _gradients(queries=lambda x: 1.3 * x, keys=lambda x: 1.3 * x),
-    "gradients of scores 10% larger": _gradients(scores=lambda x: 1.1 * x),
+    "softmax divided by 1.1 times the sum": _softmax(
+        lambda scores, right=attention.softmax: right(scores) / 1.1
+    ),
+    "mask ignored": _mask_ignored,
+    "numbers above 1 of two bits less": lambda patch: everywhere(patch, rounding.rounded, _coarser_above_one),
+    "numbers in equal steps": lambda patch: everywhere(patch, rounding.rounded, _in_equal_steps),
+    "scale squared": _sampling("scale", lambda scale, _: scale**2),
     "spectral norms 5% larger": _spectral_norms(1.05),
     "spectral norms 5% smaller": _spectral_norms(1 / 1.05),
 }

@@ -1,4 +1,4 @@
-"""What a figure draws is what was found: points are estimates with their intervals, curves are predictions."""
+"""What a figure draws is what was found: points are estimates with intervals, curves are predictions."""
 
 import math
 import re
