@@ -58,34 +58,13 @@ def _over_queries(scores: Array) -> Array:
     return weights
 
 
-def _not_normalised(scores: Array) -> Array:
-    weights: Array = np.exp(scores - scores.max(axis=-1, keepdims=True)) / scores.shape[-1]
-    return weights
-
-
-def _without_subtraction(scores: Array) -> Array:
-    weights: Array = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
-    return weights
-
-
 def _at_temperature(temperature: float, right: Callable[[Array], Array] = attention.softmax) -> Plant:
     return _softmax(lambda scores: right(scores / temperature))
-
-
-def _mask_ignored(patch: pytest.MonkeyPatch) -> None:
-    right = attention.probabilities
-    everywhere(patch, right, lambda queries, keys, scale, _=None: right(queries, keys, scale))
 
 
 def _coarser_above_one(values: Array, bits: int, right: Any = rounding.rounded) -> Array:
     coarse: Array = np.where(np.abs(values) > 1, right(values, bits - 2), right(values, bits))
     return coarse
-
-
-def _in_equal_steps(values: Array, bits: int) -> Array:
-    step = np.abs(values).max() / 2**bits
-    nearest: Array = step * np.rint(values / step)
-    return nearest
 
 
 def _spectral_norms(factor: float) -> Plant:
@@ -226,15 +205,10 @@ FAULTS: dict[str, Plant] = {
     "softmax at temperature 1.3": _at_temperature(1.3),
     "softmax at temperature 1/1.3": _at_temperature(1 / 1.3),
     "softmax over the queries": _softmax(_over_queries),
-    "softmax divided by the number of keys": _softmax(_not_normalised),
-    "softmax without subtraction": _softmax(_without_subtraction),
     "softmax divided by 1.1 times the sum": _softmax(
         lambda scores, right=attention.softmax: right(scores) / 1.1
     ),
-    "mask ignored": _mask_ignored,
     "numbers above 1 of two bits less": lambda patch: everywhere(patch, rounding.rounded, _coarser_above_one),
-    "numbers in equal steps": lambda patch: everywhere(patch, rounding.rounded, _in_equal_steps),
-    "scale squared": _sampling("scale", lambda scale, _: scale**2),
     "spectral norms 5% larger": _spectral_norms(1.05),
     "spectral norms 5% smaller": _spectral_norms(1 / 1.05),
 }
