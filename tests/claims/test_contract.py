@@ -12,9 +12,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 
-from tests.catalogue import CATALOGUE, EACH_BY_HAND, EACH_QUICKLY_MADE, QUICKLY_MADE, derivation, experiment
+from tests.catalogue import CATALOGUE, EACH_BY_HAND, EACH_QUICKLY_MADE, derivation, experiment
 from verify import api
 from verify.engine import runner
 from verify.engine.sources import read_sources
@@ -289,33 +288,6 @@ def test_a_mean_a_fifth_of_a_deviation_off_is_refuted() -> None:
 
 
 # --- planted faults: derivations ----------------------------------------------------------------------
-
-
-def spoiled(expression: Any) -> Any:
-    """Return an expression of the same kind that says something else."""
-    if isinstance(expression, Expr):
-        return S.One if expression.is_zero else expression * S(11) / 10
-    if isinstance(expression, Eq):
-        return Eq(spoiled(expression.lhs), expression.rhs, evaluate=False)
-    if isinstance(expression, Contains):
-        return Contains(
-            expression.args[0], FiniteSet(*(11 * one for one in expression.args[1])), evaluate=False
-        )
-    return Ne(expression, expression)
-
-
-@pytest.mark.parametrize("name", sorted(QUICKLY_MADE))
-def test_a_wrong_last_step_is_not_confirmed(name: str) -> None:
-    """However well the measurement agrees, a claim whose derivation fails is not confirmed."""
-    right = derivation(name)
-    *routes, last = right.routes
-    expression, relation = last.steps[-1].expression, last.followed().steps[-1].relation
-    # A larger bound from above would be right as well.
-    changed = expression * S(10) / 11 if relation in {"≤", "<"} else spoiled(expression)
-    wrong = replace(last.steps[-1], expression=changed)
-    examined = replace(right, routes=(*routes, replace(last, steps=(*last.steps[:-1], wrong)))).examine()
-    assert not examined.holds
-    assert f"“{last.title}”, step {len(last.steps)}: does not follow" in examined.reason
 
 
 def test_a_failed_derivation_ends_its_claim() -> None:

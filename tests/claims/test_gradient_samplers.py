@@ -12,7 +12,7 @@ from verify.claims.gradients.shared import samplers
 from verify.claims.gradients.shared.samplers import (
     LayerStack, Normalisation, RowGradients, SingleQueries, sums_within,
 )  # fmt: skip
-from verify.claims.gradients.shared.training import LAST, WINDOW, Lookup, TrainingRuns, losses, steps_to
+from verify.claims.gradients.shared.training import LAST, Lookup, TrainingRuns, losses, steps_to
 from verify.montecarlo.blocks import output_name
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
 from verify.montecarlo.inputs import bartlett_components
@@ -279,19 +279,6 @@ def test_training_in_own_axes_is_the_same() -> None:
         for one in (full, own)
     ]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
-
-
-def test_steps_to_the_goal() -> None:
-    """The first step whose last few losses have a mean below the goal, or all steps where none has."""
-    rng = np.random.default_rng(3)
-    found = rng.random((4, 3, 40)) * np.linspace(1.2, 0.2, 40)
-    found[0, 0] = 1.0
-    taken = steps_to(found, 0.3)
-    for seed in range(4):
-        for run in range(3):
-            ends = [end for end in range(WINDOW, 41) if np.mean(found[seed, run, end - WINDOW : end]) < 0.3]
-            assert taken[seed, run] == (ends[0] if ends else 40)
-    assert taken[0, 0] == 40
 
 
 @pytest.fixture(scope="module")

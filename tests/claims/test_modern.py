@@ -17,16 +17,13 @@ from verify.claims.modern.shared.variants import (
     BesideSink,
     BiasedRows,
     CappedScores,
-    Cosines,
     DroppedWeights,
     GroupedScores,
     RecoveredScales,
     RotatedScores,
     RoundedScores,
     beside_sink,
-    cosine_scores,
     distance_from_half,
-    largest_cosine,
     rotated,
     rotation_angles,
     rounded,
@@ -135,19 +132,6 @@ def dot(one: Any, other: Any) -> float:
 def dots(block: int) -> list[float]:
     """Return all scores of a block, one after the other."""
     return [dot(QUERIES[block, one], KEYS[block, other]) for one, other in PAIRS]
-
-
-def test_cosines_are_scores_over_both_lengths() -> None:
-    """Times the scale, squared and to the fourth; a vector's length does not matter."""
-    found = Cosines(2.0).reduce(QUERIES, KEYS)
-    for block in range(2):
-        cosines = [
-            2 * score / math.hypot(*QUERIES[block, one]) / math.hypot(*KEYS[block, other])
-            for score, (one, other) in zip(dots(block), PAIRS, strict=True)
-        ]
-        expected = [statistics.fmean(cosine**power for cosine in cosines) for power in (2, 4)]
-        assert found[block] == pytest.approx(expected)
-    assert cosine_scores(7 * QUERIES, KEYS / 3) == pytest.approx(cosine_scores(QUERIES, KEYS))
 
 
 def test_rotation_is_by_plain_matrices() -> None:
@@ -267,12 +251,6 @@ def test_errors_of_rounded_scores() -> None:
     for block in range(2):
         scores = np.array(dots(block)) / 2
         assert found[block, 0] == pytest.approx(statistics.fmean((rounded(scores, 4) - scores) ** 2))
-
-
-def test_a_cosine_is_at_most_one_and_reaches_it() -> None:
-    """By the query itself among the keys; the scale multiplies it."""
-    assert largest_cosine(1.0) == pytest.approx(1.0, abs=1e-12)
-    assert largest_cosine(8.0) == pytest.approx(8.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(

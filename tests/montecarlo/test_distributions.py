@@ -20,12 +20,10 @@ from verify.engine.validation import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import (
-    CAUCHY,
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
     RADEMACHER,
-    STANDARD_DISTRIBUTIONS,
     UNIFORM,
     UNIT_INTERVAL,
     Array,
@@ -84,29 +82,6 @@ def test_draws_follow_the_law(distribution: Distribution, reference: Any) -> Non
     steps = np.arange(DRAWS + 1) / DRAWS
     gap = max(np.max(expected - steps[:-1]), np.max(steps[1:] - expected))
     assert gap <= math.sqrt(math.log(2 / FALSE_ALARM) / (2 * DRAWS))
-
-
-class TestStudent:
-    """Student's distribution has moments below its degrees of freedom only."""
-
-    @pytest.mark.parametrize("freedom", [-1, 0, 1, 2])
-    def test_too_few_degrees_are_refused(self, freedom: int) -> None:
-        """Below three degrees there is no variance to standardise."""
-        with pytest.raises(ValueError, match=f"{freedom} degrees of freedom has no variance"):
-            student_t(freedom)
-
-    @pytest.mark.parametrize(("freedom", "missing"), [(3, 3), (4, 4), (5, 5), (9, 5)])
-    def test_missing_moments_raise(self, freedom: int, missing: int) -> None:
-        """A moment that does not exist, or is not recorded, is never made up."""
-        distribution = student_t(freedom)
-        assert len(distribution.moments(missing - 1)) == missing
-        with pytest.raises(ValueError, match=rf"t\({freedom}\): no finite moment of order {missing}"):
-            distribution.moments(missing)
-
-    def test_no_kurtosis_without_a_fourth_moment(self) -> None:
-        """The kurtosis of t(4) is infinite, and asking for it says so."""
-        with pytest.raises(ValueError, match="order 4"):
-            _ = student_t(4).kurtosis
 
 
 class TestMoved:
@@ -177,15 +152,6 @@ def test_independent_of_pythons_hash_salt() -> None:
 def test_the_numbers_are_pinned() -> None:
     """Published results must stay reproducible: a change of the stream is a change of every result."""
     assert stream(20170612, "score-variance", "d64", 0).integers(2**32, size=3).tolist() == PINNED
-
-
-SHIPPED = (*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, CAUCHY, student_t(3), student_t(4), student_t(5))
-
-
-@pytest.mark.parametrize("distribution", SHIPPED, ids=lambda distribution: distribution.name)
-def test_right_moments_pass(distribution: Distribution) -> None:
-    """Heavy tails are no reproach: where a power has no variance, its mean lies in a few rare terms."""
-    assert moments_contradiction(distribution) is None
 
 
 def stating(distribution: Distribution, order: int, value: Fraction) -> Distribution:

@@ -9,30 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM, examples, floats, measured
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import (
-    MIN_BLOCKS, Measured, component, variance,
+    MIN_BLOCKS, Measured,
 )  # fmt: skip
 from verify.montecarlo.experiment import (
-    SIDES, Model, Prediction, Quantity, Target, WeightedFit, best_side, block_cost,
-    cheapest, ordinary, route_of,
+    SIDES, Model, Target, WeightedFit, best_side, block_cost,
+    cheapest, ordinary,
 )  # fmt: skip
-
-ONE = Prediction(1.0, "1")
-CELL = Cell("d8", (), score_matrices(8, 4, NORMAL, NORMAL))
-
-
-def test_a_quantity_goes_through_its_sampler_its_estimand_and_its_relation() -> None:
-    """Cells, labels, predictions and settings of one class of sampler do not matter."""
-    checked = Quantity("one", "a", CELL, variance(), ONE)
-    wider = Cell("d9", (("d_k", 9),), score_matrices(9, 4, NORMAL, NORMAL, scale=2.0))
-    assert route_of(checked) == ("quantity", "Simulated", "ScoreMoments", "variance", "=")
-    assert route_of(Quantity("two", "b", wider, variance(block_variance=0.5), ONE)) == route_of(checked)
-    assert route_of(Quantity("two", "b", CELL, component("mean"), ONE)) != route_of(checked)
-    assert route_of(Quantity("two", "b", CELL, variance(), ONE, relation="≤")) != route_of(checked)
 
 
 X = (1.0, 2.0, 3.0, 8.0, 64.0, 100.0, 512.0, 1000.0, 1024.0)
@@ -169,17 +153,6 @@ def test_one_of_the_sides_and_always_the_same(d: int, tolerance: float) -> None:
     assert side == best_side(d, variance.__getitem__, tolerance)
     costs = {m: max(MIN_BLOCKS, 36 * variance[m] / tolerance**2) * block_cost(d, m) for m in SIDES}
     assert costs[side] <= min(costs.values()) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("d", [8, 64, 512])
-def test_matrices_beat_single_pairs(d: int) -> None:
-    """A score matrix reaches the tolerance at a fraction of the draws of independent pairs."""
-    variance = gaussian(d)
-    side = best_side(d, variance.__getitem__, 1e-3)
-    draws = {m: 2 * m * d * variance[m] for m in (1, side)}
-    assert side > 1
-    # At best the gain tends to (d+3)/2; a side near √d must have a good part of it.
-    assert draws[1] / draws[side] > (d + 3) / 2 / 4
 
 
 _POINTS = st.lists(

@@ -23,18 +23,18 @@ from verify.spec import (
 )
 
 MEASURING: dict[str, Pair] = {
-    "other_law": of_experiments(
-        # False: the kurtosis of normal components is that of Laplace's; true: of normal components.
-        lambda: measured(kurtosis(), None, ScorePowers((2, 4)), query=LAPLACE, key=LAPLACE, n=16),
-        lambda: measured(kurtosis(), None, ScorePowers((2, 4)), n=16),
-        derive=lambda: Derivation.of(kurtosis_route(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d))),
-    ),
     # False: what is measured is at a scale 1% larger than what is derived; true: at the same scale.
     "other_scale": of_measured_parts(
         lambda scale: spread(scale=scale),
         Rational(505, 1000),
         S.Half,
         derive=lambda: Derivation.of(variance_route(score / 2, STANDARD)),
+    ),
+    "other_law": of_experiments(
+        # False: the kurtosis of normal components is that of Laplace's; true: of normal components.
+        lambda: measured(kurtosis(), None, ScorePowers((2, 4)), query=LAPLACE, key=LAPLACE, n=16),
+        lambda: measured(kurtosis(), None, ScorePowers((2, 4)), n=16),
+        derive=lambda: Derivation.of(kurtosis_route(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d))),
     ),
     # False: the variance is 1.3 d, within ten times the tolerance; true: it is d, within the tolerance.
     "wide_tolerance": of_experiments(lambda: spread(13 * d / 10, tolerance=Tolerance(10.0))),
