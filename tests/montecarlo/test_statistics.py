@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from tests.montecarlo.samples import SINGLE, Spy, generator, score_matrices, score_pairs
-from tests.montecarlo.test_inputs import MEANS, MIXING
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.distributions import (
@@ -156,6 +155,11 @@ class TestPairShares:
             assert found[block, position] == count / 7
         assert queries.size + keys.size == 4 * sampler.coordinates
         assert sampler.scores == 7
+
+
+MIXING = ((1.0, 0.0, 2.0), (0.0, -1.0, 0.5), (3.0, 1.0, 0.0), (0.0, 2.0, -1.0))
+"""Two query and two key components made from three numbers, no two rows alike."""
+MEANS = (1.0, -2.0, 0.5, 4.0)
 
 
 class TestPairMoments:
