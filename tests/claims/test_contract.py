@@ -94,6 +94,26 @@ def test_the_derivation_holds(records: dict[str, ClaimRecord]) -> None:
         assert all(route.theorem and route.subject and route.result for route in derivation.routes), name
 
 
+def test_round_figures_are_called_thresholds(records: dict[str, ClaimRecord]) -> None:
+    """A one-sided check against a plain decimal was not derived, and does not say so."""
+    for name, record in records.items():
+        for check in record.checks:
+            if check.relation != "=" and _is_round(check.prediction_latex):
+                assert check.origin == "set", (name, check.id)
+
+
+def _is_round(prediction: str) -> bool:
+    """Return whether a prediction below 1 is written with two decimals, or is a fraction that could be.
+
+    Not so a half: derivations do end in it.
+    """
+    parts = re.fullmatch(r"\\frac\{(\d+)\}\{(\d+)\}", prediction)
+    if parts is None:
+        return re.fullmatch(r"0\.\d{1,2}", prediction) is not None
+    top, bottom = map(int, parts.groups())
+    return top < bottom != 2 and 100 * top % bottom == 0
+
+
 def test_every_check_agrees(records: dict[str, ClaimRecord]) -> None:
     """Each claim and each of its checks are confirmed, or approximate."""
     agreeing = {Verdict.CONFIRMED, Verdict.APPROXIMATE}
