@@ -19,8 +19,15 @@ from verify.engine import runner
 from verify.engine.sources import read_sources
 from verify.evidence import PROFILES, Check, ClaimRecord, Figure, PlotLayer, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import (
-    Comparison, Exact, Experiment, Fit, Prediction, Quantity, every_comparison, route_of,
-)  # fmt: skip
+    Comparison,
+    Exact,
+    Experiment,
+    Fit,
+    Prediction,
+    Quantity,
+    every_comparison,
+    route_of,
+)
 from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF

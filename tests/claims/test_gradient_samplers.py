@@ -10,8 +10,12 @@ import pytest
 from tests.montecarlo.samples import SINGLE, Spy
 from verify.claims.gradients.shared import samplers
 from verify.claims.gradients.shared.samplers import (
-    LayerStack, Normalisation, RowGradients, SingleQueries, sums_within,
-)  # fmt: skip
+    LayerStack,
+    Normalisation,
+    RowGradients,
+    SingleQueries,
+    sums_within,
+)
 from verify.claims.gradients.shared.training import LAST, Lookup, TrainingRuns, losses, steps_to
 from verify.montecarlo.blocks import output_name
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array

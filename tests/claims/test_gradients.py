@@ -12,8 +12,15 @@ from sympy import Float, Indexed, Interval, oo
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients.shared import attention_gradients as routes
 from verify.claims.gradients.shared.jacobian import (
-    LENGTH, by_largest, by_row_sums, from_below, never_above_half, one_ahead, t, value,
-)  # fmt: skip
+    LENGTH,
+    by_largest,
+    by_row_sums,
+    from_below,
+    never_above_half,
+    one_ahead,
+    t,
+    value,
+)
 from verify.claims.gradients.shared.row_gradients import mean_square
 from verify.claims.gradients.shared.saturation import identity, inverse_length, of_two_keys
 from verify.montecarlo.attention import softmax

@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import examples
 from verify.montecarlo.blocks import (
-    Cell, Chunk, Drawn, Sample, Sums, draw, draw_chunk, sums_of,
-)  # fmt: skip
+    Cell,
+    Chunk,
+    Drawn,
+    Sample,
+    Sums,
+    draw,
+    draw_chunk,
+    sums_of,
+)
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
 from verify.montecarlo.inputs import SharedVectors
 from verify.montecarlo.statistics import AllPairs, Reduced

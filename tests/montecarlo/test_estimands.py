@@ -11,18 +11,38 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
 from tests.montecarlo.samples import (
-    GRID, NAMES, at_least, named, sample_of, score_matrices, score_pairs, shares_of,
-)  # fmt: skip
+    GRID,
+    NAMES,
+    at_least,
+    named,
+    sample_of,
+    score_matrices,
+    score_pairs,
+    shares_of,
+)
 from tests.strategies import examples, floats
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import SHARE, Sample, numbered
 from verify.montecarlo.distributions import (
-    EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Distribution,
-)  # fmt: skip
+    EXPONENTIAL,
+    NORMAL,
+    RADEMACHER,
+    UNIT_INTERVAL,
+    Distribution,
+)
 from verify.montecarlo.estimands import (
-    MIN_BLOCKS, Bounded, DistanceToLaw, Goal, Quantile, Ratio, Smooth, component, covariance, ratio,
+    MIN_BLOCKS,
+    Bounded,
+    DistanceToLaw,
+    Goal,
+    Quantile,
+    Ratio,
+    Smooth,
+    component,
+    covariance,
+    ratio,
     variance,
-)  # fmt: skip
+)
 from verify.montecarlo.statistics import Reduced
 from verify.symbolic.blocks import mean_variance, square_variance
 

@@ -11,12 +11,19 @@ from scipy import stats
 
 from tests.strategies import FALSE_ALARM, examples, floats, measured
 from verify.montecarlo.estimands import (
-    MIN_BLOCKS, Measured,
-)  # fmt: skip
+    MIN_BLOCKS,
+    Measured,
+)
 from verify.montecarlo.experiment import (
-    SIDES, Model, Target, WeightedFit, best_side, block_cost,
-    cheapest, ordinary,
-)  # fmt: skip
+    SIDES,
+    Model,
+    Target,
+    WeightedFit,
+    best_side,
+    block_cost,
+    cheapest,
+    ordinary,
+)
 
 
 X = (1.0, 2.0, 3.0, 8.0, 64.0, 100.0, 512.0, 1000.0, 1024.0)

@@ -8,9 +8,16 @@ import pytest
 from verify.montecarlo import attention
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.reference_loops import (
-    REACH, attention_in_loops, distance_from_loops, drawn, gradients_of_loops,
-    in_single_precision, largest_ratio, over_queries, spectral_norms,
-)  # fmt: skip
+    REACH,
+    attention_in_loops,
+    distance_from_loops,
+    drawn,
+    gradients_of_loops,
+    in_single_precision,
+    largest_ratio,
+    over_queries,
+    spectral_norms,
+)
 
 
 def test_one_query_by_hand() -> None:

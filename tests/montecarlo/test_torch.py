@@ -17,8 +17,17 @@ from verify.montecarlo.attention import attention, gradients, probabilities
 from verify.montecarlo.blocks import Cell, Chunk, draw_chunk
 from verify.montecarlo.devices import Device, DeviceError, OnDevice, find_device, moved
 from verify.montecarlo.distributions import (
-    CAUCHY, EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array, Distribution, student_t,
-)  # fmt: skip
+    CAUCHY,
+    EXPONENTIAL,
+    LAPLACE,
+    NORMAL,
+    RADEMACHER,
+    UNIFORM,
+    UNIT_INTERVAL,
+    Array,
+    Distribution,
+    student_t,
+)
 from verify.montecarlo.experiment import Comparison, Experiment, cells_of, every_comparison
 from verify.montecarlo.inputs import SharedVectors, Simulated
 from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows

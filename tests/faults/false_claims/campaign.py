@@ -97,7 +97,11 @@ def table(results: Iterable[tuple[str, Outcome, Outcome]]) -> FalseClaims:
     for kind, nets in kinds.items():
         by = Counter(net for net, _ in nets if net)
         passed = sum(not net for _, net in nets)
-        rows.append(FalseKind(kind=kind, of=len(nets), caught=by.total(), by=dict(by), neighbours=passed))
+        rows.append(
+            FalseKind(
+                kind=kind, of=len(nets), caught=by.total(), by=dict(sorted(by.items())), neighbours=passed
+            )
+        )
     return FalseClaims(command=COMMAND, version=__version__, kinds=tuple(rows))
 
 
