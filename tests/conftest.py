@@ -45,9 +45,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--claims", default="", metavar="IDS", help="claims of the quick runs that tests share, by commas"
     )
     parser.addoption(
-        "--reference", default="", metavar="FILE", help="results to compare with, in place of the reference"
-    )
-    parser.addoption(
         "--extras", action="store_true", help="only tests that are skipped where an extra is not installed"
     )
 

@@ -1,4 +1,4 @@
-"""What was never measured without a card: draws, audits and probes on a device.
+"""Draws on a graphics card: their bias, whether a second run has the same digests, and the time they take.
 
 ``python -m tests.benchmarks.card PART ... [--device cuda]`` prints one table a part; ``--small``
 does each with little, as on a processor. The parts:
@@ -6,9 +6,7 @@ does each with little, as on a processor. The parts:
 - ``bias``: what single precision does to the mean of every statistic that a device computes, against double
   precision for the same draws of the device;
 - ``digests``: two quick runs of the catalogue are the same to the last bit;
-- ``speed``: seconds of runs by two workers with and without the device, at ±0.1%;
-- ``probe``: PyTorch's fused attention, its corners and gradients;
-- ``audit``: a GPT-2 of 124 million parameters in bfloat16, fused and written out.
+- ``speed``: seconds of runs by two workers with and without the device, at ±0.1%.
 """
 
 import argparse
@@ -18,23 +16,20 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 import verify
 from tests.tool import begin
-from verify.auditing.comparing import compare_recordings
 from verify.engine.catalogue import catalogue
-from verify.evidence import audits, comparisons
 from verify.evidence.load import load
 from verify.montecarlo import devices
 from verify.montecarlo.devices import Device, OnDevice, find_device
 from verify.montecarlo.experiment import cells_of, every_comparison
 
-functional = torch.nn.functional
 CLAIMS = ("score-variance", "over-scaling", "sqrt-scaling", "row-variance", "causal-rows")
 """All of whose cells a device draws."""
 
@@ -89,8 +84,16 @@ def run(*arguments: object) -> Timed:
     """Return a run of its own process."""
     begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
-        process = begin("run", *arguments, "--fresh", "--out", folder, environment=os.environ,
-                        stdout=subprocess.DEVNULL, stderr=None)  # fmt: skip
+        process = begin(
+            "run",
+            *arguments,
+            "--fresh",
+            "--out",
+            folder,
+            environment=os.environ,
+            stdout=subprocess.DEVNULL,
+            stderr=None,
+        )
         if process.wait() not in {0, 3}:
             raise SystemExit(f"run {arguments} has ended with status {process.returncode}")
         wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -118,110 +121,12 @@ def speed(device: Device, tolerance: float, claims: tuple[str, ...], workers: in
         record, wall, processor = run(*given, *more)
         walls.append(wall)
         verdicts = Counter(str(claim.verdict) for claim in record.claims)
-        print(f"{len(record.claims)} claims at {tolerance:.2%}, {workers} workers, on {where}: {wall:.1f} s, "
-              f"{processor:.0f} s of processor; {dict(verdicts)}", flush=True)  # fmt: skip
-    print(f"ratio {walls[1] / walls[0]:.2f}", flush=True)
-
-
-def probe(device: Device, small: bool) -> None:
-    """Print what a probe finds of PyTorch's own attention, and how long it takes."""
-    for causal in (False, True):
-
-        def attention(q: Any, k: Any, v: Any) -> Any:
-            return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)  # noqa: B023 - called here
-
-        begun = time.perf_counter()
-        found = verify.probe(
-            attention, 64, library="torch", device=device.name, gradient=True, corners=not small
-        )
-        wrong = [f"{one.name}: {one.outcome} {one.text}" for one in found.corners if one.outcome != "right"]
-        print(f"causal={causal}: {found}\n{len(found.corners)} corners, wrong: {wrong or 'none'}; "
-              f"{time.perf_counter() - begun:.1f} s")  # fmt: skip
-
-
-class Block(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
-    """A layer of GPT-2."""
-
-    def __init__(self, width: int, fused: bool) -> None:
-        super().__init__()
-        self.heads, self.fused = width // 64, fused
-        self.norm, self.then = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
-        self.project, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
-        self.feed = torch.nn.Sequential(
-            torch.nn.Linear(width, 4 * width), torch.nn.GELU(), torch.nn.Linear(4 * width, width)
-        )
-
-    def forward(self, x: Any) -> Any:
-        """Return x after attention and the feed-forward layer."""
-        q, k, v = (one.unflatten(-1, (self.heads, 64)).transpose(1, 2)
-                   for one in self.project(self.norm(x)).chunk(3, -1))  # fmt: skip
-        with torch.nn.attention.sdpa_kernel(_FUSED if self.fused else [torch.nn.attention.SDPBackend.MATH]):
-            attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(attended.transpose(1, 2).flatten(-2))
-        return x + self.feed(self.then(x))
-
-
-_FUSED = [
-    getattr(torch.nn.attention.SDPBackend, name)
-    for name in ("FLASH_ATTENTION", "EFFICIENT_ATTENTION", "MATH")
-]
-
-
-class Model(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
-    """GPT-2's smallest: 12 layers of width 768, 124 million parameters."""
-
-    def __init__(self, layers: int = 12, width: int = 768, words: int = 50257, tokens: int = 1024) -> None:
-        super().__init__()
-        self.words, self.places = torch.nn.Embedding(words, width), torch.nn.Embedding(tokens, width)
-        self.blocks = torch.nn.ModuleList(Block(width, fused=True) for _ in range(layers))
-        self.norm = torch.nn.LayerNorm(width)
-        for one in self.parameters():
-            if one.ndim == 2:
-                torch.nn.init.normal_(one, std=0.02)
-
-    def forward(self, ids: Any) -> Any:
-        """Return the logits of the next words."""
-        x = self.words(ids) + self.places.weight[: ids.shape[1]]
-        for block in self.blocks:
-            x = block(x)
-        return self.norm(x) @ self.words.weight.T
-
-
-def model_and_words(device: Device, small: bool) -> tuple[Any, Callable[[], Any]]:
-    """Return a model in bfloat16, and what gives it a batch of sequences that repeat themselves."""
-    torch.manual_seed(0)
-    model = Model(2, 128, 500, 64) if small else Model()
-    model = model.to(device.name, torch.bfloat16)
-    words, tokens = model.words.weight.shape[0], model.places.weight.shape[0]
-
-    def batch() -> Any:
-        half = torch.randint(words, (4 if small else 8, tokens // 2), device=device.name)
-        return torch.cat([half, half], 1)
-
-    return model, batch
-
-
-def audit(device: Device, small: bool) -> None:
-    """Print what an audit says of the model, and whether its kernels differ."""
-    model, batch = model_and_words(device, small)
-    ids, recordings = batch(), []
-    for fused in (True, False):
-        for block in model.blocks:
-            block.fused = fused
-        with (
-            torch.no_grad(),
-            verify.record(model, inputs=True, source="fused" if fused else "math") as recording,
-        ):
-            model(ids)
-        recordings.append(recording)
-        begun = time.perf_counter()
-        found = verify.audit(recording)
-        print("\n".join(audits.summary_lines(found)))
         print(
-            f"{'fused' if fused else 'math'}: status {found.exit_status}; {time.perf_counter() - begun:.1f} s"
+            f"{len(record.claims)} claims at {tolerance:.2%}, {workers} workers, on {where}: {wall:.1f} s, "
+            f"{processor:.0f} s of processor; {dict(verdicts)}",
+            flush=True,
         )
-    compared = compare_recordings(*recordings)
-    print("\n".join(comparisons.comparison_lines(compared)), f"\ncompared: status {compared.exit_status}")
+    print(f"ratio {walls[1] / walls[0]:.2f}", flush=True)
 
 
 def main() -> None:
@@ -229,7 +134,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="+", choices=("bias", "digests", "speed", "probe", "audit"))
+    parser.add_argument("parts", nargs="+", choices=("bias", "digests", "speed"))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--workers", type=int, default=2)

@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from verify.engine import catalogue
-from verify.montecarlo.experiment import Quantity
 from verify.spec.claim import several
 
 CATALOGUE = catalogue.catalogue()
@@ -98,24 +97,3 @@ def test_what_growing_scores_keep_is_what_drawn_rows_keep(keys: int) -> None:
 def test_the_f_test_is_scipys() -> None:
     """The closed form for 2 and 2 degrees of freedom agrees with the general one."""
     assert f_test() == pytest.approx(stats.f.sf(float(THREE / TWO), 2, 2), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "variance"),
-    [
-        ("fused-xavier", "Xavier, one matrix for all heads", Fraction(2, 256)),
-        ("per-head-xavier", "Xavier, one matrix a head", Fraction(2, 160)),
-        ("packed-xavier", "Xavier, queries, keys and values in one matrix", Fraction(2, 512)),
-        ("he", "He", Fraction(2, 128)),
-        ("linear-default", "uniform on ±1/√D, a common default of linear layers", Fraction(1, 384)),
-    ],
-)
-def test_initialisations_are_called_by_their_names(name: str, words: str, variance: Fraction) -> None:
-    """The words that a cell records belong to the variance of the entries that it draws."""
-    claim = CATALOGUE["projected-tokens"]
-    cells = {
-        one.cell.id: dict(one.cell.settings)
-        for one in claim.experiment(claim.derive(), 0.05).checks
-        if isinstance(one, Quantity)
-    }
-    assert (cells[name]["initialisation"], cells[name]["entry variance"]) == (words, str(variance))

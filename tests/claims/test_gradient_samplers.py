@@ -1,7 +1,6 @@
 """Samplers of the chapter on gradients: each equals a loss differentiated numerically, or plain loops."""
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +10,14 @@ import pytest
 from tests.montecarlo.samples import SINGLE, Spy
 from verify.claims.gradients.shared import samplers
 from verify.claims.gradients.shared.samplers import (
-    LayerStack, Normalisation, RowGradients, SingleQueries, sums_within,
-)  # fmt: skip
-from verify.claims.gradients.shared.training import LAST, WINDOW, Lookup, TrainingRuns, losses, steps_to
-from verify.montecarlo.blocks import numbered, output_name
+    LayerStack,
+    Normalisation,
+    RowGradients,
+    SingleQueries,
+    sums_within,
+)
+from verify.claims.gradients.shared.training import LAST, Lookup, TrainingRuns, losses, steps_to
+from verify.montecarlo.blocks import output_name
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
 from verify.montecarlo.inputs import bartlett_components
 
@@ -76,28 +79,6 @@ def test_statistics_by_differences(
         for grid, (squares, *_) in zip((GRID, SCALED_GRID), norms, strict=True):
             expected += [sum(math.sqrt(one) <= point for one in squares) / rows for point in grid]
         assert np.allclose(found[block], expected, rtol=1e-6, atol=1e-8)
-
-
-def test_every_statistic_has_a_name_of_its_own() -> None:
-    """Mean squares come first, path by path; then the shares of both grids."""
-    sampler = RowGradients(5, 2, 4, 3, GRID, SCALED_GRID)
-    squares = [sampler.mean_square(path, scaled=one) for path in sampler.PATHS for one in (False, True)]
-    raw, scaled = sampler.share(scaled=False), sampler.share(scaled=True)
-    assert sampler.names == (*squares, *numbered(raw, len(GRID)), *numbered(scaled, len(SCALED_GRID)))
-    assert len(set(sampler.names)) == len(sampler.names)
-
-
-def test_settings_say_how_large_queries_are() -> None:
-    """Of another size, by the deviation that unscaled scores then have."""
-    usual = dict(RowGradients(5, 4, 3, 2).settings)
-    assert usual["query, key, value, upstream"] == "normal"
-    assert (usual["keys"], usual["d_k"], usual["value dimensions"]) == (5, 4, 2)
-    assert usual["block"] == "3 queries, 5 keys"
-    assert "drawn in" not in usual
-    assert "8 axes" in str(dict(RowGradients(5, 9, 3, 2).settings)["drawn in"])
-    small = dict(RowGradients(5, 4, 3, 2, query_size=0.25).settings)
-    assert str(small["query"]).endswith("raw scores have deviation 0.5")
-    assert small["key, value, upstream"] == "normal"
 
 
 def attended(tokens: Array, query: Array, key: Array, value: Array, scale: float) -> Array:
@@ -190,22 +171,6 @@ def test_normalising_before_loses_the_size_of_the_tokens() -> None:
     assert not np.allclose(found[1], found[2])
 
 
-def test_settings_of_layers_are_what_is_drawn() -> None:
-    """Layers, tokens, where they are normalised, the size of the weights and the scales."""
-    assert dict(LayerStack(3, 4, 2, 5, (1.0, 0.5), "before", 1.5).settings) == {
-        "d_k": 2,
-        "layers": 5,
-        "tokens": "3 of 4 dimensions",
-        "normalisation": "before each layer",
-        "weights": "normal, of queries and keys 1.5 times as large",
-        "scale": "1, 0.5",
-    }
-    plain = dict(LayerStack(3, 4, 2, 5, (1.0,), "none").settings)
-    assert (plain["normalisation"], plain["weights"]) == ("none", "normal")
-    assert "drawn in" not in plain
-    assert "4 axes" in str(dict(LayerStack(3, 4, 5, 5, (1.0,)).settings)["drawn in"])
-
-
 SAMPLER = SingleQueries(5, 4, 3, 2, scale=0.7, edges=(0.0, 0.1, 0.5, 1.0), values=LAPLACE)
 
 
@@ -238,21 +203,6 @@ def _one(query: Array, keys: Array, values: Array, upstream: Array) -> Array:
     return np.array([np.sum(weights**2) * length, length, *np.stack([spread, sums], axis=1).ravel()])
 
 
-def test_it_says_what_it_draws() -> None:
-    """Five components each of two queries and four keys, three of each value and of each gradient."""
-    assert SAMPLER.coordinates == 6 * 5 + 6 * 3
-    assert SAMPLER.scores == 8
-    assert SAMPLER.held > SAMPLER.coordinates
-
-
-def test_without_edges_there_are_two_statistics() -> None:
-    """The means of the squared norms; no query sends more to the values than it got."""
-    found = SingleQueries(5, 4, 3, 1).sample(np.random.default_rng(1), 100)
-    assert found.shape == (100, 2)
-    assert np.all(found[:, 0] < found[:, 1])
-    assert found[:, 1].mean() == pytest.approx(3, rel=0.3)
-
-
 def test_sums_within_classes() -> None:
     """What lies on an edge belongs to the class below it; what lies beyond all edges, to none."""
     values = np.array([[0.1, 0.2, 0.3, 0.9], [0.2, 0.25, 0.0, 0.1]])
@@ -268,16 +218,6 @@ def test_nothing_breaks_where_a_row_is_saturated() -> None:
     assert np.all(np.isfinite(found))
     assert np.all(found[:, 0] <= found[:, 1] * (1 + 1e-12))
     assert np.all(found[:, 2:] >= 0)
-
-
-def test_classes_are_named_by_their_edges() -> None:
-    """Two names for each class, in the order of the edges; between no two successive ones there is none."""
-    classes = ((0.0, 0.1), (0.1, 0.5), (0.5, 1.0))
-    of_classes = [
-        name for ends in classes for name in (output_name("spread", *ends), output_name("length", *ends))
-    ]
-    assert SAMPLER.names == ("to-values", "from-above", *of_classes)
-    assert output_name("length", 0.0, 0.5) not in SAMPLER.names
 
 
 TASK = Lookup(keys=3, copies=2, width=2, noise=0.5)
@@ -345,19 +285,6 @@ def test_training_in_own_axes_is_the_same() -> None:
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
 
 
-def test_steps_to_the_goal() -> None:
-    """The first step whose last few losses have a mean below the goal, or all steps where none has."""
-    rng = np.random.default_rng(3)
-    found = rng.random((4, 3, 40)) * np.linspace(1.2, 0.2, 40)
-    found[0, 0] = 1.0
-    taken = steps_to(found, 0.3)
-    for seed in range(4):
-        for run in range(3):
-            ends = [end for end in range(WINDOW, 41) if np.mean(found[seed, run, end - WINDOW : end]) < 0.3]
-            assert taken[seed, run] == (ends[0] if ends else 40)
-    assert taken[0, 0] == 40
-
-
 @pytest.fixture(scope="module")
 def runs() -> TrainingRuns:
     """Return a small sampler."""
@@ -417,16 +344,3 @@ def test_scales_and_rates_are_paired(runs: TrainingRuns) -> None:
         ]
         assert all(np.array_equal(columns[0], one) for one in columns[1:])
     assert runs.sample(np.random.default_rng(5), 2).shape == (2, len(runs.names))
-
-
-def test_settings_are_what_is_trained(runs: TrainingRuns) -> None:
-    """The task, the rates and their ratio, the steps, and when a run has succeeded."""
-    assert "4 axes" in str(dict(replace(runs, d=5).settings)["drawn in"])
-    assert dict(runs.settings) == {
-        "d_k": 3,
-        "task": "find the copied one of 3 tokens of 2 dimensions, noise 0.5",
-        "rates": "0.5 to 4, each 8 times the last",
-        "steps": 30,
-        "success": f"mean loss of the last {LAST} steps below 0.3",
-        "block": "one seed at all scales and rates",
-    }

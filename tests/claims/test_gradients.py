@@ -7,20 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate
-from sympy import Float, Gt, Indexed, Interval, oo, sqrt
+from sympy import Float, Indexed, Interval, oo
 
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients.shared import attention_gradients as routes
 from verify.claims.gradients.shared.jacobian import (
-    LENGTH, by_largest, by_row_sums, from_below, never_above_half, one_ahead, t, value,
-)  # fmt: skip
-from verify.claims.gradients.shared.row_gradients import mean_square, of_small_scores, ratio_at_small_scores
-from verify.claims.gradients.shared.saturation import identity, inverse_length, lemmas, limit, of_two_keys
+    LENGTH,
+    by_largest,
+    by_row_sums,
+    from_below,
+    never_above_half,
+    one_ahead,
+    t,
+    value,
+)
+from verify.claims.gradients.shared.row_gradients import mean_square
+from verify.claims.gradients.shared.saturation import identity, inverse_length, of_two_keys
 from verify.montecarlo.attention import softmax
 from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, m
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.extremes import number
-from verify.symbolic.kernel.core import Reach
 from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.words import n, p
 from verify.symbolic.routes import Route
@@ -47,14 +51,6 @@ def test_one_key_ahead_is_bounded_where_it_leads() -> None:
     assert reached.proved().relation == "="
     with pytest.raises(Refused):
         replace(above, under=NOTHING).proved()
-
-
-def test_so_are_the_bounds_that_the_limit_lies_between() -> None:
-    """The lower one tends to the limit from below."""
-    for one in lemmas():
-        assert Derivation.of(one).examine().status == "proved"
-    low, high = (number(one, 16, 1e8) for one in (lemmas()[-1].end, limit().end))
-    assert 0.99 * high < low < high
 
 
 @pytest.mark.parametrize("deviation", [0.5, 3.0])
@@ -95,15 +91,6 @@ def test_small_scores_leave_nearly_even_attention(keys: int) -> None:
     assert mean_square("queries", keys, 9, scale).value == pytest.approx(9 * scale**2 * squares, rel=0.02)
     assert mean_square("keys", keys, 9, scale).value == pytest.approx(9 * scale**2 * squares, rel=0.02)
     assert mean_square("values", keys, 9, scale).value == pytest.approx(1 / keys, rel=0.005)
-
-
-def test_the_limits_of_small_scores() -> None:
-    """Are proved; the ratio where even attention sends something back."""
-    assert of_small_scores().proved().reach is Reach.ALL_VALUES
-    ratio = ratio_at_small_scores().proved()
-    assert ratio.rhs == sqrt(d)
-    (condition,) = ratio.hypotheses.conditions
-    assert isinstance(condition, Gt)
 
 
 RNG = np.random.default_rng(4)
@@ -167,12 +154,6 @@ def ends(route: Route) -> tuple[float, ...]:
     return value_at(route.start), *(value_at(step.expression) for step in route.steps)
 
 
-def test_each_matrix_has_a_route() -> None:
-    """From its derivative, at any place."""
-    starts = {route.start for route in (routes.of_queries(), *routes.of_single_matrices())}
-    assert starts == {DQ[a, h], DP[a, j], DS[a, j], DK[j, h], DV[j, b]}
-
-
 def test_scores_stay_and_their_gradient_by_queries_grows() -> None:
     """The same factor leaves the score of a query and a key as it is, and multiplies the other."""
     assert ends(routes.same_scores())[0] == pytest.approx(SCORES[1, 2])
@@ -189,16 +170,3 @@ def test_one_query_sends_no_more_than_it_gets() -> None:
     assert most == pytest.approx(SENT**2)
     assert [step.relation for step in route.followed().steps] == ["=", "≤"]
     assert sent < most
-
-
-def test_what_lemmas_start_at_is_defined() -> None:
-    """In words, each once."""
-    lemmas = (
-        *routes.of_single_matrices(),
-        routes.bounded_values(),
-        routes.same_scores(),
-        routes.unbounded_queries(),
-    )
-    defined = [route.definition for route in lemmas if route.definition]
-    assert [one.expression for one in defined] == [route.start for route in lemmas]
-    assert len({one.meaning for one in defined}) == len(lemmas)

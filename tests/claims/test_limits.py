@@ -6,26 +6,22 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
-from sympy import Rational, Sum, binomial, factorial
 
 from tests.catalogue import experiment
 from tests.strategies import FALSE_ALARM
 from verify.claims.limits import half_precision as claim
 from verify.claims.limits.half_precision import _tail
 from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper, x
-from verify.claims.limits.shared.even_dimensions import b, j, k, m, tail, value
-from verify.claims.pipeline.shared import ScoresBesideValues
-from verify.claims.raw_scores import score_magnitude
+from verify.claims.limits.shared.even_dimensions import b, m, tail, value
 from verify.claims.raw_scores.score_normal_limit import _largest_gap
 from verify.claims.raw_scores.score_spread import LEVEL, _normal_point, _uniform_point
 from verify.claims.raw_scores.worked_dot_products import _p_value
-from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Array
+from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
 from verify.montecarlo.inputs import SharedVectors
 from verify.montecarlo.statistics import AllPairs, Reduced
 from verify.symbolic.law import below
 from verify.symbolic.printing import function
-from verify.symbolic.scores import d
 
 
 @pytest.mark.parametrize("t", [0.1, 0.5, 1.0, 3.0])
@@ -64,15 +60,6 @@ def test_the_sum_is_the_mixture(dimension: int, above: float) -> None:
     assert found == pytest.approx(below(dimension, -above), rel=1e-4, abs=1e-15)
 
 
-def test_inner_ends_depend_on_outer_indices() -> None:
-    """As in plain loops; the order of the places does not matter."""
-    total = Sum(binomial(k, j) / factorial(k), (j, 0, k), (k, 1, m))
-    expected = sum(
-        math.comb(one, other) / math.factorial(one) for one in range(1, 6) for other in range(one + 1)
-    )
-    assert value(total, {m: 5}) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(
     ("patterns", "floats", "largest"),
     [(np.uint16, np.float16, math.log(65504)), (np.uint32, np.float32, math.log(np.finfo(np.float32).max))],
@@ -88,16 +75,6 @@ def test_the_overflow_point_lies_next_to_the_logarithm_of_the_largest_number(
         assert not np.isfinite(np.exp(above))
     assert abs(float(found) - largest) <= float(above - found)
     assert float(np.finfo(np.float16).max) == claim.LARGEST
-
-
-def test_both_bounds_are_theorems() -> None:
-    """From above for the mean size, from below for its value, in every dimension."""
-    *_, above, below = (one.proved() for one in score_magnitude.derive().lemmas)
-    assert (above.relation, below.relation) == ("≤", "≤")
-    for dimension in (1, 2, 3, 64):
-        most, size, least = (float(one.subs(d, dimension)) for one in (above.rhs, below.rhs, below.lhs))
-        assert least < size < most
-        assert size / least < 1 + Rational(1, dimension)
 
 
 _MEAN = 1 / 4
@@ -203,24 +180,3 @@ def test_the_largest_of_a_million_scores_is_held_against_both_roots() -> None:
     gaps = {one.id: one.computed / one.prediction.value for one in found}
     assert gaps["largest-n1000000"] == pytest.approx(0.925, abs=1e-3)
     assert gaps["largest-too-small"] > 1
-
-
-def test_without_a_law_the_values_are_the_keys() -> None:
-    """Nothing more is drawn, and every key is paired with itself."""
-    sampler = ScoresBesideValues(4, 4, 3, NORMAL)
-    rng = np.random.default_rng(2)
-    queries, keys = (NORMAL.draw(rng, (2, 3, 4)) for _ in range(2))
-    assert sampler.coordinates == 2 * 4 * 3
-    found = sampler.sample(np.random.default_rng(2), 2)
-    for block in range(2):
-        assert found[block] == pytest.approx(_paired(queries[block], keys[block], keys[block]))
-
-
-def _paired(queries: Array, keys: Array, values: Array) -> list[float]:
-    """Return the statistics of one block, score by score."""
-    scores = [[float(query @ key) for key in keys] for query in queries]
-    sizes = [float(np.mean(value**2)) for value in values]
-    flat = [one for row in scores for one in row]
-    products = [one**2 * size for row in scores for one, size in zip(row, sizes, strict=True)]
-    squares = [one**2 for one in flat]
-    return [float(np.mean(each)) for each in (flat, squares, sizes, products)]

@@ -8,27 +8,58 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, special, stats
+from scipy import optimize, special, stats
 
 from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
 from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.shared.variants import (
-    BesideSink, BiasedRows, CappedScores, Cosines, DroppedWeights, GroupedScores, RecoveredScales,
-    RotatedScores, RoundedScores, beside_sink, cosine_scores, distance_from_half, distance_of_orders,
-    largest_cosine, largest_move, rotated, rotation_angles, rounded, soft_capped, spacing_above,
+    BesideSink,
+    BiasedRows,
+    CappedScores,
+    DroppedWeights,
+    GroupedScores,
+    RecoveredScales,
+    RotatedScores,
+    RoundedScores,
+    beside_sink,
+    distance_from_half,
+    rotated,
+    rotation_angles,
+    rounded,
+    soft_capped,
+    spacing_above,
     with_linear_bias,
-)  # fmt: skip
+)
 from verify.claims.newer.shared.rounding import (
-    WIDTH, ClippedScores, clipped, distance_from_temperature, in_e4m3, in_int8, in_pairs, in_turn, one_pass,
-    references, rotation, running,
-)  # fmt: skip
+    WIDTH,
+    ClippedScores,
+    clipped,
+    distance_from_temperature,
+    in_e4m3,
+    in_int8,
+    in_pairs,
+    in_turn,
+    one_pass,
+    references,
+    rotation,
+    running,
+)
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows, DifferentialRows, LeadingRows, Rows, SecondValues, SigmoidRows, SoftpickRows, SphereRows,
-    correlation_of_two, factor_at, growth_of_scale, mean_of_largest, mean_of_leader, mean_of_sigmoids,
-    mean_of_softpick, mean_over_signs, mean_slope,
-)  # fmt: skip
-from verify.claims.newer.shared.termwise import weight_of_leader
+    AdaptiveRows,
+    DifferentialRows,
+    LeadingRows,
+    Rows,
+    SigmoidRows,
+    SoftpickRows,
+    SphereRows,
+    correlation_of_two,
+    factor_at,
+    mean_of_largest,
+    mean_of_leader,
+    mean_of_sigmoids,
+    mean_of_softpick,
+)
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Exact
 from verify.montecarlo.inputs import Shape
@@ -101,19 +132,6 @@ def dot(one: Any, other: Any) -> float:
 def dots(block: int) -> list[float]:
     """Return all scores of a block, one after the other."""
     return [dot(QUERIES[block, one], KEYS[block, other]) for one, other in PAIRS]
-
-
-def test_cosines_are_scores_over_both_lengths() -> None:
-    """Times the scale, squared and to the fourth; a vector's length does not matter."""
-    found = Cosines(2.0).reduce(QUERIES, KEYS)
-    for block in range(2):
-        cosines = [
-            2 * score / math.hypot(*QUERIES[block, one]) / math.hypot(*KEYS[block, other])
-            for score, (one, other) in zip(dots(block), PAIRS, strict=True)
-        ]
-        expected = [statistics.fmean(cosine**power for cosine in cosines) for power in (2, 4)]
-        assert found[block] == pytest.approx(expected)
-    assert cosine_scores(7 * QUERIES, KEYS / 3) == pytest.approx(cosine_scores(QUERIES, KEYS))
 
 
 def test_rotation_is_by_plain_matrices() -> None:
@@ -235,12 +253,6 @@ def test_errors_of_rounded_scores() -> None:
         assert found[block, 0] == pytest.approx(statistics.fmean((rounded(scores, 4) - scores) ** 2))
 
 
-def test_a_cosine_is_at_most_one_and_reaches_it() -> None:
-    """By the query itself among the keys; the scale multiplies it."""
-    assert largest_cosine(1.0) == pytest.approx(1.0, abs=1e-12)
-    assert largest_cosine(8.0) == pytest.approx(8.0, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("at", "bits", "spacing"), [(64, 8, 0.5), (64, 4, 8.0), (1, 11, 2**-10), (1.5, 4, 0.125)]
 )
@@ -249,22 +261,10 @@ def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -
     assert spacing_above(at, bits) == spacing
 
 
-def test_the_largest_move_is_half_a_spacing_of_a_power_of_two() -> None:
-    """A number just above 1 + 1/16 falls to 1 or rises by as much: nearly 2^-4 of it with four bits."""
-    assert largest_move(4) == pytest.approx(1 / 17)
-    assert largest_move(8) == pytest.approx(1 / 257)
-
-
 def test_half_precision_has_eleven_bits() -> None:
     """With one more or one less it is not NumPy's."""
     assert distance_from_half(11) == 0
     assert min(distance_from_half(10), distance_from_half(12)) > 1e-4
-
-
-def test_a_power_of_two_may_come_first() -> None:
-    """Its product with a number has the same significand; that with another factor has not."""
-    assert distance_of_orders(2.0**-3, 8) == 0
-    assert distance_of_orders(0.1, 8) > 1e-4
 
 
 def test_deviations_are_in_standard_errors() -> None:
@@ -273,18 +273,6 @@ def test_deviations_are_in_standard_errors() -> None:
     drawn = RecoveredScales(16, 8, 4, 0.25, 1e-5).sample(np.random.default_rng(7), blocks)
     assert abs(drawn[:, 0].mean()) < 5 / math.sqrt(blocks)
     assert abs(drawn[:, 1].mean() - 1) < 5 * math.sqrt(2 / blocks)
-
-
-def test_settings_say_what_is_drawn() -> None:
-    """The settings name the sizes, the scale and the errors that the sampler has."""
-    assert dict(RecoveredScales(16, 8, 4, 0.25, 1e-5, times=3).settings) == {
-        "n": 8,
-        "d_k": 16,
-        "d_v": 4,
-        "scale": 0.25,
-        "error of an entry": 1e-5,
-        "block": "one row, 3 times errors",
-    }
 
 
 NEWER_RNG = np.random.default_rng(8)
@@ -328,16 +316,6 @@ def test_the_published_factor_by_hand() -> None:
     assert factor_at(0.0) == factor_at(math.log(1024)) == 1
     by_hand = -0.037 * 16 + 0.481 * 8 - 2.3 * 4 + 4.917 * 2 - 1.791
     assert factor_at(2.0) == pytest.approx(by_hand)
-
-
-def test_two_levels() -> None:
-    """A leader's weight, and a mean over signs of two keys."""
-    assert weight_of_leader(1.0, 3) == pytest.approx(math.e / (math.e + 2))
-    assert mean_over_signs(np.max, 2, 0.5) == pytest.approx(0.5 * 0.5 + 0.5 / (1 + math.exp(-1)))
-    slope, _ = integrate.quad(
-        lambda gap: 2 * stats.logistic.pdf(gap) * stats.norm.pdf(gap, scale=math.sqrt(2)), -20, 20
-    )
-    assert mean_slope(1.0) == pytest.approx(slope)
 
 
 def test_differential_rows_by_hand() -> None:
@@ -397,20 +375,3 @@ def test_eight_bits_and_rotation() -> None:
     assert np.array_equal(in_e4m3(stays), stays)
     whole = np.array([[127.0, -3.0, 0.4]])
     assert np.array_equal(in_int8(whole), [[127.0, -3.0, 0.0]])
-
-
-def test_spheres_and_singular_values() -> None:
-    """Shapes, and a value of each that is known."""
-    assert SphereRows(4, 3, 0.0).sample(generator(), 3) == pytest.approx(np.full((3, 1), 0.25))
-    keys = generator().normal(size=(5, 3))
-    (found,) = SphereRows(5, 3, 7.0).reduce(*keys.T)
-    cosines = keys / np.linalg.norm(keys, axis=1, keepdims=True)
-    queries = [sign * unit for unit in np.eye(3) for sign in (1, -1)]
-    scores = [7.0 * cosines @ query for query in queries]
-    assert found == pytest.approx([np.exp(one.max()) / np.exp(one).sum() for one in scores], rel=1e-6)
-    assert mean_of_largest(2, 3, 0.0) == pytest.approx(0.5)
-    assert growth_of_scale(3, 512, 4096) == pytest.approx(1, abs=0.01)
-    assert SecondValues(8, 0.0).sample(generator(), 2) == pytest.approx(np.zeros((2, 1)), abs=1e-6)
-    found = SecondValues(8, 0.5, 4).sample(generator(), 5)
-    assert found.shape == (5, 1)
-    assert np.all((found > 0) & (found < 1))

@@ -1,11 +1,10 @@
-"""A campaign of one-line faults in every claim and in every module that a result depends on.
+"""Plants one-line faults in claims and prints which of them nothing notices.
 
-Each fault is planted in a process of its own, as the module is imported; no file is changed. It is caught by
-the tool's own quick run of the claims that go through the module, or else by their tests. What survives has
-to be listed in ``equivalents.py`` with the reason why it changes nothing that matters, or the campaign fails.
+    python -m tests.faults.mutations [--sample N] [--seed N] [--jobs N] [CLAIM ...]
 
-    python -m tests.faults.mutations --sample 200 --seed 1 --jobs 2
-    python -m tests.faults.mutations --only verify/claims/limits/causal_rows.py --sample 0
+Each fault is planted in a process of its own, as the claim is imported; no file is changed. It is caught
+where the quick run of the claim does not confirm it, or where a test of the claim fails. What survives is for
+the reader to judge: another number that nothing depends on, or a test that is missing.
 """
 
 import argparse
@@ -16,291 +15,236 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import io
-import json
 import multiprocessing as mp
 import os
 import random
+import re
 import resource
-import signal
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from itertools import pairwise
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from tests.faults.equivalents import EQUIVALENT
-from tests.faults.plants import Mutant, mutants
-
 ROOT = Path(__file__).parents[2]
-PATHS = (
-    "verify/claims",
-    "verify/montecarlo",
-    "verify/symbolic",
-    "verify/spec",
-    *(f"verify/engine/{name}.py" for name in ("binding", "evaluate", "measure", "statements")),
-    "verify/evidence/judging.py",
+TESTS = (
+    *(
+        f"tests/faults/test_{name}.py"
+        for name in ("against_the_reference", "estimands", "figures", "settings")
+    ),
+    "tests/claims",
 )
-"""Where faults are planted: all claims, and every module that a result depends on."""
-KINDS = {
-    "number": 6,
-    "operator": 3,
-    "dropped": 3,
-    "exchanged": 2,
-    "comparison": 2,
-    "relation": 2,
-    "sign": 2,
-    "function": 2,
-    "label": 2,
-    "neighbour": 2,
-    "arguments": 1,
-    "switch": 1,
-}
-"""How often each kind of fault is drawn for a sample."""
+"""What is asked where the run saw nothing, for the one claim."""
 LIMIT_S, MEMORY = 240, 8 * 2**30
 """A fault that takes longer, or more memory, is caught: anyone would notice."""
-CLAIMS_EACH = 2
-"""How many of the claims that go through a module, the quickest first, are run with a fault in it."""
-CHEAP = (
-    "sqrt-scaling-unique",
-    "score-mean",
-    "softmax-identities",
-    "attention-entropy",
-    "effective-keys",
-    "half-precision",
-    "causal-rows",
-    "variance-of-multiple",
-    "score-variance",
-    "attention-definition",
-)
-"""Claims that are tried first for a module that many go through."""
+
+_PROSE = {
+    "title",
+    "statement",
+    "meaning",
+    "text",
+    "alt",
+    "what",
+    "label",
+    "references",
+    "assumptions",
+    "order",
+}
+"""Keyword arguments whose content is words for readers, and the claim's place in the report."""
+_OPERATORS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Pow: "*"}
+_COMPARISONS = {ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "=="}
+_FUNCTIONS = {"max": "min", "tril": "triu", "any": "all", "sum": "max", "mean": "sum", "floor": "ceil"}
+_FUNCTIONS |= {other: name for name, other in _FUNCTIONS.items() if name not in {"sum", "mean"}}
+_RELATIONS = {"≤": "≥", "≥": "≤", "=": "≤"}
 
 
 @dataclass(frozen=True)
-class Result:
-    """What became of a fault: caught by the run, or by a test, or nothing."""
+class Mutant:
+    """A fault in a claim's file: the bytes from ``start`` to ``end`` replaced by ``new``."""
 
-    mutant: Mutant
-    caught_by: str
-    seconds: float
+    path: Path
+    kind: str
+    start: int
+    end: int
+    new: str
 
     @property
-    def survived(self) -> bool:
-        """Whether nothing noticed."""
-        return not self.caught_by
+    def claim(self) -> str:
+        """The id of the claim."""
+        return self.path.stem.replace("_", "-")
+
+    def applied(self) -> bytes:
+        """Return the file with the fault."""
+        source = self.path.read_bytes()
+        return source[: self.start] + self.new.encode() + source[self.end :]
+
+    def __str__(self) -> str:
+        """Return the place and the line, before and after."""
+        source = self.path.read_bytes()
+        line = source[: self.start].count(b"\n")
+        before, after = (text.decode().splitlines()[line].strip() for text in (source, self.applied()))
+        return f"{self.path.relative_to(ROOT)}:{line + 1} {self.kind}\n    - {before}\n    + {after}"
 
 
-class _Planted(importlib.machinery.SourceFileLoader):
-    """Loads one module with a fault in it."""
+def mutants(path: Path) -> list[Mutant]:
+    """Return every fault that can be planted in a file, in the order of its text."""
+    source = path.read_bytes()
+    starts = [0, *(match.end() for match in re.finditer(rb"\n", source))]
 
-    def __init__(self, fullname: str, path: str, source: bytes) -> None:
-        super().__init__(fullname, path)
-        self.faulty = source
+    def ends(node: Any) -> tuple[int, int]:
+        start, end = starts[node.lineno - 1], starts[node.end_lineno - 1]
+        return start + node.col_offset, end + node.end_col_offset
 
-    def get_code(self, fullname: str) -> CodeType | None:  # noqa: ARG002  # no compiled file is read
-        return compile(self.faulty, self.path, "exec", dont_inherit=True)
+    def text(node: ast.AST) -> str:
+        return source[slice(*ends(node))].decode()
+
+    faults = {
+        Mutant(path, kind, *ends(place), new): None
+        for node in _code(ast.parse(source))
+        for kind, place, new in _changes(node, text)
+        if new != text(place)
+    }
+    return sorted(faults, key=lambda fault: (fault.start, fault.end, fault.new))
+
+
+def _code(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is run: no imports, types, messages or words for readers."""
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            is_prose = (
+                isinstance(child, ast.Import | ast.ImportFrom | ast.Raise | ast.JoinedStr)
+                or (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant))
+                or (isinstance(child, ast.keyword) and child.arg in _PROSE)
+            )
+            if isinstance(child, ast.AST) and name not in {"annotation", "returns"} and not is_prose:
+                yield child
+                yield from _code(child)
+
+
+Change = tuple[str, ast.AST, str]
+"""The kind of a fault, the node that is replaced, and by what."""
+
+
+def _changes(node: ast.AST, text: Callable[[ast.AST], str]) -> Iterator[Change]:
+    if isinstance(node, ast.Constant):
+        yield from _other_constants(node)
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        yield "operator", node, f"({text(node.left)} {_OPERATORS[type(node.op)]} {text(node.right)})"
+        yield "dropped", node, text(node.left)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield "sign", node, f"({text(node.operand)})"
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS and len(node.ops) == 1:
+        other = _COMPARISONS[type(node.ops[0])]
+        yield "comparison", node, f"{text(node.left)} {other} {text(node.comparators[0])}"
+    elif isinstance(node, ast.Name | ast.Attribute):
+        name = node.id if isinstance(node, ast.Name) else node.attr
+        if name in _FUNCTIONS:
+            yield "function", node, f"{text(node).removesuffix(name)}{_FUNCTIONS[name]}"
+    elif isinstance(node, ast.Call):
+        plain = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
+        yield from (("arguments", argument, text(after)) for argument, after in pairwise(plain))
+
+
+def _other_constants(node: ast.Constant) -> Iterator[Change]:
+    value = node.value
+    if isinstance(value, bool):
+        yield "switch", node, str(not value)
+    elif isinstance(value, int):
+        yield from (("number", node, str(other)) for other in (value + 1, abs(value - 1), 2 * value))
+    elif isinstance(value, float):
+        yield from (("number", node, repr(factor * value)) for factor in (1.01, 2.0))
+    elif value in _RELATIONS:
+        yield "relation", node, repr(_RELATIONS[str(value)])
+
+
+def chosen(claims: Sequence[str], sample: int, seed: int) -> list[Mutant]:
+    """Return all faults of these claims, or of all claims, or a sample of ``sample`` of them."""
+    paths = {path.stem.replace("_", "-"): path for path in sorted((ROOT / "verify/claims").glob("*/*.py"))}
+    del paths["--init--"]
+    if unknown := set(claims) - set(paths):
+        raise SystemExit(f"no claim {', '.join(sorted(unknown))}")
+    faults = [fault for name in claims or paths for fault in mutants(paths[name])]
+    rng = random.Random(seed)  # noqa: S311  # a choice of faults is no secret
+    return rng.sample(faults, min(sample, len(faults))) if sample else faults
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module from a text of its own, and from no compiled file."""
+
+    def __init__(self, name: str, path: str, text: bytes) -> None:
+        super().__init__(name, path)
+        self.text = text
+
+    def get_code(self, fullname: str) -> CodeType | None:  # noqa: ARG002
+        return compile(self.text, self.path, "exec", dont_inherit=True)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    def __init__(self, fullname: str, path: Path, source: bytes) -> None:
-        self.fullname, self.path, self.source = fullname, path, source
+    """Finds the one module with the fault."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.path, self.text = str(mutant.path), mutant.applied()
+        self.name = ".".join(mutant.path.relative_to(ROOT).with_suffix("").parts)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:  # noqa: ARG002
-        if fullname != self.fullname:
-            return None
-        loader = _Planted(fullname, str(self.path), self.source)
-        return importlib.util.spec_from_file_location(fullname, self.path, loader=loader)
+        loader = _Loader(fullname, self.path, self.text) if fullname == self.name else None
+        return loader and importlib.util.spec_from_file_location(fullname, self.path, loader=loader)
 
 
-def files(only: Sequence[str] = ()) -> list[Path]:
-    """Return the files in which faults are planted."""
-    found = [one for path in only or PATHS for one in _python(ROOT / path)]
-    return [one for one in found if one.name != "__init__.py"]
-
-
-def _python(path: Path) -> list[Path]:
-    if not path.exists():
-        raise SystemExit(f"{path} is no file or folder in which faults could be planted")
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
-
-
-def chosen(paths: Iterable[Path], sample: int, seed: int) -> list[Mutant]:
-    """Return all faults of these files, or a sample: a file, a kind and a place at random, none twice."""
-    by_file = {path: _by_kind(path) for path in paths}
-    if not sample:
-        return [one for kinds in by_file.values() for ones in kinds.values() for one in ones]
-    rng = random.Random(seed)  # noqa: S311  # a choice of faults is no secret
-    drawn: dict[Mutant, None] = {}
-    left = [path for path, kinds in by_file.items() if kinds]
-    for _ in range(50 * sample):
-        if len(drawn) == sample or not left:
-            break
-        kinds = by_file[rng.choice(left)]
-        (kind,) = rng.choices(list(kinds), [KINDS[one] for one in kinds])
-        drawn[rng.choice(kinds[kind])] = None
-    return list(drawn)
-
-
-def _by_kind(path: Path) -> dict[str, list[Mutant]]:
-    found = collections.defaultdict(list)
-    for one in mutants(path, str(path.relative_to(ROOT))):
-        found[one.kind].append(one)
-    return dict(sorted(found.items()))
-
-
-def claims_through(path: str) -> list[str]:
-    """Return the claims whose results go through a file: its own, or quick ones that import it."""
-    if path.startswith("verify/claims/") and "/shared/" not in path:
-        return [Path(path).stem.replace("_", "-")]
-    importing = {
-        one.stem.replace("_", "-"): closure
-        for one in files(["verify/claims"])
-        if one.parent.name != "shared" and path in (closure := _imports(str(one.relative_to(ROOT))))
-    }
-    # Everything goes through the judge, whichever claim it is.
-    through = sorted(importing or dict.fromkeys(CHEAP), key=lambda name: (_rank(name), name))
-    return through[:CLAIMS_EACH]
-
-
-def _rank(name: str) -> int:
-    return CHEAP.index(name) if name in CHEAP else len(CHEAP)
-
-
-def _imports(path: str) -> set[str]:
-    """Return the files of the tool that one imports, and those that these import, and so on."""
-    seen: set[str] = set()
-    new = [path]
-    while new:
-        for name in _imported(new.pop()):
-            if name not in seen:
-                seen.add(name)
-                new.append(name)
-    return seen
-
-
-@cache
-def _imported(path: str) -> frozenset[str]:
-    """Return the files that one imports itself; names of a namespace where they come from."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse((ROOT / path).read_bytes())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("verify"):
-            module, names = node.module or "", [alias.name for alias in node.names]
-            origin = _origin(module)
-            parts = [*([] if origin else [module]), *(origin.get(one, f"{module}.{one}") for one in names)]
-            found |= {name for part in parts if (ROOT / (name := f"{part.replace('.', '/')}.py")).exists()}
-    return frozenset(found)
-
-
-@cache
-def _origin(module: str) -> dict[str, str]:
-    """Return the module that each name comes from that a namespace, a package or the rules, imports."""
-    place = ROOT / module.replace(".", "/")
-    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    if path.name not in {"__init__.py", "rules.py"}:
-        return {}
-    return {
-        alias.asname or alias.name: _module_of(node.module or "", alias.name)
-        for node in ast.parse(path.read_bytes()).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-
-
-def _module_of(package: str, name: str) -> str:
-    inside = f"{package}.{name}"
-    return inside if (ROOT / f"{inside.replace('.', '/')}.py").exists() else package
-
-
-def tests_of(path: str) -> list[str]:
-    """Return the tests that are asked: those that mirror the file, and those of the claims through it."""
-    parts = Path(path).relative_to("verify").parts
-    mirrored = Path("tests", *parts[:-1], f"test_{parts[-1]}")
-    of_chapter = f"test_{parts[1][:5]}*.py"
-    chapter = (
-        sorted(str(one.relative_to(ROOT)) for one in (ROOT / "tests/claims").glob(of_chapter))
-        if parts[0] == "claims"
-        else []
-    )
-    by_claim = [
-        "tests/faults/test_against_the_reference.py",
-        "tests/faults/test_estimands.py",
-        "tests/faults/test_figures.py",
-        "tests/claims/test_contract.py",
-    ]
-    loops = ["tests/montecarlo/test_reference_loops.py"] if parts[0] == "montecarlo" else []
-    return [one for one in (str(mirrored), *chapter, *loops, *by_claim) if (ROOT / one).exists()]
-
-
-def _try(mutant: Mutant, reference: str, answer: Any) -> None:
-    """Plant the fault in this process and send what catches it."""
+def _try(mutant: Mutant, answer: Connection) -> None:
+    """Plant the fault in this process, and send what catches it."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    path = ROOT / mutant.path
-    fullname = mutant.path.removesuffix(".py").replace("/", ".")
-    sys.meta_path.insert(0, _Finder(fullname, path, mutant.applied(path.read_bytes())))
+    sys.meta_path.insert(0, _Finder(mutant))
     sys.dont_write_bytecode = True
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-        names = claims_through(mutant.path)
-        found = _noticed("run", lambda: _by_run(names))
-        answer.send(found or _noticed("test", lambda: _by_tests(mutant.path, names, reference)))
+        caught = ""
+        for notice in (_by_run, _by_tests):
+            try:
+                caught = caught or notice(mutant.claim)
+            except BaseException as error:  # noqa: BLE001  # whatever it is, it is noticed
+                caught = f"run: {type(error).__name__}"
+        answer.send(caught)
     os._exit(0)
 
 
-def _noticed(way: str, attempt: Callable[[], str]) -> str:
-    try:
-        found = attempt()
-    except BaseException as error:  # noqa: BLE001  # whatever it is, it is noticed
-        found = type(error).__name__
-    return f"{way}: {found}" if found else ""
-
-
-def _by_run(names: Sequence[str]) -> str:
+def _by_run(claim: str) -> str:
     from verify import api  # noqa: PLC0415  # after the fault is planted
 
-    record = api.run(names, profile="quick", workers=1, store=False)
-    worse = [claim for claim in record.claims if claim.verdict not in {"confirmed", "approximate"}]
-    return str(worse[0].verdict) if worse else ""
+    (record,) = api.run([claim], profile="quick", workers=1, store=False).claims
+    return "" if record.verdict in {"confirmed", "approximate"} else f"run: {record.verdict}"
 
 
-class _FirstFailure:
-    """A pytest plugin that keeps the name of the first test that fails."""
-
-    name = ""
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.name:
-            self.name = report.nodeid.partition("[")[0].removeprefix("tests/")
-
-    def pytest_collectreport(self, report: Any) -> None:
-        if report.failed and not self.name:
-            self.name = f"{report.nodeid} cannot be collected"
-
-
-def _by_tests(path: str, names: Sequence[str], reference: str) -> str:
+def _by_tests(claim: str) -> str:
     import pytest  # noqa: PLC0415  # only where the run saw nothing
 
-    first = _FirstFailure()
+    failed: list[str] = []
+
+    class FirstFailure:
+        def pytest_runtest_logreport(self, report: Any) -> None:
+            failed.extend([report.nodeid] * report.failed)
+
+        def pytest_collectreport(self, report: Any) -> None:
+            failed.extend([report.nodeid] * report.failed)
+
     options = ["-q", "-x", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    # What is loaded for all faults at once comes before pytest can rewrite its assertions.
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    options += [f"--claims={','.join(names)}", *([f"--reference={reference}"] if reference else [])]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", f"--claims={claim}"]
     os.chdir(ROOT)
     with contextlib.redirect_stdout(io.StringIO()):
-        pytest.main([*options, "-m", "slow or not slow", *tests_of(path)], plugins=[first])
-    return first.name
+        pytest.main([*options, "-m", "not browser", *TESTS], plugins=[FirstFailure()])
+    return f"test: {failed[0]}" if failed else ""
 
 
-def attempt(mutant: Mutant, reference: str) -> Result:
-    """Return what becomes of a fault, tried in a process of its own."""
-    begun = time.monotonic()
+def attempt(mutant: Mutant) -> str:
+    """Return what catches a fault, tried in a process of its own; nothing where it survives."""
     context = mp.get_context("fork")
     mine, its = context.Pipe(duplex=False)
-    process = context.Process(target=_try, args=(mutant, reference, its))
+    process = context.Process(target=_try, args=(mutant, its))
     process.start()
     its.close()
     caught = "limit: time"
@@ -309,104 +253,33 @@ def attempt(mutant: Mutant, reference: str) -> Result:
             caught = mine.recv()
         except EOFError:
             caught = "limit: ended by the system"
-    else:
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.join()
-    return Result(mutant, caught, time.monotonic() - begun)
+    return caught
 
 
-def _fresh(names: Sequence[str], path: str) -> None:
-    from verify import api  # noqa: PLC0415  # in a process of its own
-
-    Path(path).write_text(api.run(names, profile="quick", workers=1, store=False).to_json(), encoding="utf-8")
-
-
-def fresh_reference(faults: Sequence[Mutant], folder: str) -> str:
-    """Return a file with the results of the tool as it is, for the claims that the faults concern."""
-    names = sorted({name for one in faults for name in claims_through(one.path)})
-    path = str(Path(folder) / "results.json")
-    process = mp.get_context("fork").Process(target=_fresh, args=(names, path))
-    process.start()
-    process.join()
-    if process.exitcode:
-        raise SystemExit("without a fault, the tool does not run")
-    return path
-
-
-def load_what_all_need() -> None:
-    """Load the libraries once for all faults; nothing of the tool itself, which is loaded with the fault."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Plant the faults, and print what became of each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="their ids; all claims by default")
+    parser.add_argument("--sample", type=int, default=100, help="faults to plant; 0 plants all (default 100)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args(arguments)
+    faults = chosen(options.claims, options.sample, options.seed)
+    # Loaded once for all faults; nothing of the tool itself, which is loaded with the fault.
     for name in ("numpy", "scipy.stats", "scipy.optimize", "sympy", "pydantic", "pytest", "hypothesis"):
         importlib.import_module(name)
-    assert not [name for name in sys.modules if name.partition(".")[0] == "verify"]
-
-
-def campaign(faults: Sequence[Mutant], jobs: int, reference: str = "") -> list[Result]:
-    """Return what became of each fault, printing as it goes."""
-    results = []
-    with ThreadPoolExecutor(jobs) as threads:
-        for result in threads.map(lambda one: attempt(one, reference), faults):
-            results.append(result)
-            print(_line(result), flush=True)
-    return results
-
-
-def _line(result: Result) -> str:
-    one = result.mutant
-    before, after = one.lines((ROOT / one.path).read_bytes())
-    known = " (equivalent)" if (one.path, before, after) in EQUIVALENT else ""
-    caught = result.caught_by or f"SURVIVED{known}"
-    place = f"{one.path}:{one.line} {one.kind}"
-    return f"{caught:60} {result.seconds:5.1f} s  {place}\n    - {before}\n    + {after}"
-
-
-def table(results: Sequence[Result]) -> str:
-    """Return how many faults of each kind were caught by what."""
-    ways = ("run", "test", "limit", "")
-    counts = collections.Counter((one.mutant.kind, one.caught_by.partition(":")[0]) for one in results)
-    kinds = sorted({kind for kind, _ in counts})
-    numbers = {kind: [counts[kind, way] for way in ways] for kind in kinds}
-    numbers["all"] = [sum(counts[kind, way] for kind in kinds) for way in ways]
-    rows = [["kind", "faults", "run", "tests", "limits", "survived"]]
-    rows += [[kind, str(sum(ones)), *map(str, ones)] for kind, ones in numbers.items()]
-    return "\n".join("".join(f"{cell:>12}" for cell in row) for row in rows)
-
-
-def unlisted(results: Sequence[Result]) -> list[Result]:
-    """Return the survivors that are not listed as equivalent."""
-    return [
-        one
-        for one in results
-        if one.survived
-        and (one.mutant.path, *one.mutant.lines((ROOT / one.mutant.path).read_bytes())) not in EQUIVALENT
-    ]
-
-
-def main() -> None:
-    """Run a campaign; end with status 1 where an unlisted fault survives."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.mutations", description=__doc__)
-    parser.add_argument("--sample", type=int, default=100, help="faults to plant; 0 plants all (default 100)")
-    parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
-    parser.add_argument("--jobs", type=int, default=1, help="faults tried at once (default 1)")
-    parser.add_argument("--only", nargs="+", default=(), metavar="PATH", help="files or folders of verify/")
-    parser.add_argument(
-        "--fresh", action="store_true", help="compare with a run of the tool as it is, not with the reference"
-    )
-    parser.add_argument("--json", type=Path, help="write what became of every fault to this file")
-    given = parser.parse_args()
-    faults = chosen(files(given.only), given.sample, given.seed)
-    load_what_all_need()
-    with tempfile.TemporaryDirectory() as folder:
-        reference = fresh_reference(faults, folder) if given.fresh else ""
-        results = campaign(faults, given.jobs, reference)
-    print(table(results))
-    if given.json:
-        lines = [(one.mutant.__dict__, one.caught_by, one.seconds) for one in results]
-        given.json.write_text(json.dumps(lines, ensure_ascii=False, indent=1), encoding="utf-8")
-    left = unlisted(results)
-    print(f"{len(left)} of {len(results)} faults survived that are not listed as equivalent")
-    sys.exit(1 if left else 0)
+    counts: collections.Counter[str] = collections.Counter()
+    with ThreadPoolExecutor(options.jobs) as threads:
+        for fault, caught in zip(faults, threads.map(attempt, faults), strict=True):
+            counts[caught.partition(":")[0] or "nothing"] += 1
+            print(f"{caught or 'SURVIVED'}  {fault}", flush=True)
+    print(f"{len(faults)} faults; caught by", ", ".join(f"{by} {many}" for by, many in counts.items()))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

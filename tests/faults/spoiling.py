@@ -5,9 +5,23 @@ from functools import partial
 from typing import Any
 
 from sympy import (
-    Add, Basic, Expr, Idx, Indexed, IndexedBase, Integer, MatMul, Mul, Number, NumberSymbol, Pow, Rational, S,
-    Sum, Symbol, expand,
-)  # fmt: skip
+    Add,
+    Basic,
+    Idx,
+    Indexed,
+    IndexedBase,
+    Integer,
+    MatMul,
+    Mul,
+    Number,
+    NumberSymbol,
+    Pow,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    expand,
+)
 from sympy.matrices.expressions.matexpr import MatrixSymbol
 
 from verify.symbolic.kernel.words import E, Var
@@ -17,9 +31,6 @@ Change = tuple[str, Callable[[], Any]]
 
 SLIGHTLY = Rational(101, 100)
 """The factor on numeric constants."""
-
-_FEW = 5
-"""Up to which size a spoiled expression may be right; no claim's check writes out more."""
 
 _LEAVES = (Symbol, IndexedBase, MatrixSymbol, Number, NumberSymbol, Idx)
 
@@ -42,16 +53,6 @@ def spoiled(expression: Any, others: Sequence[Any]) -> Iterator[tuple[str, Any]]
                 continue
             seen.add(found)
             yield f"{how}: {node}", found
-    sizes = pools[Symbol] if isinstance(expression, Expr) else []
-    for size in (one for one in sizes if one.is_integer and one.is_positive):
-        found = _right_at_few(expression, size)
-        if not _same_value(found, expression):
-            yield f"another value from {_FEW + 1} on: {size}", found
-
-
-def _right_at_few(expression: Any, size: Any) -> Any:
-    """Return what has the same value at small sizes, which a check that tries some of them does not see."""
-    return expression * (1 + Mul(*(size - one for one in range(1, _FEW + 1))))
 
 
 def _places(node: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:

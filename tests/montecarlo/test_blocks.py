@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import examples
 from verify.montecarlo.blocks import (
-    Cell, CellSampler, Chunk, Drawn, Request, Sample, Sums, draw, draw_chunk, sums_of,
-)  # fmt: skip
+    Cell,
+    Chunk,
+    Drawn,
+    Sample,
+    Sums,
+    draw,
+    draw_chunk,
+    sums_of,
+)
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
-from verify.montecarlo.groups import Linearised
 from verify.montecarlo.inputs import SharedVectors
 from verify.montecarlo.statistics import AllPairs, Reduced
 
@@ -96,40 +102,6 @@ class Huge:
         return rng.standard_normal((count, 1))
 
 
-def test_a_batch_holds_at_least_one_block() -> None:
-    """Blocks larger than a batch are drawn one by one."""
-    cell = Cell("huge", (), Huge())
-    assert cell.batch_blocks == 1
-    assert draw(cell, "c", 1, 7, None, map).sample(cell).blocks == 7
-
-
-def test_outputs_are_known_by_their_names() -> None:
-    """A wrong name is refused, and the line says which there are."""
-    cell = Cell("matrices", (), score_matrices(4, 8, NORMAL, EXPONENTIAL))
-    sample = draw(cell, "c", 1, 200, None, map).sample(cell)
-    assert sample.outputs["square"] == sample.mean[sample.place("square")] == sample.mean[1]
-    with pytest.raises(ValueError, match="no output is called 'fourth'; the statistic gives mean, square"):
-        sample.place("fourth")
-
-
-def test_outputs_that_are_taken_alone_are_in_no_third_moment() -> None:
-    """All else is as it was; a smooth function of such an output is refused where its skewness counts."""
-    blocks = np.random.default_rng(8).exponential(size=(300, 3))
-    shift, names = blocks.mean(axis=0), ("a", "b", "share-0")
-    whole, fewer = (
-        sums_of(blocks, shift, 3, before=0, univariate=univariate).moments(0, 0, names)
-        for univariate in (0, 1)
-    )
-    assert fewer.third.shape == (2, 2, 2)
-    assert np.allclose(fewer.third, whole.third[:2, :2, :2])
-    assert np.array_equal(fewer.covariance, whole.covariance)
-    assert np.array_equal(fewer.groups, whole.groups)
-    slope = np.array([1.0, -2.0, 0.0])
-    assert Linearised(fewer, slope).skewness == pytest.approx(Linearised(whole, slope).skewness)
-    with pytest.raises(ValueError, match="taken alone"):
-        _ = Linearised(fewer, slope[::-1]).skewness
-
-
 @pytest.mark.parametrize(("order", "univariate"), [(1, 0), (3, 0), (3, 1)])
 def test_sums_are_kept_as_bytes(order: int, univariate: int) -> None:
     """What is read is what was written, to the last bit; other bytes are refused."""
@@ -140,13 +112,6 @@ def test_sums_are_kept_as_bytes(order: int, univariate: int) -> None:
     for wrong in (b"", sums.to_bytes()[:-8], sums.to_bytes() + bytes(8)):
         with pytest.raises(ValueError, match="sums"):
             Sums.from_bytes(wrong)
-
-
-def test_sums_about_different_points_are_not_added() -> None:
-    """Their second orders do not add up."""
-    values = np.random.default_rng(3).random((7, 1))
-    with pytest.raises(ValueError, match="different shifts"):
-        sums_of(values, np.zeros(1), 3, 0).plus(sums_of(values, np.ones(1), 3, 7))
 
 
 @dataclass(frozen=True)
@@ -225,16 +190,6 @@ def test_workers_and_order_do_not_matter() -> None:
     assert same(draw(CELL, "c", 5, blocks, None, sent).total, WHOLE)
 
 
-def test_no_chunk_is_longer_than_that_of_its_cell() -> None:
-    """Chunks end at multiples of their length, and a cell of many outputs has shorter ones."""
-    chunks = list(drawn(3).missing("c", 5, BATCHES, CELL.chunk_batches))
-    assert [(one.first, one.stop) for one in chunks] == [(3, 64), (64, 128), (128, BATCHES)]
-    assert chunks[0].before is not None
-    assert all(one.before is None for one in chunks[1:])
-    assert CELL.chunk_batches == 64
-    assert Cell("many", (), Numbers(729)).chunk_batches == 5
-
-
 def test_claim_cell_and_seed_change_the_sample() -> None:
     """Another claim, cell or seed draws other blocks; the same ones again draw the same."""
     sampler = score_matrices(2, 2, NORMAL, NORMAL)
@@ -288,21 +243,3 @@ def test_what_is_not_finite_is_refused(wrong: float) -> None:
 
     with pytest.raises(ValueError, match="claim c, cell logs: n1 is not finite in some block"):
         draw(Cell("logs", (), Logarithms()), "c", 1, 10, None, map)
-
-
-def test_an_empty_chunk_is_refused() -> None:
-    """Sums over no block do not exist."""
-    with pytest.raises(ValueError, match="holds no batch"):
-        draw_chunk(CELL, Chunk(5, "c", 3, 3))
-    with pytest.raises(ValueError, match="nothing is drawn"):
-        _ = Drawn().total
-
-
-def test_a_drawing_keeps_what_it_drew() -> None:
-    """Each request is answered with the sums of its cell, in order, and a smaller one with no fewer."""
-    other = Cell("other", (), Numbers(1))
-    source = CellSampler("c", 5)
-    first = source([Request(CELL, 12), Request(other, 4)])
-    again = source([Request(CELL, 4)])
-    assert [sums.shift.size for sums in first] == [2, 1]
-    assert same(again[0], first[0])

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -56,14 +55,6 @@ def test_a_card_is_found_with_its_model(monkeypatch: pytest.MonkeyPatch) -> None
     found = find_device("cuda:1")
     assert found == Device("cuda:1", "Card 1", f"PyTorch {torch.__version__}")
     assert found.generator == f"Philox of PyTorch {torch.__version__} on Card 1, single precision"
-
-
-def test_another_device_of_that_name_does_not_draw() -> None:
-    """Its digits would be others."""
-    pytest.importorskip("torch")
-    other = replace(find_device("cpu"), library="PyTorch 0.1")
-    with pytest.raises(DeviceError, match=r"with PyTorch 0\.1 where the run began"), computing_on(other):
-        pass
 
 
 def test_what_fails_on_the_device_is_one_line_and_settings_come_back() -> None:

@@ -11,18 +11,38 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
 from tests.montecarlo.samples import (
-    GRID, NAMES, at_least, named, sample_of, score_matrices, score_pairs, shares_of,
-)  # fmt: skip
+    GRID,
+    NAMES,
+    at_least,
+    named,
+    sample_of,
+    score_matrices,
+    score_pairs,
+    shares_of,
+)
 from tests.strategies import examples, floats
 from verify.montecarlo import intervals
-from verify.montecarlo.blocks import SHARE, Outputs, Sample, numbered
+from verify.montecarlo.blocks import SHARE, Sample, numbered
 from verify.montecarlo.distributions import (
-    EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Array, Distribution,
-)  # fmt: skip
+    EXPONENTIAL,
+    NORMAL,
+    RADEMACHER,
+    UNIT_INTERVAL,
+    Distribution,
+)
 from verify.montecarlo.estimands import (
-    MIN_BLOCKS, Bounded, DistanceToLaw, Goal, Quantile, Ratio, Smooth, component, covariance, kurtosis, ratio,
+    MIN_BLOCKS,
+    Bounded,
+    DistanceToLaw,
+    Goal,
+    Quantile,
+    Ratio,
+    Smooth,
+    component,
+    covariance,
+    ratio,
     variance,
-)  # fmt: skip
+)
 from verify.montecarlo.statistics import Reduced
 from verify.symbolic.blocks import mean_variance, square_variance
 
@@ -90,46 +110,6 @@ class TestGradients:
         assert variance().value(mean) == 1.0
         assert covariance("square", "mean", "mean").value(mean) == 1.0
         assert (component("mean").positive, variance().positive) == (False, True)
-
-
-class TestErrors:
-    """Standard errors and what is recorded of a measurement."""
-
-    def test_skewness_of_the_linearised_statistic(self) -> None:
-        """Without a derived variance the interval uses the linearised statistic's own skewness."""
-        values = np.random.default_rng(2).exponential(size=(400, 2))
-        sample = sample_of(values)
-        measured = component("square", 2.0).measure(sample, 0.05)
-        gamma = stats.skew(2 * values[:, 1])
-        # SciPy's skewness divides by the uncorrected variance.
-        gamma *= (399 / 400) ** 1.5
-        error = 2 * values[:, 1].std(ddof=1) / 20
-        quantile = stats.t.isf(0.025, 399)
-        expected = intervals.skewness_corrected(measured.value, error, gamma, 400, quantile)
-        assert measured.interval == pytest.approx(expected, rel=1e-9)
-        assert measured.model_error is None
-
-    def test_hull_and_model_error(self) -> None:
-        """With a derived variance the interval holds both kinds, and the model's error is recorded."""
-        estimand, _ = score_variance(4, 4, NORMAL)
-        assert estimand.block_variance is not None
-        sample = next(samples(score_matrices(4, 4, NORMAL, NORMAL), 300, 1, 3))
-        measured = estimand.measure(sample, 1e-4)
-        t, z = intervals.student_quantile(1e-4, 300), intervals.normal_quantile(1e-4)
-        plain = intervals.studentised(measured.value, measured.error, t, positive=True)
-        scored = intervals.scored(measured.value, estimand.block_variance, 300, z, positive=True)
-        assert measured.interval == (min(plain[0], scored[0]), max(plain[1], scored[1]))
-        assert measured.model_error == pytest.approx(
-            measured.value * math.sqrt(estimand.block_variance / 300)
-        )
-        assert measured.reliable
-
-    def test_no_spread(self) -> None:
-        """Blocks that all agree may have missed a rare event; only a derived variance of 0 settles it."""
-        ones = sample_of(np.ones((300, 1)))
-        assert component("mean").measure(ones, 1e-6).interval == (1.0, 1.0)
-        assert not component("mean").measure(ones, 1e-6).reliable
-        assert component("mean", block_variance=0.0).measure(ones, 1e-6).reliable
 
 
 class TestCoverage:
@@ -271,24 +251,6 @@ def _true_quotient() -> float:
 
 
 TRUE_QUOTIENT = _true_quotient()
-
-
-def powers(point: Array) -> Outputs:
-    """Return the mean square and the mean fourth power by their names."""
-    return Outputs(zip(("square", "fourth"), point, strict=True))
-
-
-def test_kurtosis_and_its_gradient() -> None:
-    """The value is m₄/m₂², the gradient that of central differences."""
-    estimand, point = kurtosis(), np.array([2.0, 14.0])
-    assert estimand.value(powers(point)) == 3.5
-    step = 1e-6
-    differences = [
-        (estimand.value(powers(point + step * unit)) - estimand.value(powers(point - step * unit)))
-        / (2 * step)
-        for unit in np.eye(2)
-    ]
-    assert estimand.gradient(powers(point)) == pytest.approx(differences, rel=1e-6)
 
 
 MEDIAN = math.log(2)

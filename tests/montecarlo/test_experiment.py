@@ -9,66 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM, examples, floats, measured
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import (
-    MIN_BLOCKS, Bounded, DistanceToLaw, Measured, Quantile, Ratio, component, ratio, variance,
-)  # fmt: skip
+    MIN_BLOCKS,
+    Measured,
+)
 from verify.montecarlo.experiment import (
-    SIDES, Exact, Fit, Model, Prediction, Quantity, Target, WeightedFit, best_queries, best_side, block_cost,
-    cheapest, ordinary, route_of,
-)  # fmt: skip
-
-ONE = Prediction(1.0, "1")
-CELL = Cell("d8", (), score_matrices(8, 4, NORMAL, NORMAL))
-
-
-def test_a_quantity_goes_through_its_sampler_its_estimand_and_its_relation() -> None:
-    """Cells, labels, predictions and settings of one class of sampler do not matter."""
-    checked = Quantity("one", "a", CELL, variance(), ONE)
-    wider = Cell("d9", (("d_k", 9),), score_matrices(9, 4, NORMAL, NORMAL, scale=2.0))
-    assert route_of(checked) == ("quantity", "Simulated", "ScoreMoments", "variance", "=")
-    assert route_of(Quantity("two", "b", wider, variance(block_variance=0.5), ONE)) == route_of(checked)
-    assert route_of(Quantity("two", "b", CELL, component("mean"), ONE)) != route_of(checked)
-    assert route_of(Quantity("two", "b", CELL, variance(), ONE, relation="≤")) != route_of(checked)
-
-
-def test_kinds_of_estimands_differ() -> None:
-    """No two of them go through the same code."""
-    grid = Quantile((0.0, 1.0))
-    kinds = [
-        one.kind
-        for one in (
-            component("mean"),
-            variance(),
-            ratio("mean", "square"),
-            DistanceToLaw((0.5,)),
-            Bounded("mean"),
-            grid,
-            Ratio(grid, grid),
-        )
-    ]
-    assert len(set(kinds)) == len(kinds)
-    assert component("mean", 2.0).kind == component("square").kind == "component"
-
-
-def test_a_fit_goes_through_its_model_and_its_coefficient() -> None:
-    """Whatever it is fitted to."""
-    members = tuple(Quantity(f"v{n}", "v", CELL, variance(), ONE) for n in range(3))
-    line = WeightedFit("line", (1.0, 2.0, 3.0), (1.0, 1.0, 1.0))
-    slope = Fit("slope", "slope", members, line, "slope", ONE)
-    assert route_of(slope) == ("fit", "line", "slope")
-    assert route_of(Fit("level", "level", members, line, "constant", ONE)) != route_of(slope)
-
-
-def test_an_exact_comparison_goes_through_the_function_that_it_names() -> None:
-    """Whatever its label and its relation; without a name, the label stands for the function."""
-    named = Exact("one", "a", (), ONE, 1.0, code=math.fsum)
-    assert route_of(named) == route_of(Exact("two", "b", (), ONE, 2.0, relation="≤", code=math.fsum))
-    assert route_of(named) == ("exact", "fsum")
-    assert route_of(Exact("two", "b", (), ONE, 2.0)) == ("exact", "b")
+    SIDES,
+    Model,
+    Target,
+    WeightedFit,
+    best_side,
+    block_cost,
+    cheapest,
+    ordinary,
+)
 
 
 X = (1.0, 2.0, 3.0, 8.0, 64.0, 100.0, 512.0, 1000.0, 1024.0)
@@ -205,22 +160,6 @@ def test_one_of_the_sides_and_always_the_same(d: int, tolerance: float) -> None:
     assert side == best_side(d, variance.__getitem__, tolerance)
     costs = {m: max(MIN_BLOCKS, 36 * variance[m] / tolerance**2) * block_cost(d, m) for m in SIDES}
     assert costs[side] <= min(costs.values()) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("d", [8, 64, 512])
-def test_matrices_beat_single_pairs(d: int) -> None:
-    """A score matrix reaches the tolerance at a fraction of the draws of independent pairs."""
-    variance = gaussian(d)
-    side = best_side(d, variance.__getitem__, 1e-3)
-    draws = {m: 2 * m * d * variance[m] for m in (1, side)}
-    assert side > 1
-    # At best the gain tends to (d+3)/2; a side near √d must have a good part of it.
-    assert draws[1] / draws[side] > (d + 3) / 2 / 4
-
-
-def test_queries_are_never_too_many_or_none() -> None:
-    """At the ends of what keys and dimensions there are."""
-    assert [best_queries(*at) for at in ((1, 1), (2, 4096), (10**6, 1), (512, 512))] == [1, 16, 35, 64]
 
 
 _POINTS = st.lists(

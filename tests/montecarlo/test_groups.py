@@ -80,20 +80,6 @@ class TestInterval:
         skewed = linear(np.random.default_rng(3).lognormal(0, 1, 1 << 15))
         assert groups.blocks_needed(skewed, 6e-7) < intervals.least_blocks(skewed.skewness, 6e-7) / 20
 
-    def test_none_without_blocks_enough(self) -> None:
-        """Too few blocks for the skewness seen, or for any group at all, give no interval."""
-        rng = np.random.default_rng(4)
-        few = linear(rng.exponential(size=GROUPS - 1))
-        assert not few.groups.size
-        assert groups.interval(few, 0.05) is None
-        values = rng.lognormal(0, 2, 4096)
-        assert groups.blocks_needed(linear(values), 1e-3) > 4096
-        assert groups.interval(linear(values), 1e-3) is None
-
-    def test_none_at_a_level_that_groups_cannot_reach(self) -> None:
-        """All group means lie on one side of their medians with probability 2^-127."""
-        assert groups.interval(linear(np.random.default_rng(5).normal(size=1 << 14)), 1e-40) is None
-
     def test_nears_the_usual_interval_as_groups_become_normal(self) -> None:
         """Its half-width falls from 23 standard errors to 8; at this level the usual one's is 5."""
         rng = np.random.default_rng(6)
@@ -135,17 +121,6 @@ class TestInterval:
         found = groups.interval(linear(skewed[:, 0]), 6e-7)
         assert found is not None
         assert of_skewed.interval == pytest.approx([of_skewed.value + end for end in found])
-
-
-class TestUnderrating:
-    """The bound of how often a sampled variance is far too small."""
-
-    def test_inverts_to_the_blocks_needed(self) -> None:
-        """With the blocks said to be needed, the deviation is doubled in vain with half the rate at most."""
-        skewed = linear(np.random.default_rng(10).exponential(size=4096))
-        needed = groups.blocks_needed(skewed, 1e-6)
-        assert groups.underrating(needed, skewed.kurtosis_provided, 0.25) <= 0.5e-6
-        assert groups.underrating(needed - 1, skewed.kurtosis_provided, 0.25) > 0.5e-6
 
 
 class TestContradiction:

@@ -1,7 +1,6 @@
 """Inputs: what is drawn is what is said, also of vectors that depend on each other."""
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,23 +10,13 @@ from scipy import stats
 from tests.montecarlo.samples import Spy, generator
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo import inputs
-from verify.montecarlo.distributions import NORMAL, UNIFORM, UNIT_INTERVAL, Array
+from verify.montecarlo.distributions import NORMAL, Array
 from verify.montecarlo.inputs import (
-    Linked, ProjectedTokens, SharedVectors, Simulated, bartlett_components, bartlett_setting,
+    Simulated,
+    bartlett_components,
+    bartlett_setting,
     bartlett_vectors,
-)  # fmt: skip
-
-
-def test_inputs_say_what_they_draw() -> None:
-    """Dimension, distributions and correlation come from the fields that are drawn by."""
-    assert dict(Simulated(NORMAL, UNIT_INTERVAL.moved(1, 2), 4, 5, 3, 0.25).settings) == {
-        "d_k": 3,
-        "query": "normal",
-        "key": "1 + 2·U(0,1)",
-        "correlation": 0.25,
-    }
-    assert "correlation" not in dict(Simulated(NORMAL, NORMAL, 4, 4, 3).settings)
-    assert dict(SharedVectors(UNIFORM, 9, 2).settings) == {"d_k": 2, "vectors": 9, "components": "uniform"}
+)
 
 
 @pytest.mark.parametrize("columns", [False, True])
@@ -39,12 +28,6 @@ def test_coordinates_are_those_drawn(columns: bool, correlation: float) -> None:
     queries, keys = drawn.draw(generator(), 5, columns=columns)
     assert (queries.shape, keys.shape) == ((5, 4, 3), (5, 2, 3))
     assert sum(x.size for x in query.drawn + key.drawn) == 5 * drawn.coordinates
-
-
-def test_shared_vectors_are_queries_and_keys() -> None:
-    """Nothing is drawn twice."""
-    queries, keys = SharedVectors(NORMAL, 4, 3).draw(generator(3), 5, columns=True)
-    assert queries is keys
 
 
 @pytest.mark.parametrize("columns", [False, True])
@@ -62,79 +45,6 @@ def test_components_are_equicorrelated(rho: float, columns: bool) -> None:  # a 
     expected = np.kron(np.eye(side), within)
     z = stats.norm.isf(FALSE_ALARM / 2 / covariance.size)
     assert np.all(np.abs(covariance - expected) <= z * np.sqrt((1 + expected**2) / count))
-
-
-MIXING = ((1.0, 0.0, 2.0), (0.0, -1.0, 0.5), (3.0, 1.0, 0.0), (0.0, 2.0, -1.0))
-"""Two query and two key components made from three numbers, no two rows alike."""
-MEANS = (1.0, -2.0, 0.5, 4.0)
-
-
-@pytest.mark.parametrize("columns", [False, True])
-def test_shapes(columns: bool) -> None:  # a parameter of the test
-    """As many queries and keys as are said, of as many components."""
-    for drawn in (Linked(3, 4, NORMAL, MIXING, MEANS), ProjectedTokens(6, 2, 3, NORMAL, Fraction(1, 4))):
-        queries, keys = drawn.draw(generator(1), 5, columns=columns)
-        m, n, d = drawn.shape
-        assert (queries.shape, keys.shape) == ((5, m, d), (5, n, d))
-        assert drawn.held > drawn.coordinates
-
-
-class TestSettings:
-    """What the samplers say of themselves is what they draw."""
-
-    def test_the_covariance_is_that_of_the_components(self) -> None:
-        """The recorded matrix has a row for each query component, and agrees with what is drawn."""
-        pairs = Linked(1, 50_000, NORMAL, MIXING, MEANS)
-        assert dict(pairs.settings) == {
-            "d_k": 2,
-            "components": "normal",
-            "Cov(q, k)": "[3 −2; −1 −2.5]",
-            "Cov(q)": "[5 1; 1 1.25]",
-            "Cov(k)": "[10 2; 2 5]",
-            "means": "[1 −2; 0.5 4]",
-        }
-        queries, keys = (one[0] for one in pairs.draw(generator(3), 1, columns=False))
-        drawn = np.cov(queries, keys, rowvar=False)
-        stated = [[5, 1, 3, -2], [1, 1.25, -1, -2.5], [3, -1, 10, 2], [-2, -2.5, 2, 5]]
-        assert np.allclose(drawn, np.array(stated), atol=0.3)
-
-    def test_queries_and_keys_may_be_made_separately(self) -> None:
-        """Each by the same matrix, from numbers of its own."""
-        own = ((1.0, 0.0), (0.6, 0.8))
-        mixing = ((1.0, 0, 0, 0), (0.6, 0.8, 0, 0), (0, 0, 1.0, 0), (0, 0, 0.6, 0.8))
-        assert Linked.separate(3, 4, NORMAL, own) == Linked(3, 4, NORMAL, mixing, (0.0,) * 4)
-        assert Linked.separate(3, 4, NORMAL, own, MEANS).means == MEANS
-
-    def test_a_key_that_is_the_query_is_said_to_be(self) -> None:
-        """A matrix of ones alone would not say so for every distribution."""
-        own = dict(Linked(8, 4, UNIFORM, ((1.0,), (1.0,)), (0.0, 0.0)).settings)
-        assert own == {"d_k": 8, "components": "uniform", "key": "the query itself"}
-        other = dict(Linked(8, 4, NORMAL, ((1.0, 0.0), (0.5, 0.75)), (0.0, 0.0)).settings)
-        assert other["Cov(q, k)"] == "0.5"
-
-    def test_projections(self) -> None:
-        """Dimensions, and the distribution and variance of the entries."""
-        assert dict(ProjectedTokens(6, 2, 3, NORMAL, Fraction(1, 4)).settings) == {
-            "d_k": 2,
-            "token width": 6,
-            "entries": "normal",
-            "entry variance": "1/4",
-        }
-
-
-ERRORS = 5
-"""Standard errors that a mean may be off."""
-
-
-def products(vectors: Array) -> Array:
-    """Return the inner products of the vectors of each set."""
-    return vectors @ vectors.swapaxes(1, 2)
-
-
-def agrees(values: Array, expected: float) -> bool:
-    """Return whether the mean of the sets' values is what is expected, but for chance."""
-    error = values.std() / math.sqrt(len(values))
-    return bool(abs(values.mean() - expected) < ERRORS * error)
 
 
 @pytest.mark.parametrize("d", [1, 3, 4])
@@ -170,9 +80,3 @@ def test_axes_are_those_of_the_first_vectors(
     assert sum(drawn) + 7 * span == 7 * bartlett_components(many, 9, axes), (
         "a length for each axis, and normals"
     )
-
-
-def test_axes_are_recorded() -> None:
-    """Where vectors are drawn in axes of their own, a cell says in how many."""
-    assert bartlett_setting(5, 4) == (("drawn in", "the 4 axes that the vectors span"),)
-    assert bartlett_setting(5, 4, "the keys") == (("drawn in", "the 4 axes that the keys span"),)

@@ -3,7 +3,6 @@
 import itertools
 import math
 import statistics
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -11,42 +10,36 @@ import pytest
 from scipy import stats
 
 from tests.montecarlo.samples import SINGLE, Spy, generator, score_matrices, score_pairs
-from tests.montecarlo.test_inputs import MEANS, MIXING
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.distributions import (
-    EXPONENTIAL, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array, Distribution,
-)  # fmt: skip
+    EXPONENTIAL,
+    NORMAL,
+    RADEMACHER,
+    UNIFORM,
+    UNIT_INTERVAL,
+)
 from verify.montecarlo.estimands import complex_step
 from verify.montecarlo.inputs import Linked, ProjectedTokens, Shape, SharedVectors, Simulated
 from verify.montecarlo.rows import (
-    BothScales, CausalRows, NormalRows, OfRow, RowVariance, SoftmaxRows, of_rows,
-)  # fmt: skip
+    BothScales,
+    CausalRows,
+    NormalRows,
+    OfRow,
+    RowVariance,
+    SoftmaxRows,
+    of_rows,
+)
 from verify.montecarlo.statistics import (
-    AllPairs, ComponentMoments, EntryProducts, OtherTokens, PairMoments, Reduced, ScorePowers, ScoreProducts,
-    Statistic, scores_of,
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Corner(Statistic):
-    """A statistic that says no more than it must."""
-
-    names = ("corner",)
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return the first score."""
-        return scores_of(queries, keys)[:, 0, :1]
-
-
-def test_a_statistic_needs_names_and_a_function_alone() -> None:
-    """What else a cell asks has defaults: all scores enter, and their moments up to the third are kept."""
-    shape = Shape(2, 3, 4)
-    assert _Corner().settings(shape) == (("block", "2×3"),)
-    assert (_Corner().scores(shape), _Corner().order, _Corner().columns) == (6, 3, False)
-    assert _Corner().held(shape) >= 2 * 6
-    with pytest.raises(TypeError, match="abstract"):
-        Statistic()  # type: ignore[abstract]
+    AllPairs,
+    ComponentMoments,
+    EntryProducts,
+    OtherTokens,
+    PairMoments,
+    Reduced,
+    ScorePowers,
+    ScoreProducts,
+)
 
 
 class TestScoreMoments:
@@ -145,12 +138,6 @@ def test_products_pair_by_pair() -> None:
             np.testing.assert_allclose(found[block], expected, rtol=1e-12, atol=1e-12)
 
 
-def test_each_number_has_a_name() -> None:
-    """There are as many names as numbers."""
-    found = ScoreProducts().reduce(np.ones((1, 2, 1)), np.ones((1, 3, 1)))
-    assert found.shape == (1, len(ScoreProducts.names))
-
-
 class TestPairShares:
     """Blocks of independent scores, counted against a grid."""
 
@@ -168,6 +155,11 @@ class TestPairShares:
             assert found[block, position] == count / 7
         assert queries.size + keys.size == 4 * sampler.coordinates
         assert sampler.scores == 7
+
+
+MIXING = ((1.0, 0.0, 2.0), (0.0, -1.0, 0.5), (3.0, 1.0, 0.0), (0.0, 2.0, -1.0))
+"""Two query and two key components made from three numbers, no two rows alike."""
+MEANS = (1.0, -2.0, 0.5, 4.0)
 
 
 class TestPairMoments:
@@ -251,22 +243,6 @@ class TestAllPairs:
             rounded = 1e-6 * (1 + float(np.max(np.sum(x[block] ** 2, axis=0))) ** 2)
             assert math.isclose(second - square, float(np.var(pairs)), abs_tol=rounded)
         assert x.size == 3 * sampler.coordinates
-
-
-def test_settings_are_those_of_both() -> None:
-    """First the input's, then the statistic's."""
-    both = {"d_k": 2, "query": "normal", "key": "Rademacher"}
-    assert dict(score_matrices(2, 4, NORMAL, RADEMACHER, 0.5, 0.25).settings) == {
-        **both,
-        "correlation": 0.25,
-        "scale": 0.5,
-        "block": "4×4",
-    }
-    assert "scale" not in dict(score_matrices(2, 4, NORMAL, NORMAL).settings)
-    assert dict(score_pairs(2, 8, NORMAL, RADEMACHER, (-1.0,)).settings) == {**both, "point": -1.0}
-    assert dict(score_pairs(2, 8, NORMAL, RADEMACHER, (-1.0, 1.0)).settings) == {**both, "points": 2}
-    drawn = Simulated(NORMAL, RADEMACHER, 9, 7, 2)
-    assert dict(Reduced(drawn, ScorePowers((2, 4))).settings) == {**both, "block": "9×7"}
 
 
 ALL: tuple[OfRow, ...] = ("largest", "squares", "entropy", "sharp", "jacobian", "product")
@@ -366,30 +342,3 @@ def test_normal_rows_have_their_deviation() -> None:
     frozen = NormalRows(8, 4, 1e6, NORMAL, ("squares",)).sample(np.random.default_rng(3), 10)
     assert even == pytest.approx(1 / 8)
     assert frozen == pytest.approx(1)
-
-
-def test_many_normal_rows_come_with_both_signs() -> None:
-    """Half of the numbers are drawn; the statistics are those of all rows, of either sign."""
-    sampler = NormalRows(32, 4, 2.0, NORMAL, ("squares", "largest"))
-    assert sampler.coordinates == 2 * 32
-    ((rows,),) = sampler.readings(generator(8), 5)
-    assert np.array_equal(rows.vectors[:, 2:], -rows.vectors[:, :2])
-    expected = of_rows(rows.vectors, sampler.wanted).mean(axis=1)
-    assert np.allclose(sampler.sample(generator(8), 5), expected, rtol=SINGLE)
-
-
-@pytest.mark.parametrize(
-    ("keys", "rows", "law"),
-    [
-        pytest.param(32, 4, EXPONENTIAL, id="skewed"),
-        pytest.param(32, 4, NORMAL.moved(1, 1), id="not centred"),
-        pytest.param(32, 3, NORMAL, id="odd"),
-        pytest.param(2, 4, NORMAL, id="of two keys"),
-    ],
-)
-def test_other_rows_are_all_drawn(keys: int, rows: int, law: Distribution) -> None:
-    """The other sign has another law, or says nothing new; so rows are drawn one by one."""
-    sampler = NormalRows(keys, rows, 2.0, law, ("squares",))
-    assert sampler.coordinates == rows * keys
-    ((drawn,),) = sampler.readings(generator(9), 1)
-    assert len(np.unique(np.abs(drawn.vectors))) == rows * keys

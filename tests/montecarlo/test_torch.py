@@ -12,14 +12,22 @@ from scipy import stats
 from tests.strategies import FALSE_ALARM
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
-from verify.errors import ClaimError
 from verify.montecarlo import devices
 from verify.montecarlo.attention import attention, gradients, probabilities
 from verify.montecarlo.blocks import Cell, Chunk, draw_chunk
 from verify.montecarlo.devices import Device, DeviceError, OnDevice, find_device, moved
 from verify.montecarlo.distributions import (
-    CAUCHY, EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array, Distribution, student_t,
-)  # fmt: skip
+    CAUCHY,
+    EXPONENTIAL,
+    LAPLACE,
+    NORMAL,
+    RADEMACHER,
+    UNIFORM,
+    UNIT_INTERVAL,
+    Array,
+    Distribution,
+    student_t,
+)
 from verify.montecarlo.experiment import Comparison, Experiment, cells_of, every_comparison
 from verify.montecarlo.inputs import SharedVectors, Simulated
 from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
@@ -99,13 +107,6 @@ def test_correlated_components_share_a_part() -> None:
     assert np.abs(found - expected).max() < 6 / math.sqrt(100_000)
 
 
-def test_one_seed_is_one_sample() -> None:
-    """And another one another."""
-    first, again, other = (numbers(seed).normal(100) for seed in (3, 3, 4))
-    assert torch.equal(first, again)
-    assert not torch.equal(first, other)
-
-
 def test_what_is_not_known_there_is_not_drawn_there() -> None:
     """Distributions without a counterpart, other inputs, and other statistics."""
     assert all(devices.can_draw(Simulated(one.moved(1, 2), NORMAL, 2, 2, 2)) for one in DRAWN)
@@ -169,13 +170,6 @@ def test_block_vectors_are_those_of_the_distribution() -> None:
     assert (np.abs(values.mean(axis=0) - (0, 16)) < 5 * error).all()
 
 
-def test_a_batch_has_room() -> None:
-    """A batch is larger than the processor's, but no block of a hundred million scores comes twice."""
-    assert cell().batch_blocks == 2**21 // 256
-    wide = OnDevice(Simulated(NORMAL, NORMAL, 8192, 8192, 1), ScoreMoments(), CARD)
-    assert wide.batch_coordinates == wide.coordinates
-
-
 def test_cells_are_moved_wherever_they_stand() -> None:
     """In checks, in fits' members and in controls; each says what draws it, and keeps its id."""
     claim = catalogue()["score-variance"]
@@ -187,13 +181,6 @@ def test_cells_are_moved_wherever_they_stand() -> None:
     assert [one.id for one in cells] == [one.id for one in cells_of(every_comparison(before))]
     assert [one.id for one in after.checks] == [one.id for one in before.checks]
     assert all(one.settings == one.sampler.settings for one in cells)
-
-
-def test_what_cannot_be_drawn_there_stays() -> None:
-    """Without a word of a device among its settings."""
-    claim = catalogue()["rotary-positions"]
-    before = claim.experiment(claim.derive(), 0.05)
-    assert moved(before, CARD) == before
 
 
 def test_a_cell_is_another_one_on_another_device() -> None:
@@ -211,21 +198,6 @@ def test_what_a_device_measures_is_bound_as_here(name: str) -> None:
     theorems, checks = derived_and_measured(name)
     there = moved(Experiment(checks, ()), find_device("cpu")).checks
     assert bound(name, theorems, there) == bound(name, theorems, checks) != ()
-
-
-def test_a_statistic_that_a_device_computes_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousandth too large on the device, which no sample of a usual size would show."""
-    theorems, checks = derived_and_measured("score-variance")
-    there = moved(Experiment(checks, ()), find_device("cpu")).checks
-    right = devices._REDUCED[ScoreMoments]
-
-    def too_large(*given: Any) -> list[Any]:
-        return [1.001 * one for one in right(*given)]
-
-    reduced: dict[Any, Any] = {**devices._REDUCED, ScoreMoments: too_large}
-    monkeypatch.setattr(devices, "_REDUCED", reduced)
-    with pytest.raises(ClaimError, match="but of another quantity"):
-        bound("score-variance", theorems, there)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")

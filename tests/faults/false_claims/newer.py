@@ -4,17 +4,46 @@ from collections.abc import Callable
 from typing import Any
 
 from sympy import (
-    Dummy, Eq, Integral, Interval, KroneckerDelta, MatrixSymbol, Range, Rational, S, Sum, cosh, exp, oo, sinh,
+    Dummy,
+    Eq,
+    Integral,
+    Interval,
+    KroneckerDelta,
+    MatrixSymbol,
+    Range,
+    Rational,
+    S,
+    Sum,
+    cosh,
+    exp,
+    oo,
+    sinh,
     tanh,
-)  # fmt: skip
+)
 
-from tests.faults.false_claims.shared import Pair, a, e, h, of_derivations, of_parts, r, steps, t, y
+from tests.faults.false_claims.pairs import Pair, a, e, h, of_derivations, of_parts, r, steps, t, y
 from verify.claims.newer.adaptive_temperature import FACTOR, PEAK
 from verify.spec import Derivation, E, Population, Var, i, j, n, ordered, p, s, sigma
 from verify.spec.rules import (
-    Applied, Assuming, AtItsLeast, Compared, Evaluation, Even, GaussIntegrals, Hypotheses, Identity, Jensen,
-    Primitive, PutIn, SumIdentity, Surplus, Turned, VectorMoments, Vectors, normal_density,
-)  # fmt: skip
+    Applied,
+    Assuming,
+    AtItsLeast,
+    Compared,
+    Evaluation,
+    Even,
+    GaussIntegrals,
+    Hypotheses,
+    Identity,
+    Jensen,
+    Primitive,
+    PutIn,
+    SumIdentity,
+    Surplus,
+    Turned,
+    VectorMoments,
+    Vectors,
+    normal_density,
+)
 from verify.symbolic.kernel.words import M, x
 
 factor, rho = ordered("lambda", nonnegative=True), ordered("rho", real=True)

@@ -1,4 +1,4 @@
-"""The main job where there is next to nothing."""
+"""The whole report on a bare system: a read-only installation, no home, a user without a name."""
 
 import os
 import shutil
@@ -13,7 +13,6 @@ import pytest
 
 from tests.tool import EXAMPLE, ROOT, example_claim
 
-NOBODY = 65534
 NAMELESS = 54321
 
 
@@ -21,15 +20,23 @@ def by(user: int, *arguments: object, **more: Any) -> subprocess.CompletedProces
     """Run Python as another user, with the import path and nothing else in its environment."""
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
-        user=user, group=user, extra_groups=(), capture_output=True, text=True, encoding="utf-8",
-        check=False, **more,
-    )  # fmt: skip
+        user=user,
+        group=user,
+        extra_groups=(),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        **more,
+    )
 
 
 def others_may_run_it() -> bool:
     """Return whether this is the superuser, and others may use the same interpreter."""
     try:
-        return by(NOBODY, "-c", "import numpy", env={"PYTHONPATH": os.pathsep.join(sys.path)}).returncode == 0
+        return (
+            by(NAMELESS, "-c", "import numpy", env={"PYTHONPATH": os.pathsep.join(sys.path)}).returncode == 0
+        )
     except OSError:
         return False
 
@@ -59,20 +66,32 @@ def installation(folder: Path) -> Iterator[Path]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not others_may_run_it(), reason="takes the superuser, and an interpreter for all")
-@pytest.mark.parametrize("user", [NOBODY, NAMELESS])
-def test_a_bare_user_gets_the_whole_report(folder: Path, installation: Path, user: int) -> None:
+def test_a_bare_user_gets_the_whole_report(folder: Path, installation: Path) -> None:
     """In silence: libraries that find no place for their caches say nothing, and nothing is left behind."""
     claim, out, temporary = folder / EXAMPLE, folder / "out", folder / "tmp"
     claim.write_text(example_claim(), encoding="utf-8")
     for own in (out, temporary):
         own.mkdir()
-        os.chown(own, user, user)
+        os.chown(own, NAMELESS, NAMELESS)
     libraries = [path for path in sys.path if path and Path(path).resolve() != ROOT]
     done = by(
-        user, "-m", "verify", "report", "doubled-keys", "score-mean", "--claims", claim,
-        "--profile", "quick", "--workers", 2, "--out", out, cwd=installation,
+        NAMELESS,
+        "-m",
+        "verify",
+        "report",
+        "doubled-keys",
+        "score-mean",
+        "--claims",
+        claim,
+        "--profile",
+        "quick",
+        "--workers",
+        2,
+        "--out",
+        out,
+        cwd=installation,
         env={"PYTHONPATH": os.pathsep.join([str(installation), *libraries]), "TMPDIR": str(temporary)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.pdf", "results.json"]
     heads = ("doubled-keys: ", "score-mean: ", "2 claims: ", "rendering: ")

@@ -1,25 +1,87 @@
 """Inference that goes wrong: laws, lemmas, relations, tight bounds, and how far something reaches."""
 
-from dataclasses import replace
-from typing import Any
-
 from sympy import (
-    Abs, Derivative, Eq, IndexedBase, Interval, KroneckerDelta, Rational, S, Sum, exp, log, oo, pi, sqrt,
+    Abs,
+    Derivative,
+    IndexedBase,
+    Interval,
+    KroneckerDelta,
+    Rational,
+    S,
+    Sum,
+    exp,
+    log,
+    oo,
+    pi,
+    sqrt,
     tanh,
-)  # fmt: skip
+)
 
-from tests.faults.false_claims.shared import (
-    Pair, a, b, c, measured, of_derivations, of_parts, r, route, steps, t, theorem, w, y,
-)  # fmt: skip
+from tests.faults.false_claims.pairs import (
+    Pair,
+    a,
+    b,
+    c,
+    measured,
+    of_derivations,
+    of_parts,
+    r,
+    route,
+    steps,
+    t,
+    theorem,
+    w,
+    y,
+)
 from verify.spec import (
-    ENTROPY, GENERAL, LOG_TOTAL, NORMAL_MOMENTS, STANDARD, Derivation, E, Population, Route, ScoreMoments,
-    Step, Var, component, d, i, index, j, k, mu_k, mu_q, n, p, q, score, sigma, sigma_k, sigma_q,
-    variance_route,
-)  # fmt: skip
+    ENTROPY,
+    GENERAL,
+    LOG_TOTAL,
+    NORMAL_MOMENTS,
+    STANDARD,
+    Derivation,
+    E,
+    Population,
+    ScoreMoments,
+    Var,
+    component,
+    d,
+    i,
+    index,
+    j,
+    k,
+    mu_k,
+    mu_q,
+    n,
+    p,
+    q,
+    score,
+    sigma,
+    sigma_k,
+    sigma_q,
+)
 from verify.spec.rules import (
-    Assuming, AtItsLeast, Evaluation, EvenIsMost, FirstTerms, FromZero, Hypotheses, Identity, Jensen,
-    LargestScore, OnRange, PutIn, Replaced, Rising, Sign, Surplus, TotalGrows, Turned, Unfolded, by, largest,
-)  # fmt: skip
+    AtItsLeast,
+    Evaluation,
+    EvenIsMost,
+    FirstTerms,
+    FromZero,
+    Hypotheses,
+    Identity,
+    Jensen,
+    LargestScore,
+    OnRange,
+    PutIn,
+    Replaced,
+    Rising,
+    Sign,
+    Surplus,
+    TotalGrows,
+    Turned,
+    Unfolded,
+    by,
+    largest,
+)
 
 
 def logarithm(mean: int) -> Derivation:
@@ -104,20 +166,7 @@ LAW: dict[str, Pair] = {
 """What the distribution of the components does not allow."""
 
 
-class Borrowed(Route):
-    """A chain that gives another's theorem for its own."""
-
-    def followed(self) -> Any:
-        """Return what the chain of the variance has come to, under this chain's steps."""
-        return replace(variance_route(score, STANDARD).followed(), route=self)
-
-
 LEMMA: dict[str, Pair] = {
-    "assumed": of_derivations(
-        # False: what is never so is assumed, that a³ = a²; true: that b is a³.
-        lambda: steps(a**3, (a**2, Assuming((Eq(a**3, a**2),)))),
-        lambda: steps(b + 1, (a**3 + 1, Assuming((Eq(b, a**3),)))),
-    ),
     # False: what holds for b holds for a: the derivative of a² is a; true: it holds for c.
     "captured_slope": of_parts(
         lambda part: steps(Derivative(a * b, a), (b, Identity()), (part, PutIn({b: part}))), a, c
@@ -140,13 +189,6 @@ LEMMA: dict[str, Pair] = {
             Derivative(a * b, a), (Derivative(a**3, a), Replaced(theorem(b, (a**2, Unfolded({b: a**2})))))
         ),
         lambda: steps(Derivative(a**3, a), (3 * a**2, Identity())),
-    ),
-    "of_another_kind": of_derivations(
-        # False: a chain of its author's own kind shows 3 d, and gives the theorem of another; true: of d.
-        lambda: Derivation.of(
-            Borrowed.of("By what is derived", Var(score), Step(3 * d, "So it is", Evaluation(STANDARD)))
-        ),
-        lambda: Derivation.of(variance_route(score, STANDARD)),
     ),
     "other_end": of_derivations(
         # False: the variance is d, and by another route 2 d; true: both routes end in d.
@@ -237,11 +279,6 @@ REACH: dict[str, Pair] = {
         lambda: steps(
             exp(pi) - a, (exp(pi), Replaced(theorem(S.Zero, (a, Sign()), (S.Zero, Turned(start=-a)))))
         ),
-    ),
-    "author_says": of_derivations(
-        # False: the variance is 3 d, because its author says so; true: it is d.
-        lambda: steps(Var(score), (3 * d, by("it is known")(lambda one, other: True))),
-        lambda: steps(Var(score), (d, Evaluation(STANDARD, assumed=True))),
     ),
     # False: r² ≤ r from 0 to 2; true: r² ≤ r from 0 to 1.
     "beyond_range": of_parts(
@@ -357,15 +394,6 @@ TIGHT: dict[str, Pair] = {
     # False: r² ≤ 0.98 r from 0 to 1; true: r² ≤ r.
     "range": of_parts(
         lambda part: steps(r**2, (part, OnRange(r, S.Zero, S.One, S(2)))), Rational(98, 100) * r, r
-    ),
-    "reviewed": of_derivations(
-        # False: Var(q·k) is at most 0.98 d, says a test of the author's; true: it is at most d + a.
-        lambda: steps(Var(score), (Rational(98, 100) * d, by("close enough")(lambda one, other: True))),
-        lambda: steps(
-            Var(score),
-            (d, Evaluation(STANDARD, assumed=True)),
-            (d + a, Replaced(theorem(S.Zero, (a, Sign()), (d + a, Turned(start=d))))),
-        ),
     ),
     # False: Σp² is at most 0.98; true: it is at most 1.
     "squares": of_parts(

@@ -3,19 +3,69 @@
 from typing import Any
 
 from sympy import (
-    Abs, Derivative, Eq, IndexedBase, Integral, Interval, Limit, Max, Rational, S, Sum, Symbol, cbrt, cos,
-    exp, gamma, log, oo, pi, sign, sin, sqrt, tan, tanh,
-)  # fmt: skip
+    Abs,
+    Derivative,
+    Eq,
+    IndexedBase,
+    Integral,
+    Interval,
+    Limit,
+    Max,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    cbrt,
+    exp,
+    gamma,
+    log,
+    oo,
+    pi,
+    sign,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+)
 
-from tests.faults.false_claims.shared import (
-    InverseLengths, NOTHING, Pair, a, b, c, e, h, j_, measured, of_claims, of_derivations, of_parts, r, steps,
-    t, theorem, w, y, z,
-)  # fmt: skip
-from verify.spec import Derivation, E, Population, Var, component, d, i, j, n, p, sigma
+from tests.faults.false_claims.pairs import (
+    InverseLengths,
+    NOTHING,
+    Pair,
+    a,
+    b,
+    e,
+    h,
+    j_,
+    measured,
+    of_claims,
+    of_derivations,
+    of_parts,
+    r,
+    steps,
+    t,
+    w,
+    y,
+    z,
+)
+from verify.spec import Derivation, E, Population, Var, component, d, n, sigma
 from verify.spec.rules import (
-    Applied, AtItsLeast, AtItsMost, AtLimit, ClosedSums, Equivalent, EulerIntegrals, Evaluation, FirstTerms,
-    Hypotheses, Identity, Jensen, PutIn, Replaced, Rising, Shifted, Sign, SumIdentity, Unfolded,
-)  # fmt: skip
+    Applied,
+    AtItsLeast,
+    AtItsMost,
+    ClosedSums,
+    Equivalent,
+    EulerIntegrals,
+    Evaluation,
+    FirstTerms,
+    Hypotheses,
+    Identity,
+    Jensen,
+    PutIn,
+    Rising,
+    Shifted,
+    Sign,
+)
 
 CORNER: dict[str, Pair] = {
     # False: 0 < 1 - r up to 1; true: 0 ≤ 1 - r.
@@ -23,17 +73,6 @@ CORNER: dict[str, Pair] = {
         lambda part: steps(S.Zero, (1 - r, part), under=Hypotheses().restricted(r, Interval(0, 1))),
         Sign(strict=True),
         Sign(),
-    ),
-    "hidden_nothing": of_derivations(
-        # False: what is 0 over what is 0 is 7; true: (r + 1)² over (r + 1)² is 1.
-        lambda: steps(
-            ((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2),
-            (S(7), Unfolded({b: c})),
-        ),
-        lambda: steps(
-            ((r + 1) ** 2 - r**2 - 2 * r) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2 + 1),
-            (S.One, Unfolded({b: c})),
-        ),
     ),
     "lost_solution": of_derivations(
         # False: (r² - 2r + 1)/r = 0 and r(r - 1) = 0 have the same solutions.
@@ -47,11 +86,6 @@ CORNER: dict[str, Pair] = {
     "one_dimension": of_parts(lambda part: steps(S.Zero, (d - 1, part)), Sign(strict=True), Sign()),
     # False: 0 < (n - 1)² for every n; true: 0 ≤ (n - 1)².
     "one_key": of_parts(lambda part: steps(S.Zero, ((n - 1) ** 2, part)), Sign(strict=True), Sign()),
-    "over_nothing": of_derivations(
-        # False: (Σp - 1)/(Σp - 1) is 7; true: Σp/Σp is 1.
-        lambda: steps((Sum(p[i], (i, 1, n)) - 1) / (Sum(p[j], (j, 1, n)) - 1), (S(7), SumIdentity())),
-        lambda: steps((Sum(p[i], (i, 1, n)) + 1) / (Sum(p[j], (j, 1, n)) + 1), (S.One, SumIdentity())),
-    ),
     # False: 0 ≤ n - 2; true: 0 < n - 1 + a.
     "two_keys": of_parts(lambda part: steps(S.Zero, part), (n - 2, Sign()), (n - 1 + a, Sign(strict=True))),
 }
@@ -153,11 +187,6 @@ EXISTENCE: dict[str, Pair] = {
     "integral": of_parts(lambda part: cancelled(Integral(exp(part * w), (w, 0, oo))), t, -t),
     # False: the root of r⁴ + r² has a slope at r = 0; true: that of t⁴ + t² has, for t > 0.
     "kink": of_parts(slope_of_root, r, t),
-    "limit": of_derivations(
-        # False: the limit of aw is a number; true: that of a·cos(w) at 0 is a.
-        lambda: cancelled(Limit(a * w, w, oo)),
-        lambda: steps(Limit(a * cos(r), r, 0), (a, AtLimit())),
-    ),
     # False: a law of which two moments are known has the fourth; true: of which four are.
     "moment": of_parts(lambda part: cancelled(E(normals[1] ** 4), part), OF_TWO, OF_FOUR),
     "order": of_derivations(
@@ -178,8 +207,6 @@ EXISTENCE: dict[str, Pair] = {
         lambda: shifted(exp(normals[1] ** 2), exp((normals[1] + h) ** 2)),
         lambda: shifted(exp(normals[1]), exp(normals[1] + h)),
     ),
-    # False: a sum of N terms, each the random N, has a mean if N has one; true: of d terms.
-    "terms": of_parts(lambda part: cancelled(E(Sum(N, (i, 1, part))), OF_N), N, d),
     # False: squares of what has three moments have a variance; true: of what has four.
     "variance": of_parts(lambda part: cancelled(Var(normals[1] ** 2), part), OF_TWO, OF_FOUR),
 }
@@ -209,15 +236,6 @@ INDUCTION: dict[str, Pair] = {
         # False: Σ(j - 1)n is (n - 1)n(2n - 1)/6; true: Σ(j - 1) is n(n - 1)/2.
         lambda: steps(Sum((j_ - 1) * n, (j_, 1, n)), ((n - 1) * n * (2 * n - 1) / 6, ClosedSums())),
         lambda: steps(Sum(j_ - 1, (j_, 1, n)), (n * (n - 1) / 2, ClosedSums())),
-    ),
-    "what_is_bound": of_derivations(
-        # False: n b is Σj where b stands for j; true: Σb is n b.
-        lambda: steps(
-            n * b,
-            (Sum(b, (j_, 1, n)), ClosedSums({Sum(b, (j_, 1, n)): n * b})),
-            (Sum(j_, (j_, 1, n)), Replaced(theorem(b, (j_, Unfolded({b: j_}))))),
-        ),
-        lambda: steps(Sum(b, (j_, 1, n)), (n * b, ClosedSums())),
     ),
 }
 """What does not follow by induction."""

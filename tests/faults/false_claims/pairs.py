@@ -4,12 +4,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sympy import Rational, Symbol, symbols
+from sympy import Symbol, symbols
 
 from verify.spec import (
-    NORMAL, STANDARD, Array, Claim, Derivation, Experiment, Quantity, Route, ScoreMoments, Simulated,
-    Statistic, Step, biased, cell_of, d, prediction, score, score_cell, variance, variance_route, variances,
-)  # fmt: skip
+    NORMAL,
+    STANDARD,
+    Array,
+    Claim,
+    Derivation,
+    Experiment,
+    Quantity,
+    Route,
+    ScoreMoments,
+    Simulated,
+    Statistic,
+    Step,
+    biased,
+    cell_of,
+    d,
+    prediction,
+    score,
+    score_cell,
+    variance,
+    variance_route,
+    variances,
+)
 from verify.spec.rules import Hypotheses
 from verify.symbolic.kernel.core import Theorem
 
@@ -34,7 +53,7 @@ class InverseLengths(Statistic):
 
     names = ("inverse",)
 
-    def reduce(self, queries: Array, keys: Array) -> Array:  # noqa: ARG002  # of keys alone
+    def reduce(self, queries: Array, keys: Array) -> Array:  # of keys alone
         """Return the means, shape (blocks, 1)."""
         inverse: Array = (1 / (keys**2).sum(axis=2)).mean(axis=1, keepdims=True)
         return inverse
@@ -57,16 +76,27 @@ def theorem(start: Any, *taken: Taken, under: Hypotheses = NOTHING) -> Theorem:
     return route(start, *taken, under=under).proved()
 
 
-def variance_in_four(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # whatever is derived
+def variance_in_four(derivation: Derivation, tolerance: float) -> Experiment:  # whatever is derived
     """Measure that scores of four dimensions have a variance of four: it stands for what agrees."""
     (check,) = variances([score_cell(4, NORMAL, NORMAL, tolerance)], LABEL, d)
     return Experiment((check,), (biased(check, tolerance),))
 
 
 def measured(
-    estimand: Any, law: Any, statistic: Any, *, name: str = "found", query: Any = NORMAL, key: Any = NORMAL,
-    n: int = 4, scale: Any = None, relation: Any = "=", controls: Any = None, label: str = LABEL, **more: Any,
-) -> Measuring:  # fmt: skip
+    estimand: Any,
+    law: Any,
+    statistic: Any,
+    *,
+    name: str = "found",
+    query: Any = NORMAL,
+    key: Any = NORMAL,
+    n: int = 4,
+    scale: Any = None,
+    relation: Any = "=",
+    controls: Any = None,
+    label: str = LABEL,
+    **more: Any,
+) -> Measuring:
     """Return the function that measures an estimand of a statistic of scores in ``n`` dimensions.
 
     ``law`` None is what is derived; ``controls`` makes other controls of the check and the tolerance than the
@@ -88,22 +118,6 @@ def spread(law: Any = None, **more: Any) -> Measuring:
     return measured(variance(), law, ScoreMoments(), **more)
 
 
-def measured_correlated(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the variance of scores of correlated components against what it is then."""
-    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 8, 8, 4, 0.5), ScoreMoments())
-    # Σ over all pairs of dimensions of ρ² for those that differ.
-    found = prediction(derivation.result.subs(d, 4) * (1 + 3 * Rational(1, 4)))
-    check = Quantity("found", LABEL, cell, variance(), found)
-    return Experiment((check,), (biased(check, tolerance),))
-
-
-def typed(derivation: Derivation, tolerance: float, given: Any) -> Experiment:  # noqa: ARG001  # typed, not derived
-    """Measure the variance of scores of four dimensions against a prediction that is given."""
-    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 8, 8, 4), ScoreMoments())
-    check = Quantity("found", LABEL, cell, variance(), given)
-    return Experiment((check,), (biased(check, tolerance),))
-
-
 def claim(
     derive: Callable[[], Derivation],
     experiment: Callable[..., Experiment] = variance_in_four,
@@ -113,9 +127,14 @@ def claim(
 ) -> Claim:
     """Return a claim of few words, which measures what agrees unless it says what."""
     return Claim(
-        title=title, statement=statement, meaning="It is one of a campaign.", assumptions=(), derive=derive,
-        experiment=experiment, **more,
-    )  # fmt: skip
+        title=title,
+        statement=statement,
+        meaning="It is one of a campaign.",
+        assumptions=(),
+        derive=derive,
+        experiment=experiment,
+        **more,
+    )
 
 
 class Pair(NamedTuple):
@@ -145,11 +164,6 @@ def of_experiments(
 def of_measured_parts(made: Callable[[Any], Measuring], false: Any, true: Any, **both: Any) -> Pair:
     """Return the pair of what is measured with one part and with another."""
     return of_experiments(lambda: made(false), lambda: made(true), **both)
-
-
-def of_fields(field: str, false: Any, true: Any, **both: Any) -> Pair:
-    """Return the pair of claims of which one field differs."""
-    return of_claims(lambda: {field: false}, lambda: {field: true}, **both)
 
 
 def of_claims(false: Callable[[], dict[str, Any]], true: Callable[[], dict[str, Any]], **both: Any) -> Pair:

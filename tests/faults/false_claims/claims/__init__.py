@@ -1,1 +1,0 @@
-"""The pairs, a module for each kind of mistake."""

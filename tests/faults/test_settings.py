@@ -1,0 +1,390 @@
+"""What a cell's record says of it is what its sampler holds and draws.
+
+Sizes, scales, laws and correlations are compared with the sampler, or with the components that it draws; so a
+changed label and a changed drawing alone both fail.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.catalogue import EACH_QUICKLY_MADE, experiment
+from tests.faults.planted import changed
+from tests.montecarlo.samples import score_matrices
+from tests.strategies import FALSE_ALARM
+from verify.claims.newer.shared import EightBits
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.distributions import NORMAL, UNIFORM, Array, Distribution, stream
+from verify.montecarlo.experiment import cells_of, every_comparison
+from verify.montecarlo.inputs import Linked, ProjectedTokens
+from verify.montecarlo.intervals import normal_quantile
+from verify.montecarlo.statistics import OtherTokens, PairMoments, Reduced
+
+DRAWS = 40_000
+"""Components drawn of each law."""
+
+DISTRIBUTIONS = {
+    "normal": (0.0, 1.0, 3.0),
+    "jointly normal": (0.0, 1.0, 3.0),
+    "independent normal": (0.0, 1.0, 3.0),
+    "uniform": (0.0, 1.0, 1.8),
+    "U(0,1)": (0.5, 1 / 12, 1.8),
+    "Rademacher": (0.0, 1.0, 1.0),
+    "Laplace": (0.0, 1.0, 6.0),
+    "t(9)": (0.0, 1.0, 4.2),
+    "centred exponential": (0.0, 1.0, 9.0),
+}
+"""Mean, variance and kurtosis by name, from the textbooks."""
+
+INITIALISATIONS: dict[str, Callable[[int, int], float]] = {
+    "Xavier, one matrix a head": lambda width, d: 2 / (width + d),
+    "Xavier, one matrix for all heads": lambda width, _: 2 / (width + width),
+    "Xavier, queries, keys and values in one matrix": lambda width, _: 2 / (width + 3 * width),
+    "He": lambda width, _: 2 / width,
+    "uniform on ±1/√D, a common default of linear layers": lambda width, _: 1 / (3 * width),
+}
+"""Variance of a projection's entries by the widths of tokens and of a head, as libraries document it."""
+
+
+def number(text: str) -> float:
+    """Return the number that a label writes, with ½, a minus sign or a fraction bar."""
+    return float(Fraction(text.replace("−", "-").replace("½", "1/2").replace("$", "")))
+
+
+def denominator(text: str, d: int) -> float:
+    """Return what a formula divides by, in ``d`` dimensions: a number, or a power of the dimension."""
+    if times := re.fullmatch(r"(\d+) (\\sqrt.+)", text):
+        return number(times[1]) * denominator(times[2], d)
+    if root := re.fullmatch(r"\\sqrt(?:\[(\d+)\])?\{d_k(?: \+ (\d+))?\}", text):
+        return float((d + int(root[2] or 0)) ** (1 / int(root[1] or 2)))
+    if power := re.fullmatch(r"d_k\^\{\\frac\{(\d+)\}\{(\d+)\}\}", text):
+        return float(d ** (int(power[1]) / int(power[2])))
+    return float(d) if text == "d_k" else number(text)
+
+
+def scale_of(text: str, d: int) -> float:
+    """Return the scale that a label writes, in ``d`` dimensions."""
+    plain = text.replace("$", "").replace("−", "-").replace("d_{k}", "d_k").replace("- ", "-")
+    if fraction := re.fullmatch(r"(-?)\\frac\{([\d.]+)\}\{(.+)\}", plain):
+        return float(f"{fraction[1]}1") * number(fraction[2]) / denominator(fraction[3], d)
+    if yarn := re.fullmatch(
+        r"\\frac\{\\left\(\\frac\{\\ln\{?\\left\((\d+) ?\\right\)\}?\}\{10\} \+ 1\\right\)\^\{2\}\}\{(.+)\}",
+        plain,
+    ):
+        return (math.log(int(yarn[1])) / 10 + 1) ** 2 / denominator(yarn[2], d)
+    if power := re.fullmatch(r"d_k\^\{(-?[\d/]+)\}", plain):
+        return float(d ** number(power[1]))
+    if over := re.fullmatch(r"(-?[\d.]+)/(\\sqrt\{d_k\}|d_k)", plain):
+        return number(over[1]) / (d if over[2] == "d_k" else d**0.5)
+    return denominator(plain, d)
+
+
+def moments_of(label: str) -> tuple[float, float, float]:
+    """Return mean, variance and kurtosis of the law that a label names."""
+    moved = re.fullmatch(r"(?:(−?[\d/]+) ([+−]) )?(?:([\d/]+)·)?(.+)", label.partition(", ")[0])
+    assert moved, label
+    mean, variance, kurtosis = DISTRIBUTIONS[moved[4]]
+    factor = number(moved[3] or "1") * (-1 if moved[2] == "−" else 1)
+    return number(moved[1] or "0") + factor * mean, factor**2 * variance, kurtosis
+
+
+def dimension(sampler: Any) -> int:
+    """Return the dimension of the sampler's queries and keys."""
+    if isinstance(sampler, EightBits):
+        # Twice the components of queries and keys, and a value of each key.
+        return (sampler.coordinates - sampler.keys) // (2 * (32 + sampler.keys))
+    return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
+
+
+class Drawn:
+    """All that a cell draws by: the fields of its sampler, or of its input and its statistic."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.sampler: Any = cell.sampler
+
+    @property
+    def kind(self) -> str:
+        """The class of the sampler or statistic."""
+        return type(self.parts[-1]).__name__
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The sampler, or its input and its statistic."""
+        both = isinstance(self.sampler, Reduced)
+        return (self.sampler.input, self.sampler.statistic) if both else (self.sampler,)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of whichever part has it; numbers of queries and keys under one name each."""
+        names = {"queries": ("m", "queries"), "keys": ("n", "keys", "m"), "length": ("n",), "vectors": ("m",)}
+        for one in names.get(name, (name,)):
+            for part in self.parts:
+                if hasattr(part, one):
+                    return getattr(part, one)
+        raise AttributeError(name)
+
+
+@cache
+def follows(distribution: Distribution, label: str) -> bool:
+    """Return whether draws have the moments that ``label`` promises, as far as they can show."""
+    drawn = distribution.draw(stream(5, "settings", label, 0), (DRAWS,))
+    if label == "Cauchy":
+        # It has no moments: half of it lies within ±1, and a half of that within ±(√2 - 1).
+        shares = [np.mean(np.abs(drawn) < end) for end in (1, math.sqrt(2) - 1)]
+        return all(
+            abs(share - p) < 5 * math.sqrt(p / DRAWS) for share, p in zip(shares, (0.5, 0.25), strict=True)
+        )
+    mean, variance, kurtosis = moments_of(label)
+    z = (drawn - mean) / math.sqrt(variance)
+    powers = ((z, 0.0), (z**2, 1.0), (z**4, kurtosis))
+    return all(_mean_is(values, expected) for values, expected in powers)
+
+
+def _mean_is(values: Array, expected: float) -> bool:
+    error = values.std() / math.sqrt(len(values))
+    return bool(abs(values.mean() - expected) <= normal_quantile(FALSE_ALARM) * error + 1e-6)
+
+
+# --- one rule for each setting ------------------------------------------------------------------------
+
+
+def _scales(cell: Cell, label: str) -> bool:
+    d = dimension(cell.sampler) - BESIDE.get(Drawn(cell).kind, 0)
+    stated = [scale_of(part, d) for part in re.split(r", | and ", label)]
+    held = _held_scales(Drawn(cell))
+    return held is None or np.allclose(stated, held, rtol=1e-12)
+
+
+def _held_scales(sampler: Drawn) -> list[float] | None:
+    """Return the scales of a sampler; None where points of a grid take its part, with their own test."""
+    if hasattr(sampler, "scales"):
+        return list(sampler.scales)
+    if hasattr(sampler, "scale"):
+        return [float(sampler.scale)]
+    if sampler.kind in {"BothScales", "RowGradients"}:
+        return [1.0, float(sampler.d) ** -0.5]
+    assert sampler.kind == "PairShares", sampler.kind
+    return None
+
+
+def _distribution_of(*names: str) -> Callable[[Cell, str], bool]:
+    def rule(cell: Cell, label: str) -> bool:
+        distributions = [getattr(Drawn(cell), name, None) for name in names]
+        # Samplers without a law of their own draw normal components.
+        return all(follows(distribution or NORMAL, label) for distribution in distributions) and _correlated(
+            cell, label
+        )
+
+    return rule
+
+
+def _values(cell: Cell, label: str) -> bool:
+    distribution = getattr(Drawn(cell), "values", None)
+    return label == "the keys" if distribution is None else follows(distribution, label)
+
+
+def _components(cell: Cell, label: str) -> bool:
+    sampler = Drawn(cell)
+    names = [name for name in ("distribution", "query", "key") if hasattr(sampler, name)]
+    return _distribution_of(*(names or ["distribution"]))(cell, label)
+
+
+def _correlated(cell: Cell, label: str) -> bool:
+    stated = re.search(r"ρ = ([\d.]+)", label)
+    held = getattr(Drawn(cell), "correlation", 0.0)
+    return float(stated[1]) == held if stated else held == 0.0 or "correlation" in dict(cell.settings)
+
+
+def _key(cell: Cell, label: str) -> bool:
+    sampler = Drawn(cell)
+    if label == "the query itself":
+        half = len(sampler.mixing) // 2
+        return bool(sampler.mixing[:half] == sampler.mixing[half:])
+    return _distribution_of("key")(cell, label)
+
+
+def _written(label: str) -> Array:
+    """Return the matrix that a label writes, rows apart by semicolons."""
+    rows = label.strip("[]").split(";")
+    return np.array([[number(x) for x in row.split()] for row in rows])
+
+
+def _covariance(first: int, second: int) -> Callable[[Cell, str], bool]:
+    """Return the rule for the covariance of queries (0) or keys (1) with queries or keys."""
+
+    def rule(cell: Cell, label: str) -> bool:
+        drawn = Drawn(cell).draw(stream(5, "settings", "covariance", 0), 4000, columns=False)
+        expected = _written(label)
+        one, other = (drawn[place].reshape(-1, len(expected)) for place in (first, second))
+        products = (one - one.mean(axis=0))[:, :, None] * (other - other.mean(axis=0))[:, None, :]
+        places = np.ndindex(*expected.shape)
+        return all(_mean_is(products[:, a, b], float(expected[a, b])) for a, b in places)
+
+    return rule
+
+
+def _query(cell: Cell, label: str) -> bool:
+    sampler = Drawn(cell)
+    if size := re.search(r"raw scores have deviation ([\d.]+)", label):
+        return math.isclose(sampler.query_size * sampler.d**0.5, float(size[1]))
+    return _distribution_of("query")(cell, label) and getattr(sampler, "query_size", 1.0) == 1.0
+
+
+def _row_scores(cell: Cell, label: str) -> bool:
+    sampler = Drawn(cell)
+    if sampler.kind == "SecondValues":
+        return label == "independent" and not sampler.d
+    deviation = re.search(r"deviation (\d+)", label)
+    named = deviation is None or sampler.deviation == float(deviation[1])
+    law = "Rademacher" if label.endswith("Rademacher") else "normal"
+    return bool(named and follows(sampler.distribution, law))
+
+
+def _initialisation(cell: Cell, label: str) -> bool:
+    sampler = Drawn(cell)
+    drawn = float(sampler.distribution.variance * sampler.variance)
+    return math.isclose(drawn, INITIALISATIONS[label](sampler.width, sampler.d), rel_tol=1e-9)
+
+
+def _field(*names: str) -> Callable[[Cell, Any], bool]:
+    def rule(cell: Cell, value: Any) -> bool:
+        held = [getattr(Drawn(cell), name) for name in names if hasattr(Drawn(cell), name)]
+        return held == [value]
+
+    return rule
+
+
+def _variance(cell: Cell, value: float) -> bool:
+    """The variance that a scale leaves of standard components."""
+    return math.isclose(float(Drawn(cell).scale) ** 2 * dimension(cell.sampler), value, rel_tol=1e-12)
+
+
+BESIDE = {"DroppedWeights": 8}
+"""Components of a vector that are not a query's or a key's, by the statistic that uses them otherwise."""
+
+RULES: dict[str, Callable[[Cell, Any], bool]] = {
+    "d_k": lambda cell, value: dimension(cell.sampler) - BESIDE.get(Drawn(cell).kind, 0) == value,
+    "d_v": _field("d_v", "value_d"),
+    "n": _field("keys"),
+    "keys": _field("keys"),
+    "vectors": _field("vectors"),
+    "layers": _field("layers"),
+    "steps": _field("steps"),
+    "token width": _field("width"),
+    "value dimensions": _field("value_d"),
+    "sigma": lambda cell, value: math.isclose(
+        getattr(Drawn(cell), "deviation", math.nan), value, rel_tol=1e-3
+    ),
+    "scale": lambda cell, value: _scales(cell, str(value)),
+    "query": _query,
+    "key": _key,
+    "query, key": _distribution_of("query", "key"),
+    "values": lambda cell, label: _values(cell, str(label)),
+    "key, value, upstream": _distribution_of("distribution"),
+    "query, key, value, upstream": _distribution_of("distribution"),
+    "components": _components,
+    "entries": _distribution_of("distribution"),
+    "scores": _row_scores,
+    "correlation": _field("correlation"),
+    "error of an entry": _field("error"),
+    "variance": _variance,
+    "Cov(q, k)": _covariance(0, 1),
+    "Cov(q)": _covariance(0, 0),
+    "Cov(k)": _covariance(1, 1),
+    "initialisation": _initialisation,
+    "heads": _field("queries"),
+    "c": _field("cap"),
+    "b": _field("sink"),
+    "lambda": _field("factor"),
+    "beta": _field("factor"),
+    "t": _field("threshold"),
+    "bits": _field("bits"),
+    "format": _field("format"),
+}
+"""Settings of the claims, each with the rule that holds it against the sampler; others are not looked at."""
+
+
+def wrong_settings(cell: Cell) -> list[str]:
+    """Return the settings of a cell that its sampler does not keep to."""
+    return [f"{key}: {value}" for key, value in cell.settings if key in RULES and not RULES[key](cell, value)]
+
+
+def cells(name: str) -> list[Cell]:
+    """Return every cell of a claim, of checks and of controls."""
+    return cells_of(every_comparison(experiment(name)))
+
+
+@EACH_QUICKLY_MADE
+def test_settings_are_those_of_the_sampler(name: str) -> None:
+    """Dimensions, sizes, scales, laws with their moments, correlations, masks."""
+    assert {cell.id: wrong for cell in cells(name) if (wrong := wrong_settings(cell))} == {}
+
+
+def _matrices(settings: dict[str, Any], **others: Any) -> Cell:
+    distribution = NORMAL.moved(-1, 2)
+    return Cell("a", tuple(settings.items()), score_matrices(4, 8, distribution, UNIFORM, 0.5, **others))
+
+
+RIGHT = {
+    "d_k": 4,
+    "query": "−1 + 2·normal",
+    "key": "uniform",
+    "scale": r"$\frac{1}{\sqrt{d_{k}}}$",
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"d_k": 5},
+        {"query": "−1 + 3·normal"},
+        {"query": "1 + 2·normal"},
+        {"query": "1/2 + normal"},
+        {"key": "normal"},
+        {"key": "Laplace"},
+        {"scale": "1"},
+        {"scale": "$1/d_k$"},
+        {"scale": r"$\frac{1}{\sqrt[4]{d_{k}}}$"},
+        {"scale": r"$\frac{1}{d_{k}^{\frac{3}{4}}}$"},
+        {"scale": r"$- \frac{1}{\sqrt{d_{k}}}$"},
+        {"query": "normal, ρ = 0.5"},
+    ],
+)
+def test_a_wrong_label_is_seen(change: dict[str, Any]) -> None:
+    """One setting changed in the record alone."""
+    assert wrong_settings(_matrices(RIGHT)) == []
+    assert len(wrong_settings(_matrices({**RIGHT, **change}))) == 1
+
+
+def test_a_wrong_drawing_is_seen() -> None:
+    """One number changed in the sampler alone."""
+    cell = _matrices(RIGHT)
+    for field, value in (
+        ("d", 5),
+        ("scale", 0.25),
+        ("correlation", 0.1),
+        ("query", NORMAL),
+        ("key", NORMAL),
+    ):
+        other = changed(cell.sampler, field, partial(_instead, value))
+        assert wrong_settings(Cell("a", cell.settings, other)), field
+
+
+def _instead(value: Any, _: Any) -> Any:
+    return value
+
+
+def test_other_labels_are_held_against_what_they_name() -> None:
+    """A covariance and its transpose, and the variances of two initialisations."""
+    mixing = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.5, -1.0, 1.0, 0.0), (2.0, 0.5, 0.0, 1.0))
+    linked = Reduced(Linked(2, 4, NORMAL, mixing, (0.0,) * 4), PairMoments())
+    for label, right in (("[0.5 2; −1 0.5]", True), ("[0.5 −1; 2 0.5]", False)):
+        assert (not wrong_settings(Cell("a", (("Cov(q, k)", label),), linked))) == right
+    tokens = Reduced(ProjectedTokens(128, 32, 4, NORMAL, Fraction(2, 128)), OtherTokens())
+    for label in INITIALISATIONS:
+        assert (not wrong_settings(Cell("a", (("initialisation", label),), tokens))) == (label == "He")
