@@ -4,6 +4,7 @@ import pytest
 
 from tests.published import FORMS, form_of, keys_now, published_form, published_keys
 from tests.reference import differences
+from tests.report.builders import turned
 from tests.report.records import record
 from verify.engine.catalogue import catalogue
 from verify.engine.runner import settings
@@ -39,23 +40,27 @@ def test_every_difference_is_found() -> None:
     """A verdict, a digest, a claim too few, a statement's outcome."""
     run = record()
     first, *rest = run.claims
-    turned = first.model_copy(update={"verdict": Verdict.REFUTED}).sealed()
-    changed = run.model_copy(update={"claims": (turned, *rest)})
-    assert differences(changed, run) == [
+    check, *others = first.checks
+    refuted = turned(check, Verdict.REFUTED)
+    changed_claim = first.model_copy(update={"checks": (refuted, *others)}).sealed()
+    changed = run.model_copy(update={"claims": (changed_claim, *rest)})
+    verdicts = [
         f"{first.id}, claim: refuted, was confirmed",
-        f"{first.id}: another digest on the same versions",
+        f"{first.id}, {check.id}: refuted, was confirmed",
     ]
+    digest = f"{first.id}: another digest on the same versions"
+    assert differences(changed, run) == sorted([*verdicts, digest])
     elsewhere = {**run.run.environment, "numpy": "0.1"}
     moved = changed.model_copy(update={"run": run.run.model_copy(update={"environment": elsewhere})})
-    assert differences(moved, run) == [f"{first.id}, claim: refuted, was confirmed"]
+    assert differences(moved, run) == sorted(verdicts)
     assert differences(run.model_copy(update={"claims": tuple(rest)}), run) == [
         f"{first.id}: in one of them only"
     ]
     stated = run.statements[0]
-    other = next(one.outcome for one in run.statements if one.outcome != stated.outcome)
-    statements = (stated.model_copy(update={"outcome": other}), *run.statements[1:])
+    parts = tuple(part.model_copy(update={"holds": None}) for part in stated.parts)
+    statements = (stated.model_copy(update={"parts": parts}), *run.statements[1:])
     (line,) = differences(run.model_copy(update={"statements": statements}), run)
-    assert line.startswith(f"statement {stated.id}: {other}, was")
+    assert line.startswith(f"statement {stated.id}: open, was")
 
 
 @pytest.mark.parametrize("name", FORMS)

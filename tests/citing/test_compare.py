@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from tests.auditing.records import bad, good
-from tests.judged import judged
-from tests.report.builders import exact_check
+from tests.report.builders import exact_check, turned
 from tests.report.records import CLAIMS, PAIRWISE, record
 from tests.tool import Ended
 from verify.citing.compare import FORMS, Changes, compare
 from verify.cli.citing import compare as command
 from verify.errors import ResultsError
-from verify.evidence import ClaimRecord, Fact, Outcome, Proof, RunRecord, Verdict
+from verify.evidence import ClaimRecord, Fact, Proof, RunRecord, Verdict
 
 FIRST = PAIRWISE.checks[0]
 KEY = f"{PAIRWISE.id}.{FIRST.id}"
@@ -39,6 +38,12 @@ def shifted(by: float) -> dict[str, Any]:
     low, high = FIRST.interval
     shift = by * (high - low)
     return {"estimate": FIRST.estimate + shift, "interval": (low + shift, high + shift)}
+
+
+def refuted(claim: ClaimRecord = PAIRWISE) -> ClaimRecord:
+    """Return a claim whose first check is refuted."""
+    first, *others = claim.checks
+    return claim.model_copy(update={"checks": (turned(first, Verdict.REFUTED), *others)}).sealed()
 
 
 def listed(found: Changes) -> list[tuple[str, ...]]:
@@ -115,22 +120,22 @@ def test_computed_values_are_compared_to_ten_digits() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        altered(verdict=Verdict.REFUTED),
-        PAIRWISE.model_copy(update={"verdict": Verdict.UNDECIDED}),
+        refuted(),
+        altered(doubt="it is too skewed"),
         PAIRWISE.model_copy(
             update={"derivation": PAIRWISE.derivation.model_copy(update={"status": Proof.AT_EXAMPLES})}
         ),
-        PAIRWISE.model_copy(
-            update={"controls": (PAIRWISE.controls[0].model_copy(update={"verdict": Verdict.CONFIRMED}),)}
-        ),
+        PAIRWISE.model_copy(update={"controls": (turned(PAIRWISE.controls[0], Verdict.CONFIRMED),)}),
     ],
 )
 def test_verdicts_of_all_kinds_end_with_1(changed: ClaimRecord) -> None:
     """Of a claim, of its proof, of a check, of a control; each once, with both words."""
     found = compare(record(PAIRWISE), record(changed.sealed()))
-    (one,) = found.verdicts
-    assert one.before != one.after
-    assert one.key not in {change.key for change in found.reprinted}
+    keys = [change.key for change in found.verdicts]
+    assert keys
+    assert len(set(keys)) == len(keys)
+    assert all(change.before != change.after for change in found.verdicts)
+    assert not {*keys} & {change.key for change in found.reprinted}
     assert found.exit_status == 1
 
 
@@ -138,7 +143,8 @@ def test_statements_are_compared_by_their_outcome() -> None:
     """A statement that is decided otherwise is listed with both outcomes."""
     run = record()
     first, *others = run.statements
-    wrong = first.model_copy(update={"outcome": Outcome.WRONG})
+    parts = tuple(part.model_copy(update={"holds": False, "kind": "says"}) for part in first.parts)
+    wrong = first.model_copy(update={"parts": parts})
     found = compare(run, run.model_copy(update={"statements": (wrong, *others)}))
     (one,) = found.statements
     assert (one.key, one.before, one.after) == (f"source.{first.id}", "holds", "wrong")
@@ -225,17 +231,16 @@ def test_two_runs_of_one_truth_seldom_disagree() -> None:
 def test_every_form_says_all_of_it() -> None:
     """Text and Markdown with headings, JSON with each change and the exit status."""
     old = record()
-    claims = tuple(
-        altered(claim, verdict=Verdict.REFUTED) if claim is PAIRWISE else claim for claim in CLAIMS
-    )
+    claims = tuple(refuted(claim) if claim is PAIRWISE else claim for claim in CLAIMS)
     found = compare(old, seeded(old.model_copy(update={"claims": claims})))
     for form in ("text", "markdown"):
         assert all(word in FORMS[form](found) for word in (KEY, "refuted", "20170612", "seed"))
     content = json.loads(FORMS["json"](found))
-    before = found.verdicts[0].before
-    assert content["verdicts"] == [
+    before = found.verdicts[1].before
+    assert content["verdicts"][1:] == [
         {"key": KEY, "what": FIRST.quantity, "before": before, "after": "refuted", "why": ""}
     ]
+    assert content["verdicts"][0]["key"] == PAIRWISE.id
     assert content["exit_status"] == 1
     (option,) = (one for one in command.params if one.name == "form")
     assert sorted(option.type.choices) == sorted(FORMS)  # type: ignore[attr-defined]
@@ -244,9 +249,9 @@ def test_every_form_says_all_of_it() -> None:
 def test_the_command_ends_with_the_status(tool: Callable[..., Ended], tmp_path: Path) -> None:
     """0 where all is the same, 1 where a verdict is not, 2 where a file is none."""
     old, new = tmp_path / "old.json", tmp_path / "new.json"
-    old.write_text(judged(record(PAIRWISE)).to_json(), encoding="utf-8")
+    old.write_text(record(PAIRWISE).to_json(), encoding="utf-8")
     moved = altered(estimate=1.5, interval=(1.49, 1.51))
-    new.write_text(judged(record(moved)).to_json(), encoding="utf-8")
+    new.write_text(record(moved).to_json(), encoding="utf-8")
     assert tool("compare", old, old).status == 0
     ended = tool("compare", old, new, "--format", "markdown")
     assert (ended.status, f"| `{KEY}` | approximate | refuted |" in ended.out) == (1, True)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.auditing.records import bad, good
+from tests.report.builders import turned, with_verdict
 from tests.report.records import CLAIMS, record
 from verify.citing.summaries import as_endpoint, as_svg, badge_of, to_junit, to_markdown
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
@@ -55,9 +56,9 @@ def test_a_good_run_has_cases_and_no_problems(reference: RunRecord) -> None:
 def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
     """Refuted and a failed derivation are failures, undecided is an error, and so is what happened."""
     good = small.claims[0]
-    refuted = good.checks[0].model_copy(update={"verdict": Verdict.REFUTED})
-    undecided = good.checks[1].model_copy(update={"verdict": Verdict.UNDECIDED})
-    standing = good.controls[0].model_copy(update={"verdict": Verdict.CONFIRMED})
+    refuted = turned(good.checks[0], Verdict.REFUTED)
+    undecided = turned(good.checks[1], Verdict.UNDECIDED)
+    standing = turned(good.controls[0], Verdict.CONFIRMED)
     bad = good.model_copy(
         update={
             "checks": (refuted, undecided, *good.checks[2:]),
@@ -85,7 +86,9 @@ def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
 def test_statements_are_cases(reference: RunRecord, own: bool) -> None:
     """One of the user's own that is misprinted fails; one that ships and is known to be does not."""
     run = reference.model_copy(update={"run": reference.run.model_copy(update={"own_sources": own})})
-    opened = reference.statements[0].model_copy(update={"outcome": Outcome.OPEN})
+    first = reference.statements[0]
+    open_part = first.parts[0].model_copy(update={"holds": None})
+    opened = first.model_copy(update={"parts": (open_part, *first.parts[1:])})
     run = run.model_copy(update={"statements": (opened, *reference.statements[1:])})
     bad = {one.id: "failure" for one in run.statements if own and one.outcome is Outcome.MISPRINTED}
     suites = _suites(run)
@@ -117,7 +120,7 @@ def test_an_audit_has_a_suite_for_each_layer() -> None:
 def test_totals_and_rounded_messages(small: RunRecord) -> None:
     """The whole file says how many there are; sixteen digits are too many to read."""
     good = small.claims[0]
-    refuted = good.checks[0].model_copy(update={"verdict": Verdict.REFUTED})
+    refuted = turned(good.checks[0], Verdict.REFUTED)
     record = _with(small, good.model_copy(update={"checks": (refuted, *good.checks[1:])}))
     root = ET.fromstring(to_junit(record))  # noqa: S314 - our own
     for total in ("tests", "failures", "errors"):
@@ -174,10 +177,7 @@ def test_both_forms_say_the_same(claim: ClaimRecord) -> None:
 
 def test_each_verdict_has_its_colour() -> None:
     """Refuted and confirmed look different; a failed derivation looks as bad as a refuted claim."""
-    colours = {
-        verdict: badge_of(RUN, CLAIMS[0].model_copy(update={"verdict": verdict})).colour
-        for verdict in Verdict
-    }
+    colours = {verdict: badge_of(RUN, with_verdict(CLAIMS[0], verdict)).colour for verdict in Verdict}
     assert len(set(colours.values())) == len(colours)
     failed = next(claim for claim in CLAIMS if claim.derivation.status is Proof.FAILED)
     assert badge_of(RUN, failed).colour == colours[Verdict.REFUTED]

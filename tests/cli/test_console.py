@@ -12,6 +12,7 @@ import click
 import pytest
 
 from tests.auditing.records import good
+from tests.report.builders import with_verdict
 from tests.tool import begin
 from verify.cli.console import beside, columns, complain, end, fitted, log, rendered, rendering, say
 from verify.cli.main import cli, main
@@ -282,8 +283,8 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
 )
 def test_a_verdict_has_a_mark(small: RunRecord, verdict: Verdict, mark: str) -> None:
     """Mark, id, verdict, reason, which hangs below itself where a terminal is too narrow for it."""
-    record = small.claims[0].model_copy(update={"verdict": verdict, "reason": "because of this"})
-    assert verdict_line(record, 20) == f"{mark} sqrt-scaling-unique   {verdict}: because of this"
+    record = with_verdict(small.claims[0], verdict)
+    assert verdict_line(record, 20) == f"{mark} sqrt-scaling-unique   {verdict}: {record.reason}"
     hanging = verdict_line(record, columns=40).splitlines()
     assert hanging[0].startswith(f"{mark} sqrt-scaling-unique  {verdict}:")
     assert hanging[1].startswith(" " * 23)
@@ -320,13 +321,26 @@ def test_progress_that_cannot_be_shown_is_left_out(monkeypatch: pytest.MonkeyPat
 def test_a_surprise_is_one_line_with_both_outcomes() -> None:
     """The statement, what came out, what was known, and why."""
     part = Part(
-        text="It prints 0.880.", claim="one-claim", evidence="fact:first", kind="prints", printed="0.880",
-        computed="0.881", holds=False, reason="The computed value rounds to 0.881.",
-    )  # fmt: skip
+        text="It prints 0.880.",
+        claim="one-claim",
+        evidence="fact:first",
+        kind="prints",
+        printed="0.880",
+        computed="0.881",
+        holds=False,
+        reason="The computed value rounds to 0.881.",
+    )
     statement = Statement(
-        id="s1", source="s", text="T", claim="one-claim", printed="0.880", computed="0.881",
-        outcome=Outcome.MISPRINTED, noted=Outcome.HOLDS, note="N", parts=(part,),
-    )  # fmt: skip
+        id="s1",
+        source="s",
+        text="T",
+        claim="one-claim",
+        printed="0.880",
+        computed="0.881",
+        noted=Outcome.HOLDS,
+        note="N",
+        parts=(part,),
+    )
     line = surprise_line(statement)
     assert line == "! statement s1: misprinted, known as holds. The computed value rounds to 0.881."
 

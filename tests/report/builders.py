@@ -1,8 +1,8 @@
 """Short ways to make the records of a claim up, and to read what is printed of them."""
 
-from typing import Literal
+from typing import Literal, TypeVar
 
-from verify.evidence import Check, ControlRecord, StepRecord, Verdict
+from verify.evidence import Check, ClaimRecord, ControlRecord, StepRecord, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.text.numbers import GAP, NO_BREAK
 
@@ -74,24 +74,40 @@ def check(
     )
 
 
-_ESTIMATES = {
-    Verdict.CONFIRMED: 1.0,
-    Verdict.APPROXIMATE: 1.005,
-    Verdict.REFUTED: 2.0,
-    Verdict.UNDECIDED: 1.0,
-}
+_Finding = TypeVar("_Finding", Check, ControlRecord)
+_PLACES = {Verdict.CONFIRMED: 0.0, Verdict.APPROXIMATE: 0.5, Verdict.REFUTED: 3.0, Verdict.UNDECIDED: 0.0}
+"""Where an estimate lies, in widths of its band from the prediction, and what is found then."""
+
+
+def turned(finding: _Finding, verdict: Verdict) -> _Finding:
+    """Return a check or a control with an estimate and an interval that make it come out so."""
+    width = max(abs(end - finding.prediction) for end in finding.band if end is not None)
+    side = -1.0 if finding.relation == "≥" else 1.0
+    estimate = finding.prediction + side * _PLACES[verdict] * width
+    return finding.model_copy(
+        update={
+            "estimate": estimate,
+            "interval": (estimate - 0.1 * width, estimate + 0.1 * width),
+            "doubt": "it is made up" if verdict is Verdict.UNDECIDED else "",
+        }
+    )
+
+
+def with_verdict(claim: ClaimRecord, verdict: Verdict) -> ClaimRecord:
+    """Return the claim with one check, that comes out so, and a control that is rejected."""
+    (right, *_), (wrong, *_) = claim.checks, claim.controls
+    checks, controls = (turned(right, verdict),), (turned(wrong, Verdict.REFUTED),)
+    return claim.model_copy(update={"checks": checks, "controls": controls})
 
 
 def check_that_is(verdict: Verdict, name: str) -> Check:
     """Return a check of the prediction 1 that comes out so."""
-    doubt = "it is made up" if verdict is Verdict.UNDECIDED else ""
-    return check(name, _ESTIMATES[verdict], 1, error=0.0005, doubt=doubt)
+    return turned(check(name, 1, 1), verdict)
 
 
 def control_that_is(verdict: Verdict, name: str) -> ControlRecord:
     """Return a control of the prediction 1 that comes out so."""
-    made = check_that_is(verdict, name)
-    return control(name, "", 1, made.estimate, interval=made.interval, doubt=made.doubt)
+    return turned(control(name, "", 1, 1), verdict)
 
 
 def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:

@@ -10,7 +10,7 @@ from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, record
-from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference, Verdict
+from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference
 from verify.evidence.words import badge
 from verify.report.cards import Card, aliases, card
 from verify.report.formulas import Formulas
@@ -71,7 +71,7 @@ def of(**changes: Any) -> Card:
         ((exact_check("e", 1, "1", "p"),), ""),
         ((check("a", 64, 64),), "Measured"),
         ((check("a", 64, 64), check("b", 64, 64)), "Narrowest margin of 2 checks"),
-        ((check("a", 64, 64), check("b", 80, 64, verdict=Verdict.REFUTED)), "What decided it"),
+        ((check("a", 64, 64), check("b", 80, 64)), "What decided it"),
     ],
 )
 def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label: str) -> None:
@@ -88,10 +88,10 @@ def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label
         (
             {
                 "controls": tuple(
-                    one.model_copy(update={"verdict": Verdict.UNDECIDED}) for one in SCORE_VARIANCE.controls
+                    one.model_copy(update={"doubt": "it is too skewed"}) for one in SCORE_VARIANCE.controls
                 )
             },
-            "The checks are confirmed",
+            "The checks are undecided",
         ),
     ],
 )
@@ -191,7 +191,7 @@ def test_a_wrong_version_with_a_sample_of_its_own_says_what_is_found() -> None:
 
 def test_only_what_is_refuted_is_called_so() -> None:
     """A control that stands is no contrast, one that moves a number is where there is no other."""
-    standing = control("squared", "it is $d_k^2$", 16, 4, verdict=Verdict.UNDECIDED)
+    standing = control("squared", "it is $d_k^2$", 16, 4, doubt="it is too skewed")
     assert shown([FIRST], [standing])[2] == ""
     assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance; predicts")
     assert of(checks=()).contrast is None
@@ -251,7 +251,7 @@ def test_a_table_of_controls_says_how_many_are_refuted() -> None:
     """Settings that all share stand above, the others with what is wrong; a standing control is an alarm."""
     wrong = [
         control("one", "it is larger", 70, 64, cell={"d_k": 64, "law": "normal"}),
-        control("two", "it is smaller", 50, 64, cell={"d_k": 8, "law": "normal"}, verdict=Verdict.UNDECIDED),
+        control("two", "it is smaller", 50, 64, cell={"d_k": 8, "law": "normal"}, doubt="it is too skewed"),
     ]
     table = control_table("c", wrong)
     assert (table.refuted, table.common) == (1, "In all controls: law normal.")

@@ -8,14 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from verify.errors import SettingsError
 from verify.evidence.verdicts import Outcome, Proof, Verdict
-
-if TYPE_CHECKING:
-    from verify.evidence.claims import Check, ControlRecord
-    from verify.evidence.runs import Part
 
 Interval = tuple[float, float]
 
@@ -39,6 +35,37 @@ _DERIVED = {
 }
 _KINDS = {"monte-carlo": "measurement", "fit": "fit", "exact": "computed value"}
 _ENDLESS = 1e12  # the number of blocks that is never reached
+
+
+class _Judged(Protocol):
+    """What is asked of a check or a control: its id and what it came to."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def verdict(self) -> Verdict: ...
+
+
+class _JudgedCheck(_Judged, Protocol):
+    """What is asked of a check besides: how it was made, and what keeps it open."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class _StatedPart(Protocol):
+    """What is asked of a part of a statement; ``holds`` is None while it is open."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def printed(self) -> str | None: ...
+    @property
+    def holds(self) -> bool | None: ...
+    @property
+    def exactly(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -127,7 +154,7 @@ def _tenable(prediction: float, within: Interval) -> Interval:
 
 
 def claim_verdict(
-    proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[ControlRecord]
+    proof: Proof, proof_reason: str, checks: Sequence[_JudgedCheck], controls: Sequence[_Judged]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""
     refuted, approximate = (_named(checks, verdict) for verdict in (Verdict.REFUTED, Verdict.APPROXIMATE))
@@ -157,11 +184,11 @@ def claim_verdict(
     return Verdict.CONFIRMED, _success(proof, checks, len(controls))
 
 
-def _named(checks: Iterable[Check], verdict: Verdict) -> str:
+def _named(checks: Iterable[_Judged], verdict: Verdict) -> str:
     return ", ".join(check.id for check in checks if check.verdict is verdict)
 
 
-def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
+def _success(proof: Proof, checks: Sequence[_JudgedCheck], controls: int) -> str:
     """Return such as "derived; 16 measurements and 1 fit agree, 6 wrong versions rejected"."""
     counts = {name: sum(check.method == method for check in checks) for method, name in _KINDS.items()}
     *others, last = (_counted(number, name) for name, number in counts.items() if number)
@@ -174,7 +201,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def outcome_of(parts: Sequence[Part]) -> Outcome:
+def outcome_of(parts: Sequence[_StatedPart]) -> Outcome:
     """Return what a statement's parts come to."""
     if any(part.holds is None for part in parts):
         return Outcome.OPEN
