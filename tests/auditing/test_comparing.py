@@ -316,16 +316,3 @@ def test_no_difference_between_kernels(turn: int) -> None:
             recordings.append(one)
         record = found(*recordings)
         assert (name, str(dtype), str(record), record.exit_status) == (name, str(dtype), str(record), 0)
-
-
-@pytest.mark.parametrize("outcome", ["same", "follows"])
-def test_a_difference_called_something_else_is_refused(tmp_path: Path, outcome: str) -> None:
-    """In a file whose seal was made to fit, too."""
-    content = found(*changed(query=lambda one: 1.5 * one)).model_dump(mode="json", by_alias=True)
-    for part in (part for layer in content["layers"] for part in layer["parts"]):
-        if part["outcome"] == "differs":
-            part |= {"outcome": outcome, "heads": [], "rows": []}
-    path = tmp_path / "comparison.json"
-    path.write_text(ComparisonRecord.model_validate(content).sealed().to_json(), encoding="utf-8")
-    with pytest.raises(ResultsError, match=r"called the same|nothing parted before"):
-        load_any(path)

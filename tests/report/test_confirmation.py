@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.report.builders import spaced
+from tests.report.builders import spaced, turned
 from verify.evidence import Proof, RunRecord, Verdict
 from verify.evidence.load import shipped
 from verify.report.confirmation import Confirmation, confirmation, ratios
@@ -62,7 +62,7 @@ def test_ratios_are_estimates_over_predictions() -> None:
     assert measured.y == tuple(check.estimate / check.prediction for check in points)
     assert all(low < 1 < high for low, high in zip(measured.lo, measured.hi, strict=True))
     assert (set(band.lo), set(band.hi), wrong.y) == ({0.99}, {1.01}, (1.02,))
-    missed = [one.model_copy(update={"verdict": Verdict.UNDECIDED}) for one in claim.checks]
+    missed = [turned(check, Verdict.UNDECIDED) for check in claim.checks]
     open_claim = claim.model_copy(update={"checks": tuple(missed)})
     assert "Within" not in ratios({claim.id: open_claim})["score-variance.ratio"].title
 

@@ -12,6 +12,7 @@ from py_mini_racer import MiniRacer
 from scipy import stats
 
 from tests.report.golden import Spelled
+from tests.report.builders import turned
 from tests.report.records import record
 from verify.evidence import Verdict
 from verify.evidence.load import shipped
@@ -158,7 +159,9 @@ def test_a_scene_stands_on_what_the_run_confirmed(reference: Report, change: str
     run = reference.record
     claim = run.claim("vanishing-or-exploding")
     changed = {
-        "refuted": [claim.model_copy(update={"verdict": Verdict.REFUTED})],
+        "refuted": [
+            claim.model_copy(update={"checks": tuple(turned(one, Verdict.REFUTED) for one in claim.checks)})
+        ],
         "fewer checks": [claim.model_copy(update={"checks": claim.checks[1:], "headline": ""})],
         "no figure": [claim.model_copy(update={"series": ()})],
         "no claim": [],
