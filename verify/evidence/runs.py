@@ -316,7 +316,7 @@ class RunRecord(Sealed):
     ``seal`` is a digest of all the rest, so that a change by hand does not pass for a result.
     """
 
-    schema_version: Literal[3] = Field(default=3, alias="schema")
+    schema_version: Literal[4] = Field(default=4, alias="schema")
     tool: Tool
     run: Run
     claims: Many[ClaimRecord]
