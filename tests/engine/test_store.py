@@ -113,7 +113,7 @@ def test_another_programs_file_is_left_alone(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
     before = database.read_bytes()
-    with pytest.raises(StoreError, match="another program's file, or an earlier version's"):
+    with pytest.raises(StoreError, match="another program's file; give"):
         Store(database)
     with pytest.raises(StoreError, match=r"unusable \(file is not a database\)"):
         Store(text)
@@ -121,6 +121,21 @@ def test_another_programs_file_is_left_alone(tmp_path: Path) -> None:
     for place in (tmp_path, text / "store.sqlite"):
         with pytest.raises(StoreError, match="unusable"):
             Store(place)
+
+
+def test_a_store_of_an_earlier_version_is_made_anew(tmp_path: Path) -> None:
+    """Its rows are of no use, and it is the tool's own."""
+    path = tmp_path / "store.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE rows (key BLOB, kind TEXT, content BLOB, checksum BLOB, used INT)")
+        connection.execute("INSERT INTO rows VALUES (x'00', 'chunk', x'01', x'02', 3)")
+        connection.execute("PRAGMA application_id = 1570373633")
+    connection.close()
+    for _ in range(2):
+        with Store(path) as store:
+            assert store.get(b"\0") is None
+            store.put(b"\1", b"new")
+            assert store.size() == (1, 3)
 
 
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

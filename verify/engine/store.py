@@ -23,6 +23,7 @@ VARIABLE = "SDPA_VERIFY_STORE"
 """The environment variable that says where the store is."""
 
 _APPLICATION = 0x5D9A_0002  # in the header of the file: it marks a store, and the layout of its table
+_EARLIER = 0x5D9A_0001  # the layout of 1.0, whose rows are of no use to this version
 _PATIENCE_S = 5.0  # seconds to wait for another run that writes
 
 
@@ -63,20 +64,22 @@ class Store:
             opening.pop_all()
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Make a store of a file without content; leave every other program's file as it is."""
+        """Make a store of a file without content or of an earlier one; leave another program's file alone."""
         # Both in one transaction: another run may be making a store of it just now.
         connection.execute("BEGIN")
         (mark,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         connection.execute("COMMIT")
-        if mark != _APPLICATION and tables:
+        if mark not in {_APPLICATION, _EARLIER} and tables:
             raise StoreError(
-                f"store {self.path}: is another program's file, or an earlier version's; remove it or give "
-                "--store another path"
+                f"store {self.path}: is another program's file; give --store another path, or remove it"
             )
         self._write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("BEGIN IMMEDIATE")
+        (mark,) = connection.execute("PRAGMA application_id").fetchone()
+        if mark == _EARLIER:
+            connection.execute("DROP TABLE IF EXISTS rows")
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute("CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, content BLOB NOT NULL)")
         connection.execute("COMMIT")
