@@ -24,11 +24,9 @@ ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""
 SAME = 1e-12
 """What rounding may make of a derived number, relative to it."""
-DRAWN = {"estimate", "standard_error", "interval", "level", "verdict", "reason", "tightness", "looks"} | {
-    "blocks",
-    "draws",
-    "power",
-    "origin",
+DRAWN = {
+    *("estimate", "standard_error", "interval", "level", "basis", "doubt", "looks", "blocks", "draws"),
+    *("verdict", "reason", "tightness", "power", "origin"),
 }
 """What a record says of the sample rather than of the claim; the origin, of what is bound to its draws."""
 

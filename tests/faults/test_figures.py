@@ -101,6 +101,8 @@ OWN = {
     ("heavy-tails", "tails"),
     ("jacobian-bounds", "lead"),
     ("score-spread", "tails"),
+    ("score-spread", "histograms"),
+    ("score-spread", "scaled-histograms"),
     ("gradient-through-layers", "growth-by-layer"),
     ("training-stability", "success-by-rate"),
     ("training-stability", "training-curves"),
