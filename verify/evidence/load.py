@@ -87,7 +87,6 @@ _TABLES: dict[type[Record], str] = {
     FalseClaims: "false_claims.json",
     Falsified: "falsified.json",
 }
-SCHEMA: int = RunRecord.model_fields["schema_version"].default
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +249,7 @@ def _content(path: Path, kind: InputKind, again: str) -> Any:
 
 def _loaded(path: Path, kind: InputKind, again: str, *forms: _RecordFile) -> Any:
     """Return the record in a file, of the first of some ``forms`` whose schema it names."""
-    try:
-        path = Path(path)
-    except TypeError as error:
-        raise ResultsError(f"{path!r}: is not a path; {kind.wanted}") from error
+    path = Path(path)
     content = _content(path, kind, again)
     keys = content.keys() if isinstance(content, dict) else ()
     form = next((one for one in forms if one.schema in keys), None)

@@ -121,16 +121,6 @@ def made_for_good() -> Iterator[None]:
             gc.set_threshold(_SELDOM, *gc.get_threshold()[1:])
 
 
-def peak_memory() -> int:
-    """Return the most bytes that this process has taken so far; 0 where the system does not say."""
-    with contextlib.suppress(ImportError):
-        import resource  # noqa: PLC0415 - not on Windows
-
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most if sys.platform == "darwin" else 1024 * most
-    return 0
-
-
 class Threads(Executor):
     """A number of threads of this process as an executor; none keeps the process from ending.
 
