@@ -144,7 +144,7 @@ def stored_table(kind: type[_Table], path: Path | None = None) -> _Table:
     ``kind`` is `Calibration`, `FalseClaims` or `Falsified`.
 
     Raises:
-        ResultsError: it is missing, no regular file, too large, not JSON, or does not make sense.
+        ResultsError: it is missing, too large, not JSON, or does not make sense.
     """
     path = path or shipped_folder("data") / _TABLES[kind]
     content = _content(path, _RESULTS.kind, _RESULTS.again)
@@ -174,7 +174,7 @@ def load(path: Path) -> RunRecord:
     """Read a results file of at most 32 MB; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: RunRecord = _loaded(path, _RESULTS.kind, _RESULTS.again, _RESULTS)
     return record
@@ -210,7 +210,7 @@ def load_audit(path: Path) -> AuditRecord:
     """Read the file of an audit, of at most 128 MB; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: AuditRecord = _loaded(path, _AUDIT.kind, _AUDIT.again, _AUDIT)
     return record
@@ -220,7 +220,7 @@ def load_any(path: Path) -> Reported:
     """Read a results file, an audit's or a comparison's, whichever it is; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: Reported = _loaded(path, _EITHER, "write it again", _COMPARISON, _AUDIT, _RESULTS)
     return record
@@ -230,7 +230,7 @@ def load_either(path: Path) -> RunRecord | AuditRecord:
     """Read a results file or that of an audit, whichever it is; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: RunRecord | AuditRecord = _loaded(path, _EITHER, "write it again", _AUDIT, _RESULTS)
     return record
