@@ -143,7 +143,7 @@ def _recorded(device: object) -> DeviceRecord:
 def _refuse_other_than(kind: type[int | float], **values: object) -> None:
     """Raise for values that are no numbers; a whole number will do where any number will."""
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, kind | int):
+        if not isinstance(value, kind | int):
             wanted = "a whole number" if kind is int else "a number"
             raise SettingsError(f"--{name.replace('_', '-')} {value!r}: give {wanted}")
 

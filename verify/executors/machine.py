@@ -47,7 +47,7 @@ def processors(workers: int | None, most: int = MOST) -> int:
     """
     if workers is None:
         return min(most, os.cpu_count() or 1)
-    if isinstance(workers, bool) or not isinstance(workers, int):
+    if not isinstance(workers, int):
         raise SettingsError(f"--workers {workers!r}: give a whole number")
     if workers < 1:
         raise SettingsError(f"--workers {workers}: at least one is needed")
