@@ -67,7 +67,7 @@ def _read(path: Path, folder: Path) -> Configuration:
     shown = folder / FILE
     try:
         content = tomllib.loads(read_text(path, _FILE))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"{shown}: is not TOML ({error}); correct the line") from error
     tool = content.get("tool", {})
     given = tool.get("sdpa-verify", {}) if isinstance(tool, dict) else {}

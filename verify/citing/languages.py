@@ -439,7 +439,7 @@ def passages(text: str) -> Iterator[Passage]:
             source = cell["source"] if isinstance(cell["source"], list) else [cell["source"]]
             if language is not None:
                 yield _decoded(text, [found[int(one)].span() for one in source], language)
-    except (ValueError, AttributeError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
         raise CitationError("is not a notebook, which is JSON with a list of cells; save it again") from error
 
 

@@ -308,6 +308,8 @@ def read_sources(path: Path | None = None) -> SourceBook:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SourcesError(_syntax(name, text, str(error))) from error
+    except RecursionError as error:
+        raise SourcesError(f"{name}: brackets are nested too deeply; flatten them") from error
     origin = Origin.of(name, text, data)
     try:
         book = SourceBook.model_validate(data)
