@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from verify.defaults import PROFILES
 from verify.errors import ResultsError, what_is_wrong
-from verify.evidence import Calibration, FalseClaims, Falsified, Record, Run, RunRecord
+from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.records import seal_of
@@ -76,9 +76,6 @@ def command(record: RunRecord) -> str:
 
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
-
-_TIMES = ("created", "elapsed_s", "phases_s", "spent_s", "stored")
-"""What two runs that found the same differ in: when, how long, and how much came from the store."""
 
 _Record = TypeVar("_Record", bound=Record)
 _Table = TypeVar("_Table", Calibration, FalseClaims, Falsified)
@@ -177,24 +174,6 @@ def load(path: Path) -> RunRecord:
         ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: RunRecord = _loaded(path, _RESULTS.kind, _RESULTS.again, _RESULTS)
-    return record
-
-
-def as_written(record: RunRecord, path: Path) -> RunRecord:
-    """Return a run as ``path`` has it, if that differs in times alone and nothing was computed since.
-
-    What is taken from the store was found when it was computed. Any other run is returned as it is.
-    """
-    used = record.run.stored
-    if used is None or used.drawn or used.derivations < len(record.claims):
-        return record
-    with contextlib.suppress(ResultsError, LookupError, TypeError, ValueError):
-        content = _content(path, _RESULTS.kind, _RESULTS.again)
-        times = {name: content["run"][name] for name in _TIMES}
-        run = Run.model_validate(record.run.model_dump(mode="json") | times)
-        same = record.model_copy(update={"run": run}).sealed()
-        if same.model_dump(mode="json", by_alias=True) == content:
-            return same
     return record
 
 

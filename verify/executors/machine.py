@@ -8,7 +8,6 @@ import importlib.metadata
 import os
 import platform
 import queue
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,8 +28,6 @@ LARGE = 1 << 25
 
 KEPT = 1 << 27
 """Bytes that are kept at most."""
-
-_PR_SET_PDEATHSIG = 1
 
 _SELDOM = 100_000  # new objects before garbage is looked for: SymPy makes many, and hardly any in cycles
 
@@ -87,12 +84,6 @@ def keep_freed() -> None:
     if hasattr(library, "mallopt"):
         library.mallopt(_MMAP_THRESHOLD, LARGE)
         library.mallopt(_TRIM_THRESHOLD, KEPT)
-
-
-def end_with_parent_thread() -> None:
-    """On Linux, have the system end this process with the thread that started it; elsewhere do nothing."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
 
 
 @contextlib.contextmanager
