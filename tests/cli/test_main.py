@@ -64,7 +64,9 @@ MISUSE = [
         ["list", "--claims", "."], ".: is a folder; give one claim file, and --claims again", id="folder"
     ),
     pytest.param(["report", "--title", " "], "--title ' ': give some text", id="no-title"),
-    pytest.param(["run", "--question", "$\\input{x}$"], "--question: has a formula with", id="no-question"),
+    pytest.param(
+        ["run", "--question", "$\\frac{x$"], "question: has a formula with an unpaired", id="no-question"
+    ),
     pytest.param(["report", "--profile", "quik"], "no profile 'quik'; choose quick, standard or deep"),
 ]
 
