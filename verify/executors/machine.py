@@ -40,12 +40,10 @@ def processors(workers: int | None, most: int = MOST) -> int:
     """Return how many processors to use, at most ``most``; None means all.
 
     Raises:
-        SettingsError: it is not a number, less than one, or more than ``most``.
+        SettingsError: it is less than one, or more than ``most``.
     """
     if workers is None:
         return min(most, os.cpu_count() or 1)
-    if not isinstance(workers, int):
-        raise SettingsError(f"--workers {workers!r}: give a whole number")
     if workers < 1:
         raise SettingsError(f"--workers {workers}: at least one is needed")
     if workers > most:

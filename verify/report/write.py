@@ -14,7 +14,6 @@ from verify.errors import (
     FormulaError,
     OutputError,
     RenderError,
-    ResultsError,
     SettingsError,
     VerifyError,
     unforeseen,
@@ -60,10 +59,9 @@ def write_report(
 
     Raises:
         OutputError: the results cannot be written; what was there before is untouched.
-        ResultsError: this is not the record of a run or of an audit.
         SettingsError: there is no such edition, or the record is an audit's, which has no PDF.
     """
-    _refuse_other_than_records(record, edition)
+    _refuse_other_editions(record, edition)
     phases: dict[str, float] = {}
 
     @contextlib.contextmanager
@@ -127,13 +125,9 @@ def _drawn(
             return Parts(report, Formulas(as_text=True), figures), error
 
 
-def _refuse_other_than_records(record: object, edition: str) -> None:
+def _refuse_other_editions(record: Reported, edition: str) -> None:
     if edition not in EDITIONS:
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
-    if not isinstance(record, Reported):
-        raise ResultsError(
-            f"{type(record).__name__}: is not a record of a run or an audit; give what run or load returns"
-        )
     if not isinstance(record, RunRecord) and edition != EDITIONS[0]:
         raise SettingsError(f"edition {edition!r}: an audit or a comparison has no PDF; leave it out")
 
