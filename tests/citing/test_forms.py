@@ -104,6 +104,14 @@ def test_what_a_form_writes(key: str, form: str, text: str) -> None:
     assert written(KNOWN, key, form).translate(SPACES) == text
 
 
+GLUED = (
+    r"1{low}; {low}5; {low}{high}; -{low}; −{low}; {low}%; {low} %; {low} \%; {low} × 10²; x{low}; {low}.5; "
+    r"1.{low}; {low}^2; {low}e5; 1/{low}; {low} * 2; {low}<sup>2</sup>; {low}²; 3–{low}; {low} \times 10; "
+    r"{low} 000; √{low}; 2 × {low}; 1 {low}; {low} 5; {low} {high}"
+)
+"""Parts of sentences beside which something makes another number of them."""
+
+
 @pytest.mark.parametrize(
     ("key", "form", "what"),
     [
@@ -122,6 +130,7 @@ def test_what_a_form_writes(key: str, form: str, text: str) -> None:
         ("k.c", '"{' + "x" * 500 + '}"', "at most 400"),
         ("k.c", 'pm,"{low}"', "name parts such as {low}"),
         ("k.c", '"{lo}"', "has no part 'lo'; choose text, draws, estimate"),
+        *(("k.c", f'"a {glued} b"', "makes another number of it") for glued in GLUED.split("; ")),
         ("k.c", "digits=99", "no more digits that mean something; ask for fewer"),
         ("k.c", "decimals=5", "no more digits"),
         ("k.c", "percent,decimals=3", "no more digits"),

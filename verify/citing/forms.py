@@ -30,6 +30,16 @@ _GROUPS = {
 _OPTION = re.compile(r"(?P<name>[a-z-]+)(?:=(?P<argument>[^\s,=]+))?")
 _FORM = re.compile(r'(?P<options>[^"]*?)(?:(?:^|,)\s*"(?P<sentence>[^"\n]*)")?\s*', re.DOTALL)
 _PART = re.compile(r"\{([a-z][a-z-]*)\}")
+# All else beside a part would make another number of it: digits, signs, points, powers, units, other parts.
+_BESIDE = re.compile(
+    r"(?:^|[\s(\[{\"'“‘~>—±<=≈≤≥:]|(?<=\})–)\{[a-z][a-z-]*\}(?=$|[\s)\]}!?:;\"'”’–—<…-]|[.,](?!\d))"
+)
+_OPERATED = re.compile(
+    r"(?:[×·∙⋅^/÷√−]\s*|(?:^|[^\s\d)\]}])\s*[-‐–﹣]\s*|\d[\s’']*)\{[a-z][a-z-]*\}"
+    r"|\}[\s$]*(?:[×·∙⋅^/÷%‰٪％﹪⁰¹²³⁴-⁹⁻\u0300-\u036f]|\\(?:%|times|cdot)|&(?:times|middot|sdot|#)|<su[bp]\b|\*\s?\d)"
+    r"|\}[\s$’'…]*[{\d]|\}<(?:!|[A-Za-z]+\s)"
+)
+_DECORATION = re.compile(r"[*_`$]+|</?[a-z]+>")
 _MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 _NATS_PER_BIT = Decimal(2).ln()
 _RATIO_DIGITS = 3
@@ -118,6 +128,11 @@ def _require_together(form: str, options: Options, sentence: str | None) -> None
         raise CitationError(f"an empty form; choose {', '.join(_ALL)}")
     if sentence is not None and {"layout", "ratio"} & options.keys():
         raise CitationError(f"form {form!r}: in a sentence, name parts such as {{low}} in their places")
+    bare = _DECORATION.sub("", sentence or "")
+    if len(_BESIDE.findall(bare)) < len(_PART.findall(bare)) or _OPERATED.search(sentence or ""):
+        raise CitationError(
+            f"form {form!r}: what touches a part makes another number of it; put a word there"
+        )
 
 
 def _is_argument(name: str, argument: str) -> bool:
