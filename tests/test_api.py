@@ -156,22 +156,13 @@ def test_the_example_of_the_readme_runs(
     ("misuse", "message"),
     [
         ({"claims": "score-mean"}, r"claims 'score-mean': give a list, such as \['score-mean'\]"),
-        ({"claims": None}, "claims None: give a list"),
-        ({"claims": [1]}, "claims 1: give an id, a Path or a Claim"),
         ({"claims": ROOT / "mine.py"}, "give a list, such as"),
         ({"claims": [ROOT / "no.py"]}, r"no\.py: cannot be read"),
         ({"claims": ["nothing"]}, "no claim 'nothing'"),
         ({"sources": "none.toml"}, r"none\.toml"),
-        ({"seed": "1"}, "^seed='1': give a whole number"),
-        ({"seed": 1.5}, r"^seed=1\.5: give a whole number"),
-        ({"seed": True}, "^seed=True: give a whole number"),
         ({"seed": -1}, "^seed=-1: must not be negative"),
-        ({"tolerance": "x"}, "^tolerance='x': give a number"),
         ({"profile": 3}, "no profile 3"),
-        ({"workers": 1.5}, r"^workers=1\.5: give a whole number"),
         ({"workers": 0}, "^workers=0: at least one is needed"),
-        ({"callbacks": 3}, "^callbacks=3: give"),
-        ({"store": None}, "^store=None: give a Path, or False for none$"),
         ({"false_alarm": 2}, "^false_alarm=2: must lie"),
         ({"tolerance": 1e-9}, "^tolerance=1e-09: .*; raise tolerance=$"),
         ({"device": "gpu"}, "^device=gpu: "),
@@ -203,11 +194,3 @@ def test_messages_name_arguments_and_on_the_command_line_options() -> None:
         with pytest.raises(ClaimError) as caught, naming_options():
             called(option)
         assert str(caught.value) == option
-
-
-def test_what_is_no_record_cannot_be_rendered(tmp_path: Path) -> None:
-    """Nor can what is not a path be loaded."""
-    with pytest.raises(verify.VerifyError, match="NoneType: is not a record of a run"):
-        verify.render(None, tmp_path)  # type: ignore[arg-type]  # that is the point
-    with pytest.raises(verify.VerifyError, match="None: is not a path"):
-        verify.load(None)  # type: ignore[arg-type]  # that is the point

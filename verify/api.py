@@ -46,7 +46,7 @@ def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim
     Raises:
         ClaimError: a claim file cannot be loaded, a claim has no id, or two claims share one.
     """
-    _refuse_other_than((Path, Claim, ClaimFile), "own claims", own, "a Path or a Claim")
+    _refuse_single("own claims", own)
     return catalogue_with(own)
 
 
@@ -105,10 +105,6 @@ def run(
         device=device,
     )
     words = runner.presentation(title, question, author)
-    if executor is not None and not isinstance(executor, Executor):
-        raise SettingsError(f"--executor {executor!r}: give a concurrent.futures.Executor")
-    if callbacks is not None and not isinstance(callbacks, runner.Callbacks):
-        raise SettingsError(f"--callbacks {callbacks!r}: give a verify.engine.runner.Callbacks")
     with using(1 if workers is None and executor is not None else workers) as some:
         known, names = _looked_up(claims)
         book = read_sources(None if sources is None else Path(sources))
@@ -138,8 +134,6 @@ def _opened(store: Store | Path | bool) -> AbstractContextManager[Store | None]:
         return Store(Path(store), warnings.warn)
     if isinstance(store, Store):
         return contextlib.nullcontext(store)
-    if not isinstance(store, bool):
-        raise SettingsError(f"--store {store!r}: give a Path, or False for none")
     if store:
         try:
             return Store(default_path(), warnings.warn)
@@ -193,16 +187,13 @@ def plan(
 
 
 def _looked_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
-    _refuse_other_than((str, Path, Claim, ClaimFile), "claims", claims, "an id, a Path or a Claim")
+    _refuse_single("claims", claims)
     return look_up(claims)
 
 
-def _refuse_other_than(kinds: tuple[type, ...], name: str, given: object, wanted: str) -> None:
-    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+def _refuse_single(name: str, given: object) -> None:
+    if isinstance(given, str | Path | Claim | ClaimFile):
         raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")
-    for one in given:
-        if not isinstance(one, kinds):
-            raise SettingsError(f"{name} {one!r}: give {wanted}")
 
 
 @naming_arguments()
@@ -225,7 +216,6 @@ def render(
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
-        ResultsError: this is not the record of a run or of an audit.
         SettingsError: there is no such edition, or the record is an audit's, which has no PDF.
     """
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run

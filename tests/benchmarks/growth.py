@@ -12,7 +12,7 @@ from functools import partial
 from statistics import median
 
 from verify.executors.machine import thread_map
-from verify.montecarlo.blocks import draw
+from tests.montecarlo.samples import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
 from verify.spec.cells import score_cell
@@ -37,7 +37,8 @@ def peak_megabytes(scores: int) -> float:
     """Return the peak memory of a process that draws this number of scores at d = 64."""
     code = (
         "import resource\n"
-        "from verify.montecarlo.blocks import Cell, draw\n"
+        "from tests.montecarlo.samples import draw\n"
+        "from verify.montecarlo.blocks import Cell\n"
         "from verify.montecarlo.distributions import NORMAL\n"
         "from verify.montecarlo.inputs import Simulated\n"
         "from verify.montecarlo.statistics import Reduced, ScoreMoments\n"

@@ -17,12 +17,12 @@ import numpy as np
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from tests.montecarlo.samples import groups_of, score_matrices
-from verify.engine.measure import drawn_by, measure
+from tests.montecarlo.samples import CellSampler, drawn_by, groups_of, score_matrices
+from verify.engine.measure import measure
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo import groups
-from verify.montecarlo.blocks import Cell, CellSampler, Sample
+from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.distributions import (
     EXPONENTIAL, NORMAL, STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, Distribution, stream,
 )  # fmt: skip

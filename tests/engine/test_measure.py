@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.montecarlo.samples import CellSampler, drawn_by
 from tests.strategies import FALSE_ALARM
 from verify import evidence
 from verify.engine import measure as measuring
-from verify.engine.measure import Samples, drawn_by, measure
+from verify.engine.measure import Samples, measure
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
-from verify.montecarlo.blocks import Cell, CellSampler, Chunk, Sums
+from verify.montecarlo.blocks import Cell, Chunk, Sums
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (

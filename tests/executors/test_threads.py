@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from verify.errors import SettingsError
 from verify.executors.machine import (
-    environment, made_for_good, one_blas_thread, peak_memory, processors, thread_map,
+    environment, made_for_good, one_blas_thread, processors, thread_map,
 )  # fmt: skip
 
 
@@ -126,17 +126,6 @@ def test_freed_memory_is_taken_again_without_a_page_fault() -> None:
     assert given_back > 1000
 
 
-@pytest.mark.slow
-def test_the_peak_is_that_of_this_process() -> None:
-    """It has Python and NumPy in it, never falls, and grows with what is taken."""
-    before = peak_memory()
-    if before == 0:
-        pytest.skip("the system does not say")
-    assert 10**7 < before < 10**11
-    taken = b"x" * before
-    assert peak_memory() - before > 0.3 * len(taken)
-
-
 def test_what_is_made_for_good_is_no_garbage() -> None:
     """None is looked for meanwhile, even where something is raised, nor among it later."""
     before, threshold = gc.get_freeze_count(), gc.get_threshold()
@@ -169,7 +158,7 @@ def test_versions_and_machine_are_on_record() -> None:
     assert all(isinstance(value, str) for value in found.values())
 
 
-@pytest.mark.parametrize("workers", [0, -1, 1025, True, 1.5, "2"])
+@pytest.mark.parametrize("workers", [0, -1, 1025])
 def test_a_number_of_processors_is_possible(workers: Any) -> None:
     """Within what a machine may have; None means all."""
     assert 1 <= processors(None) <= 1024

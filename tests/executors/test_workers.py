@@ -80,7 +80,7 @@ def test_copies_have_what_was_imported_here(monkeypatch: pytest.MonkeyPatch) -> 
     with Workers(3) as workers:
         workers.prepare_copies(3)
         pids = [one.pid for one in workers._processes]
-        assert workers.call(Task(left_here)) == [3]
+        assert workers.hand_out(Task(left_here)).result() == [3]
     assert len(pids) == 3
     assert all(map(is_gone, pids))
 
@@ -110,8 +110,8 @@ def test_a_process_gets_ready_ahead_of_its_first_task() -> None:
         workers.prepare("called", faulthandler.enable)
         workers.prepare("failed", fail)
         assert threading.active_count() <= threads  # else no process could be copied from here on
-        found = [workers.call(Task(is_enabled, near=key)) for key in ("called", "failed", "")]
-        pids = {workers.call(Task(os.getpid, near=key)) for key in ("called", "failed", "")}
+        found = [workers.hand_out(Task(is_enabled, near=key)).result() for key in ("called", "failed", "")]
+        pids = {workers.hand_out(Task(os.getpid, near=key)).result() for key in ("called", "failed", "")}
     assert found == [True, False, False]
     assert len(pids) == 3
 
@@ -131,7 +131,7 @@ def test_tasks_of_one_key_stay_in_one_process(two: Workers) -> None:
     two.release("b")
     assert (two.serves("a"), two.serves("b")) == (True, False)
     with pytest.raises(WorkerError):
-        two.call(Task(os._exit, (1,), near="a"))
+        two.hand_out(Task(os._exit, (1,), near="a")).result()
     assert not two.serves("a")
 
 
@@ -157,7 +157,7 @@ def refuse(text: str) -> None:
 def test_an_error_in_a_process_is_raised(two: Workers) -> None:
     """Ours arrive as they are, others in words; the workers go on."""
     with pytest.raises(SettingsError, match=r"^too much$"):
-        two.call(Task(refuse, ("too much",)))
+        two.hand_out(Task(refuse, ("too much",))).result()
     with pytest.raises(WorkerError, match=r"^ZeroDivisionError: .* by zero$"):
         list(two.run_tasks([Task(divmod, (1, n)) for n in (1, 0, 2)]))
     assert dict(two.run_tasks([Task(abs, (-n,)) for n in (1, 2)])) == {0: 1, 1: 2}
@@ -189,7 +189,7 @@ def test_whatever_ends_a_process_is_reported(
     """It is one line, in time, and the workers go on, with a new process where one is missing."""
     begun = time.monotonic()
     with pytest.raises(WorkerError) as caught:
-        two.call(Task(function, arguments))
+        two.hand_out(Task(function, arguments)).result()
     assert re.fullmatch(message, str(caught.value))
     assert time.monotonic() - begun < 10
     assert len({pid for _, pid in two.run_tasks([Task(pid_after) for _ in range(4)])}) == 2
@@ -205,7 +205,7 @@ def half_a_result() -> bytes:
 def test_half_a_result_ends_the_wait_for_it(two: Workers) -> None:
     """The pool itself would wait for the rest for ever."""
     with pytest.raises(WorkerError, match=r"status 4|SIG"):
-        two.call(Task(half_a_result))
+        two.hand_out(Task(half_a_result)).result()
 
 
 def killed_after(seconds: float) -> None:
@@ -236,8 +236,8 @@ def test_what_a_task_prints_goes_to_standard_error(
     with Workers(2) as workers:
         if how == "copies":
             workers.prepare_copies(1)
-        workers.call(Task(os.system, ("echo a word",)))
-        workers.call(Task(print, ("another",)))
+        workers.hand_out(Task(os.system, ("echo a word",))).result()
+        workers.hand_out(Task(print, ("another",))).result()
         captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "a word\nanother\n")
 
@@ -261,9 +261,9 @@ with insisting(), Workers(2) as workers:
 
 
 def busy() -> None:
-    """Say which process this is, and keep its interpreter from doing anything else for a minute."""
+    """Say which process this is, and keep it at work for a minute."""
     os.write(2, b"%d\n" % os.getpid())
-    sum(range(10**10))
+    sum(number % 7 for number in range(10**9))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes under /proc")
@@ -313,7 +313,7 @@ from pathlib import Path
 from verify.executors.workers import Task, Workers
 Path("runs").open("a").write("x")
 with Workers(2) as workers:
-    print(workers.call(Task(abs, (-3,))), Path("runs").read_text())
+    print(workers.hand_out(Task(abs, (-3,))).result(), Path("runs").read_text())
 """
 
 
@@ -342,7 +342,7 @@ def test_no_more_processes_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         Workers(2) as workers,
         pytest.raises(VerifyError, match=r"cannot be started \(Resource temp.*fewer --w"),
     ):
-        workers.call(Task(abs, (-1,)))
+        workers.hand_out(Task(abs, (-1,))).result()
 
 
 class OwnError(ClaimError):

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.montecarlo.samples import CellSampler, drawn_by
 from tests.catalogue import CATALOGUE, derivation
 from verify.claims.newer.shared import rounding
-from verify.engine.measure import Samples, drawn_by, judged
+from verify.engine.measure import Samples, judged
 from verify.engine.runner import settings
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.montecarlo import attention, reference_loops
-from verify.montecarlo.blocks import Cell, CellSampler, Request
+from verify.montecarlo.blocks import Cell, Request
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, cells_of
 from verify.montecarlo.statistics import Reduced

@@ -1,18 +1,12 @@
 """Writing files: whole or not at all, whatever goes wrong in between."""
 
 import errno
-import linecache
 import os
-import shutil
-import signal
 import stat
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -22,7 +16,7 @@ from hypothesis import strategies as st
 from tests.strategies import examples
 from verify.errors import OutputError
 from verify.files.writing import (
-    check_writable, temporary_files_together, temporary_folder, write_folder, write_together, write_whole,
+    check_writable, temporary_files_together, write_folder, write_together, write_whole,
 )  # fmt: skip
 
 OLD, NEW = b"old content", b"new content"
@@ -185,38 +179,6 @@ class TestLinksAndDevices:
         assert Path("/dev/stdout").is_symlink()
 
 
-KILLED = """
-import os, signal
-from pathlib import Path
-from verify.files import writing
-writing.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
-with writing.temporary_folder() as folder:
-    (folder / "font").write_text("a font")
-    writing.write_whole(Path("results.json"), b"new")
-"""
-
-
-def test_what_a_killed_process_leaves_is_cleared_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its temporary file and folder go; those of the living, and whatever else has such a name, stay."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED], cwd=tmp_path, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL
-    assert len(list(tmp_path.iterdir())) == 2
-    (tmp_path / ".sdpa-verify-notes").write_text("mine")
-    (tmp_path / ".sdpa-verify-link.tmp").symlink_to(tmp_path / ".sdpa-verify-notes")
-    with temporary_folder() as living:
-        write_whole(tmp_path / "results.json", NEW)
-        assert {path.name for path in tmp_path.iterdir()} == {
-            "results.json", ".sdpa-verify-notes", ".sdpa-verify-link.tmp", living.name
-        }  # fmt: skip
-    assert not living.exists()
-
-
 def test_temporary_files_of_libraries_go_with_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of child processes too; afterwards everything is as it was."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -312,83 +274,3 @@ def test_what_cannot_be_written_leaves_the_folder(
             write_folder(out, {"new": NEW}, ".marker")
     assert tree(out) == before
     assert [one.name for one in tmp_path.iterdir()] == ["out"]
-
-
-def interrupted_at(moment: int, write: Callable[[], object]) -> int:
-    """Interrupt ``write`` before that line of ours; return how many lines ran."""
-    code, count = sys.modules["verify.files.writing"].__file__, 0
-
-    def trace(frame: FrameType, event: str, _given: object) -> Any:
-        nonlocal count
-        if frame.f_code.co_filename != code:
-            return None
-        # Python looks for signals at calls and jumps, and so not before it enters a ``try``.
-        if event == "line" and linecache.getline(str(code), frame.f_lineno).strip() != "try:":
-            count += 1
-            if count == moment:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        write()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(before)
-    return count
-
-
-def use_a_temporary_folder() -> None:
-    """Write a file there."""
-    with temporary_folder() as folder:
-        (folder / "a").write_bytes(NEW)
-
-
-@pytest.mark.skipif(sys.implementation.name != "cpython", reason="what is given up is tidied up at once")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("how", ["together", "folder", "check", "temporary"])
-def test_a_signal_at_any_moment_leaves_no_temporary_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    """Before each line of ours that runs meanwhile; what is there is the old or the new."""
-    place, moment = tmp_path / "there", 0
-    write = {
-        "together": lambda: write_together({place / "a": NEW, place / "b": NEW}),
-        "folder": lambda: write_folder(place, {"x/a": NEW}, ".ours"),
-        "check": lambda: check_writable(place, "a"),
-        "temporary": use_a_temporary_folder,
-    }[how]
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    while True:
-        moment += 1
-        shutil.rmtree(place, ignore_errors=True)
-        if how == "together":
-            write_together({place / "a": OLD, place / "b": OLD})
-        count = interrupted_at(moment, write)
-        found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
-        assert found <= {"there", "there/a", "there/b", "there/x", "there/x/a", "there/.ours"}, moment
-        assert {path.read_bytes() for path in place.glob("[ab]")} <= {OLD, NEW}
-        if count < moment:
-            break
-    assert moment > 10
-
-
-def test_two_that_write_the_same_files_at_a_time_leave_those_of_one(tmp_path: Path) -> None:
-    """However many files, and whoever is last."""
-    names = [tmp_path / f"{number}" for number in range(6)]
-    start = threading.Barrier(4)
-
-    def write(who: bytes) -> None:
-        start.wait()
-        for _ in range(20):
-            write_together(dict.fromkeys(names, who), durably=False)
-
-    threads = [threading.Thread(target=write, args=(b"%d" % who,)) for who in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert len(set(contents(tmp_path).values())) == 1
-    assert len(contents(tmp_path)) == len(names)

@@ -1,16 +1,23 @@
 """Samplers and samples that several tests share, and the bound that counts are held to."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import stats
+from threadpoolctl import threadpool_limits
 
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.blocks import GROUPS, SHARE, Outputs, Sample, numbered
+from verify.engine.measure import Sampling
+from verify.montecarlo.blocks import (
+    GROUPS, SHARE, Cell, Chunk, Drawn, Outputs, Request, Sample, Sums, draw_chunk, numbered,
+)  # fmt: skip
 from verify.montecarlo.distributions import NORMAL, Array, Distribution
 from verify.montecarlo.inputs import Simulated, bartlett_vectors
 from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
+
+T = TypeVar("T")
 
 GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
 """Points of a grid for quantiles."""
@@ -103,3 +110,57 @@ def shares_of(values: Array) -> Sample:
         np.zeros((0, 0, 0)),
         names=numbered(SHARE, len(GRID)),
     )
+
+
+def draw(
+    cell: Cell,
+    claim: str,
+    seed: int,
+    blocks: int,
+    so_far: Drawn | None,
+    mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]],
+) -> Drawn:
+    """Return at least ``blocks`` blocks drawn, in whole batches, going on from ``so_far``.
+
+    ``mapper`` applies a function to chunks and yields results in their order; threads come in there.
+
+    Raises:
+        ValueError: the sampler names more or fewer outputs than it gives.
+    """
+    drawn, per_chunk = so_far or Drawn(), cell.chunk_batches
+    chunks = list(drawn.missing(claim, seed, -(-blocks // cell.batch_blocks), per_chunk))
+    with threadpool_limits(limits=1):
+        for chunk, sums in zip(chunks, mapper(lambda one: draw_chunk(cell, one), chunks), strict=True):
+            drawn = drawn.then(chunk, sums, per_chunk)
+    return drawn
+
+
+class CellSampler:
+    """Draws the cells of one claim here, and keeps what is drawn of each."""
+
+    def __init__(
+        self,
+        claim: str,
+        seed: int,
+        mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]] = map,
+    ) -> None:
+        self._claim, self._seed, self._mapper = claim, seed, mapper
+        self._drawn: dict[str, Drawn] = {}
+
+    def __call__(self, requests: Sequence[Request]) -> tuple[Sums, ...]:
+        """Return the sums of each cell requested."""
+        for cell, blocks in requests:
+            so_far = self._drawn.get(cell.id)
+            self._drawn[cell.id] = draw(cell, self._claim, self._seed, blocks, so_far, self._mapper)
+        return tuple(self._drawn[request.cell.id].total for request in requests)
+
+
+def drawn_by(source: Callable[[Sequence[Request]], Sequence[Sums]], sampling: Sampling[T]) -> T:
+    """Return the result of a generator whose requests ``source`` answers."""
+    try:
+        requests = next(sampling)
+        while True:
+            requests = sampling.send(source(requests))
+    except StopIteration as end:
+        result: T = end.value
+        return result

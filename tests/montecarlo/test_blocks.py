@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
+from tests.montecarlo.samples import draw, groups_of, score_matrices, score_pairs
 from tests.strategies import examples
 from verify.montecarlo.blocks import (
     Cell,
@@ -18,7 +18,6 @@ from verify.montecarlo.blocks import (
     Drawn,
     Sample,
     Sums,
-    draw,
     draw_chunk,
     sums_of,
 )

@@ -9,7 +9,6 @@ import pytest
 from tests.report.browser import CHROMIUM
 from tests.report.records import record
 from verify.evidence import RunRecord
-from verify.report import html
 from verify.report.html import render_html
 from verify.report.parts import Parts
 from verify.report.pdf import render_pdf
@@ -29,10 +28,8 @@ def parts(run: RunRecord) -> Parts:
 
 @pytest.fixture(scope="session")
 def page(run: RunRecord, parts: Parts) -> str:
-    """Return the run's HTML as it is before it is made compact, which changes nothing that is read."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html, "compact", str)
-        return render_html(run, parts)
+    """Return the run's HTML."""
+    return render_html(run, parts)
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,6 @@ from verify.evidence import (
     Presentation, RunRecord, Settings, StoreUse, Verdict,
 )  # fmt: skip
 from verify.evidence.load import digest, shipped
-from verify.report import html
 from verify.report.formulas import Formulas
 from verify.report.front import failures, is_led
 from verify.report.html import linked_data, render_html
@@ -354,14 +353,13 @@ def test_a_refuted_run_says_by_how_much(
 
 
 @pytest.mark.usefixtures("no_faces")
-def test_the_headline_of_a_refuted_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_headline_of_a_refuted_run() -> None:
     """The largest type of the page names what failed; the failing number leads the table."""
     fine = check("fine", 1.0, 1.0, error=0.001)
     failed = check("off", 63.9, 128.0, error=0.1)
     run = run_of("score-variance", title="My own claim")
     run = run.model_copy(update={"claims": (refuted(run.claims[0], fine, failed),)}).sealed()
     assert [key.link for key in report_of(run).leads[0].keys] == ["score-variance.off", "score-variance.fine"]
-    monkeypatch.setattr(html, "compact", str)
     page = render_html(run, Parts.of(run))
     heading = re.search(r"<h1.*?</h1>", page, re.DOTALL)
     assert heading is not None

@@ -81,12 +81,12 @@ def test_side_by_side_or_one_after_the_other_the_bytes_are_the_same(tmp_path: Pa
     assert one == other
 
 
-def test_an_older_report_stays_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An older PDF is not thrown away, but is not to be taken for this run's."""
+def test_an_older_report_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a new PDF cannot be made, the older one is not thrown away."""
     monkeypatch.setattr(pdf, "render_pdf", no_pango)
     (tmp_path / "report.pdf").write_bytes(b"old")
     written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
-    assert str(written.problem) == f"no Pango; report.pdf in {tmp_path} is from an earlier run"
+    assert str(written.problem) == "no Pango"
     assert (tmp_path / "report.pdf").read_bytes() == b"old"
 
 
@@ -322,23 +322,3 @@ def test_without_a_javascript_engine_formulas_are_plain_text(
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "falls short of <i>(7 d)/144</i> by" in page
     assert "data-f=" not in page.partition("<script>")[0]
-
-
-def test_of_two_reports_into_one_folder_all_files_are_the_last_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that is written whole while another is rendered is replaced whole."""
-    monkeypatch.setattr(pdf, "render_pdf", lambda record, *_: f"%PDF {record.seal}".encode())
-    first, other = record(PAIRWISE), record(SCORE_VARIANCE)
-
-    def other_meanwhile(phase: str) -> None:
-        if phase == "html":
-            write_report(other, tmp_path, lambda _phase: None, 1)
-            assert load.load(tmp_path / "results.json") == other
-
-    write_report(first, tmp_path, other_meanwhile, 1)
-    assert load.load(tmp_path / "results.json") == first
-    assert (tmp_path / "report.pdf").read_bytes() == f"%PDF {first.seal}".encode()
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert PAIRWISE.title in page
-    assert SCORE_VARIANCE.title not in page

@@ -42,7 +42,7 @@ from verify.errors import OutputError, RecordingError, SettingsError, unknown, w
 from verify.evidence.audits import Origin
 from verify.evidence.records import Record
 from verify.evidence.texts import Code, Count, Line, Many, Named
-from verify.files.reading import MEGABYTE, InputKind, open_regular, read_text
+from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.files.writing import check_writable, write_together, write_whole
 from verify.text.escapes import one_line
 
@@ -126,7 +126,7 @@ def load(path: Path) -> Recording:
     have keys such as ``NAME/q``.
 
     Raises:
-        RecordingError: it is missing, no regular file, cut short, holds objects, or its arrays do not fit.
+        RecordingError: it is missing, cut short, holds objects, or its arrays do not fit.
     """
     try:
         path = Path(path)
@@ -340,8 +340,8 @@ def _open(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
         RecordingError: it is neither, cannot be read, is cut short, or holds objects.
     """
     with _reading(path):
-        with open_regular(path) as stream:
-            start = stream.read(8) or b""
+        with path.open("rb") as stream:
+            start = stream.read(8)
         if not start:
             raise RecordingError(f"{path}: is empty; {_WANTED}")
         if start[:2] == b"PK":
@@ -375,7 +375,7 @@ def _stored(
 
 
 def _open_zip(path: Path) -> dict[str, Stored]:
-    with open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
+    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
         names = archive.namelist()
         if len(names) > _MEMBERS_AT_MOST:
             raise RecordingError(f"{path}: has more than {_MEMBERS_AT_MOST} arrays; give fewer layers")
@@ -400,7 +400,7 @@ def _open_zip(path: Path) -> dict[str, Stored]:
 
 
 def _read_member(path: Path, name: str) -> np.ndarray:
-    with open_regular(path) as stream, zipfile.ZipFile(stream) as archive, archive.open(name) as member:
+    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive, archive.open(name) as member:
         array: np.ndarray = npy.read_array(member, allow_pickle=False)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 

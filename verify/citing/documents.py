@@ -26,7 +26,7 @@ from verify.citing.values import Evidence, Value
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord, Verdict
 from verify.files.reading import MEGABYTE, InputKind, head, read_text
-from verify.files.writing import clear_leftovers, is_read_only, write_together
+from verify.files.writing import is_read_only, write_together
 
 _OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
 """Folders of what is made or installed, which hold no documents."""
@@ -266,8 +266,6 @@ def fix(documents: Sequence[Document]) -> list[Path]:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
     files = {Path(os.path.realpath(one.path)): one.fixed() for one in documents if one.changes}
-    for folder in {Path(os.path.realpath(one.path)).parent for one in documents}:
-        clear_leftovers(folder)
     _write(files)
     return list(files)
 

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import tokenize
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -189,8 +188,8 @@ _CODE_NAMES = (
     " testcode testsetup eval-rst dot python r julia ojs bash sh shell sql typst embed iframe csv-table"
 )
 _CODE = frozenset(_CODE_NAMES.split())  # directives and executed cells whose content is not prose
-_TICKS = re.compile("`+")
-_ROLE = "{verify}"
+# Between runs of as many ticks.
+_SPAN = re.compile(r"(?P<role>\{verify\}`[^`\n]*`)|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
 
 
 def without_markdown_code(text: str, *, indented: bool = True) -> str:
@@ -268,31 +267,8 @@ def _is_code(match: re.Match[str]) -> bool:
 
 
 def _without_spans(line: str) -> str:
-    shown, end = [], 0
-    for start, stop in _spans(line) if "`" in line else ():
-        shown += [line[end:start], " " * (stop - start)]
-        end = stop
-    return "".join([*shown, line[end:]])
-
-
-def _spans(line: str) -> Iterator[tuple[int, int]]:
-    """Yield where the code spans of a line start and end: at the next run of as many ticks."""
-    runs = list(_TICKS.finditer(line))
-    later: defaultdict[int, deque[int]] = defaultdict(deque)
-    for place, run in enumerate(runs):
-        later[len(run[0])].append(place)
-    place = 0
-    while place < len(runs):
-        run = runs[place]
-        if run[0] == "`" and line.endswith(_ROLE, 0, run.start()):
-            place += 2
-            continue
-        same = later[len(run[0])]
-        while same and same[0] <= place:
-            same.popleft()
-        if same:
-            yield run.start(), runs[same[0]].end()
-        place = same[0] + 1 if same else place + 1
+    """Return a line with its code spans blanked out; the text of a role is none."""
+    return _SPAN.sub(lambda span: span[0] if span["role"] else " " * len(span[0]), line)
 
 
 MARKDOWN = Language(

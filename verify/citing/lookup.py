@@ -12,7 +12,7 @@ from pathlib import Path
 
 from verify.citing.forms import formatted
 from verify.citing.values import Evidence, Value, values_of
-from verify.errors import CitationError, ResultsError
+from verify.errors import CitationError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import load_either
@@ -187,12 +187,8 @@ def values(record: RunRecord | AuditRecord | Path | str) -> Values:
     ``float``.
 
     Raises:
-        ResultsError: the file cannot be read, or this is not a record.
+        ResultsError: the file cannot be read.
     """
     if isinstance(record, str | Path):
         return Values(load_either(Path(record)))
-    if not isinstance(record, RunRecord | AuditRecord):
-        raise ResultsError(
-            f"{type(record).__name__}: is not a record of a run or an audit; give what run returns"
-        )
     return Values(record)

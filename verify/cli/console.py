@@ -163,7 +163,6 @@ def rendered(
 
     If a rendering step could not be done, say so and end with its exit status.
     """
-    from verify.evidence.load import names
     from verify.files.writing import temporary_files_together
     from verify.report.write import write_report
 
@@ -171,8 +170,7 @@ def rendered(
         written = write_report(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)
-    called = names(record)
-    say_outdated(record, out, called.made(edition))
+    say_outdated(record, out, [path.name for path in written.paths])
     log(phases_line({**(phases_s or {}), **written.phases_s}))
     if written.problem is not None:
         raise written.problem

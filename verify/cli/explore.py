@@ -15,6 +15,7 @@ from verify.cli.console import beside, fitted
 from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
+from verify.evidence.words import ON_COMPONENTS
 from verify.spec.claim import Claim, several
 from verify.spec.words import Words, assumed, titled
 from verify.symbolic.printing import latex, unicode_art
@@ -23,9 +24,6 @@ from verify.text.numbers import exact
 
 if TYPE_CHECKING:
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
-
-_ON_COMPONENTS = frozenset(["independent", "centred", "unit-variance"])
-"""Ids of assumptions by which authors say in words what theorems on components assume."""
 
 _ENDINGS = {
     "proved": "Proved",
@@ -110,7 +108,7 @@ def _assumed(claim: Claim, examined: ExaminedDerivation, columns: int | None) ->
     theorem = examined.theorem
     of_theorem = assumed(claim, theorem) if theorem else ()
     # A theorem about components says the same by itself, and of which families.
-    said = _ON_COMPONENTS if theorem and theorem.hypotheses.law else frozenset()
+    said = ON_COMPONENTS if theorem and theorem.hypotheses.law else frozenset()
     texts = [*of_theorem, *(stated.text for stated in claim.assumptions if stated.id not in said)]
     if texts:
         yield "\n".join(["Assumptions", *(beside("  - ", plain(text), columns) for text in texts)])

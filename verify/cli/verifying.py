@@ -147,7 +147,6 @@ def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) ->
 
     These are report.html, report.pdf and results.json.
     """
-    from verify.evidence.load import as_written
     from verify.files.names import RUN
     from verify.report.cache import usable_caches
     from verify.report.write import prepare_for_pdf
@@ -156,9 +155,8 @@ def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) ->
         names = RUN.evidence, RUN.page, RUN.sheet_of(edition)
         if not (out / RUN.page).exists():
             prepare_for_pdf(workers)
-        found = _verified(out, options, workers, names, lambda: prepare_for_pdf(workers))
-        record = as_written(found, out / RUN.evidence)
-        rendered(record, out, workers, found.run.phases_s, edition)
+        record = _verified(out, options, workers, names, lambda: prepare_for_pdf(workers))
+        rendered(record, out, workers, record.run.phases_s, edition)
     end(record.lenient_exit_status if lenient_sources else record.exit_status)
 
 

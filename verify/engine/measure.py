@@ -57,17 +57,6 @@ Sampling = Generator[list[Request], Sequence[Sums], T]
 """Yields requests, is sent the sums of their cells in the same order, and returns a T."""
 
 
-def drawn_by(source: Callable[[Sequence[Request]], Sequence[Sums]], sampling: Sampling[T]) -> T:
-    """Return the result of a generator whose requests ``source`` answers."""
-    try:
-        requests = next(sampling)
-        while True:
-            requests = sampling.send(source(requests))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
 @dataclass
 class Samples:
     """The samples drawn so far for one claim, and the sizes planned for its cells."""

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from verify.defaults import PROFILES
 from verify.errors import ResultsError, what_is_wrong
-from verify.evidence import Calibration, FalseClaims, Falsified, Record, Run, RunRecord
+from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.records import seal_of
@@ -77,9 +77,6 @@ def command(record: RunRecord) -> str:
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
 
-_TIMES = ("created", "elapsed_s", "phases_s", "spent_s", "stored")
-"""What two runs that found the same differ in: when, how long, and how much came from the store."""
-
 _Record = TypeVar("_Record", bound=Record)
 _Table = TypeVar("_Table", Calibration, FalseClaims, Falsified)
 _TABLES: dict[type[Record], str] = {
@@ -87,7 +84,6 @@ _TABLES: dict[type[Record], str] = {
     FalseClaims: "false_claims.json",
     Falsified: "falsified.json",
 }
-SCHEMA: int = RunRecord.model_fields["schema_version"].default
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +141,7 @@ def stored_table(kind: type[_Table], path: Path | None = None) -> _Table:
     ``kind`` is `Calibration`, `FalseClaims` or `Falsified`.
 
     Raises:
-        ResultsError: it is missing, no regular file, too large, not JSON, or does not make sense.
+        ResultsError: it is missing, too large, not JSON, or does not make sense.
     """
     path = path or shipped_folder("data") / _TABLES[kind]
     content = _content(path, _RESULTS.kind, _RESULTS.again)
@@ -175,27 +171,9 @@ def load(path: Path) -> RunRecord:
     """Read a results file of at most 32 MB; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: RunRecord = _loaded(path, _RESULTS.kind, _RESULTS.again, _RESULTS)
-    return record
-
-
-def as_written(record: RunRecord, path: Path) -> RunRecord:
-    """Return a run as ``path`` has it, if that differs in times alone and nothing was computed since.
-
-    What is taken from the store was found when it was computed. Any other run is returned as it is.
-    """
-    used = record.run.stored
-    if used is None or used.drawn or used.derivations < len(record.claims):
-        return record
-    with contextlib.suppress(ResultsError, LookupError, TypeError, ValueError):
-        content = _content(path, _RESULTS.kind, _RESULTS.again)
-        times = {name: content["run"][name] for name in _TIMES}
-        run = Run.model_validate(record.run.model_dump(mode="json") | times)
-        same = record.model_copy(update={"run": run}).sealed()
-        if same.model_dump(mode="json", by_alias=True) == content:
-            return same
     return record
 
 
@@ -211,7 +189,7 @@ def load_audit(path: Path) -> AuditRecord:
     """Read the file of an audit, of at most 128 MB; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: AuditRecord = _loaded(path, _AUDIT.kind, _AUDIT.again, _AUDIT)
     return record
@@ -221,7 +199,7 @@ def load_any(path: Path) -> Reported:
     """Read a results file, an audit's or a comparison's, whichever it is; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: Reported = _loaded(path, _EITHER, "write it again", _COMPARISON, _AUDIT, _RESULTS)
     return record
@@ -231,7 +209,7 @@ def load_either(path: Path) -> RunRecord | AuditRecord:
     """Read a results file or that of an audit, whichever it is; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     record: RunRecord | AuditRecord = _loaded(path, _EITHER, "write it again", _AUDIT, _RESULTS)
     return record
@@ -250,10 +228,7 @@ def _content(path: Path, kind: InputKind, again: str) -> Any:
 
 def _loaded(path: Path, kind: InputKind, again: str, *forms: _RecordFile) -> Any:
     """Return the record in a file, of the first of some ``forms`` whose schema it names."""
-    try:
-        path = Path(path)
-    except TypeError as error:
-        raise ResultsError(f"{path!r}: is not a path; {kind.wanted}") from error
+    path = Path(path)
     content = _content(path, kind, again)
     keys = content.keys() if isinstance(content, dict) else ()
     form = next((one for one in forms if one.schema in keys), None)

@@ -1,7 +1,6 @@
 """The simple types of records: texts of one line, formulas whose braces pair, slugs, counts and shares."""
 
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, TypeVar
@@ -105,18 +104,6 @@ def refuse(*mistakes: tuple[bool, str]) -> None:
     for is_wrong, what in mistakes:
         if is_wrong:
             raise PydanticCustomError("nonsense", "{what}", {"what": what})
-
-
-def refuse_repeated(names: Iterable[str], of: str) -> None:
-    """Refuse a name that is given twice.
-
-    Raises:
-        PydanticCustomError: one is.
-    """
-    seen: set[str] = set()
-    for name in names:
-        refuse((name in seen, f"{name} is the name of two {of}"))
-        seen.add(name)
 
 
 Line = Annotated[str, AfterValidator(line)]

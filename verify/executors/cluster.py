@@ -59,10 +59,7 @@ _COPIED = sys.platform == "linux"
 
 _LOCAL = "local:"  # how an address begins that stands for processes of this run alone
 
-_HOST = re.compile(r"[^\s/]{1,253}")
-"""A name, of at most as many characters as the internet's have, or a number."""
-
-_LONG = 64  # a folder's name of more characters leaves too few for a socket's in it
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^\s/]+:\d{1,5}")
 
 
 class Cluster(Executor):
@@ -98,7 +95,7 @@ class Cluster(Executor):
                     distributed.Client(target, timeout=_JOIN_S, set_as_default=False)
                 )
                 self._client.wait_for_workers(1, timeout=_JOIN_S)
-            except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+            except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
                 fix = (
                     "run it again"
                     if address.startswith(_LOCAL)
@@ -188,23 +185,14 @@ class Cluster(Executor):
 
 def _refuse_misspelt(address: str) -> None:
     """Refuse what is not an address; Dask would look for a scheduler there first, and for long."""
-    from distributed import Security  # noqa: PLC0415 - an extra
-    from distributed.comm.addressing import get_address_host_port  # noqa: PLC0415
-
     if address.startswith(_LOCAL):
         number = address.removeprefix(_LOCAL)
-        if not (number.isascii() and number.isdigit() and 0 < int(number) <= MOST):
+        if not (number.isdigit() and 0 < int(number) <= MOST):
             raise SettingsError(f"--cluster {address}: give local:N with a number of processes, 1 to {MOST}")
-        return
-    host, port = "", 0
-    with contextlib.suppress(ValueError):
-        host, port = get_address_host_port(address)
-    if not (_HOST.fullmatch(host) and 0 < port < 1 << 16):
+    elif not _ADDRESS.fullmatch(address):
         raise SettingsError(
             f"--cluster {address or repr(address)}: is not an address; give HOST:PORT or local:N"
         )
-    if address.startswith("tls:") and not Security().get_connection_args("client").get("ssl_context"):
-        raise SettingsError(f"--cluster {address}: needs certificates; name them in Dask's configuration")
 
 
 def get_ready(address: str) -> None:
@@ -243,11 +231,9 @@ def _local(address: str) -> Any:
 def _keep_sockets() -> None:
     """Have Python's folder for the sockets of these processes removed without a word where it is gone.
 
-    A command's temporary files go before the process ends, and Python 3.11 prints a traceback then. In a
-    folder with a long name no socket can be made: Unix allows about 100 characters for all of it.
+    A command's temporary files go before the process ends, and Python 3.11 prints a traceback then.
     """
     own = process.current_process()._config  # type: ignore[attr-defined]
     if "tempdir" not in own:
-        short = None if len(tempfile.gettempdir()) <= _LONG else "/tmp"  # noqa: S108 - a folder of its own in it
-        own["tempdir"] = tempfile.mkdtemp(prefix="pymp-", dir=short)
+        own["tempdir"] = tempfile.mkdtemp(prefix="pymp-")
         atexit.register(shutil.rmtree, own["tempdir"], ignore_errors=True)

@@ -8,7 +8,6 @@ import importlib.metadata
 import os
 import platform
 import queue
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,8 +29,6 @@ LARGE = 1 << 25
 KEPT = 1 << 27
 """Bytes that are kept at most."""
 
-_PR_SET_PDEATHSIG = 1
-
 _SELDOM = 100_000  # new objects before garbage is looked for: SymPy makes many, and hardly any in cycles
 
 _version = functools.cache(importlib.metadata.version)
@@ -43,12 +40,10 @@ def processors(workers: int | None, most: int = MOST) -> int:
     """Return how many processors to use, at most ``most``; None means all.
 
     Raises:
-        SettingsError: it is not a number, less than one, or more than ``most``.
+        SettingsError: it is less than one, or more than ``most``.
     """
     if workers is None:
         return min(most, os.cpu_count() or 1)
-    if isinstance(workers, bool) or not isinstance(workers, int):
-        raise SettingsError(f"--workers {workers!r}: give a whole number")
     if workers < 1:
         raise SettingsError(f"--workers {workers}: at least one is needed")
     if workers > most:
@@ -89,12 +84,6 @@ def keep_freed() -> None:
         library.mallopt(_TRIM_THRESHOLD, KEPT)
 
 
-def end_with_parent_thread() -> None:
-    """On Linux, have the system end this process with the thread that started it; elsewhere do nothing."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
-
-
 @contextlib.contextmanager
 def no_garbage_collection() -> Iterator[None]:
     """Collect no garbage inside the ``with`` block."""
@@ -119,16 +108,6 @@ def made_for_good() -> Iterator[None]:
         finally:
             gc.freeze()
             gc.set_threshold(_SELDOM, *gc.get_threshold()[1:])
-
-
-def peak_memory() -> int:
-    """Return the most bytes that this process has taken so far; 0 where the system does not say."""
-    with contextlib.suppress(ImportError):
-        import resource  # noqa: PLC0415 - not on Windows
-
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most if sys.platform == "darwin" else 1024 * most
-    return 0
 
 
 class Threads(Executor):

@@ -25,7 +25,7 @@ from typing import Any, cast
 
 from verify import errors
 from verify.errors import VerifyError, WorkerError, described
-from verify.executors.machine import end_with_parent_thread, keep_freed, made_for_good, processors
+from verify.executors.machine import keep_freed, made_for_good, processors
 
 _IN_HAND = 2  # tasks sent to a busy process at a time, so that it need not wait for the next one to arrive
 _GRACE_S = 1.0  # seconds that a process has to end after its pool has given it up
@@ -141,8 +141,7 @@ def _end_in_words(status: int | None) -> str:
 class Workers:
     """Up to ``count`` busy processes; all end with the ``with`` block.
 
-    None is started before it is needed. With one worker, tasks run in this process. A process ends with the
-    thread that starts it, so it is the caller's thread that does.
+    None is started before it is needed. With one worker, tasks run in this process.
     """
 
     def __init__(self, count: int) -> None:
@@ -216,10 +215,6 @@ class Workers:
         """Let others use the process of a ``near`` key: no more such tasks will come."""
         for process in self._processes:
             process.near.discard(near)
-
-    def call(self, task: Task) -> Any:
-        """Return the result of one task, as ``run_tasks`` does."""
-        return self.hand_out(task).result()
 
     def run_tasks(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
         """Yield the place of each task with its result, in order.
@@ -322,7 +317,6 @@ def _start(first: Callable[[], object] | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    end_with_parent_thread()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _redirect_output()
     keep_freed()

@@ -7,24 +7,13 @@ import secrets
 import shutil
 import stat
 import tempfile
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from verify.errors import OutputError
 
-if os.name == "posix":
-    import fcntl
-
-
 _FULL = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-_FILE, _FOLDER = (".sdpa-verify-", ".tmp"), ("sdpa-verify-", ".dir")
-"""How the names of our temporary files and folders begin and end.
-
-The process that makes one keeps it open and locked; the system lifts the lock when it ends, in any way.
-So what is not locked is left over, whichever machine or container wrote it. (Without locks, as on Windows,
-nothing is taken for left over.)
-"""
+_OURS = ".sdpa-verify-"  # how the names of files and folders begin that are to be moved to their places
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -53,40 +42,13 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
             with _as_output_error(path):
                 if not _is_device(path):
                     waiting[path] = stack.enter_context(_beside(path, content, durably=durably))
-        folders = {_led_to(path).parent for path in waiting}
-        # Of two that write the same files at a time, one has written all of them last.
-        with _alone_in(folders):
-            for path, content in files.items():
-                with _as_output_error(path):
-                    if path in waiting:
-                        waiting[path].replace(_led_to(path))
-                    else:
-                        with path.open("ab") as stream:
-                            stream.write(content)
-    for folder in folders:
-        clear_leftovers(folder)
-
-
-_PATIENCE_S = 5.0
-
-
-@contextlib.contextmanager
-def _alone_in(folders: Iterable[Path]) -> Iterator[None]:
-    """Hold the locks of folders, as far as they can be locked, and for some seconds at most waited for."""
-    until = time.monotonic() + _PATIENCE_S
-    with contextlib.ExitStack() as stack:
-        for folder in sorted(folders) if os.name == "posix" else ():
-            with contextlib.suppress(OSError):
-                handle = os.open(folder, os.O_RDONLY)
-                stack.callback(os.close, handle)
-                while time.monotonic() < until:
-                    try:
-                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    except BlockingIOError:
-                        time.sleep(0.01)
-                    else:
-                        break
-        yield
+        for path, content in files.items():
+            with _as_output_error(path):
+                if path in waiting:
+                    waiting[path].replace(_led_to(path))
+                else:
+                    with path.open("ab") as stream:
+                        stream.write(content)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
@@ -103,13 +65,15 @@ def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
         place = _led_to(folder)
         _refuse_others(folder, place, marker)
         place.parent.mkdir(parents=True, exist_ok=True)
-        clear_leftovers(place.parent)
-        with _temporary(place.parent, _FOLDER) as made:
-            for path, one in content.items():
+        made = Path(tempfile.mkdtemp(prefix=_OURS, dir=place.parent))
+        try:
+            for path, text in content.items():
                 (made / path).parent.mkdir(parents=True, exist_ok=True)
-                (made / path).write_bytes(one)
+                (made / path).write_bytes(text)
             made.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else _public(0o777))
             _exchange(made, place)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def _refuse_others(folder: Path, place: Path, marker: str) -> None:
@@ -138,7 +102,7 @@ def _exchange(made: Path, place: Path) -> None:
     if not place.exists():
         made.rename(place)
         return
-    before = Path(tempfile.mkdtemp(_FOLDER[1], _FOLDER[0], place.parent))
+    before = Path(tempfile.mkdtemp(prefix=_OURS, dir=place.parent))
     place.rename(before)
     try:
         made.rename(place)
@@ -150,15 +114,13 @@ def _exchange(made: Path, place: Path) -> None:
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Yield a new folder for temporary files; it is removed, by a later call if this process is killed.
+    """Yield a new folder for temporary files, which is removed afterwards.
 
     Raises:
         OSError: there is no place for temporary files.
     """
-    place = Path(tempfile.gettempdir())
-    clear_leftovers(place)
-    with _temporary(place, _FOLDER) as folder:
-        yield folder
+    with tempfile.TemporaryDirectory(prefix="sdpa-verify-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @contextlib.contextmanager
@@ -190,14 +152,6 @@ def environment(**variables: str) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def clear_leftovers(folder: Path) -> None:
-    """Remove from ``folder`` what processes have left there that were killed."""
-    for begin, end in (_FILE, _FOLDER):
-        for path in folder.glob(f"{begin}*{end}"):
-            with contextlib.suppress(OSError):
-                _remove_if_left_over(path)
 
 
 def is_read_only(path: Path) -> bool:
@@ -260,98 +214,18 @@ def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[Path]:
     """Yield a temporary file with this content, to be moved to ``path``; left where it is, it is removed."""
     place = _led_to(path)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary(place.parent, _FILE) as temporary:
-        with temporary.open("wb") as stream:
+    # Its name is known before it is made: so it is removed whenever a signal comes.
+    temporary = place.parent / f"{_OURS}{secrets.token_hex(8)}.tmp"
+    try:
+        with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as stream:
             stream.write(content)
             stream.flush()
             if durably:
                 os.fsync(stream.fileno())
         temporary.chmod(_mode(place))
         yield temporary
-
-
-@contextlib.contextmanager
-def _temporary(place: Path, kind: tuple[str, str]) -> Iterator[Path]:
-    """Yield a new file or folder, open and locked, so that it is not taken for left over; then remove it.
-
-    Its name is known before it is made: so it is removed whenever a signal comes.
-    """
-    path = place / f"{kind[0]}{secrets.token_hex(8)}{kind[1]}"
-    try:
-        while True:
-            if kind == _FOLDER:
-                path.mkdir(0o700)
-            else:
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            with _locked(path) as is_ours:
-                if is_ours:
-                    yield path
-                    return
     finally:
-        try:
-            _remove(path)
-        finally:
-            # A signal may have come before the first of these.
-            _remove(path)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Yield whether a path still leads to what is open and locked; until then others may remove it.
-
-    Where files cannot be locked, none is removed as left over.
-    """
-    if os.name != "posix":
-        yield True
-        return
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        yield False
-        return
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield _is_still(path, handle)
-    finally:
-        os.close(handle)
-
-
-def _is_still(path: Path, handle: int) -> bool:
-    """Return whether ``path`` leads to what is open; in the moment before it is locked it may be removed."""
-    try:
-        return os.path.samestat(path.lstat(), os.fstat(handle))
-    except FileNotFoundError:
-        return False
-
-
-def _remove_if_left_over(path: Path) -> None:
-    """Remove a temporary file or folder of ours, of this user's, that no process has locked.
-
-    Raises:
-        OSError: it is locked, or cannot be.
-    """
-    if os.name != "posix":
-        return
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        status = os.fstat(handle)
-        if status.st_uid != os.geteuid() or not _is_still(path, handle):
-            return
-        if stat.S_ISDIR(status.st_mode):
-            shutil.rmtree(path)
-        elif stat.S_ISREG(status.st_mode):
-            path.unlink()
-    finally:
-        os.close(handle)
+        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

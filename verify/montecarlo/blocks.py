@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from verify.montecarlo.distributions import Array, stream
 
@@ -408,51 +407,8 @@ class Drawn:
         return self.total.sample(cell)
 
 
-def draw(
-    cell: Cell,
-    claim: str,
-    seed: int,
-    blocks: int,
-    so_far: Drawn | None,
-    mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]],
-) -> Drawn:
-    """Return at least ``blocks`` blocks drawn, in whole batches, going on from ``so_far``.
-
-    ``mapper`` applies a function to chunks and yields results in their order; threads come in there.
-
-    Raises:
-        ValueError: the sampler names more or fewer outputs than it gives.
-    """
-    drawn, per_chunk = so_far or Drawn(), cell.chunk_batches
-    chunks = list(drawn.missing(claim, seed, -(-blocks // cell.batch_blocks), per_chunk))
-    with threadpool_limits(limits=1):
-        for chunk, sums in zip(chunks, mapper(lambda one: draw_chunk(cell, one), chunks), strict=True):
-            drawn = drawn.then(chunk, sums, per_chunk)
-    return drawn
-
-
 class Request(NamedTuple):
     """A cell and the fewest blocks to draw of it."""
 
     cell: Cell
     blocks: int
-
-
-class CellSampler:
-    """Draws the cells of one claim here, and keeps what is drawn of each."""
-
-    def __init__(
-        self,
-        claim: str,
-        seed: int,
-        mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]] = map,
-    ) -> None:
-        self._claim, self._seed, self._mapper = claim, seed, mapper
-        self._drawn: dict[str, Drawn] = {}
-
-    def __call__(self, requests: Sequence[Request]) -> tuple[Sums, ...]:
-        """Return the sums of each cell requested."""
-        for cell, blocks in requests:
-            so_far = self._drawn.get(cell.id)
-            self._drawn[cell.id] = draw(cell, self._claim, self._seed, blocks, so_far, self._mapper)
-        return tuple(self._drawn[request.cell.id].total for request in requests)

@@ -38,19 +38,14 @@ Array = NDArray[np.float64]
 
 _PIECE = 1 << 16  # normals made at once: with what they are made of they stay in the processor's cache
 
-_SPECIMEN = 64
-"""Numbers from one stream by which two distributions that say the same of themselves are told apart."""
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Distribution:
     """How i.i.d. components x are distributed: as loc + scale·z, with z from the one called ``base``.
 
     ``base_moments`` are E z^0 … E z^4 exactly; the list is shorter where a moment does not exist. ``fill``
     fills an array in double precision, and where ``fills_single`` one in single precision as well. All z lie
     between ``base_ends``.
-    Two are equal if they say the same of themselves and draw the same numbers from one stream, whether or
-    not one and the same function draws them.
     """
 
     base: str
@@ -60,23 +55,6 @@ class Distribution:
     scale: Fraction = Fraction(1)
     fills_single: bool = False
     base_ends: tuple[float, float] = (-math.inf, math.inf)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Distribution):
-            return NotImplemented
-        if self._stated() != other._stated():
-            return False
-        return self.fill is other.fill or np.array_equal(self._specimen(), other._specimen(), equal_nan=True)
-
-    def __hash__(self) -> int:
-        return hash(self._stated())
-
-    def _stated(self) -> tuple[object, ...]:
-        return self.base, self.base_moments, self.loc, self.scale, self.base_ends
-
-    def _specimen(self) -> Array:
-        """Return a few numbers drawn from a stream that is the same for all distributions."""
-        return self.draw(np.random.default_rng(0), (_SPECIMEN,))
 
     @property
     def name(self) -> str:

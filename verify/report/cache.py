@@ -11,7 +11,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from verify.errors import OutputError
-from verify.files.writing import clear_leftovers, environment, temporary_folder, write_together
+from verify.files.writing import environment, temporary_folder, write_together
 
 _KEPT_DAYS = 60
 _DAY = 86_400.0
@@ -88,8 +88,6 @@ class DrawingCache:
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
-            for folder in self._folder.glob("??"):
-                clear_leftovers(folder)
             for path in self._folder.glob("??/*"):
                 if time.time() - path.stat().st_mtime > _KEPT_DAYS * _DAY:
                     path.unlink(missing_ok=True)

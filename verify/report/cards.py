@@ -22,6 +22,7 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.words import (
+    ON_COMPONENTS,
     Badge,
     at_settings,
     badge,
@@ -46,8 +47,6 @@ _REACHES: dict[Reach, str] = {
     "reviewed": "reviewed",
     "numerically": "numerically at a few points",
 }
-_ON_COMPONENTS = frozenset(["independent", "centred", "unit-variance", "normal"])
-"""Ids of assumptions by which authors say in words what theorems on components assume."""
 _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _EXACT = 7  # digits of an exact value
 
@@ -204,7 +203,7 @@ def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, 
 def _assumptions(claim: ClaimRecord) -> tuple[Prose, ...]:
     of_theorem = claim.derivation.assumptions
     # On components, the theorem says the same by itself, and of which families.
-    said = _ON_COMPONENTS if of_theorem else frozenset()
+    said = ON_COMPONENTS if of_theorem else frozenset()
     return tuple(map(Prose, (*of_theorem, *(one.text for one in claim.assumptions if one.id not in said))))
 
 

@@ -38,17 +38,6 @@ _NAMED = re.compile(r"<(h[1-5]|a|button|caption|figcaption|label|summary|th)\b[^
 """What has its name from what it contains; of MathML, browsers take only a label into a name."""
 _LETTER = re.compile(r'<math alttext="([^"]+)"([^<>]*)>(<(m[ion])(?: [^<>]*)?>\1</\4></math>)')
 """A formula of a single token, which is its own text."""
-_DISPLAYED = re.compile(r'(<div class="(?:formula|equation)"><math\b[^<>]*?) displaystyle="true"')
-"""What the style rules of these say already."""
-_TAG = re.compile(r"<[a-z][^<>]*>")
-_QUOTED = re.compile(r"""="([^\s"'=<>`]*[^\s"'=<>`/])"(?=[ >]|(/>))""")
-_GAP = re.compile(
-    r"\n+(?=</?(?:div|ol|ul|table|thead|tbody|section|article|details|figure|path|g|use|text|svg)\b)"
-)
-_IMPLIED = re.compile(
-    r"</(?:td|th|tr|li|dt|dd)>\s*(?=<(?:td|th|tr|li|dt|dd)\b|</(?:table|thead|tbody|tr|ul|ol|dl)>)"
-)
-_KEPT = re.compile(r"(<pre\b.*?</pre>|<script\b.*?</script>)", re.DOTALL)
 
 
 def render_html(record: Reported, parts: Parts | None = None) -> str:
@@ -70,7 +59,7 @@ def render_html(record: Reported, parts: Parts | None = None) -> str:
     )
     style = faces_of([made.page]) + _joined(*_STYLES[called]) + made.mark_rules
     scripts = [one for one in _SCRIPTS[called] if one not in _TEACHING or 'id="lesson"' in made.page]
-    body = compact(made.page).replace("/* drawn */", made.figure_rules, 1)
+    body = made.page.replace("/* drawn */", made.figure_rules, 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
     return before + _joined(*scripts) + after
@@ -93,8 +82,7 @@ def make_page(template: str, parts: Parts, **more: object) -> HtmlPage:
     medium = HtmlMedium(parts.figures)
     page = render(template, parts.report, parts.formulas, medium, **more)
     page = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), page)
-    page = _DISPLAYED.sub(r"\1", _LETTER.sub(r"<math\2>\3", page))
-    return HtmlPage(page, medium.mark_rules(), medium.figure_rules())
+    return HtmlPage(_LETTER.sub(r"<math\2>\3", page), medium.mark_rules(), medium.figure_rules())
 
 
 def faces_of(pages: Iterable[str]) -> str:
@@ -163,21 +151,6 @@ class HtmlMedium:
     def figure_rules(self) -> str:
         """Return the style rules of the figures so far."""
         return "\n".join(f".{called}{{{style}}}" for style, called in self._styles.items())
-
-
-def compact(page: str) -> str:
-    """Return a page without the quotes and end tags that its parser does without.
-
-    Every ``<`` and ``>`` in its text and attributes has to be escaped. What stands in ``pre`` and ``script``
-    elements stays as it is.
-    """
-    parts = _KEPT.split(page)
-    parts[::2] = [_GAP.sub("", _IMPLIED.sub("", _TAG.sub(_unquoted, part))) for part in parts[::2]]
-    return "".join(parts)
-
-
-def _unquoted(tag: re.Match[str]) -> str:
-    return _QUOTED.sub(lambda found: f"={found[1]}{' ' if found[2] else ''}", tag[0])
 
 
 def linked_data(report: Report) -> str:

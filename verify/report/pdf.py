@@ -166,7 +166,7 @@ def _findings(parts: Parts) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _fonts(weasyprint: Any) -> Iterator[Any]:
-    """Yield WeasyPrint's fonts, kept in a folder that does not stay behind if this process is killed."""
+    """Yield WeasyPrint's fonts, kept in a folder that does not stay behind."""
     fonts = weasyprint.text.fonts.FontConfiguration()
     with temporary_folder() as fonts._folder:
         yield fonts

@@ -14,7 +14,6 @@ from verify.errors import (
     FormulaError,
     OutputError,
     RenderError,
-    ResultsError,
     SettingsError,
     VerifyError,
     unforeseen,
@@ -55,17 +54,14 @@ def write_report(
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
     ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor;
     page and PDF are made at the same time, so the time of the PDF is what it takes beyond the page's.
-    What cannot be rendered is left out and named in ``problem``, along with any older one that stays in
-    its place; the results are written all the same. All files are moved to their places together, when they
-    are complete; a report that is killed before leaves the new results, and older pages as they were, which
-    the next command that reads or writes there says of them: each page has the time of its run.
+    What cannot be rendered is left out and named in ``problem``; the results are written all the same, and
+    older pages stay as they were. Pages are moved to their places together, when they are complete.
 
     Raises:
         OutputError: the results cannot be written; what was there before is untouched.
-        ResultsError: this is not the record of a run or of an audit.
         SettingsError: there is no such edition, or the record is an audit's, which has no PDF.
     """
-    _refuse_other_than_records(record, edition)
+    _refuse_other_editions(record, edition)
     phases: dict[str, float] = {}
 
     @contextlib.contextmanager
@@ -100,13 +96,10 @@ def write_report(
         problem = _as_render_error(error, next(reversed(phases), "caches"))
     try:
         with phase("write"):
-            # The results once more: of two reports into one folder, all files are those of the last.
-            write_together({results: record.to_json().encode(), **pages} if pages else {})
+            write_together(pages)
     except OutputError as error:
         problem = RenderError(f"{error}; the results are written")
         pages.clear()
-    if problem is not None:
-        problem = _with_leftovers(problem, out, {*called.made(edition)} - {path.name for path in pages})
     return Written((results, *pages), phases, problem)
 
 
@@ -132,13 +125,9 @@ def _drawn(
             return Parts(report, Formulas(as_text=True), figures), error
 
 
-def _refuse_other_than_records(record: object, edition: str) -> None:
+def _refuse_other_editions(record: Reported, edition: str) -> None:
     if edition not in EDITIONS:
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
-    if not isinstance(record, Reported):
-        raise ResultsError(
-            f"{type(record).__name__}: is not a record of a run or an audit; give what run or load returns"
-        )
     if not isinstance(record, RunRecord) and edition != EDITIONS[0]:
         raise SettingsError(f"edition {edition!r}: an audit or a comparison has no PDF; leave it out")
 
@@ -174,19 +163,3 @@ def _as_render_error(error: VerifyError | OSError, phase: str) -> RenderError:
     return RenderError(
         f"rendering, {phase}: {what}; the results are written; correct that, then `sdpa-verify render` them"
     )
-
-
-def _with_leftovers(error: RenderError, out: Path, missing: set[str]) -> RenderError:
-    """Return the error; where an earlier run's files stay beside the new results, it says so."""
-    old = [name for name in sorted(missing) if _is_there(out / name)]
-    if not old:
-        return error
-    kept = f"{' and '.join(old)} in {out} {'is' if len(old) == 1 else 'are'} from an earlier run"
-    return RenderError(f"{error}; {kept}")
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return False

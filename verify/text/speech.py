@@ -64,10 +64,7 @@ class _Phrase(NamedTuple):
 @cache
 def in_words(latex: str) -> str:
     """Return a formula in words; a command that is not known here is read as its name."""
-    try:
-        words = _Speaker(latex).sequence(()).words
-    except RecursionError:
-        return spoken(latex)
+    words = _Speaker(latex).sequence(()).words
     return re.sub(r"[ ,]*([,;])", r"\1", " ".join(words.split())).strip(", ") or spoken(latex)
 
 
