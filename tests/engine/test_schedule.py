@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ import pytest
 
 from verify.engine.backends import IN_HAND, Backend, ExecutorBackend, InProcessBackend, perform
 from verify.engine.catalogue import BuiltIn, catalogue
-from verify.engine.evaluate import CellToDraw, Work
+from verify.engine.evaluate import CellToDraw, NeedsDraws, Work, begin, forget
 from verify.engine.keys import made_by
 from verify.engine.runner import settings
-from verify.engine.schedule import RunProgress, Schedule
+from verify.engine.schedule import PendingClaim, RunProgress, Schedule
 from verify.engine.store import Store
 from verify.errors import ClaimError, SettingsError, WorkerError
 from verify.montecarlo.blocks import Chunk, Sums
@@ -203,6 +204,52 @@ def test_progress_is_told_in_numbers() -> None:
     assert RunProgress(wanted=10).left_s is None
 
 
+NAME = "sqrt-scaling-unique"
+WORK = Work(BuiltIn(catalogue()[NAME].chapter, NAME), settings(profile="quick"), (), "test")
+
+
+class Few(Executor):
+    """An executor that says how many workers it has."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+
+@pytest.fixture(scope="module")
+def cell() -> CellToDraw:
+    """Return a cell of which two chunks and a part of a third are wanted."""
+    awaited = begin(WORK, "")
+    assert isinstance(awaited, NeedsDraws)
+    forget(WORK)
+    return replace(awaited.cells[0], batches=5, chunk_batches=2)
+
+
+def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw) -> None:
+    """As many as fill its time, but not before that is known, nor more than leave something for all."""
+    backend = ExecutorBackend(Few(4), InProcessBackend(1))
+    claim = PendingClaim(0, WORK, backend, has_store=False, awaited=(cell.id, "after"))
+    claim.ask(replace(cell, batches=480, chunk_batches=2))
+    claim.ask(replace(cell, id="after", batches=20, chunk_batches=2))
+    waiting = claim.cells[cell.id]
+    chunks, whole = list(waiting.missing(NAME)), 2 * cell.batch_draws
+
+    def chunks_from(place: int, others: int = 0) -> float:
+        return claim.task_draws(waiting, chunks[place], others * whole) / whole
+
+    assert chunks_from(0) == 1
+    claim.draw_s = backend.task_s / 10 / whole
+    assert chunks_from(0) == pytest.approx(10)
+    assert chunks_from(240 - 62) == pytest.approx((62 + 10) / 12)
+    assert chunks_from(-1) == 1
+    assert chunks_from(-1, others=85) == pytest.approx(96 / 12)
+    claim.draw_s = 2 * backend.task_s / whole
+    assert chunks_from(0) == 1
+    claim.backend = ExecutorBackend(Few(2000), InProcessBackend(1))
+    assert chunks_from(0) == 4
+    claim.backend = InProcessBackend(4)
+    assert chunks_from(0) == 1
+
+
 def complain(text: str) -> None:
     """Raise as a claim does."""
     raise ClaimError(text)
@@ -230,13 +277,13 @@ def test_a_task_is_done_with_the_same_version() -> None:
 
 
 def test_workers_that_join_later_are_handed_work() -> None:
-    """The executor is asked again how many it has."""
+    """The executor is asked again how many it has: for the room, and for the length of a task."""
     with ThreadPoolExecutor(1) as executor:
         executor.workers = 1  # type: ignore[attr-defined]
         backend = ExecutorBackend(executor, InProcessBackend(1))
         work = Work(BuiltIn("scores", "score-mean"), settings(profile="quick"), (), "test")
-        assert backend.workers == 1
+        assert (backend.workers, backend.chunks_at_once) == (1, 1)
         assert not backend.has_room(work, IN_HAND, is_evaluated=False)
         executor.workers = 1000  # type: ignore[attr-defined]
-        assert backend.workers == 1000
+        assert (backend.workers, backend.chunks_at_once) == (1000, 2)
         assert backend.has_room(work, IN_HAND, is_evaluated=False)

@@ -123,7 +123,7 @@ def test_figures_are_numbered_after_their_claims(reference: Report) -> None:
     """With a letter each where a claim has several."""
     for card in reference.cards:
         numbers = [one.number for one in card.figures]
-        several = [f"{card.number}a", f"{card.number}b"]
+        several = [f"{card.number}{letter}" for letter in "abcd"]
         assert numbers == ([card.number] if len(numbers) == 1 else several[: len(numbers)])
 
 

@@ -23,18 +23,30 @@ Chunks = Sequence[tuple[CellToDraw, Chunk]]
 IN_HAND = 3
 """Tasks sent to each worker of an executor at a time, so that none waits for the next one to arrive."""
 
+_TASK_S = 1.0  # seconds that a task for an executor should take: sending it takes a hundredth of that
+
+_WITH_ONE_CHUNK = 512
+"""Workers that this process can keep busy with tasks of one chunk; with more of them, tasks are longer."""
+
 _UNKNOWN_WORKERS = 16  # workers of an executor that does not say how many it has
 
 
 class Backend(Protocol):
     """Evaluates claims and draws chunks; each task is a future.
 
-    ``workers`` are busy at the same time.
+    ``workers`` are busy at the same time. A task has ``chunks_at_once`` at least, and more where they take
+    less than ``task_s`` seconds.
     """
+
+    task_s: float
 
     @property
     def workers(self) -> int:
         """How many there are now."""
+
+    @property
+    def chunks_at_once(self) -> int:
+        """How many chunks make a task at least."""
 
     def has_room(self, work: Work, in_hand: int, *, is_evaluated: bool) -> bool:
         """Return whether a task should be handed out now, with ``in_hand`` tasks of all claims here.
@@ -64,6 +76,9 @@ class Backend(Protocol):
 
 class InProcessBackend:
     """This process evaluates, and ``workers`` of its threads draw."""
+
+    chunks_at_once = 1
+    task_s = 0.0
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -107,6 +122,9 @@ class InProcessBackend:
 class ProcessBackend:
     """Worker processes of this machine; a claim is evaluated in one of them from beginning to end."""
 
+    chunks_at_once = 1
+    task_s = 0.0
+
     def __init__(self, workers: Workers) -> None:
         self.workers, self._workers = workers.count, workers
 
@@ -139,6 +157,8 @@ class ExecutorBackend:
     left, if there are such. ``local`` evaluates.
     """
 
+    task_s = _TASK_S
+
     def __init__(self, executor: Executor, local: InProcessBackend | ProcessBackend) -> None:
         self._executor, self._local = executor, local
 
@@ -146,6 +166,11 @@ class ExecutorBackend:
     def workers(self) -> int:
         """How many the executor says that it has now: more may have joined it."""
         return int(getattr(self._executor, "workers", _UNKNOWN_WORKERS))
+
+    @property
+    def chunks_at_once(self) -> int:
+        """More than one where this process could not keep all workers busy otherwise."""
+        return -(-self.workers // _WITH_ONE_CHUNK)
 
     def has_room(self, work: Work, in_hand: int, *, is_evaluated: bool) -> bool:
         """Return whether a local process, or a worker of the executor, should have another task."""

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
-from verify.engine.backends import Backend
+from verify.engine.backends import IN_HAND, Backend
 from verify.engine.evaluate import CellToDraw, ChunkSums, NeedsDraws, Settled, Work
 from verify.engine.keys import cell_key, chunk_key, derivation_key, settled_key
 from verify.engine.store import Store
@@ -133,7 +133,10 @@ class PendingCell:
 
 @dataclass
 class PendingClaim:
-    """A claim that is not settled yet; without a store there are no keys to compute."""
+    """A claim that is not settled yet; without a store there are no keys to compute.
+
+    ``draw_s`` are the seconds of the last task for each random component, 0 before there was one.
+    """
 
     place: int
     work: Work
@@ -142,6 +145,7 @@ class PendingClaim:
     proof: str = ""
     cells: dict[str, PendingCell] = field(default_factory=dict)
     awaited: tuple[str, ...] = ()
+    draw_s: float = 0.0
     spent_s: dict[str, float] = field(default_factory=lambda: {"derivation": 0.0, "simulation": 0.0})
 
     @cached_property
@@ -170,6 +174,19 @@ class PendingClaim:
     def wanted_draws(self) -> int:
         """The random components that it takes to draw what is awaited."""
         return sum(self.cells[name].left_draws for name in self.awaited)
+
+    def task_draws(self, cell: PendingCell, chunk: Chunk, others: int) -> float:
+        """Return the random components of a task, from this chunk on, that takes as long as is wanted.
+
+        They are few enough that all workers get some of what is awaited: by other claims, that is ``others``.
+        """
+        least = self.backend.chunks_at_once * cell.chunk_draws
+        if not self.draw_s:
+            return least
+        after = self.awaited[self.awaited.index(cell.asked.id) + 1 :]
+        left = (cell.asked.batches - chunk.first) * cell.asked.batch_draws + others
+        left += sum(self.cells[name].left_draws for name in after)
+        return max(least, min(self.backend.task_s / self.draw_s, left / (IN_HAND * self.backend.workers)))
 
     def spend(self, spent: dict[str, float]) -> None:
         """Add to the seconds spent."""
@@ -226,6 +243,10 @@ class WorkQueue:
             if backend.has_room(job.claim.work, counts[backend], is_evaluated=job.weight < 0):
                 return job
         return None
+
+    def other_draws(self, claim: PendingClaim) -> int:
+        """Return the random components that the jobs of other claims ask for."""
+        return sum(job.weight for job in self._jobs if job.weight > 0 and job.claim is not claim)
 
     def counts(self) -> Counter[Backend]:
         """Return how many tasks each backend has in hand."""
@@ -378,7 +399,7 @@ class Schedule:
         share = 0.0
         for cell, chunk in self._to_draw(claim):
             together.append((cell, chunk))
-            share += cell.draws(chunk) / cell.chunk_draws
+            share += cell.draws(chunk) / claim.task_draws(cell, chunk, self._queue.other_draws(claim))
             if share >= 1:
                 yield self._handed_out(claim, together)
                 together, share = [], 0.0
@@ -414,6 +435,7 @@ class Schedule:
         """Take in the sums of chunks that were drawn."""
         result: ChunkSums = self._result(claim, future)
         claim.spend({"simulation": result.spent_s})
+        claim.draw_s = result.spent_s / sum(cell.draws(chunk) for cell, chunk in together)
         for (cell, chunk), sums in zip(together, result.sums, strict=True):
             if self._store is not None:
                 # Those of an unfinished chunk also as what a later run goes on from.
