@@ -1,10 +1,8 @@
-"""What of a statement is free or random, where it is tried, and where a climb leads from there."""
+"""What of a statement is free or random, where it is tried."""
 
 import random
-import time
 from typing import Any
 
-import numpy as np
 import pytest
 from flint import fmpq
 from sympy import E as E1
@@ -14,8 +12,6 @@ from sympy import (
 )  # fmt: skip
 
 from verify.symbolic.arithmetics import fraction
-from verify.symbolic.balls import value
-from verify.symbolic.climbing import Climb
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.words import E, M, n, p, s, x
 from verify.symbolic.layouts import Layout
@@ -108,24 +104,3 @@ def test_without_a_law_all_inside_means_alone_is_random() -> None:
     layout = Layout((E(t * y), t * E(y)), Hypotheses())
     assert layout.random == {y}
     assert layout.symbols == [t]
-
-
-def test_a_suspect_is_an_exact_point_within_the_domain() -> None:
-    """At which the inequality is false in balls too."""
-    hypotheses = NOTHING.restricted(t, Interval(0, 5))
-    layout = Layout((t * (5 - t), S(6)), hypotheses)
-    at = scene_at(layout, {t: S(1)}, random.Random(1))  # noqa: S311
-    found = list(Climb(layout, at, 1, np.random.default_rng(1)).suspects(time.thread_time() + 5))
-    assert found
-    assert all(type(one.values[t]) is fmpq and value(layout.sides[0], one) > 6 for one in found)
-
-
-def test_orders_and_sums_of_probabilities_are_kept() -> None:
-    """Wherever the climb leads."""
-    hypotheses = Hypotheses(entries=frozenset([("ordered", p)]))
-    layout = Layout((Sum(p[i] * x[i], (i, 1, n)), p[1] * 3), hypotheses)
-    at = scene_at(layout, {n: S(3)}, random.Random(1))  # noqa: S311
-    for one in Climb(layout, at, 1, np.random.default_rng(1)).suspects(time.thread_time() + 5):
-        weights = [one.entries[p, key] for key in (1, 2, 3)]
-        assert sum(weights, fmpq(0)) == 1
-        assert weights[0] >= weights[1] >= weights[2]
