@@ -58,7 +58,7 @@ ORDERED = Hypotheses(entries=frozenset([("ordered", p)]))
 BOUNDED = Hypotheses(entries=frozenset([("bounded", x, M)]))
 
 KURTOSIS = E(SCORE**4) / E(SCORE**2) ** 2
-SPREAD = E((SCORE - E(SCORE)) ** 2)
+SPREAD = Var(SCORE)
 CAPPED = E((SCORE / sqrt(d)) ** 2 - c**2 * tanh(SCORE / sqrt(d) / c) ** 2)
 TOTAL = log(Sum(exp(s[j]), (j, 1, n)))
 SQUARES = Sum(p[i] ** 2, (i, 1, n))

@@ -11,13 +11,12 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol, TypedDict
 
 from flint import acb, arb, ctx, fmpq
 from flint.utils.flint_exceptions import FlintError
-from sympy import Dummy, Eq, Indexed, IndexedBase, Integral, Limit, S, preorder_traversal
+from sympy import Eq, Indexed, IndexedBase, Integral, S, preorder_traversal
 
 from verify.symbolic.arithmetics import FLOATS, OutOfTime, Undefined, Unknown, fraction, rational
 from verify.symbolic.balls import Scene, value, values
@@ -243,33 +242,7 @@ class _Trial:
                 verdict = str(error)
             if verdict in {_FALSE, _HELD} or self.normal:
                 break
-        return verdict if verdict in {_FALSE, _HELD} or not self.normal else self.by_one_mean(verdict, at)
-
-    def by_one_mean(self, verdict: str, at: Scene) -> str:
-        """Return what the mean of the difference of both sides tells; draws tell it better than two means."""
-        if self.as_one_mean is None:
-            return verdict
-        try:
-            left, right = self.sides(at)
-            if left is None or right is None:
-                return verdict
-            rounded = arb(0, (arb("1e-12") * (abs(left[0]) + abs(right[0]))).upper())
-            told = _compared(self.statement.relation, [rounded], values(self.as_one_mean, at))
-        except (Unknown, Undefined, *_BROKEN):
-            return verdict
-        return "no difference that draws tell" if told == "the balls are too wide" else told
-
-    @cached_property
-    def as_one_mean(self) -> Any:
-        """The right side less the left as one mean, None where they are not linear in means."""
-        gap = self.statement.rhs - self.statement.lhs
-        names = {one: Dummy() for one in gap.atoms(E) if not one.args[0].has(E)}
-        opened = gap.xreplace(names)
-        if opened.has(E, Var, Limit) or any(
-            opened.diff(one).free_symbols & set(names.values()) for one in names.values()
-        ):
-            return None
-        return E(gap.xreplace({one: one.args[0] for one in names}))
+        return verdict
 
     def sides(self, at: Scene) -> tuple[Any, Any]:
         """Return the values of both sides; None for what has no value there.
@@ -298,17 +271,7 @@ class _Trial:
             except (Unknown, Undefined):
                 sides = ["?", "?"]
         said = f"{_short(one.lhs)} {one.relation} {_short(one.rhs)} is false at {self.where(at)}"
-        return f"{said}: {sides[0]} {one.relation} {sides[1]}{self.difference(at)}"
-
-    def difference(self, at: Scene) -> str:
-        """Return the mean of the difference of the sides in words, where that is what told."""
-        if not self.normal or self.as_one_mean is None:
-            return ""
-        try:
-            with ctx.workprec(_PRECISIONS[0]):
-                return f", and the right less the left is {_shown(values(self.as_one_mean, at))}"
-        except (Unknown, Undefined):
-            return ""
+        return f"{said}: {sides[0]} {one.relation} {sides[1]}"
 
     def where(self, at: Scene) -> str:
         """Return a point in words."""

@@ -21,7 +21,6 @@ from sympy import Dummy, Indexed, IndexedBase, S, Sum, Symbol, oo, preorder_trav
 
 from verify.symbolic.arithmetics import EXACT, FLOATS, Unknown, plain_float, rational
 from verify.symbolic.balls import HANDLERS, Scene, value, whole
-from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.words import E, Var, largest, s
 from verify.symbolic.quadrature import integral
 
@@ -179,53 +178,25 @@ def names_in(expression: Any, definitions: tuple[tuple[Any, Any], ...]) -> froze
 def _expectation(inside: Any, at: Scene) -> Any:
     if at.arithmetic is EXACT:
         raise Unknown("a mean is no fraction here")
+    if inside.has(E, Var):
+        raise Unknown("a mean within a mean")
     used = names_in(inside, tuple(at.definitions.items()))
     if largest in used and s in at.laws:
         used |= {s}
-    at = _renewed(at)
-    inner, errors = _inner_means(inside, at)
-    at = at.having(inner, within=True)
+    at = at.having({}, within=True)
     if TOGETHER in at.laws:
         return _over_together(inside, at)
     live = [one for one in at.laws if one in used]
     if any(at.laws[one].kind == "normal" and isinstance(one, IndexedBase) for one in live):
-        return _drawn(inside, live, errors, at)
+        return _drawn(inside, live, at)
     try:
         return _over(inside, live, at)
     except TooMany:
-        return _drawn(inside, live, errors, at)
+        return _drawn(inside, live, at)
 
 
 class TooMany(Unknown):
     """There are too many outcomes."""
-
-
-def _renewed(at: Scene) -> Scene:
-    """Return a scene in which everything random is open again, as inside a mean within a mean."""
-    if not at.within:
-        return at
-    found = at.having({})
-    for one in at.laws:
-        found.values.pop(one, None)
-    return found
-
-
-@cache
-def _means_of(inside: Any) -> tuple[Any, ...]:
-    """Return the means and variances in an expression that depend on nothing that is bound there."""
-    bound = bound_in(inside)
-    return tuple(one for one in sorted(inside.atoms(E, Var), key=str) if not one.free_symbols & bound)
-
-
-def _inner_means(inside: Any, at: Scene) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return the means inside a mean as numbers, and those known by draws alone with their errors."""
-    found, errors = {}, {}
-    for one in _means_of(inside):
-        got = value(one, at)
-        found[one] = got
-        if isinstance(got, arb) and got.rad() > arb("1e-12") * (1 + abs(got)):
-            errors[one] = got.rad()
-    return found, errors
 
 
 def _over_together(inside: Any, at: Scene) -> Any:
@@ -403,7 +374,7 @@ SEEN = 50
 """An outcome that is expected less often may be missing among draws, as if it did not exist."""
 
 
-def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> Any:
+def _drawn(inside: Any, live: list[Any], at: Scene) -> Any:
     """Return a mean over seeded draws, a ball of seven standard errors.
 
     Raises:
@@ -425,11 +396,6 @@ def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> A
         if squares.max() > share * squares.sum() > 0 and squares.max() > 1e-18 * (1 + got.mean() ** 2):
             raise Unknown("a tail that draws do not see")
         radius = 7 * got.std() / math.sqrt(rows) + 1e-12 * (1 + abs(got).max())
-        for one, error in errors.items():
-            other = np.broadcast_to(
-                value(inside, floats.having({one: at.values[one].mid() + error})), (rows,)
-            )
-            radius += abs(other.mean() - got.mean()) * 1.5
     if not math.isfinite(radius):
         raise Unknown("draws that overflow")
     return arb(float(got.mean()), float(radius))

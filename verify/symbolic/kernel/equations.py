@@ -471,7 +471,10 @@ def _law_at(law: Population | Vectors | None, values: Mapping[Any, Any]) -> Popu
     if law is None:
         return None
     if isinstance(law, Vectors):
-        raise Refused("nothing is put in beside random vectors")
+        given = (matrix for parts in (*law.means, *law.covariances) for matrix in parts)
+        if any(S(one).has(*values) for one in given):
+            raise Refused("a size or covariance of random vectors is put in")
+        return law
     put = dict(values)
     moments = {
         one: None if known is None else tuple(moment.xreplace(put) for moment in known)
