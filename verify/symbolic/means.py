@@ -68,11 +68,6 @@ class ComponentLaw:
 @cache
 def laws_with(moments: tuple[fmpq | None, ...], within: Any = None) -> tuple[ComponentLaw, ...]:
     """Return up to three laws with these raw moments, None being any; rational points on a domain."""
-    scale = _scale(moments) if within is None else None
-    if scale and scale != (fmpq(0), fmpq(1)):
-        mean, spread = scale
-        standard = laws_with(_standardised(moments, mean, spread))
-        return tuple(ComponentLaw(tuple((mean + spread * x, w) for x, w in law.points)) for law in standard)
     rng = random.Random(str(moments))  # noqa: S311  # no secrets
     found: list[ComponentLaw] = []
     for points in _candidates(moments, within, rng):
@@ -82,24 +77,6 @@ def laws_with(moments: tuple[fmpq | None, ...], within: Any = None) -> tuple[Com
         if len(found) == 3:
             break
     return tuple(found)
-
-
-def _scale(moments: tuple[fmpq | None, ...]) -> tuple[fmpq, fmpq] | None:
-    """Return mean and standard deviation if both are known fractions, and all moments up to the last are."""
-    if len(moments) < 3 or None in moments:
-        return None
-    variance = moments[2] - moments[1] ** 2  # type: ignore[operator]
-    top, below = int(variance.p), int(variance.q)
-    if top <= 0 or math.isqrt(top) ** 2 != top or math.isqrt(below) ** 2 != below:
-        return None
-    return moments[1], fmpq(math.isqrt(top), math.isqrt(below))  # type: ignore[return-value]
-
-
-def _standardised(moments: Sequence[Any], mean: fmpq, spread: fmpq) -> tuple[fmpq, ...]:
-    return tuple(
-        sum((math.comb(r, j) * moments[j] * (-mean) ** (r - j) for j in range(r + 1)), fmpq(0)) / spread**r
-        for r in range(len(moments))
-    )
 
 
 def _candidates(moments: Sequence[Any], within: Any, rng: random.Random) -> Iterator[list[fmpq]]:

@@ -144,7 +144,7 @@ class Population:
         }
         return sorted((one for one in atoms if self.is_random(one)), key=default_sort_key)
 
-    def with_laws_of(self, other: Any) -> Population:
+    def with_laws_of(self, other: Population) -> Population:
         """Return the components of both, each with what either assumes.
 
         Raises:
@@ -284,8 +284,12 @@ class Hypotheses:
         Raises:
             Refused: they contradict each other.
         """
-        laws = [one for one in (self.law, other.law) if one]
-        law = laws[0] if len(set(laws)) == 1 else laws[0].with_laws_of(laws[1]) if laws else None
+        laws: list[Any] = [one for one in (self.law, other.law) if one]
+        law = laws[0] if laws else None
+        if len(set(laws)) > 1:
+            if any(isinstance(one, Vectors) for one in laws):
+                raise Refused("random vectors beside other laws")
+            law = laws[0].with_laws_of(laws[1])
         found = replace(
             self,
             conditions=self.conditions | other.conditions,

@@ -235,10 +235,10 @@ class Multiplied(Rule):
 _SMOOTH = (Add, Mul, exp, cos, sin, cosh, sinh, tanh, erf)
 
 
-def _refuse_rough(function: Any, t: Any, *besides: Any) -> None:
-    """Refuse a function that is not visibly smooth in a real symbol; ``besides`` are more such functions."""
+def _refuse_rough(function: Any, t: Any) -> None:
+    """Refuse a function that is not visibly smooth in a real symbol."""
     for one in preorder_traversal(function):
-        if one == t or not one.has(t) or isinstance(one, (*_SMOOTH, *besides)):
+        if one == t or not one.has(t) or isinstance(one, _SMOOTH):
             continue
         inside, power = one.as_base_exp() if isinstance(one, Pow) else (one.args[0], S.NegativeOne)
         whole = power.is_nonnegative and power.is_integer
