@@ -94,8 +94,6 @@ def _refuse_hidden(expression: Any, variable: Any, under: Hypotheses, *kinds: An
         Refused: there is such a part.
     """
     hidden = {*kinds, *depending_on(variable, under)} - {variable}
-    if any(S(size).has(variable) for size in under.ranges.values()):
-        raise Refused(f"an index runs up to {variable}")
     for one in hidden:
         if expression.has(one):
             raise Refused(f"{one} in {expression} may depend on {variable}")

@@ -120,11 +120,6 @@ class WhichCoincide(Rule):
         function = Sum(one.function, *within) if within else one.function
         inside = function.xreplace(names)
         places = {entry: Dummy() for entry in inside.atoms(Indexed) if entry.base == self.vectors}
-        for entry in places:
-            if len(entry.indices) != len(("vector", "component")) or entry.indices[0] not in names.values():
-                raise Refused(f"{entry} is no component of a vector that is summed over")
-            if entry.indices[1].has(*names.values()):
-                raise Refused(f"the component of {entry} depends on the vector")
         deltas = {one: Dummy() for one in inside.atoms(KroneckerDelta) if set(one.args) <= {*names.values()}}
         if inside.xreplace(places | deltas).has(*names.values()):
             raise Refused(f"{one} depends on its indices by more than entries")
